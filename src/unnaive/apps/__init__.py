@@ -1,0 +1,1 @@
+"""Thin skins over the library: command line, service, Spark."""

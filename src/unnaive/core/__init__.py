@@ -1,0 +1,1 @@
+"""The statistic, its rules for smoothing and selection, and the scorer."""

@@ -1,0 +1,1 @@
+"""Collections of evidence: measures, experiments, significance, papers, reports."""

@@ -1,0 +1,1 @@
+"""Texts to counted terms: corpora, tokens, vocabularies."""
