@@ -32,7 +32,6 @@ def choose(table: dict[str, object] | list[str], name: str, kind: str) -> str:
     'laplace'
     >>> choose(["ml", "laplace"], "lapalce", "weight estimate")
     Traceback (most recent call last):
-    ...
     unnaive.errors.UnknownName: no weight estimate called 'lapalce'; there are laplace, ml; did you mean 'laplace'?
     """
     if name in table:

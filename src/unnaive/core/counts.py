@@ -1,0 +1,212 @@
+"""Counts is the statistic that almost every model here learns from: sums over documents, exact in any order."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from unnaive.errors import BadData
+
+Sparse = Any  # scipy.sparse.csr_array, which ships no types
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Sums over documents, by class and over the corpus.
+
+    Corpus totals are kept apart from class sums: with several labels a document enters several classes but one
+    corpus, and a document without a label enters the corpus alone. Whole numbers stay integers, so `+` and
+    `-` are exact and order is irrelevant; sample weights or fractional features make them float64.
+
+    n_docs       documents
+    class_docs   documents of each class             (n_classes,)
+    class_terms  occurrences of term in class, N_ik  (n_classes, n_terms) sparse
+    class_df     documents of class with term        (n_classes, n_terms) sparse
+    terms        occurrences of term, N_•k           (n_terms,)
+    df           documents with term                 (n_terms,)
+
+    >>> X, Y = csr_array([[2, 0], [1, 1]]), csr_array([[1, 0], [0, 1]])
+    >>> counts = Counts.of(X, Y)
+    >>> counts.terms, counts.df
+    (array([3, 1]), array([2, 1]))
+    >>> Counts.of(X[:1], Y[:1]) + Counts.of(X[1:], Y[1:]) == counts
+    True
+    """
+
+    n_docs: Any
+    class_docs: NDArray[Any]
+    class_terms: Sparse
+    class_df: Sparse
+    terms: NDArray[Any]
+    df: NDArray[Any]
+
+    @classmethod
+    def of(cls, X: Sparse, Y: Sparse, sample_weight: NDArray[Any] | None = None) -> Counts:
+        """Count documents X (n_docs, n_terms) with labels Y (n_docs, n_classes), both sparse."""
+        weight = _column_weights(X.shape[0], sample_weight)
+        number = np.result_type(_number(X), weight)
+        X = csr_array(X).astype(number, copy=False)
+        present = csr_array(((X.data > 0).astype(weight.dtype), X.indices, X.indptr), shape=X.shape)
+        by_class = _weighted_labels(csr_array(Y), weight)
+        return cls(
+            n_docs=weight.sum(),
+            class_docs=by_class.sum(axis=1),
+            class_terms=_canonical(by_class @ X),
+            class_df=_canonical(by_class @ present),
+            terms=weight @ X,
+            df=weight @ present,
+        )
+
+    @classmethod
+    def zero(cls, n_classes: int, n_terms: int) -> Counts:
+        """Nothing seen yet: the neutral element of `+`."""
+        table = csr_array((n_classes, n_terms), dtype=np.int64)
+        return cls(np.int64(0), _zeros(n_classes), table, table.copy(), terms=_zeros(n_terms), df=_zeros(n_terms))
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are, seen or not."""
+        return int(self.class_terms.shape[0])
+
+    @property
+    def n_terms(self) -> int:
+        """How many terms there are, seen or not."""
+        return int(self.class_terms.shape[1])
+
+    @property
+    def class_totals(self) -> NDArray[Any]:
+        """Occurrences of all terms in each class, N_i• (n_classes,)."""
+        totals: NDArray[Any] = self.class_terms.sum(axis=1)
+        return totals
+
+    @property
+    def total(self) -> Any:
+        """Occurrences of all terms in the corpus, N."""
+        return self.terms.sum()
+
+    def __add__(self, other: Counts) -> Counts:
+        return self._combine(other, operator.add)
+
+    def __sub__(self, other: Counts) -> Counts:
+        less = self._combine(other, operator.sub)
+        smallest = min(
+            _least(less.n_docs), _least(less.class_docs), _least(less.df), _least(less.class_df.data),
+            _least(less.terms), _least(less.class_terms.data),
+        )  # fmt: skip
+        if smallest < 0:
+            raise BadData(
+                "these documents cannot be taken away, because they were not all counted with these labels; "
+                "forget only documents that the model was trained on"
+            )
+        return less
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Counts):
+            return NotImplemented
+        return all(_same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+
+    __hash__ = None  # type: ignore[assignment]  # holds arrays
+
+    def _combine(self, other: Counts, how: Callable[[Any, Any], Any]) -> Counts:
+        if self.class_terms.shape != other.class_terms.shape:
+            raise BadData(
+                f"counts of {self.n_classes} classes × {self.n_terms} terms and of {other.n_classes} × "
+                f"{other.n_terms} do not line up; place both in one vocabulary and one class list first"
+            )
+        parts = {}
+        for field in fields(self):
+            value = how(getattr(self, field.name), getattr(other, field.name))
+            parts[field.name] = _canonical(value) if field.name in ("class_terms", "class_df") else value
+        return Counts(**parts)
+
+    def placed(self, classes: NDArray[Any], terms: NDArray[Any], n_classes: int, n_terms: int) -> Counts:
+        """The same sums in a larger table: row i moves to `classes[i]`, column j to `terms[j]`.
+
+        >>> small = Counts.of(csr_array([[2, 1]]), csr_array([[1]]))
+        >>> small.placed(np.array([1]), np.array([2, 0]), n_classes=2, n_terms=3).terms
+        array([1, 0, 2])
+        """
+
+        def spread(values: NDArray[Any], ids: NDArray[Any], size: int) -> NDArray[Any]:
+            out = np.zeros(size, values.dtype)
+            out[ids] = values
+            return out
+
+        def move(table: Sparse) -> Sparse:
+            cells = table.tocoo()
+            rows, columns = cells.coords
+            return _canonical(csr_array((cells.data, (classes[rows], terms[columns])), (n_classes, n_terms)))
+
+        return Counts(
+            self.n_docs,
+            spread(self.class_docs, classes, n_classes),
+            move(self.class_terms),
+            move(self.class_df),
+            spread(self.terms, terms, n_terms),
+            spread(self.df, terms, n_terms),
+        )
+
+    def grown(self, n_classes: int, n_terms: int) -> Counts:
+        """The same sums with room for classes and terms that come after those already there."""
+        if (n_classes, n_terms) == self.class_terms.shape:
+            return self
+        return self.placed(np.arange(self.n_classes), np.arange(self.n_terms), n_classes, n_terms)
+
+    def take_terms(self, ids: NDArray[Any]) -> Counts:
+        """The sums of the terms `ids` only, in that order."""
+        return Counts(
+            self.n_docs,
+            self.class_docs,
+            _canonical(self.class_terms[:, ids]),
+            _canonical(self.class_df[:, ids]),
+            self.terms[ids],
+            self.df[ids],
+        )
+
+
+def _zeros(size: int) -> NDArray[Any]:
+    return np.zeros(size, np.int64)
+
+
+def _number(X: Sparse) -> type:
+    """int64 when every entry is whole, else float64: one fractional feature makes the whole statistic fractional."""
+    data = X.data
+    return np.int64 if data.dtype.kind in "iub" or bool(np.all(data == np.rint(data))) else np.float64
+
+
+def _column_weights(n_docs: int, sample_weight: NDArray[Any] | None) -> NDArray[Any]:
+    if sample_weight is None:
+        return np.ones(n_docs, np.int64)
+    weight = np.asarray(sample_weight, np.float64)
+    # whole weights are repetitions: keep them exact
+    return weight.astype(np.int64) if bool(np.all(weight == np.rint(weight))) else weight
+
+
+def _weighted_labels(Y: Sparse, weight: NDArray[Any]) -> Sparse:
+    """Yᵀ with each document scaled by its weight (n_classes, n_docs)."""
+    repeated = np.repeat(weight, np.diff(Y.indptr)) * (Y.data != 0)
+    return csr_array(csr_array((repeated, Y.indices, Y.indptr), shape=Y.shape).T)
+
+
+def _canonical(table: Sparse) -> Sparse:
+    table = csr_array(table)
+    table.sum_duplicates()
+    table.eliminate_zeros()
+    return table
+
+
+def _least(values: Any) -> Any:
+    array = np.asarray(values)
+    return array.min() if array.size else 0
+
+
+def _same(mine: Any, theirs: Any) -> bool:
+    if not isinstance(mine, csr_array):
+        return np.array_equal(mine, theirs)
+    return bool(mine.shape == theirs.shape and mine.nnz == theirs.nnz and (mine != theirs).nnz == 0)

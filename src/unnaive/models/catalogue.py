@@ -1,0 +1,67 @@
+"""The models by name. Adding a classifier is a function in this room and a line here."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal
+
+from unnaive.errors import UnknownName, choose
+
+
+@dataclass(frozen=True)
+class Model:
+    """One entry: where its function is and what it learns from.
+
+    statistic "counts": a rule, `function(counts, **settings) -> Linear`; it can be updated, forgotten and merged.
+    statistic "documents": a learner, `function(X, Y, **settings) -> Scorer`; it needs all documents at once.
+    """
+
+    name: str
+    title: str
+    source: str
+    statistic: Literal["counts", "documents"]
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The rule or learner; its module is imported when first asked for."""
+        module, name = self.source.split(":")
+        function: Callable[..., Any] = getattr(import_module(module), name)
+        return function
+
+    def settings(self) -> dict[str, Any]:
+        """The keyword settings that the function takes, with their defaults."""
+        parameters = inspect.signature(self.function).parameters.values()
+        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+    def checked(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """`settings`, if the function knows them all."""
+        known = self.settings()
+        for name in settings:
+            if not known:
+                raise UnknownName(f"{self.name} takes no settings, so {name!r} cannot be set")
+            choose(list(known), name, f"setting of {self.name}")
+        return settings
+
+
+_ROOM = "unnaive.models"
+
+MODELS: dict[str, Model] = {
+    model.name: model
+    for model in (
+        Model("multinomial", "multinomial naive Bayes", f"{_ROOM}.naive_bayes:multinomial", "counts"),
+        Model("bernoulli", "Bernoulli naive Bayes", f"{_ROOM}.naive_bayes:bernoulli", "counts"),
+        Model("complement", "complement naive Bayes", f"{_ROOM}.naive_bayes:complement", "counts"),
+    )
+}
+
+
+def find_model(name: str) -> Model:
+    """The model called `name`, or an error that lists those there are.
+
+    >>> find_model("multinomial").title
+    'multinomial naive Bayes'
+    """
+    return MODELS[choose(list(MODELS), name, "model")]
