@@ -1,0 +1,51 @@
+# `make` lists the targets. Everything runs in .venv, which `make setup` builds with nothing but Python and the index.
+PYTHON ?= python3
+BIN    := .venv/bin
+SOURCE := src tests benchmarks tools
+NATIVE := $(wildcard src/unnaive/*/*.cpp src/unnaive/*/*.h)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo quick test lint format bench sanitize clean
+
+help:      ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: .venv/ready  ## build .venv with the package (editable), its native kernel and the developer tools
+
+.venv/ready: pyproject.toml CMakeLists.txt $(NATIVE)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "unnaive needs Python 3.11 or newer; this is $$($(PYTHON) --version). Try: make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: setup  ## the whole tour on the built-in corpus, under a minute
+	@$(BIN)/unnaive demo
+
+quick: setup  ## the tests to rerun all day, under a minute
+	$(BIN)/pytest -q -n 2 -m 'not slow'
+
+test: lint  ## everything: lint, all tests, and the papers where the collections are found
+	$(BIN)/pytest -q -n 2 --durations=15
+
+lint: setup  ## ruff, mypy strict, import layers, clang-format, spelling
+	$(BIN)/ruff check $(SOURCE)
+	$(BIN)/ruff format --check $(SOURCE)
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/clang-format --dry-run --Werror $(NATIVE)
+	$(BIN)/codespell src tests benchmarks tools docs README.md CONTRIBUTING.md
+
+format: setup  ## put every file in the one format
+	$(BIN)/ruff check --fix $(SOURCE)
+	$(BIN)/ruff format $(SOURCE)
+	$(BIN)/clang-format -i $(NATIVE)
+
+bench: setup  ## every benchmark, ratios against the peers (needs the collections; see benchmarks/README.md)
+	$(BIN)/pip install --quiet --disable-pip-version-check '.[bench]'
+	$(BIN)/python benchmarks/run.py
+
+sanitize: setup  ## the kernel's property tests under address and undefined-behaviour sanitizers
+	bash tools/sanitize.sh
+
+clean:     ## remove what the other targets made
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
