@@ -1,0 +1,311 @@
+"""Decisions turn scores into label sets, for every classifier alike; they are stored with the model.
+
+Scores come from a Scorer, label sets go to the measures and to the user as a sparse 0/1 matrix. Honest probabilities,
+which is another matter, are made in core/calibration.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array
+
+from unnaive.errors import BadData, BadModel, choose
+
+Floats = NDArray[np.float64]
+Sparse = Any  # scipy.sparse.csr_array, which ships no types
+
+
+class Decision(Protocol):
+    """A frozen value: scores (n_docs, n_classes) in, labels (n_docs, n_classes) out."""
+
+    kind: ClassVar[str]
+
+    def decide(self, scores: Floats) -> Sparse:
+        """The label sets as a 0/1 csr_array (n_docs, n_classes)."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON from which `decision_from_dict` makes an equal value."""
+
+
+class _Stored:
+    """to_dict for frozen dataclasses of plain values."""
+
+    kind: ClassVar[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON from which `decision_from_dict` makes an equal value."""
+        return {"kind": self.kind, **asdict(self)}  # type: ignore[call-overload]
+
+
+@dataclass(frozen=True)
+class Argmax(_Stored):
+    """The class with the highest score, and no other; ties go to the lowest class index.
+
+    >>> Argmax().decide(np.array([[0.2, 0.7, 0.1]])).toarray()
+    array([[0, 1, 0]])
+    """
+
+    kind: ClassVar[str] = "argmax"
+
+    def decide(self, scores: Floats) -> Sparse:
+        """One label for each document."""
+        return _labels(np.argmax(scores, axis=1)[:, None], scores.shape)
+
+
+@dataclass(frozen=True)
+class TopK(_Stored):
+    """RCut: the `k` classes with the highest scores; ties go to the lowest class index.
+
+    >>> TopK(2).decide(np.array([[0.2, 0.7, 0.1]])).toarray()
+    array([[1, 1, 0]])
+    """
+
+    kind: ClassVar[str] = "top-k"
+
+    k: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.k, int) or isinstance(self.k, bool) or self.k < 1:
+            raise BadData(f"k is {self.k!r}; give the whole number of classes for each document, at least 1")
+
+    def decide(self, scores: Floats) -> Sparse:
+        """min(k, n_classes) labels for each document."""
+        return _labels(np.argsort(-scores, axis=1, kind="stable")[:, : self.k], scores.shape)
+
+
+def relative(scores: Floats) -> Floats:
+    """Each document's scores divided by their maximum; a document whose maximum is not positive is left as it is.
+
+    Scores that are sums over tokens (noisy-or) grow with the length of the document; one threshold for all
+    documents makes sense only after this.
+
+    >>> relative(np.array([[1.0, 4.0], [-1.0, -2.0]]))
+    array([[ 0.25,  1.  ],
+           [-1.  , -2.  ]])
+    """
+    top = scores.max(axis=1, keepdims=True)
+    return scores / np.where(top > 0, top, 1.0)
+
+
+SCALES: dict[str, Callable[[Floats], Floats]] = {
+    "scores": lambda scores: scores,
+    "probabilities": lambda probabilities: probabilities,
+    "relative": relative,
+}
+
+
+@dataclass(frozen=True)
+class Thresholds(_Stored):
+    """Every class whose score reaches its threshold: score[d, c] ≥ values[c].
+
+    on             what the values are thresholds of: "scores"; "probabilities", and then `decide` must be handed
+                   probabilities; or "relative", scores over the document's maximum, which `decide` computes
+    at_least_one   a document that reaches no threshold gets the class that misses its own by least
+
+    >>> Thresholds((0.5, 0.1)).decide(np.array([[0.4, 0.3], [0.4, 0.0]])).toarray()
+    array([[0, 1],
+           [0, 0]])
+    """
+
+    kind: ClassVar[str] = "thresholds"
+
+    values: tuple[float, ...]
+    on: str = "scores"
+    at_least_one: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", _finite(self.values, "threshold"))
+        choose(list(SCALES), self.on, "scale of thresholds")
+
+    def decide(self, scores: Floats) -> Sparse:
+        """Any number of labels for each document."""
+        _check_width(scores, self.values, "thresholds")
+        above = SCALES[self.on](scores) - np.asarray(self.values)
+        chosen = above >= 0
+        if self.at_least_one:
+            chosen[np.arange(len(chosen)), np.argmax(above, axis=1)] = True
+        return csr_array(chosen.astype(np.int64))
+
+
+@dataclass(frozen=True)
+class Proportional(_Stored):
+    """PCut: class c goes to the round(rates[c] · n_docs) documents with its highest scores; ties to the first.
+
+    It decides about a batch as a whole, so a document's labels depend on those decided with it: for reports on a
+    test set, not for a stream.
+
+    >>> Proportional((0.5, 0.0)).decide(np.array([[0.1, 0.9], [0.3, 0.2]])).toarray()
+    array([[0, 0],
+           [1, 0]])
+    """
+
+    kind: ClassVar[str] = "proportional"
+
+    rates: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rates", _finite(self.rates, "rate"))
+        if min(self.rates, default=0.0) < 0:
+            raise BadData(f"a rate is {min(self.rates)}; a share of the documents cannot be negative")
+
+    def decide(self, scores: Floats) -> Sparse:
+        """As many labels in all as the rates ask for."""
+        _check_width(scores, self.rates, "rates")
+        sizes = np.minimum(np.rint(np.asarray(self.rates) * len(scores)), len(scores)).astype(np.int64)
+        columns = [np.argsort(-scores[:, c], kind="stable")[:size] for c, size in enumerate(sizes)]
+        cells = (np.concatenate(columns), np.repeat(np.arange(len(sizes)), sizes))
+        return csr_array((np.ones(sizes.sum(), np.int64), cells), shape=scores.shape)
+
+
+DECISIONS: dict[str, Callable[..., Any]] = {kind.kind: kind for kind in (Argmax, TopK, Thresholds, Proportional)}
+
+
+def decision_from_dict(stored: Any) -> Decision:
+    """The decision that `to_dict` wrote; trusts nothing, since models come from files.
+
+    >>> decision_from_dict(TopK(3).to_dict())
+    TopK(k=3)
+    """
+    try:
+        settings = dict(stored)
+        kind = choose(list(DECISIONS), settings.pop("kind"), "decision")
+        decision: Decision = DECISIONS[kind](**settings)
+    except (KeyError, TypeError, ValueError) as problem:
+        raise BadModel(f"the decision in this model is damaged ({problem}); train it again") from problem
+    return decision
+
+
+def scut(scores: Floats, Y: Any, *, on: str = "scores", at_least_one: bool = False) -> Thresholds:
+    """Thresholds for the best F1 of each class on held-out scores, shrunk toward the one best for all.
+
+    t = (n·t_c + 5·t_g) / (n + 5), n the class's documents, t_c its own best cut, t_g the cut with the best
+    micro-averaged F1. A class with n < 3, or that reaches no F1 of .3 even at its own cut, takes t_g: without that
+    fallback one bad class floods the micro average. Scores must come from documents that the model has not seen
+    (`out_of_fold`), and be probabilities if `on` says so.
+
+    Yang (2001), A study of thresholding strategies for text categorization.
+
+    >>> scut(np.array([[9.0], [8.0], [4.0], [1.0]]), np.array([[1], [1], [1], [0]])).values
+    (2.5,)
+    """
+    scale = SCALES[choose(list(SCALES), on, "scale of thresholds")]
+    values, truth = scale(scores), csc_array(Y)
+    everywhere, _ = best_cut(values.ravel(), truth.toarray().ravel())
+    thresholds = np.full(values.shape[1], everywhere)
+    sizes = np.diff(truth.indptr)
+    for c in np.flatnonzero(sizes >= 3):
+        own, f1 = best_cut(values[:, c], truth[:, [c]].toarray().ravel())
+        if f1 >= 0.3:
+            thresholds[c] = (sizes[c] * own + 5 * everywhere) / (sizes[c] + 5)
+    return Thresholds(tuple(thresholds.tolist()), on, at_least_one)
+
+
+def best_cut(scores: Floats, truth: NDArray[Any]) -> tuple[float, float]:
+    """The threshold with the best F1, halfway to the next lower score, and that F1; of equals the highest.
+
+    scores, truth: (n,). Without any positive no cut is good, and the threshold is the highest score.
+
+    >>> best_cut(np.array([0.9, 0.6, 0.2]), np.array([1, 1, 0]))
+    (0.4, 1.0)
+    """
+    order = np.argsort(-scores, kind="stable")
+    ranked, hits = scores[order], np.cumsum(truth[order] != 0)
+    f1 = 2 * hits / (np.arange(1, len(hits) + 1) + hits[-1])
+    f1[:-1][ranked[:-1] == ranked[1:]] = -1.0  # no threshold parts equal scores
+    last = int(np.argmax(f1))
+    lower = ranked[last + 1] if last + 1 < len(ranked) else -np.inf
+    middle = lower + (ranked[last] - lower) / 2 if np.isfinite(lower) else ranked[last]
+    return float(middle if middle > lower else ranked[last]), float(f1[last])
+
+
+def rcut(scores: Floats, Y: Any) -> TopK:
+    """The k with the best micro-averaged F1 on held-out scores; of equals the smallest.
+
+    >>> rcut(np.array([[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]), np.array([[1, 1, 0], [0, 1, 1]]))
+    TopK(k=2)
+    """
+    truth = csr_array(Y)
+    ranks = np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1)
+    rows = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr))
+    found = np.bincount(ranks[rows, truth.indices][truth.data != 0], minlength=scores.shape[1]).cumsum()
+    assigned = len(scores) * np.arange(1, scores.shape[1] + 1)
+    return TopK(int(np.argmax(2 * found / (assigned + found[-1]))) + 1)
+
+
+def pcut(Y: Any, *, factor: float = 1.0) -> Proportional:
+    """The share of training documents in each class, times `factor`: below 1 for precision, above for recall.
+
+    >>> pcut(np.array([[1, 0], [1, 1]])).rates
+    (1.0, 0.5)
+    """
+    truth = csr_array(Y)
+    shares = factor * (truth != 0).sum(axis=0) / max(truth.shape[0], 1)
+    return Proportional(tuple(np.asarray(shares, np.float64).tolist()))
+
+
+def folds(Y: Any, n_folds: int, *, seed: int = 0) -> NDArray[np.int64]:
+    """A fold for each document (n_docs,): shuffled, the documents of every label set spread evenly.
+
+    Documents are dealt out in the order of their rarest class, so that rare classes are not all in one fold.
+
+    >>> np.bincount(folds(np.ones((10, 1)), 5))
+    array([2, 2, 2, 2, 2])
+    """
+    truth = csr_array(Y)
+    if not 2 <= n_folds <= truth.shape[0]:
+        raise BadData(f"{truth.shape[0]} documents cannot make {n_folds} folds; choose from 2 up to the documents")
+    by_size = np.argsort(np.argsort((truth != 0).sum(axis=0), kind="stable"))
+    rarest = np.full(truth.shape[0], truth.shape[1])  # unlabelled documents last
+    np.minimum.at(rarest, np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr)), by_size[truth.indices])
+    shuffled = np.random.default_rng(seed).permutation(truth.shape[0])
+    dealt = np.empty(truth.shape[0], np.int64)
+    dealt[shuffled[np.argsort(rarest[shuffled], kind="stable")]] = np.arange(truth.shape[0]) % n_folds
+    return dealt
+
+
+def out_of_fold(
+    score: Callable[[NDArray[np.int64], NDArray[np.int64]], Floats], Y: Any, *, n_folds: int = 5, seed: int = 0
+) -> Floats:
+    """Scores (n_docs, n_classes) of every document by a model that has not seen it.
+
+    `score(train, held_out)` is handed two arrays of row numbers, and returns the scores of the held-out rows by a model
+    of the training rows; what a model and a document are is its affair.
+
+    >>> out_of_fold(lambda train, held_out: np.ones((len(held_out), 1)) * len(train), np.ones((4, 1)), n_folds=2)[:2]
+    array([[2.],
+           [2.]])
+    """
+    truth = csr_array(Y)
+    scores = np.empty(truth.shape)
+    for train, held_out in _splits(folds(truth, n_folds, seed=seed), n_folds):
+        scores[held_out] = score(train, held_out)
+    return scores
+
+
+def _splits(fold: NDArray[np.int64], n_folds: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    for number in range(n_folds):
+        yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+
+
+def _labels(columns: NDArray[np.int64], shape: tuple[int, ...]) -> Sparse:
+    """csr_array with ones at `columns` (n_docs, k) of each row."""
+    n_docs, k = columns.shape
+    ones = np.ones(n_docs * k, np.int64)
+    return csr_array((ones, np.sort(columns, axis=1).ravel(), np.arange(n_docs + 1) * k), shape=shape)
+
+
+def _finite(values: Any, what: str) -> tuple[float, ...]:
+    numbers = tuple(float(value) for value in values)
+    if not np.all(np.isfinite(numbers)):
+        raise BadData(f"a {what} is not a finite number; give one finite {what} for each class")
+    return numbers
+
+
+def _check_width(scores: Floats, values: tuple[float, ...], what: str) -> None:
+    if scores.shape[1] != len(values):
+        raise BadData(f"scores of {scores.shape[1]} classes met {len(values)} {what}; give one for each class")
