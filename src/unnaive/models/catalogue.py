@@ -53,6 +53,8 @@ MODELS: dict[str, Model] = {
     for model in (
         Model("multinomial", "multinomial naive Bayes", f"{_ROOM}.naive_bayes:multinomial", "counts"),
         Model("bernoulli", "Bernoulli naive Bayes", f"{_ROOM}.naive_bayes:bernoulli", "counts"),
+        Model("hos", "higher-order smoothing", f"{_ROOM}.higher_order:higher_order_smoothing", "documents"),
+        Model("honb", "higher-order naive Bayes", f"{_ROOM}.higher_order:higher_order_naive_bayes", "documents"),
         Model("complement", "complement naive Bayes", f"{_ROOM}.naive_bayes:complement", "counts"),
     )
 }
