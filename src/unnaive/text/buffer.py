@@ -1,0 +1,164 @@
+"""Texts from any container → something that can be counted: a sequence of str, or one UTF-8 buffer without a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.errors import BadData
+
+
+class TextBuffer(Sequence[str]):
+    """A sequence of str over one UTF-8 blob and n + 1 offsets; slices share the blob.
+
+    `encodings` tells, for texts that were read from files that are not UTF-8, what they were decoded with.
+
+    >>> texts = TextBuffer.of(["ab", "çd", ""])
+    >>> texts[1], len(texts[1:]), list(texts[-2:])
+    ('çd', 2, ['çd', ''])
+    """
+
+    def __init__(
+        self, blob: NDArray[np.uint8], offsets: NDArray[np.int64], encodings: dict[int, str] | None = None
+    ) -> None:
+        self.blob, self.offsets = blob, offsets
+        self.encodings = encodings or {}
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> TextBuffer:
+        """The texts, copied into one buffer; lone surrogates become U+FFFD."""
+        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+        np.cumsum([len(text) for text in encoded], out=offsets[1:])
+        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> TextBuffer: ...
+    def __getitem__(self, place: int | slice) -> str | TextBuffer:
+        if isinstance(place, slice):
+            return self._slice(place)
+        row = range(len(self))[place]
+        return self.blob[self.offsets[row] : self.offsets[row + 1]].tobytes().decode("utf-8", "replace")
+
+    def _slice(self, place: slice) -> TextBuffer:
+        rows = range(len(self))[place]
+        if rows.step != 1:
+            return self.take(np.fromiter(rows, dtype=np.int64, count=len(rows)))
+        encodings = {row - rows.start: name for row, name in self.encodings.items() if row in rows}
+        return TextBuffer(self.blob, self.offsets[rows.start : max(rows.stop, rows.start) + 1], encodings)
+
+    def take(self, rows: NDArray[np.int64]) -> TextBuffer:
+        """The texts at `rows`, in that order, copied."""
+        starts, ends = self.offsets[:-1][rows], self.offsets[1:][rows]
+        parts = [self.blob[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum(ends - starts, out=offsets[1:])
+        blob = np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint8)
+        encodings = {new: self.encodings[row] for new, row in enumerate(rows.tolist()) if row in self.encodings}
+        return TextBuffer(blob, offsets, encodings)
+
+    def __iter__(self) -> Iterator[str]:
+        return (self[row] for row in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"TextBuffer({len(self)} texts, {int(self.offsets[-1] - self.offsets[0])} bytes)"
+
+
+Texts = Sequence[str]
+
+
+def as_texts(values: Any) -> list[str] | tuple[str, ...] | TextBuffer:
+    """The texts of a list, tuple, numpy array, pandas or polars Series, Arrow array, or other sequence.
+
+    A missing text is an error that names its position, and so is anything that is not a str.
+
+    >>> as_texts(["good ball", None])
+    Traceback (most recent call last):
+    ...
+    unnaive.errors.BadData: text 1 is missing (None); fill it with "" or leave its row out
+    """
+    if isinstance(values, TextBuffer):
+        return values
+    if isinstance(values, (str, bytes)):
+        raise BadData(f"texts came as one {type(values).__name__}; give a list of texts")
+    if not isinstance(values, (list, tuple)):
+        values = _unpacked(values)
+    if isinstance(values, TextBuffer):
+        return values
+    if not set(map(type, values)) <= {str}:
+        _check_items(values)
+    return values  # type: ignore[no-any-return]
+
+
+def _check_items(values: Sequence[Any]) -> None:
+    for row, value in enumerate(values):
+        if value is None or value != value or type(value).__name__ in ("NAType", "NaTType"):
+            raise BadData(f'text {row} is missing ({value!r}); fill it with "" or leave its row out')
+        if not isinstance(value, str):
+            raise BadData(f"text {row} is {type(value).__name__}, not str; decode or convert it first")
+
+
+def _unpacked(values: Any) -> list[Any] | TextBuffer:
+    """Containers that know better ways than iteration."""
+    module = type(values).__module__.partition(".")[0]
+    if module == "pyarrow":
+        return _from_arrow(values)
+    if module == "polars":
+        return _from_arrow(values.to_arrow()) if str(values.dtype) == "String" else values.to_list()
+    if module == "pandas":
+        return _from_pandas(values)
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise BadData(f"texts came as an array of shape {values.shape}; give one dimension, a text each")
+        return values.tolist()  # type: ignore[no-any-return]
+    if not hasattr(values, "__iter__"):
+        raise BadData(f"texts came as {type(values).__name__}; give a list of texts")
+    return list(values)
+
+
+def _from_pandas(values: Any) -> list[Any] | TextBuffer:
+    array = getattr(values, "array", None)
+    if array is None:
+        raise BadData(f"texts came as a pandas {type(values).__name__}; give one column of it")
+    if hasattr(array, "__arrow_array__") and str(values.dtype) in ("str", "string"):
+        return _from_arrow(array.__arrow_array__())
+    return values.tolist()  # type: ignore[no-any-return]
+
+
+def _from_arrow(values: Any) -> list[Any] | TextBuffer:
+    """The buffers of a string array, shared where it is in one chunk."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(values.type) or str(values.type) == "string_view":
+        values = values.cast(pa.large_string())
+    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+        raise BadData(f"texts came as an Arrow array of {values.type}; give a string column")
+    if values.null_count:
+        row = values.is_null().index(True).as_py()
+        raise BadData(f'text {row} is missing (null); fill it with "" (fill_null) or leave its row out')
+    chunks = [_chunk(chunk) for chunk in getattr(values, "chunks", [values]) if len(chunk)]
+    if len(chunks) == 1:
+        return chunks[0]
+    return _concatenated(chunks)
+
+
+def _chunk(array: Any) -> TextBuffer:
+    _, ends, data = array.buffers()
+    wide = np.int64 if str(array.type) == "large_string" else np.int32
+    offsets = np.frombuffer(ends, dtype=wide)[array.offset : array.offset + len(array) + 1]
+    blob = np.zeros(0, dtype=np.uint8) if data is None else np.frombuffer(data, dtype=np.uint8)
+    return TextBuffer(blob, offsets.astype(np.int64))
+
+
+def _concatenated(chunks: list[TextBuffer]) -> TextBuffer:
+    sizes = np.concatenate([[0], *(np.diff(chunk.offsets) for chunk in chunks)]).astype(np.int64)
+    parts = [chunk.blob[chunk.offsets[0] : chunk.offsets[-1]] for chunk in chunks]
+    return TextBuffer(np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint8), np.cumsum(sizes))

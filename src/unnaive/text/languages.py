@@ -1,0 +1,104 @@
+"""What depends on the language of a text: case folding, stop words, stemming; tokens.py applies them in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from unnaive.errors import choose
+from unnaive.text import _unicode_table
+
+STOPWORDS = Path(__file__).with_name("stopwords")
+
+# language code → the name of its Snowball stemmer in PyStemmer
+SNOWBALL = {
+    "ar": "arabic",
+    "ca": "catalan",
+    "da": "danish",
+    "de": "german",
+    "el": "greek",
+    "en": "english",
+    "es": "spanish",
+    "eu": "basque",
+    "fi": "finnish",
+    "fr": "french",
+    "ga": "irish",
+    "hi": "hindi",
+    "hu": "hungarian",
+    "hy": "armenian",
+    "id": "indonesian",
+    "it": "italian",
+    "lt": "lithuanian",
+    "ne": "nepali",
+    "nl": "dutch",
+    "no": "norwegian",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sr": "serbian",
+    "sv": "swedish",
+    "ta": "tamil",
+    "tr": "turkish",
+    "yi": "yiddish",
+}
+
+
+@lru_cache(maxsize=2)
+def fold_table(turkish: bool) -> dict[int, int]:
+    """Lower-case forms for `str.translate`, one character for one, so that offsets stay.
+
+    İ gives i, final ς gives σ; in Turkish I gives ı.
+
+    >>> "İSTANBUL Iğdır".translate(fold_table(turkish=True))
+    'istanbul ığdır'
+    """
+    pairs = (pair.split(":") for pair in _unicode_table.FOLDS.split())
+    table = {int(code, 16): int(lower, 16) for code, lower in pairs}
+    return table | {ord("I"): ord("ı")} if turkish else table
+
+
+def folded(text: str, language: str | None) -> str:
+    """The text in lower case, as its language writes it."""
+    return text.translate(fold_table(language == "tr"))
+
+
+def stop_lists() -> list[str]:
+    """The names of the stop lists that are shipped: SMART and language codes."""
+    return sorted(path.stem for path in STOPWORDS.glob("*.txt"))
+
+
+@lru_cache(maxsize=32)
+def stop_list(name: str) -> frozenset[str]:
+    """The words of one shipped list; lines that begin with # say where it comes from.
+
+    >>> len(stop_list("smart")), "the" in stop_list("smart")
+    (570, True)
+    """
+    choose(stop_lists(), name, "stop list")
+    lines = (STOPWORDS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    return frozenset(line for line in lines if line and not line.startswith("#"))
+
+
+def stemmer_name(stem: str, language: str | None) -> str:
+    """What PyStemmer calls the stemmer; an error lists the languages that have one."""
+    if stem == "porter":
+        return "porter"
+    return SNOWBALL[choose(list(SNOWBALL), language or "", "Snowball stemmer")]
+
+
+@lru_cache(maxsize=8)
+def _stemmer(name: str) -> Any:
+    import Stemmer
+
+    return Stemmer.Stemmer(name)
+
+
+def stems(words: Iterable[str], stem: str, language: str | None) -> list[str]:
+    """The stem of each word.
+
+    >>> stems(["smoothing", "smoothed"], "porter", "en")
+    ['smooth', 'smooth']
+    """
+    return list(_stemmer(stemmer_name(stem, language)).stemWords(list(words)))

@@ -1,0 +1,195 @@
+"""Text → tokens: the specification. The kernel must give the same tokens, and the property tests see to it.
+
+A word is a run of letters, marks and numbers by Unicode category, from one table that is shipped. The order is:
+clean (message parts, markup) → split → fold case → minimum length → stop words → stem → word n-grams.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Any
+
+from unnaive.errors import BadModel, UnnaiveError, choose
+from unnaive.text import _unicode_table
+from unnaive.text.languages import folded, stemmer_name, stems, stop_list, stop_lists
+from unnaive.text.pieces import MESSAGE_PARTS, Places, pieces
+
+STEMMERS = ("porter", "snowball")
+LONGEST_NGRAM = 8
+
+
+@dataclass(frozen=True)
+class TokenRule:
+    """How texts are read; a value that travels with every model.
+
+    - `language`: an ISO 639 code; "tr" folds I→ı; it picks the Snowball stemmer. None for no language.
+    - `min_length`: shorter words are left out, in characters.
+    - `digits`: False makes digits separate words, as the pattern `[a-z]+` does.
+    - `stopwords`: "smart", a language code, or words; they are compared as whole words after folding.
+    - `stem`: "porter" or "snowball".
+    - `ngrams`: (shortest, longest) run of words that makes a term, joined by a space.
+    - `html`: leave out tags, comments, scripts and styles, and decode entities.
+    - `message`: which parts of an RFC 822 message to read; UU-encoded blocks are then skipped.
+
+    >>> tokens("The Cats sat", TokenRule(stopwords="en", stem="porter", ngrams=(1, 2)))
+    ['cat', 'sat', 'cat sat']
+    """
+
+    language: str | None = "en"
+    lowercase: bool = True
+    min_length: int = 2
+    digits: bool = True
+    stopwords: str | tuple[str, ...] | None = None
+    stem: str | None = None
+    ngrams: tuple[int, int] = (1, 1)
+    html: bool = False
+    message: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("lowercase", "digits", "html"):
+            if not isinstance(getattr(self, name), bool):
+                raise UnnaiveError(f"{name} is {getattr(self, name)!r}; it is either True or False")
+        _check_language(self.language)
+        if not _is_count(self.min_length):
+            raise UnnaiveError(f"min_length is {self.min_length!r}; give a whole number from 1 on")
+        object.__setattr__(self, "stopwords", _checked_stopwords(self.stopwords))
+        object.__setattr__(self, "ngrams", _checked_ngrams(self.ngrams))
+        if self.stem is not None:
+            stemmer_name(choose(list(STEMMERS), self.stem, "stemmer"), self.language)
+        if self.message is not None:
+            choose(list(MESSAGE_PARTS), self.message, "message part")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rule as plain values, for JSON.
+
+        >>> TokenRule.from_dict(TokenRule(ngrams=(1, 2)).to_dict()) == TokenRule(ngrams=(1, 2))
+        True
+        """
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> TokenRule:
+        """The rule that `to_dict` wrote; anything else is an error of one sentence."""
+        if not isinstance(values, Mapping):
+            raise BadModel(f"the token rule is {type(values).__name__}; it should be a table of settings")
+        unknown = sorted(map(str, set(values) - {field.name for field in fields(cls)}))
+        if unknown:
+            raise BadModel(f"the token rule has {', '.join(unknown)}, which this version does not know; update unnaive")
+        try:
+            return cls(**values)
+        except UnnaiveError as error:
+            raise BadModel(f"the token rule cannot be used: {error}") from error
+
+    @property
+    def stop_set(self) -> frozenset[str]:
+        """The stop words, folded as the text is."""
+        return _stop_set(self.stopwords, self.lowercase, self.language)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _check_language(language: object) -> None:
+    if language is not None and not (isinstance(language, str) and re.fullmatch("[a-z]{2,3}", language)):
+        raise UnnaiveError(f"language is {language!r}; give an ISO 639 code such as 'en', 'tr' or 'de', or None")
+
+
+def _checked_stopwords(stopwords: object) -> str | tuple[str, ...] | None:
+    if stopwords is None:
+        return None
+    if isinstance(stopwords, str):
+        return choose(stop_lists(), stopwords, "stop list")
+    words = tuple(stopwords) if isinstance(stopwords, Iterable) else (None,)
+    if isinstance(stopwords, (set, frozenset)):
+        words = tuple(sorted(words, key=str))
+    if not all(isinstance(word, str) for word in words):
+        raise UnnaiveError(f"stopwords is {stopwords!r}; give the name of a list ({', '.join(stop_lists())}) or words")
+    return words
+
+
+def _checked_ngrams(ngrams: object) -> tuple[int, int]:
+    if isinstance(ngrams, (tuple, list)) and len(ngrams) == 2 and all(_is_count(n) for n in ngrams):
+        shortest, longest = ngrams
+        if shortest <= longest <= LONGEST_NGRAM:
+            return shortest, longest
+    raise UnnaiveError(f"ngrams is {ngrams!r}; give (shortest, longest) with 1 ≤ shortest ≤ longest ≤ {LONGEST_NGRAM}")
+
+
+@lru_cache(maxsize=16)
+def _stop_set(stopwords: str | tuple[str, ...] | None, lowercase: bool, language: str | None) -> frozenset[str]:
+    words = stop_list(stopwords) if isinstance(stopwords, str) else frozenset(stopwords or ())
+    return frozenset(folded(word, language) for word in words) if lowercase else words
+
+
+@lru_cache(maxsize=2)
+def word_pattern(digits: bool) -> re.Pattern[str]:
+    """A run of letters, marks and (with `digits`) numbers; Hindi and decomposed words stay whole.
+
+    >>> word_pattern(digits=True).findall("हिन्दी, R2D2 _x_")
+    ['हिन्दी', 'R2D2', 'x']
+    """
+    runs = (_unicode_table.LETTERS + (_unicode_table.NUMBERS if digits else "")).split()
+    ranges = ("-".join(f"\\U{int(code, 16):08x}" for code in run.split("-")) for run in runs)
+    return re.compile(f"[{''.join(ranges)}]+")
+
+
+Span = tuple[int, int, str]
+
+
+def _joined(words: list[Span], shortest: int, longest: int) -> list[Span]:
+    """The n-grams; for each word, those that end with it, the short ones first."""
+    grams = []
+    for last in range(len(words)):
+        for length in range(shortest, min(longest, last + 1) + 1):
+            run = words[last + 1 - length : last + 1]
+            grams.append((run[0][0], run[-1][1], " ".join(word for _, _, word in run)))
+    return grams
+
+
+def _terms(text: str, rule: TokenRule) -> list[Span]:
+    """The terms of a cleaned text with their offsets in it."""
+    if rule.lowercase:
+        text = folded(text, rule.language)
+    found = word_pattern(rule.digits).finditer(text)
+    stop = rule.stop_set
+    words = [(*match.span(), match[0]) for match in found]
+    words = [word for word in words if len(word[2]) >= rule.min_length and word[2] not in stop]
+    if rule.stem is not None:
+        stemmed = stems([word for _, _, word in words], rule.stem, rule.language)
+        words = [(start, end, stem) for (start, end, _), stem in zip(words, stemmed, strict=True) if stem]
+    return words if rule.ngrams == (1, 1) else _joined(words, *rule.ngrams)
+
+
+def spans(text: str, rule: TokenRule) -> list[Span]:
+    """(start, end, term) for every term, with offsets into the text as it came.
+
+    >>> spans("R&amp;D of <b>Cats</b>", TokenRule(html=True))
+    [(8, 10, 'of'), (14, 18, 'cats')]
+    """
+    if rule.message is None and not rule.html:
+        return _terms(text, rule)
+    parts = pieces(text, message=rule.message, markup=rule.html)
+    places = Places(parts)
+    cleaned = "".join(piece.text for piece in parts)
+    return [(*places.original(start, end), term) for start, end, term in _terms(cleaned, rule)]
+
+
+def cleaned(text: str, rule: TokenRule) -> str:
+    """The text without the parts of a message that are not wanted and without markup."""
+    if rule.message is None and not rule.html:
+        return text
+    return "".join(piece.text for piece in pieces(text, message=rule.message, markup=rule.html))
+
+
+def tokens(text: str, rule: TokenRule) -> list[str]:
+    """The terms of a text, in order.
+
+    >>> tokens("İyi günler, IŞIK!", TokenRule(language="tr"))
+    ['iyi', 'günler', 'ışık']
+    """
+    return [term for _, _, term in _terms(cleaned(text, rule), rule)]

@@ -1,0 +1,161 @@
+"""Term ↔ id: the columns of every matrix; counting.py grows one, store.py writes it as two arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unnaive.errors import BadData, BadModel
+
+Bytes = NDArray[np.uint8]
+Ids = NDArray[np.int64]
+
+
+class Vocabulary:
+    """An immutable list of distinct terms; the id of a term is its position.
+
+    It is made from terms, or from one UTF-8 blob and its offsets; either form is derived when it is asked for.
+
+    >>> vocabulary = Vocabulary(["ball", "vote"])
+    >>> vocabulary.id("vote"), "goal" in vocabulary, vocabulary.ids(["goal", "ball"])
+    (1, False, array([-1,  0]))
+    """
+
+    def __init__(self, terms: Iterable[str] = ()) -> None:
+        if isinstance(terms, str):
+            raise BadData("a vocabulary came as one str; give a list of terms")
+        self.terms = list(terms)
+        strange = next((term for term in self.terms if not isinstance(term, str)), None)
+        if strange is not None:
+            raise BadData(f"a term of the vocabulary is {strange!r}; every term is a str")
+        if len(self._index) != len(self.terms):
+            raise BadData(f"the vocabulary has {_repeated(self.terms)!r} twice; give every term once")
+
+    @classmethod
+    def trusted(cls, blob: Bytes, offsets: Ids) -> Vocabulary:
+        """A vocabulary over arrays that are known to be right, such as the kernel's."""
+        self = cls.__new__(cls)
+        self._arrays = (blob, offsets)
+        return self
+
+    @classmethod
+    def from_arrays(cls, blob: ArrayLike, offsets: ArrayLike) -> Vocabulary:
+        """The vocabulary that `to_arrays` wrote; arrays that cannot be one are refused in one sentence."""
+        bytes_, ends = _checked_arrays(np.asarray(blob), np.asarray(offsets))
+        self = cls.trusted(bytes_, ends)
+        try:
+            repeated = len(self._index) != len(self)
+        except UnicodeDecodeError as error:
+            raise BadModel("the vocabulary holds bytes that are not UTF-8; the model file is damaged") from error
+        if repeated:
+            raise BadModel(f"the vocabulary has {_repeated(self.terms)!r} twice; the model file is damaged")
+        return self
+
+    @cached_property
+    def terms(self) -> list[str]:
+        """The terms, by id."""
+        blob, offsets = self._arrays
+        data, ends = blob.tobytes(), offsets.tolist()
+        return [data[start:end].decode() for start, end in pairwise(ends)]
+
+    @cached_property
+    def _arrays(self) -> tuple[Bytes, Ids]:
+        try:
+            encoded = [term.encode() for term in self.terms]
+        except UnicodeEncodeError as error:
+            raise BadData(f"the term {error.object!r} is not text that UTF-8 can hold; remove it") from error
+        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+        np.cumsum([len(term) for term in encoded], out=offsets[1:])
+        return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {term: place for place, term in enumerate(self.terms)}
+
+    def to_arrays(self) -> tuple[Bytes, Ids]:
+        """(UTF-8 of all terms one after another, where each starts and the last ends)."""
+        return self._arrays
+
+    def __len__(self) -> int:
+        return len(self.terms) if "terms" in self.__dict__ else len(self._arrays[1]) - 1
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.terms)
+
+    def __contains__(self, term: object) -> bool:
+        return term in self._index
+
+    def __getitem__(self, place: int) -> str:
+        return self.terms[place]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Vocabulary):
+            return NotImplemented
+        mine, theirs = self._arrays, other._arrays
+        return np.array_equal(mine[1], theirs[1]) and np.array_equal(mine[0], theirs[0])
+
+    def __hash__(self) -> int:
+        blob, offsets = self._arrays
+        return hash((blob.tobytes(), len(offsets)))
+
+    def __repr__(self) -> str:
+        few = ", ".join(map(repr, self.terms[:3]))
+        return f"Vocabulary({len(self)} terms{': ' if few else ''}{few}{', …' if len(self) > 3 else ''})"
+
+    def id(self, term: str) -> int:
+        """The id of a term that is there; `ids` takes terms that may not be."""
+        if term not in self._index:
+            raise BadData(f"the vocabulary has no term {term!r}; it has {len(self)} others")
+        return self._index[term]
+
+    def ids(self, terms: Iterable[str]) -> Ids:
+        """The id of each term, -1 for an unknown one."""
+        return np.fromiter((self._index.get(term, -1) for term in terms), dtype=np.int64)
+
+    def union(self, other: Vocabulary) -> tuple[Vocabulary, Ids]:
+        """(all terms: these, then the other's new ones in their order; the ids of the other's terms there).
+
+        >>> both, ids = Vocabulary(["a", "b"]).union(Vocabulary(["c", "a"]))
+        >>> both.terms, ids
+        (['a', 'b', 'c'], array([2, 0]))
+        """
+        new = [term for term in other if term not in self._index]
+        both = Vocabulary([*self.terms, *new]) if new else self
+        return both, both.ids(other)
+
+    def take(self, ids: ArrayLike) -> Vocabulary:
+        """The vocabulary of the terms with these ids, in this order.
+
+        >>> Vocabulary(["a", "b", "c"]).take([2, 0]).terms
+        ['c', 'a']
+        """
+        chosen = np.asarray(ids)
+        if chosen.size and not (chosen.min() >= 0 and chosen.max() < len(self)):
+            raise BadData(f"ids reach from {chosen.min()} to {chosen.max()}; the vocabulary has {len(self)} terms")
+        return Vocabulary(self.terms[place] for place in chosen.tolist())
+
+
+def _repeated(terms: list[str]) -> str:
+    """The first term that comes a second time."""
+    seen: set[str] = set()
+    return next(term for term in terms if term in seen or seen.add(term))  # type: ignore[func-returns-value]
+
+
+def _checked_arrays(blob: NDArray[Any], offsets: NDArray[Any]) -> tuple[Bytes, Ids]:
+    """Arrays that have the shape of a vocabulary; the terms themselves are looked at later."""
+    damaged = "the model file is damaged"
+    if blob.ndim != 1 or blob.dtype != np.uint8:
+        raise BadModel(
+            f"the vocabulary's bytes are {blob.dtype} of {blob.ndim} dimensions, not a row of uint8; {damaged}"
+        )
+    if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or len(offsets) < 1:
+        raise BadModel(f"the vocabulary's offsets are {offsets.dtype} of shape {offsets.shape}; {damaged}")
+    ends = offsets.astype(np.int64)
+    if ends[0] != 0 or ends[-1] != len(blob) or (np.diff(ends) < 0).any():
+        raise BadModel(f"the vocabulary's offsets do not cut its {len(blob)} bytes into terms; {damaged}")
+    return np.ascontiguousarray(blob), ends
