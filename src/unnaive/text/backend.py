@@ -1,0 +1,49 @@
+"""Which engine reads texts: the native kernel, or the Python reference when the kernel was not built."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from unnaive.errors import UnnaiveError, UnnaiveWarning, choose
+
+kernel: Any = None
+_CAUSE = ""
+try:
+    kernel = import_module("unnaive.text._kernel")
+except ImportError as error:
+    _CAUSE = str(error)
+
+BACKEND = "reference" if kernel is None else "native"
+
+
+@cache
+def _warn_once() -> None:
+    warnings.warn(
+        f"unnaive was built without a compiler, so that texts are read by Python, some 20 times slower ({_CAUSE})",
+        UnnaiveWarning,
+        stacklevel=4,
+    )
+
+
+def engine_kind(backend: str | None) -> str:
+    """ "native" or "reference": what was asked for, else what there is, with one warning if it is the slow one."""
+    if backend is None:
+        return BACKEND
+    choose(["native", "reference"], backend, "backend")
+    if backend == "native" and kernel is None:
+        raise UnnaiveError("there is no native backend in this build; install a C++ compiler and reinstall unnaive")
+    return backend
+
+
+def thread_count(threads: int | None) -> int:
+    """`threads`, or all the cores that this process may use."""
+    if threads is None:
+        affinity = getattr(os, "sched_getaffinity", None)
+        return len(affinity(0)) if affinity else os.cpu_count() or 1
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise UnnaiveError(f"threads is {threads!r}; give a whole number from 1 on, or None for all cores")
+    return threads
