@@ -1,0 +1,147 @@
+"""Lineups as text and JSON; page.py has the HTML. Reasons and remarks become footnotes, each printed once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from unnaive.evaluation.papers.lineup import INSIDE, OUTSIDE, Line, Lineup
+from unnaive.evaluation.papers.tables import Paper, Run, Table
+
+MARKS = {INSIDE: "✓", OUTSIDE: "✗"}
+LEGEND = "ours | theirs difference; ✓ inside and ✗ outside the band stated for our value, nothing where none is stated"
+HALF = " | "
+
+
+class Footnotes:
+    """Remarks numbered in the order of their first use.
+
+    >>> remarks = Footnotes()
+    >>> remarks.mark(["left out"]), remarks.mark(["left out", "doubtful"])
+    ('[1]', '[1,2]')
+    """
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def mark(self, remarks: Iterable[str]) -> str:
+        """The numbers of these remarks, in brackets; nothing for none."""
+        return "".join(["[", ",".join(str(self.number(remark)) for remark in remarks), "]"]) if remarks else ""
+
+    def number(self, remark: str) -> int:
+        """The number of a remark, given now if it is new."""
+        if remark not in self.texts:
+            self.texts.append(remark)
+        return self.texts.index(remark) + 1
+
+
+def remarks_of(line: Line) -> list[str]:
+    """All that is to be said of a cell."""
+    return [*([line.reason] if line.reason else []), *line.notes]
+
+
+def figure(value: float | None, table: Table, *, signed: bool = False) -> str:
+    """A value with the decimals of its table; a dash for none."""
+    if value is None:
+        return "–"
+    return f"{value:{'+' if signed else ''}.{table.decimals}f}"
+
+
+def spread_figure(value: float | None, spread: float | None, table: Table) -> str:
+    """Mean and standard deviation."""
+    return figure(value, table) + ("" if spread is None else f"±{spread:.{table.decimals}f}")
+
+
+def as_text(lineup: Lineup, *, width: int = 110) -> str:
+    """The table for a terminal: blocks of as many columns as fit, then the footnotes."""
+    table, remarks = lineup.table, Footnotes()
+    cells = {(line.row, line.column): _cell(line, table, remarks) for line in lineup.lines}
+    first = max(len(row) for row in table.rows)
+    blocks = [
+        _block(table.rows, columns, cells, first)
+        for columns in _fitting(table.columns, cells, table.rows, width - first)
+    ]
+    unit = f" [{table.unit}]" if table.unit else ""
+    head = f"Table {table.id}. {table.title}{unit}\n{table.what}"
+    notes = [f"  [{number}] {text}" for number, text in enumerate(remarks.texts, 1)]
+    return "\n".join([head, *blocks, *notes, *(f"  {note}" for note in table.notes)])
+
+
+def _cell(line: Line, table: Table, remarks: Footnotes) -> str:
+    """For instance `0.773 | 0.759 +0.014 ✓`."""
+    ours = spread_figure(line.ours, line.our_spread, table)
+    theirs = spread_figure(line.theirs, line.their_spread, table)
+    parts = (
+        figure(line.difference, table, signed=True) if line.difference is not None else "",
+        MARKS.get(line.mark, ""),
+    )
+    return " ".join(
+        part
+        for part in (f"{ours}{HALF}{theirs}", apart, MARKS.get(line.mark, ""), remarks.mark(remarks_of(line)))
+        if part
+    )
+
+
+def _fitting(
+    columns: Sequence[str], cells: dict[tuple[str, str], str], rows: Sequence[str], room: int
+) -> list[list[tuple[str, int]]]:
+    """The columns with their widths, in groups that fit the room."""
+    groups: list[list[tuple[str, int]]] = [[]]
+    for column in columns:
+        wide = max(len(column), *(len(cells[row, column]) for row in rows))
+        if groups[-1] and sum(2 + one for _, one in groups[-1]) + 2 + wide > room:
+            groups.append([])
+        groups[-1].append((column, wide))
+    return groups
+
+
+def _block(rows: Sequence[str], columns: list[tuple[str, int]], cells: dict[tuple[str, str], str], first: int) -> str:
+    head = " " * first + "".join(f"  {column:<{wide}}" for column, wide in columns)
+    body = [f"{row:<{first}}" + "".join(f"  {cells[row, column]:<{wide}}" for column, wide in columns) for row in rows]
+    return "\n".join(line.rstrip() for line in (head, *body))
+
+
+def as_json(paper: Paper, lineups: Sequence[Lineup], run: Run) -> dict[str, Any]:
+    """Everything as plain values, with the versions that produced it."""
+    from unnaive.evaluation.records import versions
+
+    return {
+        "paper": paper.key,
+        "title": paper.title,
+        "source": paper.source,
+        "notes": list(paper.notes),
+        "seed": run.seed,
+        "quick": run.quick,
+        "versions": versions(),
+        "tables": [_table_json(lineup) for lineup in lineups],
+    }
+
+
+def _table_json(lineup: Lineup) -> dict[str, Any]:
+    table = lineup.table
+    return {
+        "table": table.id,
+        "title": table.title,
+        "collection": table.collection,
+        "what": table.what,
+        "unit": table.unit,
+        "notes": list(table.notes),
+        "seconds": round(lineup.seconds, 3),
+        "cells": [_line_json(line) for line in lineup.lines],
+    }
+
+
+def _line_json(line: Line) -> dict[str, Any]:
+    return {
+        "row": line.row,
+        "column": line.column,
+        "theirs": line.theirs,
+        "their_spread": line.their_spread,
+        "ours": line.ours,
+        "our_spread": line.our_spread,
+        "difference": line.difference,
+        "band": None if line.band is None else list(line.band),
+        "mark": line.mark,
+        "reason": line.reason,
+        "notes": list(line.notes),
+    }
