@@ -71,10 +71,7 @@ def _cell(line: Line, table: Table, remarks: Footnotes) -> str:
     """For instance `0.773 | 0.759 +0.014 ✓`."""
     ours = spread_figure(line.ours, line.our_spread, table)
     theirs = spread_figure(line.theirs, line.their_spread, table)
-    parts = (
-        figure(line.difference, table, signed=True) if line.difference is not None else "",
-        MARKS.get(line.mark, ""),
-    )
+    apart = "" if line.difference is None else figure(line.difference, table, signed=True)
     return " ".join(
         part
         for part in (f"{ours}{HALF}{theirs}", apart, MARKS.get(line.mark, ""), remarks.mark(remarks_of(line)))
