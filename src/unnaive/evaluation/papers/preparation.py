@@ -1,0 +1,83 @@
+"""Collections as the papers prepared them: tokens by the paper's rule, counts X, labels Y, the split; cached.
+
+The rules are those of section 1 of the algorithms: one name for each paper, so that runners of several tables, and
+tables of several papers, share one reading and counting.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.core.labels import label_matrix
+from unnaive.evaluation.papers.tables import Run
+from unnaive.text.counting import TextCounter
+from unnaive.text.tokens import TokenRule
+from unnaive.text.vocabulary import Vocabulary
+
+Sparse = Any  # scipy.sparse.csr_array, which ships no types
+
+RULES: dict[str, TokenRule] = {
+    "or-gate": TokenRule(min_length=2, digits=False, stopwords="smart", stem="porter"),
+    "maxent-bridge": TokenRule(min_length=1, digits=True),
+    "higher-order": TokenRule(min_length=2, digits=False, stopwords="en", stem="snowball"),
+    "higher-order-turkish": TokenRule("tr", min_length=2, digits=False, stopwords="tr", stem="snowball"),
+    "hierarchical": TokenRule(min_length=1, digits=False, stopwords="smart"),
+    "words": TokenRule(min_length=1, digits=False),
+    "words-turkish": TokenRule("tr", min_length=1, digits=False),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """X (n_docs, n_terms) counts, Y (n_docs, n_classes) 0/1, names of both, and the part of each document.
+
+    Terms that no document of the part "train" has are not in X when the collection fixes a split: a test document's
+    unseen terms are ignored, and the vocabulary size that smoothing uses is that of the training documents.
+    """
+
+    X: Sparse
+    Y: Sparse
+    classes: tuple[str, ...]
+    vocabulary: Vocabulary
+    split: NDArray[Any] | None
+
+    def rows(self, part: str) -> NDArray[np.int64]:
+        """Row numbers of one part."""
+        return np.flatnonzero(self.split == part)
+
+    def part(self, name: str) -> tuple[Sparse, Sparse]:
+        """(X, Y) of one part."""
+        rows = self.rows(name)
+        return self.X[rows], self.Y[rows]
+
+    def take_terms(self, ids: NDArray[Any]) -> Prepared:
+        """The same documents with these terms only."""
+        return Prepared(self.X[:, ids], self.Y, self.classes, self.vocabulary.take(ids), self.split)
+
+    def frequent(self, min_df: int) -> Prepared:
+        """Terms in at least `min_df` documents, of the training part if there is one."""
+        X = self.X if self.split is None else self.part("train")[0]
+        return self.take_terms(np.flatnonzero((X > 0).sum(axis=0) >= min_df))
+
+
+def prepared(run: Run, collection: str, rule: str, *, view: str | None = None, split: bool = True) -> Prepared:
+    """A collection by the rule of a paper; without `split` all documents make the vocabulary."""
+    return _prepared(run, collection, rule, view, split)
+
+
+@lru_cache(maxsize=4)
+def _prepared(run: Run, collection: str, rule: str, view: str | None, split: bool) -> Prepared:
+    corpus = run.corpus(collection, view)
+    run.tell(f"counting the terms of {len(corpus):,} documents")
+    classes = corpus.classes
+    parts = np.asarray(corpus.split) if split and corpus.split is not None else None
+    counter = TextCounter(RULES[rule])
+    if parts is not None:  # the training documents make the vocabulary; the others are then read with it
+        counter.count([text for text, part in zip(corpus.texts, parts, strict=True) if part == "train"], grow=True)
+    X = counter.count(corpus.texts, grow=parts is None)
+    return Prepared(X, label_matrix(corpus.labels, classes), classes, counter.vocabulary, parts)
