@@ -167,7 +167,7 @@ def test_where_collections_are_looked_for(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(collections, "REPOSITORY", tmp_path / "site")
     assert collections.data_folders("here") == [Path("here")]
-    named, *beside, cache = collections.data_folders()
+    named, *_, cache = collections.data_folders()
     assert (named, cache) == (tmp_path / "named", tmp_path / "cache" / "unnaive")
     assert data_folder() is None
     cache.mkdir(parents=True)
