@@ -1,0 +1,95 @@
+"""Which column of a table is the text and which the label: named by the user, or evident from the names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from unnaive.errors import BadData
+
+# Names that settle it, then names that do where no better one is there.
+TEXT_NAMES = (
+    ("text", "texts", "body", "message", "content", "document", "doc"),
+    ("description", "comment", "review", "sentence", "abstract", "tweet", "post", "article", "ticket", "question",
+     "utterance", "query", "email", "title", "subject"),
+)  # fmt: skip
+LABEL_NAMES = (
+    ("label", "labels", "class", "category", "categories", "target"),
+    ("queue", "tag", "tags", "topic", "topics", "intent", "sentiment", "genre", "department", "type", "y"),
+)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns to read: one or more of text (joined by a newline), one of labels or none, one of ids or none."""
+
+    texts: tuple[str, ...]
+    label: str | None = None
+    id: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them, texts first."""
+        return (*self.texts, *(name for name in (self.label, self.id) if name is not None))
+
+
+def chosen_columns(
+    names: Sequence[str],
+    source: str,
+    *,
+    text: Sequence[str] = (),
+    label: str | None = None,
+    id: str | None = None,
+    labelled: bool = True,
+) -> Columns:
+    """The columns named, the others guessed; an error that lists the columns if that is not evident.
+
+    >>> chosen_columns(["id", "Body", "queue"], "tickets.csv")
+    Columns(texts=('Body',), label='queue', id=None)
+    >>> chosen_columns(["a", "b"], "tickets.csv")
+    Traceback (most recent call last):
+    unnaive.errors.BadData: which column of tickets.csv holds the text? it has a, b; say --text NAME
+    """
+    for name in (*text, label, id):
+        if name is not None and name not in names:
+            raise BadData(f"{source} has no column {name!r}; it has {listed(names)}")
+    if labelled and label is None:
+        label = _evident(names, LABEL_NAMES, taken=text) or _other_of_two(names, text or _text_guess(names, None))
+    texts = tuple(text) or _text_guess(names, label) or _only_column(names)
+    if not texts:
+        raise BadData(f"which column of {source} holds the text? it has {listed(names)}; say --text NAME")
+    if labelled and label is None:
+        raise BadData(f"which column of {source} holds the labels? it has {listed(names)}; say --label NAME")
+    if label in texts:
+        raise BadData(f"column {label!r} of {source} cannot be both text and label; name two columns")
+    return Columns(texts, label if labelled else None, id)
+
+
+def listed(names: Sequence[str], limit: int = 30) -> str:
+    """The names with commas, the last ones left out where there are very many."""
+    shown = ", ".join(names[:limit]) or "no columns"
+    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
+
+
+def _text_guess(names: Sequence[str], label: str | None) -> tuple[str, ...]:
+    taken = () if label is None else (label,)
+    found = _evident(names, TEXT_NAMES, taken) or (_other_of_two(names, taken) if label is not None else None)
+    return (found,) if found else ()
+
+
+def _evident(names: Sequence[str], known: Sequence[Sequence[str]], taken: Sequence[str]) -> str | None:
+    """The one column with a telling name; None if there is none, or several that tell equally."""
+    for group in known:
+        hits = [name for name in names if name.strip().casefold() in group and name not in taken]
+        if hits:
+            return hits[0] if len(hits) == 1 else None
+    return None
+
+
+def _other_of_two(names: Sequence[str], taken: Sequence[str]) -> str | None:
+    others = [name for name in names if name not in taken]
+    return others[0] if len(names) == 2 and len(others) == 1 else None
+
+
+def _only_column(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(names) if len(names) == 1 else ()

@@ -1,0 +1,237 @@
+"""Bytes of a file or of stdin, unpacked, as lines of text in the right encoding; tables.py makes rows of them."""
+
+from __future__ import annotations
+
+import codecs
+import difflib
+import io
+import sys
+import warnings
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from unnaive.errors import BadData, MissingExtra, UnnaiveWarning
+
+Watch = Callable[[int], None]  # called with how many bytes were just read
+
+STDIN = "-"
+BLOCK = 1 << 18
+
+# What a file that is not UTF-8 most likely is: the Windows code page of the language, Western where none is named.
+CODE_PAGES = {
+    "tr": "cp1254", "ru": "cp1251", "uk": "cp1251", "bg": "cp1251", "el": "cp1253", "he": "cp1255", "ar": "cp1256",
+    "pl": "cp1250", "cs": "cp1250", "sk": "cp1250", "hu": "cp1250", "ro": "cp1250", "lt": "cp1257", "lv": "cp1257",
+    "et": "cp1257", "vi": "cp1258",
+}  # fmt: skip
+WESTERN = "cp1252"
+
+BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+FOREIGN = {
+    b"PK\x03\x04": "a zip archive or a spreadsheet; export it as CSV",
+    b"\xd0\xcf\x11\xe0": "an old Office file; export it as CSV",
+    b"%PDF": "a PDF; extract its text first",
+    b"\x89PNG": "a picture",
+    b"BZh": "packed with bzip2; unpack it, or pack it with gzip or zstd",
+    b"\xfd7zXZ": "packed with xz; unpack it, or pack it with gzip or zstd",
+}
+
+
+class Watched(io.RawIOBase):
+    """A binary stream that reports what is read from it, so that a progress bar can follow."""
+
+    def __init__(self, stream: IO[bytes], watch: Watch) -> None:
+        self._stream = stream
+        self._watch = watch
+
+    def readable(self) -> bool:
+        """Always: it exists to be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill `buffer` from the stream and report how much came."""
+        data = self._stream.read(len(buffer))
+        buffer[: len(data)] = data
+        self._watch(len(data))
+        return len(data)
+
+    def close(self) -> None:
+        """Close the stream below as well."""
+        self._stream.close()
+        super().close()
+
+
+def existing(path: str | Path) -> Path:
+    """The path, if something is there; otherwise an error that suggests the nearest name in its folder.
+
+    >>> existing("no-such-file.csv")
+    Traceback (most recent call last):
+    unnaive.errors.BadData: no file or folder called no-such-file.csv; check the spelling and the folder you are in
+    """
+    path = Path(path)
+    try:
+        there = path.exists()
+    except OSError:  # a name too long for the file system is no file either
+        there = False
+    if there:
+        return path
+    shown = str(path) if len(str(path)) <= 80 else str(path)[:77] + "..."
+    hint = _nearest(path)
+    advice = f"did you mean {hint}?" if hint else "check the spelling and the folder you are in"
+    raise BadData(f"no file or folder called {shown}; {advice}")
+
+
+def _nearest(path: Path) -> str | None:
+    try:
+        names = [entry.name for entry in path.parent.iterdir()]
+    except OSError:
+        return None
+    near = difflib.get_close_matches(path.name, names, n=1, cutoff=0.75)
+    return str(path.parent / near[0]) if near else None
+
+
+def open_bytes(path: str | Path, watch: Watch | None = None) -> IO[bytes]:
+    """The unpacked bytes of a file, or of stdin for "-"; gzip and zstd are known by their first bytes."""
+    if str(path) == STDIN:
+        raw: IO[bytes] = sys.stdin.buffer
+    else:
+        try:
+            raw = existing(path).open("rb", buffering=0)
+        except OSError as problem:
+            raise BadData(f"{path} cannot be read ({problem.strerror}); check its permissions") from problem
+    watched: Any = Watched(raw, watch) if watch else raw
+    return _unpacked(io.BufferedReader(watched, BLOCK), path)
+
+
+def _unpacked(stream: io.BufferedReader, path: str | Path) -> IO[bytes]:
+    start = stream.peek(8)[:8]
+    if start.startswith(b"\x1f\x8b"):
+        import gzip
+
+        return io.BufferedReader(gzip.GzipFile(fileobj=stream), BLOCK)
+    if start.startswith(b"\x28\xb5\x2f\xfd"):
+        return io.BufferedReader(_zstd(stream), BLOCK)
+    for magic, what in FOREIGN.items():
+        if start.startswith(magic):
+            raise BadData(f"{path} is {what}")
+    return stream
+
+
+def _zstd(stream: IO[bytes]) -> Any:
+    try:
+        import pyarrow
+    except ImportError as absent:
+        raise MissingExtra("reading .zst files needs pyarrow; install it with: pip install pyarrow") from absent
+    return pyarrow.CompressedInputStream(stream, "zstd")
+
+
+def text_lines(
+    stream: IO[bytes], name: str, *, encoding: str | None = None, language: str = "en"
+) -> Iterator[tuple[int, str]]:
+    """Numbered lines with their ends, decoded; a lone carriage return ends a line too.
+
+    The encoding is the one named, or what a byte-order mark says, or UTF-8; a file that turns out not to be UTF-8 is
+    read as the code page of `language`, and a warning names it. Packed files that break off give a sentence.
+
+    >>> list(text_lines(io.BytesIO("çay\\r\\nköfte".encode()), "menu"))
+    [(1, 'çay\\r\\n'), (2, 'köfte')]
+    """
+    number = 0
+    nuls = False
+    try:
+        for line in _decoded(stream, name, encoding, language):
+            for piece in io.StringIO(line, newline="") if "\r" in line else (line,):
+                number += 1
+                if "\0" in piece and not nuls:
+                    nuls = _tell_of_nuls(piece, name, number)
+                yield number, piece
+    except (EOFError, zlib.error, OSError) as problem:
+        raise BadData(f"{name} breaks off or is damaged after line {number} ({problem}); fetch it again") from problem
+
+
+def _decoded(stream: IO[bytes], name: str, encoding: str | None, language: str) -> Iterator[str]:
+    encoding = encoding or _marked_encoding(stream)
+    if encoding is None:
+        return _utf8_or_code_page(stream, name, CODE_PAGES.get(language, WESTERN))
+    return _named(stream, name, encoding)
+
+
+def _marked_encoding(stream: IO[bytes]) -> str | None:
+    peek = getattr(stream, "peek", None)
+    start = peek(4)[:4] if peek else stream.read(4)
+    if not peek:
+        stream.seek(0)
+    return next((encoding for mark, encoding in BYTE_ORDER_MARKS if start.startswith(mark)), None)
+
+
+def _named(stream: IO[bytes], name: str, encoding: str) -> Iterator[str]:
+    try:
+        wrapped = io.TextIOWrapper(stream, encoding=encoding, newline="")
+    except LookupError as unknown:
+        raise BadData(f"no encoding called {encoding!r}; common ones are utf-8, utf-16, cp1252, cp1254") from unknown
+    try:
+        yield from wrapped
+    except UnicodeError as problem:
+        raise BadData(f"{name} is not {encoding} ({_first_problem(problem)}); name another --encoding") from problem
+    finally:
+        if not wrapped.closed:
+            wrapped.detach()
+
+
+def _first_problem(problem: UnicodeError) -> str:
+    if isinstance(problem, UnicodeDecodeError):
+        return f"byte 0x{problem.object[problem.start]:02x}"
+    return str(problem)
+
+
+def _utf8_or_code_page(stream: IO[bytes], name: str, code_page: str) -> Iterator[str]:
+    """Each line as UTF-8 if it is, else as the code page: text in a code page is hardly ever valid UTF-8 by chance."""
+    told = False
+    for number, raw in enumerate(stream, start=1):
+        try:
+            yield raw.decode()
+        except UnicodeDecodeError as problem:
+            if not told:
+                told = _tell_of_code_page(name, f"byte 0x{raw[problem.start]:02x} on line {number}", code_page)
+            yield decoded_as(raw, code_page)
+
+
+def _tell_of_code_page(name: str, where: str, code_page: str) -> bool:
+    warnings.warn(
+        f"{name} is not UTF-8 ({where}): such lines are read as {code_page}; name the --encoding if that is wrong",
+        UnnaiveWarning,
+        stacklevel=3,
+    )
+    return True
+
+
+def decoded_as(raw: bytes, code_page: str) -> str:
+    """The bytes as text; the few that a Windows code page leaves open are control characters, as browsers read them.
+
+    >>> decoded_as(b"caf\\xe9\\x81", "cp1252")
+    'café\\x81'
+    """
+    return raw.decode(code_page, errors="unnaive-control")
+
+
+def _control(problem: UnicodeError) -> tuple[str, int]:
+    if not isinstance(problem, UnicodeDecodeError):
+        raise problem
+    return problem.object[problem.start : problem.end].decode("latin-1"), problem.end
+
+
+codecs.register_error("unnaive-control", _control)
+
+
+def _tell_of_nuls(piece: str, name: str, number: int) -> bool:
+    if piece.count("\0") * 4 > len(piece):
+        raise BadData(f"{name} is mostly NULs on line {number}; if it is UTF-16, say --encoding utf-16")
+    warnings.warn(f"{name} has NULs (line {number}); they separate words", UnnaiveWarning, stacklevel=3)
+    return True
