@@ -56,6 +56,9 @@ MODELS: dict[str, Model] = {
         Model("hos", "higher-order smoothing", f"{_ROOM}.higher_order:higher_order_smoothing", "documents"),
         Model("honb", "higher-order naive Bayes", f"{_ROOM}.higher_order:higher_order_naive_bayes", "documents"),
         Model("complement", "complement naive Bayes", f"{_ROOM}.naive_bayes:complement", "counts"),
+        Model("svm", "linear support vector machine", f"{_ROOM}.baselines:svm", "documents"),
+        Model("knn", "k nearest neighbours", f"{_ROOM}.baselines:knn", "documents"),
+        Model("tree", "decision tree", f"{_ROOM}.baselines:tree", "documents"),
     )
 }
 

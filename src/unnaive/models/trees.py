@@ -1,0 +1,129 @@
+"""Trees is the scorer of decision trees: their nodes as flat arrays, walked in numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from unnaive.core.links import LINKS
+from unnaive.errors import BadModel, choose
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Sparse = Any  # scipy.sparse.csr_array, which ships no types
+
+BLOCK_CELLS = 1 << 22  # counts held dense at once: 16 MB of float32
+LEAF = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """One tree that says something of every class, or a tree for each class; nodes of all trees in one list.
+
+    roots (n_trees,); feature, threshold, left, right (n_nodes,); said (n_nodes, classes of a tree). A document with
+    x[feature] ≤ threshold goes left; a leaf has feature −1. Children stand after their parent, so every walk ends.
+    """
+
+    kind: ClassVar[str] = "trees"
+
+    roots: Integers
+    feature: Integers
+    threshold: Floats
+    left: Integers
+    right: Integers
+    said: Floats
+    n_terms: int
+    link: str
+
+    @property
+    def n_classes(self) -> int:
+        """Of the one tree, or as many as there are trees."""
+        return int(self.said.shape[1] if len(self.roots) == 1 else len(self.roots))
+
+    def scores(self, X: Sparse) -> Floats:
+        """Scores of documents X (n_docs, n_terms) → (n_docs, n_classes)."""
+        used = np.unique(self.feature[self.feature != LEAF])
+        asked = np.searchsorted(used, self.feature)  # a leaf asks nothing; its place is not looked at
+        counts = csr_array(X)[:, used]
+        scores = np.empty((counts.shape[0], self.n_classes))
+        block = max(1, BLOCK_CELLS // max(1, len(used)))
+        for start in range(0, len(scores), block):
+            rows = counts[start : start + block].toarray().astype(np.float32)
+            scores[start : start + block] = np.hstack(
+                [self.said[self._leaves(rows, asked, root)] for root in self.roots]
+            )
+        return scores
+
+    def _leaves(self, rows: NDArray[np.float32], asked: Integers, root: int) -> Integers:
+        """The leaf of each document in the tree that starts at `root`."""
+        node = np.full(len(rows), root)
+        walking = np.flatnonzero(self.feature[node] != LEAF)
+        while len(walking):
+            here = node[walking]
+            goes_left = rows[walking, asked[here]] <= self.threshold[here]
+            node[walking] = np.where(goes_left, self.left[here], self.right[here])
+            walking = walking[self.feature[node[walking]] != LEAF]
+        return node
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Arrays and plain settings from which `from_arrays` makes an equal scorer."""
+        arrays = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("n_terms", "link")}
+        return arrays, {"n_terms": self.n_terms, "link": self.link}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> Trees:
+        """The inverse of `to_arrays`; trusts nothing, since models come from files."""
+        try:
+            link = choose(list(LINKS), settings["link"], "link")
+            parts = {
+                name: np.asarray(arrays[name]) for name in ("roots", "feature", "threshold", "left", "right", "said")
+            }
+            trees = cls(**parts, n_terms=int(settings["n_terms"]), link=link)
+        except (KeyError, TypeError, ValueError) as problem:
+            raise BadModel(f"the trees in this model are damaged ({problem}); train it again") from problem
+        if not _sound(trees):
+            raise BadModel("the trees in this model have branches that lead nowhere; train it again")
+        return trees
+
+
+def _sound(trees: Trees) -> bool:
+    """Whether every walk stays inside the arrays and ends."""
+    n_nodes = len(trees.feature) if trees.feature.ndim == 1 else -1
+    whole = (trees.roots, trees.feature, trees.left, trees.right)
+    if any(part.ndim != 1 or part.dtype.kind not in "iu" for part in whole) or trees.said.ndim != 2:
+        return False
+    if {len(trees.left), len(trees.right), len(trees.threshold), len(trees.said)} != {n_nodes} or not len(trees.roots):
+        return False
+    if any(part.dtype.kind != "f" for part in (trees.threshold, trees.said)) or trees.threshold.ndim != 1:
+        return False
+    inner = np.flatnonzero(trees.feature != LEAF)
+    children = np.concatenate([trees.left[inner], trees.right[inner]])
+    return bool(
+        np.all((trees.roots >= 0) & (trees.roots < n_nodes))
+        and np.all((trees.feature[inner] >= 0) & (trees.feature[inner] < trees.n_terms))
+        and np.all((children > np.tile(inner, 2)) & (children < n_nodes))
+        and (len(trees.roots) == 1 or trees.said.shape[1] == 1)
+    )
+
+
+def joined_trees(grown: Sequence[Any], said: Sequence[Floats], n_terms: int, link: str) -> Trees:
+    """The nodes of scikit-learn's trees, one after the other, with what each node says."""
+    sizes = [one.node_count for one in grown]
+    roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+
+    def children(name: str) -> Integers:
+        moved = [
+            np.where(getattr(one, name) < 0, LEAF, getattr(one, name) + root)
+            for one, root in zip(grown, roots, strict=True)
+        ]
+        return np.concatenate(moved).astype(np.int64)
+
+    left = children("children_left")
+    feature = np.where(left == LEAF, LEAF, np.concatenate([one.feature for one in grown])).astype(np.int64)
+    threshold = np.concatenate([one.threshold for one in grown]).astype(np.float64)
+    return Trees(roots, feature, threshold, left, children("children_right"), np.concatenate(said), n_terms, link)
