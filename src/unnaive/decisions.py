@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
+from unnaive.core.calibration import relative
 from unnaive.errors import BadData, BadModel, choose
 
 Floats = NDArray[np.float64]
@@ -76,20 +77,6 @@ class TopK(_Stored):
     def decide(self, scores: Floats) -> Sparse:
         """min(k, n_classes) labels for each document."""
         return _labels(np.argsort(-scores, axis=1, kind="stable")[:, : self.k], scores.shape)
-
-
-def relative(scores: Floats) -> Floats:
-    """Each document's scores divided by their maximum; a document whose maximum is not positive is left as it is.
-
-    Scores that are sums over tokens (noisy-or) grow with the length of the document; one threshold for all
-    documents makes sense only after this.
-
-    >>> relative(np.array([[1.0, 4.0], [-1.0, -2.0]]))
-    array([[ 0.25,  1.  ],
-           [-1.  , -2.  ]])
-    """
-    top = scores.max(axis=1, keepdims=True)
-    return scores / np.where(top > 0, top, 1.0)
 
 
 SCALES: dict[str, Callable[[Floats], Floats]] = {
