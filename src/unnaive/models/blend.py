@@ -1,0 +1,101 @@
+"""The blend: OR gate and Rocchio with log-tf, each divided by the document's maximum, added. Beyond the or-gate paper."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.core.calibration import relative
+from unnaive.core.counts import Counts
+from unnaive.core.linear import Linear
+from unnaive.errors import BadData, BadModel
+from unnaive.models.or_gate import or_gate
+from unnaive.models.rocchio import rocchio
+
+Floats = NDArray[np.float64]
+Sparse = Any  # scipy.sparse.csr_array, which ships no types
+
+
+@dataclass(frozen=True, eq=False)
+class Blend:
+    """score = share · relative(gate) + (1 − share) · relative(centroids); relative: over the document's maximum.
+
+    Dividing by a maximum is not linear, so this is a Scorer of its own; the score is a margin, not a probability.
+    """
+
+    kind: ClassVar[str] = "blend"
+
+    gate: Linear
+    centroids: Linear
+    share: float
+
+    @property
+    def link(self) -> str:
+        """Margin: larger is better, nothing more."""
+        return "margin"
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes are scored."""
+        return self.gate.n_classes
+
+    @property
+    def n_terms(self) -> int:
+        """How many terms a document may have."""
+        return self.gate.n_terms
+
+    def scores(self, X: Sparse) -> Floats:
+        """Scores of documents X (n_docs, n_terms) → (n_docs, n_classes)."""
+        return self.share * relative(self.gate.scores(X)) + (1 - self.share) * relative(self.centroids.scores(X))
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Arrays and JSON settings from which `from_arrays` makes an equal scorer."""
+        arrays: dict[str, NDArray[Any]] = {}
+        settings: dict[str, Any] = {"share": self.share}
+        for name, part in (("gate", self.gate), ("centroids", self.centroids)):
+            own, settings[name] = part.to_arrays()
+            arrays |= {f"{name}.{key}": value for key, value in own.items()}
+        return arrays, settings
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> Blend:
+        """The inverse of `to_arrays`; trusts nothing, since models come from files."""
+        try:
+            share = _checked_share(float(settings["share"]))
+            gate, centroids = (_part(arrays, settings[name], name) for name in ("gate", "centroids"))
+        except (KeyError, TypeError, ValueError) as problem:
+            raise BadModel(f"the blend in this model is damaged ({problem}); train it again") from problem
+        if (gate.n_classes, gate.n_terms) != (centroids.n_classes, centroids.n_terms):
+            raise BadModel("the two parts of the blend in this model have different sizes; train it again")
+        return cls(gate, centroids, share)
+
+
+def blend(
+    X: Sparse, Y: Sparse, *, share: float = 0.3, weights: str = "relaxed", tf: str = "log",
+    sample_weight: NDArray[Any] | None = None,
+) -> Blend:  # fmt: skip
+    """OR gate (`weights`) and Rocchio (`tf`) trained on the same documents, the gate with `share` of the say.
+
+    >>> from scipy.sparse import csr_array
+    >>> model = blend(csr_array([[2, 0, 1], [0, 3, 1]]), csr_array([[1, 0], [0, 1]]))
+    >>> model.scores(csr_array([[1, 0, 0]]))
+    array([[1., 0.]])
+    """
+    gate = or_gate(Counts.of(X, Y, sample_weight), weights=weights)
+    return Blend(gate, rocchio(X, Y, tf=tf, sample_weight=sample_weight), _checked_share(share))
+
+
+def _checked_share(share: float) -> float:
+    if not 0 <= share <= 1:
+        raise BadData(f"the share of the OR gate is {share}; give a number from 0 to 1")
+    return share
+
+
+def _part(arrays: dict[str, NDArray[Any]], settings: Any, name: str) -> Linear:
+    start = f"{name}."
+    return Linear.from_arrays(
+        {key.removeprefix(start): value for key, value in arrays.items() if key.startswith(start)}, settings
+    )
