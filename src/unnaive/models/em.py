@@ -1,0 +1,127 @@
+"""Expectation–maximisation from many random starts; the steps themselves are in em_to_class.py and em_from_class.py.
+
+Most starts are poor and show it early: all run 1 iteration, the better half 2 more, the better half of these 4 more and
+so on (Chickering and Heckerman 1997), so that 64 starts cost about as much as 6 runs of 64 iterations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from unnaive.errors import UnnaiveError, choose
+from unnaive.models.cases import Floats
+
+Tables = list[Floats]
+Progress = Callable[[str, dict[str, Any]], None]
+
+STOPPING = ("per-case", "absolute")
+
+
+class Problem(Protocol):
+    """What EM works on. Tables have an axis of starts in front."""
+
+    weight: float
+
+    def start(self, random: np.random.Generator, n_starts: int) -> Tables:
+        """Random tables."""
+
+    def step(self, tables: Tables) -> tuple[Tables, Floats]:
+        """Tables after one iteration, and the log-likelihood (starts,) before it."""
+
+    def log_likelihood(self, tables: Tables) -> Floats:
+        """The log-likelihood of each start (starts,)."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """How EM looks for the best tables.
+
+    restarts   random starts
+    average    how many of them are run to the end and kept
+    tolerance  a run ends when an iteration gains less log-likelihood than this
+    stopping   "per-case": less per document; "absolute": in all, as in the thesis, which is almost never reached
+    iterations a run ends after so many in any case
+    """
+
+    restarts: int = 64
+    average: int = 1
+    tolerance: float = 1e-4
+    stopping: str = "per-case"
+    iterations: int = 1000
+
+    def __post_init__(self) -> None:
+        choose(list(STOPPING), self.stopping, "stopping rule")
+        if not 1 <= self.average <= self.restarts:
+            raise UnnaiveError(
+                f"average={self.average} of restarts={self.restarts} runs cannot be kept; average is at least 1 and at "
+                "most restarts"
+            )
+
+    def enough(self, gain: Floats, weight: float) -> Any:
+        """Whether a gain in log-likelihood is too small to go on."""
+        return gain < (self.tolerance * weight if self.stopping == "per-case" else self.tolerance)
+
+
+def fitted(
+    problem: Problem, search: Search, random: np.random.Generator, progress: Callable[[int, Floats], None] | None = None
+) -> tuple[Tables, Floats]:
+    """The best `search.average` tables found, best first, with their log-likelihoods.
+
+    `progress(iteration, log_likelihoods)` is called after every iteration.
+    """
+    tell = progress or (lambda iteration, likelihoods: None)
+    tables, done = problem.start(random, search.restarts), 0
+    for iterations, keep in rounds(search.restarts, search.average):
+        for _ in range(iterations):
+            tables, likelihoods = problem.step(tables)
+            done += 1
+            tell(done, likelihoods)
+        tables = _best(tables, problem.log_likelihood(tables), keep)
+    tables, likelihoods = _converged(problem, tables, search, lambda count, values: tell(done + count, values))
+    order = np.argsort(-likelihoods, kind="stable")
+    return [table[order] for table in tables], likelihoods[order]
+
+
+def rounds(starts: int, keep: int) -> Iterator[tuple[int, int]]:
+    """Successive halving: how many iterations, and how many starts go on after them.
+
+    >>> list(rounds(64, 1))
+    [(1, 32), (2, 16), (4, 8), (8, 4), (16, 2), (32, 1)]
+    """
+    iterations = 1
+    while starts > keep:
+        starts = max(keep, (starts + 1) // 2)
+        yield iterations, starts
+        iterations *= 2
+
+
+def _best(tables: Tables, likelihoods: Floats, keep: int) -> Tables:
+    order = np.sort(np.argsort(-likelihoods, kind="stable")[:keep])
+    return [table[order] for table in tables]
+
+
+def _converged(
+    problem: Problem, tables: Tables, search: Search, tell: Callable[[int, Floats], None]
+) -> tuple[Tables, Floats]:
+    """Every start run until it gains too little; those that have ended are left alone."""
+    finals = [table.copy() for table in tables]
+    likelihoods = np.full(len(tables[0]), -np.inf)
+    running = np.arange(len(likelihoods))
+    for iteration in range(1, search.iterations + 1):
+        now = [table[running] for table in finals]
+        better, before = problem.step(now)
+        ended = search.enough(before - likelihoods[running], problem.weight)
+        likelihoods[running] = before
+        tell(iteration, likelihoods)
+        going = ~ended
+        for final, table in zip(finals, better, strict=True):
+            final[running[going]] = table[going]
+        running = running[going]
+        if not len(running):
+            return finals, likelihoods
+    likelihoods[running] = problem.log_likelihood([table[running] for table in finals])
+    return finals, likelihoods
