@@ -1,0 +1,40 @@
+"""One call from X, Y and the name of a model to a trained scorer, for experiments that hold matrices, not texts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unnaive.core.counts import Counts
+from unnaive.core.labels import single_labels
+from unnaive.core.scorer import Scorer
+from unnaive.models.catalogue import find_model
+
+Sparse = Any  # scipy.sparse.csr_array, which ships no types
+
+
+def trained(name: str, X: Sparse, Y: Sparse, *, seed: int = 0, **settings: Any) -> Scorer:
+    """The model called `name` learned from documents X (n_docs, n_terms) with labels Y (n_docs, n_classes).
+
+    Where the model has a `scheme` and none is given, documents with other than one label make it one-vs-rest.
+
+    >>> from scipy.sparse import csr_array
+    >>> trained("multinomial", csr_array([[2, 0], [0, 1]]), csr_array([[1, 0], [1, 1]])).link
+    'log-odds'
+    """
+    model = find_model(name)
+    filled = filled_settings(name, Y, seed, settings)
+    learn_from = (Counts.of(X, Y),) if model.statistic == "counts" else (X, Y)
+    scorer: Scorer = model.function(*learn_from, **filled)
+    return scorer
+
+
+def filled_settings(name: str, Y: Sparse, seed: int, settings: dict[str, Any]) -> dict[str, Any]:
+    """`settings`, checked, with the scheme that fits the labels and the seed where the model takes them."""
+    model = find_model(name)
+    filled = dict(model.checked(settings))
+    known = model.settings()
+    if "scheme" in known and "scheme" not in filled:
+        filled["scheme"] = "multiclass" if single_labels(Y) is not None else "one-vs-rest"
+    if "seed" in known and "seed" not in filled:
+        filled["seed"] = seed
+    return filled
