@@ -15,6 +15,8 @@ from unnaive.errors import BadData
 
 Sparse = Any  # scipy.sparse.csr_array, which ships no types
 
+ROUNDING = 1e-11  # of the largest sum: what fractional sums may be off by after adding and taking away
+
 
 @dataclass(frozen=True, eq=False)
 class Counts:
@@ -48,10 +50,13 @@ class Counts:
 
     @classmethod
     def of(cls, X: Sparse, Y: Sparse, sample_weight: NDArray[Any] | None = None) -> Counts:
-        """Count documents X (n_docs, n_terms) with labels Y (n_docs, n_classes), both sparse."""
-        weight = _column_weights(X.shape[0], sample_weight)
-        number = np.result_type(_number(X), weight)
-        X = csr_array(X).astype(number, copy=False)
+        """Count documents X (n_docs, n_terms) with labels Y (n_docs, n_classes), both sparse.
+
+        class_terms = Yᵀ diag(sample_weight) X and class_df the same of [X > 0]. X has no negative entry and names no
+        term twice in a row; any entry of Y other than zero is membership.
+        """
+        weight = _document_weights(X.shape[0], sample_weight)
+        X = csr_array(X).astype(np.result_type(_number(X.data), weight), copy=False)
         present = csr_array(((X.data > 0).astype(weight.dtype), X.indices, X.indptr), shape=X.shape)
         by_class = _weighted_labels(csr_array(Y), weight)
         return cls(
@@ -94,17 +99,7 @@ class Counts:
         return self._combine(other, operator.add)
 
     def __sub__(self, other: Counts) -> Counts:
-        less = self._combine(other, operator.sub)
-        smallest = min(
-            _least(less.n_docs), _least(less.class_docs), _least(less.df), _least(less.class_df.data),
-            _least(less.terms), _least(less.class_terms.data),
-        )  # fmt: skip
-        if smallest < 0:
-            raise BadData(
-                "these documents cannot be taken away, because they were not all counted with these labels; "
-                "forget only documents that the model was trained on"
-            )
-        return less
+        return self._combine(other, _remainder)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Counts):
@@ -174,18 +169,21 @@ def _zeros(size: int) -> NDArray[Any]:
     return np.zeros(size, np.int64)
 
 
-def _number(X: Sparse) -> type:
-    """int64 when every entry is whole, else float64: one fractional feature makes the whole statistic fractional."""
-    data = X.data
-    return np.int64 if data.dtype.kind in "iub" or bool(np.all(data == np.rint(data))) else np.float64
+def _number(values: NDArray[Any]) -> type:
+    """int64 when every value is whole, else float64: one fractional feature makes the whole statistic fractional."""
+    if values.dtype.kind in "iub":
+        return np.int64
+    # a whole float beyond 2³¹ is a measurement, not a count, and its sums could leave int64
+    whole = bool(np.all(values == np.rint(values))) and bool(np.all(values < 2**31))
+    return np.int64 if whole else np.float64
 
 
-def _column_weights(n_docs: int, sample_weight: NDArray[Any] | None) -> NDArray[Any]:
+def _document_weights(n_docs: int, sample_weight: NDArray[Any] | None) -> NDArray[Any]:
+    """One weight for each document (n_docs,); whole weights are repetitions and stay exact."""
     if sample_weight is None:
         return np.ones(n_docs, np.int64)
-    weight = np.asarray(sample_weight, np.float64)
-    # whole weights are repetitions: keep them exact
-    return weight.astype(np.int64) if bool(np.all(weight == np.rint(weight))) else weight
+    weight = np.asarray(sample_weight)
+    return weight.astype(_number(weight), copy=False)
 
 
 def _weighted_labels(Y: Sparse, weight: NDArray[Any]) -> Sparse:
@@ -195,18 +193,43 @@ def _weighted_labels(Y: Sparse, weight: NDArray[Any]) -> Sparse:
 
 
 def _canonical(table: Sparse) -> Sparse:
+    """The same table with sorted cells and none that is zero, so that equal sums are equal arrays.
+
+    Two transpositions sort all rows in linear time; a product or a sum has no cell twice.
+    """
     table = csr_array(table)
-    table.sum_duplicates()
     table.eliminate_zeros()
+    if not table.has_sorted_indices:
+        table = table.tocsc().tocsr()
     return table
 
 
-def _least(values: Any) -> Any:
-    array = np.asarray(values)
-    return array.min() if array.size else 0
+def _remainder(mine: Any, theirs: Any) -> Any:
+    """mine − theirs, which nothing may fall below zero; fractions that cancelled up to rounding are zero."""
+    rest = mine - theirs
+    values = rest.data if isinstance(rest, csr_array) else np.asarray(rest)
+    noise = ROUNDING * _largest(mine) if values.dtype.kind == "f" else 0
+    if values.size and values.min() < -noise:
+        raise BadData(
+            "these documents cannot be taken away, because they were not all counted with these labels; "
+            "forget only documents that the model was trained on"
+        )
+    if not noise:
+        return rest
+    if isinstance(rest, csr_array):
+        rest.data[np.abs(rest.data) <= noise] = 0
+        return rest
+    return np.where(np.abs(rest) <= noise, 0, rest)
+
+
+def _largest(values: Any) -> Any:
+    array = values.data if isinstance(values, csr_array) else np.asarray(values)
+    return array.max() if array.size else 0
 
 
 def _same(mine: Any, theirs: Any) -> bool:
     if not isinstance(mine, csr_array):
         return np.array_equal(mine, theirs)
-    return bool(mine.shape == theirs.shape and mine.nnz == theirs.nnz and (mine != theirs).nnz == 0)
+    return mine.shape == theirs.shape and all(
+        np.array_equal(getattr(mine, part), getattr(theirs, part)) for part in ("indptr", "indices", "data")
+    )

@@ -12,12 +12,13 @@ from scipy.sparse import csr_array, issparse
 
 from unnaive.core.links import LINKS
 from unnaive.core.weighting import Weighting
-from unnaive.errors import BadModel, choose
+from unnaive.errors import BadModel, UnnaiveError, choose
 
 Floats = NDArray[np.float64]
 Sparse = Any  # scipy.sparse.csr_array, which ships no types
 
-DENSE_CELLS = 1 << 26  # up to 512 MB of float64: above that a product stays sparse
+DENSE_CELLS = 1 << 24  # up to 128 MB of float64: above that a product stays sparse
+FULL_CELLS = 1 << 26  # 512 MB: where a rule cannot keep its weights sparse, more than this is refused
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +138,15 @@ class Linear:
     def _product(self, Z: Sparse) -> Any:
         product = Z @ self._arcs_by_term
         return product.toarray() if issparse(product) else product
+
+
+def refuse_full_table(n_classes: int, n_terms: int, what: str) -> None:
+    """An error if `what`, which needs a weight for every class and term, would not fit in memory."""
+    if n_classes * n_terms > FULL_CELLS:
+        raise UnnaiveError(
+            f"{what} keeps a weight for each of {n_classes} classes × {n_terms} terms, which is more than "
+            f"{FULL_CELLS:,}; select fewer terms, or use the multinomial model"
+        )
 
 
 def _checked_csr(arrays: dict[str, NDArray[Any]], shape: tuple[int, int]) -> Sparse:
