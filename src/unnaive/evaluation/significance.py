@@ -1,0 +1,155 @@
+"""Whether a difference between two classifiers is more than chance: tests on values paired by split or by document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtr, stdtr
+
+from unnaive.errors import BadData
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Test:
+    """The outcome of a two-sided test: p is how probable a difference at least this large is if there is none.
+
+    `difference` is the mean of first minus second. Prints as one line.
+
+    >>> print(paired_t([0.9, 0.8, 0.9], [0.7, 0.7, 0.8]))
+    paired t-test: difference +0.133, t = 4.00, 2 degrees of freedom, p = 0.057
+    """
+
+    __test__ = False  # not a test of ours, though pytest would think so
+
+    name: str
+    difference: float
+    statistic: float
+    freedom: int
+    p: float
+
+    def significant(self, level: float = 0.05) -> bool:
+        """Whether p is below the level."""
+        return self.p < level
+
+    def __str__(self) -> str:
+        how = f"t = {self.statistic:.2f}, {self.freedom} degrees of freedom, " if self.freedom else ""
+        return f"{self.name}: difference {self.difference:+.3f}, {how}p = {self.p:.2g}"
+
+
+def paired_t(first: Sequence[float], second: Sequence[float]) -> Test:
+    """Student's t-test on J paired values: t = d̄ / √(s²/J), J − 1 degrees of freedom.
+
+    d̄ and s² are mean and variance (divisor J − 1) of the differences. It takes the pairs as independent; random splits
+    of one set of data are not, and there it finds differences where there are none: see `corrected_t`.
+    """
+    differences = paired(first, second)
+    return t_test("paired t-test", differences, 1 / len(differences))
+
+
+def corrected_t(first: Sequence[float], second: Sequence[float], *, n_train: float, n_test: float) -> Test:
+    """The corrected resampled t-test: t = d̄ / √((1/J + n_test/n_train)·s²), J − 1 degrees of freedom.
+
+    For J random splits of one set of data into n_train and n_test documents (or shares of them): training sets overlap,
+    so the splits vary less than fresh data would, which n_test/n_train makes up for. Nadeau and Bengio (2003),
+    Inference for the generalization error, Machine Learning 52.
+
+    >>> print(corrected_t([0.9, 0.8, 0.9], [0.7, 0.7, 0.8], n_train=80, n_test=20))
+    corrected resampled t-test: difference +0.133, t = 3.02, 2 degrees of freedom, p = 0.094
+    """
+    if not (n_train > 0 and n_test > 0):
+        raise BadData(f"n_train is {n_train} and n_test {n_test}; both must be positive, counts or shares")
+    differences = paired(first, second)
+    return t_test("corrected resampled t-test", differences, 1 / len(differences) + n_test / n_train)
+
+
+def t_test(name: str, differences: Floats, scale: float) -> Test:
+    """t = d̄ / √(scale·s²); without any variance p is 1 if nothing differs, else 0."""
+    mean, variance = float(differences.mean()), float(differences.var(ddof=1))
+    if np.ptp(differences) == 0:  # rounding may leave a variance of 1e-34 where there is none
+        variance = 0.0
+    spread = np.sqrt(scale * variance)
+    statistic = mean / spread if spread else float(np.copysign(np.inf, mean)) if mean else 0.0
+    freedom = len(differences) - 1
+    return Test(name, mean, float(statistic), freedom, float(2 * stdtr(freedom, -abs(statistic))))
+
+
+def paired(first: Sequence[float], second: Sequence[float]) -> Floats:
+    """The differences, of two equally long lists of at least two finite numbers."""
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if a.shape != b.shape or a.ndim != 1 or len(a) < 2:
+        raise BadData(
+            f"values of shape {a.shape} and {b.shape}; a paired test needs two lists of equal length, at least 2"
+        )
+    if not (np.isfinite(a).all() and np.isfinite(b).all()):
+        raise BadData("the values to compare hold infinity or not-a-number; leave out the splits that failed")
+    return a - b
+
+
+@dataclass(frozen=True)
+class WinTieLoss:
+    """How often the first was better, as good, and worse; adds up over data sets. Prints as `wins/ties/losses`."""
+
+    wins: int
+    ties: int
+    losses: int
+
+    def __str__(self) -> str:
+        return f"{self.wins}/{self.ties}/{self.losses}"
+
+    def __add__(self, other: WinTieLoss) -> WinTieLoss:
+        return WinTieLoss(self.wins + other.wins, self.ties + other.ties, self.losses + other.losses)
+
+    @classmethod
+    def of_test(cls, test: Test, level: float = 0.05) -> WinTieLoss:
+        """One comparison: a win or a loss if the test finds a difference, else a tie."""
+        if not test.significant(level):
+            return cls(0, 1, 0)
+        return cls(1, 0, 0) if test.difference > 0 else cls(0, 0, 1)
+
+
+def win_tie_loss(first: Sequence[float], second: Sequence[float], *, tolerance: float = 0.0) -> WinTieLoss:
+    """Pairs in which the first is larger, within `tolerance`, or smaller.
+
+    >>> print(win_tie_loss([0.9, 0.8, 0.7], [0.7, 0.8, 0.8]))
+    1/1/1
+    """
+    differences = paired(first, second)
+    wins, losses = int((differences > tolerance).sum()), int((differences < -tolerance).sum())
+    return WinTieLoss(wins, len(differences) - wins - losses, losses)
+
+
+def sign_test(first: Sequence[float], second: Sequence[float]) -> Test:
+    """The exact sign test: ties aside, wins follow Binomial(wins + losses, ½) if neither is better.
+
+    >>> print(sign_test([0.9] * 8, [0.8] * 8))
+    sign test: difference +0.100, p = 0.0078
+    """
+    outcome = win_tie_loss(first, second)
+    p = binomial_half(outcome.wins, outcome.losses)
+    return Test("sign test", float(paired(first, second).mean()), float(outcome.wins - outcome.losses), 0, p)
+
+
+def mcnemar(first_right: Any, second_right: Any) -> Test:
+    """McNemar's exact test of two classifiers on the same documents, from which each got right (bool, n_docs).
+
+    Only documents on which just one of them is right speak; if neither is better, each is so equally often.
+    McNemar (1947); Dietterich (1998), Approximate statistical tests, Neural Computation 10.
+
+    >>> print(mcnemar([True] * 9 + [False], [False] * 8 + [True, True]))
+    McNemar's test: difference +0.700, p = 0.039
+    """
+    a, b = np.asarray(first_right, dtype=np.bool_), np.asarray(second_right, dtype=np.bool_)
+    differences = paired(a.astype(np.float64), b.astype(np.float64))  # type: ignore[arg-type]
+    wins, losses = int((a & ~b).sum()), int((b & ~a).sum())
+    return Test("McNemar's test", float(differences.mean()), float(wins - losses), 0, binomial_half(wins, losses))
+
+
+def binomial_half(wins: int, losses: int) -> float:
+    """Two-sided p of so uneven a split of wins + losses fair tosses: 2·P(X ≤ min), at most 1."""
+    return float(min(1.0, 2 * bdtr(min(wins, losses), wins + losses, 0.5)))
