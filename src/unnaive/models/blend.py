@@ -1,4 +1,4 @@
-"""The blend: OR gate and Rocchio with log-tf, each divided by the document's maximum, added. Beyond the or-gate paper."""
+"""The blend: OR gate and Rocchio with log-tf, each over the document's maximum, added; beyond the or-gate paper."""
 
 from __future__ import annotations
 

@@ -1,0 +1,59 @@
+"""Rocchio against its definition written out, and what of it is exact online."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from unnaive.core.counts import Counts
+from unnaive.errors import BadData, UnknownName
+from unnaive.models.rocchio import rocchio, rocchio_counts
+
+RNG = np.random.default_rng(0)
+X, Y = csr_array(RNG.integers(0, 4, (15, 8))), csr_array(RNG.integers(0, 2, (15, 3)))
+
+
+def by_definition(unit, beta=16, gamma=4):
+    dense, labels = X.toarray().astype(float), Y.toarray() > 0
+    idf = np.log(len(dense) / (dense > 0).sum(axis=0))
+    weighted = dense * idf
+    lengths = np.linalg.norm(weighted, axis=1, keepdims=True)
+    z = weighted / np.where(lengths > 0, lengths, 1)
+    source = z if unit else weighted
+    rows = [
+        np.maximum(beta * source[own].mean(axis=0) - gamma * source[~own].mean(axis=0), 0)
+        for own in labels.T
+    ]  # fmt: skip
+    return z @ np.array([row / np.linalg.norm(row) for row in rows]).T
+
+
+def test_scores_are_cosines_with_the_centroids_of_the_definition():
+    assert rocchio(X, Y).scores(X) == pytest.approx(by_definition(unit=True), abs=1e-12)
+    assert rocchio_counts(Counts.of(X, Y)).scores(X) == pytest.approx(by_definition(unit=False), abs=1e-12)
+
+
+def test_counts_version_is_exact_in_parts_and_the_documents_version_is_not():
+    parts = Counts.of(X[:7], Y[:7]) + Counts.of(X[7:], Y[7:])
+    assert np.array_equal(rocchio_counts(parts).scores(X), rocchio_counts(Counts.of(X, Y)).scores(X))
+    assert not np.allclose(rocchio(X[:7], Y[:7]).weighting.idf, rocchio(X, Y).weighting.idf)
+
+
+def test_class_without_documents_class_of_all_documents_and_unknown_document():
+    labels = csr_array(np.column_stack([np.ones(15, int), np.zeros(15, int)]))
+    scores = rocchio(X, labels).scores(csr_array(np.vstack([X.toarray()[0], np.zeros(8, int)])))
+    assert np.isfinite(scores).all()
+    assert scores[:, 1].tolist() == [0, 0]
+    assert scores[1].tolist() == [0, 0]
+
+
+def test_weights_are_repetitions():
+    weight = np.arange(15) % 3
+    repeated = np.repeat(np.arange(15), weight)
+    heavy = rocchio(X, Y, sample_weight=weight).scores(X)
+    assert heavy == pytest.approx(rocchio(X[repeated], Y[repeated]).scores(X), abs=1e-12)
+
+
+def test_bad_settings_are_refused():
+    with pytest.raises(BadData, match="positive beta"):
+        rocchio(X, Y, beta=0)
+    with pytest.raises(UnknownName, match="sum of counts"):
+        rocchio_counts(Counts.of(X, Y), tf="log")

@@ -1,0 +1,47 @@
+"""Temperature: the least log-loss by a fine grid, the order of classes kept, damaged values refused."""
+
+import numpy as np
+import pytest
+
+from unnaive.core.calibration import Temperature, fit_temperature
+from unnaive.errors import BadData, BadModel
+
+RNG = np.random.default_rng(0)
+LOGITS = RNG.normal(size=(400, 4)) * 2
+RIGHT = np.array([RNG.choice(4, p=np.exp(row) / np.exp(row).sum()) for row in LOGITS])
+Y = np.eye(4, dtype=int)[RIGHT]
+
+
+def loss(temperature, scores, link="log-odds"):
+    return -(temperature.log_probabilities(link, scores) * Y).sum()
+
+
+def test_overconfident_scores_are_brought_back():
+    found = fit_temperature("log-odds", 10 * LOGITS, Y, exclusive=True)
+    grid = [loss(Temperature(t), 10 * LOGITS) for t in np.geomspace(1, 100, 400)]
+    assert loss(found, 10 * LOGITS) <= min(grid) + 1e-6
+    assert found.value == pytest.approx(10, rel=0.15)  # 400 documents: the fit itself is noisy by about a tenth
+    assert np.array_equal(found.probabilities("log-odds", 10 * LOGITS).argmax(axis=1), LOGITS.argmax(axis=1))
+
+
+def test_margins_of_several_labels_get_slope_and_offset():
+    scores = RNG.normal(size=(3000, 2))
+    labels = RNG.random((3000, 2)) < 1 / (1 + np.exp(-(3 * scores - 1)))
+    found = fit_temperature("margin", scores, labels, exclusive=False)
+    assert (1 / found.value, found.offset) == pytest.approx((3, -1), abs=0.25)  # standard error about .1
+
+
+def test_no_evidence_is_uniform_and_is_left_out_of_the_fit():
+    scores = np.array([[0.0, 0.0], [2.0, 0.5], [2.0, 0.5], [2.0, 0.5]])
+    found = fit_temperature("noisy-or", scores, np.array([[1, 0], [1, 0], [1, 0], [0, 1]]), exclusive=True)
+    p = found.probabilities("noisy-or", scores)
+    assert p[0].tolist() == [0.5, 0.5]
+    assert p[1] == pytest.approx([2 / 3, 1 / 3], abs=1e-3)
+
+
+def test_damaged_or_meaningless_temperatures_are_refused():
+    for stored in (None, {}, {"value": 0, "offset": 0, "exclusive": True}, {"value": "x", "offset": 0, "exclusive": 1}):
+        with pytest.raises(BadModel, match="damaged"):
+            Temperature.from_dict(stored)
+    with pytest.raises(BadData, match="exclusive=False"):
+        fit_temperature("log-odds", np.zeros((1, 2)), np.array([[1, 1]]), exclusive=True)
