@@ -34,7 +34,7 @@ def information_gain(counts: Counts, per_class: bool = False) -> Floats:
     array([0.693, 0.   ])
     """
     if per_class:
-        return _each_class(counts, _binary_gain)
+        return _each_class(counts, binary_gain)
     n, df, seen = float(counts.n_docs), counts.df, counts.class_df
     class_docs = _by_cell(counts)
     without, missing = class_docs - seen.data, n - df
@@ -125,8 +125,8 @@ def _each_class(counts: Counts, statistic: Callable[[Any, Any, Any, Any], Floats
     return table
 
 
-def _binary_gain(both: Floats, class_docs: float, df: Floats, n: float) -> Floats:
-    """Mutual information of presence (t, t̄) and membership (c, c̄)."""
+def binary_gain(both: Floats, class_docs: Any, df: Floats, n: float) -> Floats:
+    """Mutual information of presence (t, t̄) and membership (c, c̄), for one class and all terms, or for single cells."""
     gain = np.zeros(len(df))
     for cell, row, column in (
         (both, df, class_docs),

@@ -17,6 +17,7 @@ from scipy.sparse import csr_array
 
 from unnaive.core.counts import Counts
 from unnaive.core.linear import Linear
+from unnaive.core.selection import binary_gain
 from unnaive.core.weighting import Weighting
 from unnaive.errors import BadData, choose
 
@@ -186,26 +187,11 @@ def telling_arcs(statistic: Counts, per_class: int) -> Sparse:
 
 
 def _arc_gains(statistic: Counts, rows: NDArray[Any]) -> Floats:
-    """I(term present?, class?) in nats on each arc, from the four cells of documents."""
-    n = float(statistic.n_docs)
-    both = np.asarray(
-        statistic.class_df.data, np.float64
-    )  # same cells as class_terms: a term occurs where it is present
-    term = np.asarray(statistic.df, np.float64)[statistic.class_terms.indices]
-    own = np.asarray(statistic.class_docs, np.float64)[rows]
-    gains: Floats = (
-        _part(both, term, own, n)
-        + _part(term - both, term, n - own, n)
-        + _part(own - both, n - term, own, n)
-        + _part(n - term - own + both, n - term, n - own, n)
-    )
-    return gains
-
-
-def _part(joint: Floats, one: Floats, other: Floats, n: float) -> Floats:
-    """p(x, y) · log p(x, y) / (p(x) p(y)), 0 where p(x, y) is."""
-    some = joint > 0
-    return np.where(some, joint / n * np.log(np.where(some, joint * n, 1) / np.where(some, one * other, 1)), 0.0)
+    """Information gain about class against rest on each arc, in nats; class_df has the cells of class_terms."""
+    both = np.asarray(statistic.class_df.data, np.float64)
+    own, df = (np.asarray(values, np.float64) for values in (statistic.class_docs, statistic.df))
+    gains = binary_gain(both, own[rows], df[statistic.class_df.indices], float(statistic.n_docs))
+    return gains.round(12)  # equal up to the order of sums is equal
 
 
 def _arcs(table: Sparse, class_totals: NDArray[Any], overall: NDArray[Any]) -> _Arcs:
