@@ -74,3 +74,15 @@ def probabilities(link: str, scores: Floats, *, exclusive: bool) -> Floats:
     if link == "noisy-or" and not exclusive:
         return -np.expm1(-scores)  # exact also where p is tiny
     return np.exp(log_probabilities(link, scores, exclusive=exclusive))
+
+
+def accepted(link: str, scores: Floats) -> NDArray[np.bool_]:
+    """Which classes are more likely than not (n_docs, n_classes); where a score is no probability, those above 0.
+
+    >>> accepted("log-odds", np.array([[0.3, -2.0]]))
+    array([[ True, False]])
+    """
+    to_log_odds = LINKS[link].log_odds
+    if LINKS[link].exclusive:
+        return probabilities(link, scores, exclusive=True) > 0.5
+    return (scores if to_log_odds is None else to_log_odds(scores)) > 0
