@@ -23,12 +23,13 @@ Key = tuple[str, ...]
 class Record:
     """What was measured, on what, with what.
 
-    `data` names the data and its fingerprint, `split` counts from 0, `train_size` is a share in % (None where the
-    collection fixes the split), `terms` the number of selected terms (None for all), `seconds` covers fitting
-    and scoring. A measure that is not a number is stored as null.
+    `data` names the data and its fingerprint, `protocol` the kind of split ("random", "5 folds", "fixed"), `split`
+    counts from 0, `train_size` is a share in % (random splits), `terms` the number of selected terms (None for all),
+    `seconds` covers fitting and scoring. A measure that is not a number, or that a model cannot have, is null.
     """
 
     data: str
+    protocol: str
     split: int
     seed: int
     model: str
@@ -38,33 +39,22 @@ class Record:
     seconds: float
     train_size: float | None = None
     terms: int | None = None
+    n_train: int = 0
+    n_test: int = 0
     versions: dict[str, str] = field(default_factory=dict)
 
     @property
-    def job(self) -> Key:
+    def trial(self) -> Key:
         """What this record belongs to: all records of one fitted model share it."""
-        return job_key(self.data, self.split, self.seed, self.model, self.parameters, self.train_size, self.terms)
+        settings = json.dumps(self.parameters, sort_keys=True)
+        size = None if self.train_size is None else float(self.train_size)
+        return tuple(
+            map(str, (self.data, self.protocol, self.split, self.seed, self.model, settings, size, self.terms))
+        )
 
     def to_json(self) -> str:
         """One line."""
         return json.dumps(asdict(self), ensure_ascii=False, sort_keys=True, allow_nan=False)
-
-
-def job_key(
-    data: str,
-    split: int,
-    seed: int,
-    model: str,
-    parameters: dict[str, Any],
-    train_size: float | None,
-    terms: int | None,
-) -> Key:
-    """The identity of a job as text, so that it survives a trip through JSON."""
-    return (data, str(split), str(seed), model, json.dumps(parameters, sort_keys=True), _number(train_size), str(terms))
-
-
-def _number(value: float | None) -> str:
-    return "None" if value is None else repr(float(value))
 
 
 @cache
@@ -93,7 +83,7 @@ class RecordFile:
 
     >>> import tempfile
     >>> file = RecordFile(Path(tempfile.mkdtemp()) / "run.jsonl")
-    >>> file.append([Record("toy", 0, 0, "multinomial", {}, "accuracy", 0.5, 0.1)])
+    >>> file.append([Record("toy", "random", 0, 0, "multinomial", {}, "accuracy", 0.5, 0.1)])
     >>> [record.value for record in file.read()]
     [0.5]
     """

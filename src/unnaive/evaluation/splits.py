@@ -1,0 +1,90 @@
+"""Splits of documents into training and test rows: stratified at random, or in folds; single- and multi-label.
+
+A split is a pair of arrays of row numbers. The same seed gives the same splits, and in one random split the training
+rows of a smaller share are among those of a larger one, so that a learning curve grows one set of documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from unnaive.decisions import folds
+from unnaive.errors import BadData
+
+Rows = NDArray[np.int64]
+Sparse = Any  # scipy.sparse.csr_array, which ships no types
+
+
+def strata(Y: Sparse) -> Rows:
+    """The stratum of each document (n_docs,): its rarest class, ties by index; the number of classes if it has none.
+
+    With one label for each document that is its class. With several, the rare classes are those that a random split
+    would lose, so a document counts where it is needed most (the idea of iterative stratification, in one pass).
+
+    >>> strata(csr_array([[1, 0], [1, 1], [0, 0]]))
+    array([0, 1, 2])
+    """
+    Y = csr_array(Y)
+    present = csr_array(((Y.data != 0).astype(np.int64), Y.indices, Y.indptr), shape=Y.shape)
+    sizes = np.asarray(present.sum(axis=0)).ravel()
+    rank = np.empty(Y.shape[1], np.int64)
+    by_size = np.lexsort((np.arange(len(sizes)), sizes))
+    rank[by_size] = np.arange(len(sizes))
+    rarest = np.full(Y.shape[0], Y.shape[1], np.int64)
+    rows, columns = present.nonzero()
+    np.minimum.at(rarest, rows, rank[columns])
+    return np.append(by_size, Y.shape[1])[rarest]
+
+
+def stratified_split(Y: Sparse, train_share: float, *, seed: int, split: int = 0) -> tuple[Rows, Rows]:
+    """(train, test) rows, in order: `train_share` (0 to 1) of the documents, and as nearly as possible of each stratum.
+
+    Every stratum gives a training document first, and a test document if it has two or more.
+
+    >>> train, test = stratified_split(csr_array([[1, 0]] * 8 + [[0, 1]] * 2), 0.5, seed=0)
+    >>> len(train), len(test), int((train >= 8).sum())
+    (5, 5, 1)
+    """
+    if not 0 < train_share < 1:
+        raise BadData(f"a share of {train_share} for training leaves no documents on one side; give 0 < share < 1")
+    order = training_order(strata(Y), np.random.default_rng([seed, split]))
+    n_train = max(round(len(order) * train_share), len(np.unique(strata(Y))))
+    return np.sort(order[:n_train]), np.sort(order[n_train:])
+
+
+def training_order(stratum: Rows, random: np.random.Generator) -> Rows:
+    """Rows in the order in which they become training documents: any beginning of it has its share of every stratum.
+
+    Document number i of a shuffled stratum of n comes at (i + u)/n, u random for the stratum: systematic sampling.
+    The first of every stratum come before all others, and the last after them.
+    """
+    shuffled = random.permutation(len(stratum))
+    ordered = shuffled[np.argsort(stratum[shuffled], kind="stable")]
+    _, sizes = np.unique(stratum, return_counts=True)
+    size = np.repeat(sizes, sizes)
+    place = np.arange(len(ordered)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    when = (place + np.repeat(random.random(len(sizes)), sizes)) / size
+    when[place == size - 1] = 2.0
+    when[place == 0] = -1.0
+    return ordered[np.lexsort((size, when))]
+
+
+def fold_splits(Y: Sparse, n_folds: int, *, seed: int) -> Iterator[tuple[Rows, Rows]]:
+    """(train, test) rows of each fold, classes spread evenly."""
+    fold = folds(Y, n_folds, seed=seed)
+    for number in range(n_folds):
+        yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+
+
+def fixed_split(parts: NDArray[Any]) -> tuple[Rows, Rows]:
+    """(train, test) rows where the collection says which is which."""
+    train, test = np.flatnonzero(parts == "train"), np.flatnonzero(parts == "test")
+    if not len(train) or not len(test):
+        there = ", ".join(sorted({str(part) for part in parts})) or "nothing"
+        raise BadData(f"the data is split into {there}; a fixed split needs the parts train and test")
+    return train, test
