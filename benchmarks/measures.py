@@ -36,6 +36,12 @@ def seconds(function, repeats=3):
     return median(times)
 
 
+def alternated(ours, theirs, repeats=5):
+    """Median wall times of two functions, run in turn so that a busy machine slows both."""
+    pairs = [(seconds(ours, 1), seconds(theirs, 1)) for _ in range(repeats)]
+    return tuple(median(times) for times in zip(*pairs, strict=True))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=int, default=100_000)
@@ -54,7 +60,7 @@ def main():
     }
     print(f"{'measure':<12}{'ours s':>10}{'sklearn s':>12}{'ratio':>8}{'difference':>12}")
     for name, peer in peers.items():
-        ours, theirs = seconds(lambda n=name: measure([n], Y, **given)), seconds(peer)
+        ours, theirs = alternated(lambda n=name: measure([n], Y, **given), peer)
         difference = abs(measure([name], Y, **given)[name] - peer())
         print(f"{name:<12}{ours:>10.3f}{theirs:>12.3f}{theirs / ours:>8.1f}{difference:>12.1e}")
 

@@ -48,7 +48,8 @@ def members(path: Path, pattern: str) -> list[Member]:
 def archive_files(path: Path, wanted: re.Pattern[str]) -> Iterator[tuple[re.Match[str], bytes]]:
     """The matching regular files of a tar archive, gzipped or not."""
     try:
-        with tarfile.open(fileobj=io.BytesIO(decompressed(path))) as archive:
+        # "r:" is a tar as it is: another layer of compression inside would escape the limit
+        with tarfile.open(fileobj=io.BytesIO(decompressed(path)), mode="r:") as archive:
             for info in archive:
                 name = safe_name(info, path)
                 match = wanted.search(name)
