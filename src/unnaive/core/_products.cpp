@@ -1,0 +1,87 @@
+// Sparse × thin products: a CSR matrix of documents times a tall dense matrix with one column for each class.
+// The specification is scipy.sparse (products.py); the order of additions is the same, so results are equal bit for
+// bit.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace nb = nanobind;
+
+namespace {
+
+constexpr int64_t kAhead = 8;  // entries between a prefetch and its use
+
+template <typename Index>
+struct Csr {
+  const Index* starts;
+  const int32_t* columns;
+  const double* values;
+  int64_t rows;
+};
+
+namespace plain {
+#include "_products_loops.h"
+}
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define UNNAIVE_WIDE 1
+// no fused multiply-add: results must not depend on the processor
+#pragma GCC push_options
+#pragma GCC target("avx2")
+namespace wide {
+#include "_products_loops.h"
+}
+#pragma GCC pop_options
+#endif
+
+bool has_wide() {
+#ifdef UNNAIVE_WIDE
+  static const bool found = __builtin_cpu_supports("avx2");
+  return found;
+#else
+  return false;
+#endif
+}
+
+template <typename T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Dense = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Out = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <typename Index>
+Csr<Index> csr(const Vector<Index>& starts, const Vector<int32_t>& columns, const Vector<double>& values) {
+  return {starts.data(), columns.data(), values.data(), static_cast<int64_t>(starts.shape(0)) - 1};
+}
+
+template <typename Index>
+void run_product(Vector<Index> starts, Vector<int32_t> columns, Vector<double> values, Dense dense, Out out) {
+  const auto X = csr<Index>(starts, columns, values);
+  const auto width = static_cast<int64_t>(dense.shape(1));
+  nb::gil_scoped_release free;
+#ifdef UNNAIVE_WIDE
+  if (has_wide()) return wide::product(X, dense.data(), out.data(), width);
+#endif
+  plain::product(X, dense.data(), out.data(), width);
+}
+
+template <typename Index>
+void run_transposed(Vector<Index> starts, Vector<int32_t> columns, Vector<double> values, Dense dense, Out out) {
+  const auto X = csr<Index>(starts, columns, values);
+  const auto width = static_cast<int64_t>(dense.shape(1));
+  nb::gil_scoped_release free;
+#ifdef UNNAIVE_WIDE
+  if (has_wide()) return wide::transposed(X, dense.data(), out.data(), width);
+#endif
+  plain::transposed(X, dense.data(), out.data(), width);
+}
+
+}  // namespace
+
+NB_MODULE(_products, m) {
+  m.def("product", &run_product<int32_t>);
+  m.def("product", &run_product<int64_t>);
+  m.def("transposed", &run_transposed<int32_t>);
+  m.def("transposed", &run_transposed<int64_t>);
+}

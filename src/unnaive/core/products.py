@@ -1,0 +1,57 @@
+"""Sparse × thin products, native where the extension is built; scipy.sparse is the specification and the fallback.
+
+Iterated learners spend their time in X·W and Xᵀ·R with one column for each class; see maxent.py and paths.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+try:
+    from unnaive.core import _products
+except ImportError:  # built without a compiler
+    _products = None  # type: ignore[assignment]
+
+Floats = NDArray[np.float64]
+Sparse = Any  # scipy.sparse.csr_array, which ships no types
+
+
+def product(X: Sparse, dense: Floats) -> Floats:
+    """X·dense: (n_docs, n_terms) × (n_terms, width) → (n_docs, width).
+
+    >>> product(csr_array([[1.0, 2.0]]), np.array([[1.0], [10.0]]))
+    array([[21.]])
+    """
+    if _products is None or not _suits(X):
+        return np.asarray(X @ dense)
+    out = np.empty((X.shape[0], dense.shape[1]))
+    _products.product(X.indptr, X.indices, X.data, np.ascontiguousarray(dense), out)
+    return out
+
+
+def transposed_product(X: Sparse, dense: Floats) -> Floats:
+    """Xᵀ·dense: (n_terms, n_docs) × (n_docs, width) → (n_terms, width).
+
+    >>> transposed_product(csr_array([[1.0, 2.0]]), np.array([[3.0]]))
+    array([[3.],
+           [6.]])
+    """
+    if _products is None or not _suits(X):
+        return np.asarray(X.T @ dense)
+    out = np.zeros((X.shape[1], dense.shape[1]))
+    _products.transposed(X.indptr, X.indices, X.data, np.ascontiguousarray(dense), out)
+    return out
+
+
+def _suits(X: Sparse) -> bool:
+    """What the native loop reads: float64 values and 32-bit column numbers in a csr_array."""
+    return (
+        isinstance(X, csr_array)
+        and X.data.dtype == np.float64
+        and X.indices.dtype == np.int32
+        and X.indptr.dtype in (np.int32, np.int64)
+    )
