@@ -13,6 +13,10 @@ _HOMES = {
     "MultinomialNB": "unnaive.estimators.naive_bayes",
     "BernoulliNB": "unnaive.estimators.naive_bayes",
     "ComplementNB": "unnaive.estimators.naive_bayes",
+    "OrGate": "unnaive.estimators.or_gate",
+    "OrBlend": "unnaive.estimators.or_gate",
+    "Rocchio": "unnaive.estimators.rocchio",
+    "RocchioCounts": "unnaive.estimators.rocchio",
 }
 
 __all__ = ["__version__", "backend", *_HOMES]
