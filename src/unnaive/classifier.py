@@ -15,10 +15,10 @@ from unnaive.core.calibration import Temperature, fit_temperature
 from unnaive.core.counts import Counts
 from unnaive.core.labels import label_sets
 from unnaive.core.ledger import Ledger
-from unnaive.core.links import LINKS, probabilities
+from unnaive.core.links import probabilities
 from unnaive.core.scorer import Scorer
 from unnaive.core.targets import Label, Targets, read_targets, refuse_new_classes, refuse_one_class
-from unnaive.decisions import Argmax, Decision, Thresholds, TopK, out_of_fold, pcut, rcut, scut
+from unnaive.decisions import Argmax, Decision, Thresholds, out_of_fold, pcut, rcut, scut
 from unnaive.errors import BadData, UnnaiveError, choose
 from unnaive.estimators.duck import Parameters, refuse_unknown_settings
 from unnaive.models.catalogue import Model, find_model
@@ -31,13 +31,19 @@ Floats = NDArray[np.float64]
 Sparse = Any  # scipy.sparse.csr_array, which ships no types
 Progress = Callable[[str, dict[str, Any]], None]
 
-TUNED: dict[str, Callable[[Floats, Sparse], Decision]] = {
-    "scut": scut,
-    "rcut": rcut,
-    "pcut": lambda scores, Y: pcut(Y),
+TUNED: dict[str, Callable[[Floats, Sparse, str], Decision]] = {
+    # noisy-or scores grow with the length of the document, so its thresholds are relative to the document's best
+    "scut": lambda scores, Y, link: scut(scores, Y, on="relative" if link == "noisy-or" else "scores"),
+    "rcut": lambda scores, Y, link: rcut(scores, Y),
+    "pcut": lambda scores, Y, link: pcut(Y),
 }
 OFFERED = ("seed", "sample_weight", "progress")  # settings of models that are given by the classifier itself
-HALF = {"log-odds": 0.0, "margin": 0.0, "noisy-or": float(np.log(2))}  # the score at which p = ½
+# Thresholds for several labels where nothing was tuned: even odds, or half of the document's best score where scores
+# have no such point (cosine) or grow with the length of the document (noisy-or).
+UNTUNED = {
+    "softmax": (0.5, "probabilities"), "log-odds": (0.0, "scores"), "margin": (0.0, "scores"),
+    "noisy-or": (0.5, "relative"), "cosine": (0.5, "relative"),
+}  # fmt: skip
 
 
 class TextClassifier(Parameters):
@@ -49,8 +55,8 @@ class TextClassifier(Parameters):
     min_df      leave out terms of fewer documents
     select      keep the best terms: 2000 by information gain, or ("chi2", 2000), or ("information-gain-per-class", 30)
     multilabel  None goes by how labels come: a list, tuple or set for each text means any number of labels
-    decision    None: the best class, or with several labels every class with p ≥ ½; "scut", "rcut" or "pcut" tune
-                it on held-out scores; or a Decision
+    decision    None: the best class, or with several labels every class past even odds; "scut", "rcut" or "pcut"
+                tune it on held-out scores; or a Decision
     calibrate   fit a temperature on held-out scores, so that probabilities are honest
     threads     for reading texts; None for all cores
 
@@ -365,7 +371,7 @@ class TextClassifier(Parameters):
         if self.calibrate:
             self.temperature_ = fit_temperature(self.scorer_.link, scores, Y, exclusive=self.form_ == "single")
         if isinstance(self.decision, str) and self.decision in TUNED:
-            self.decision_ = TUNED[self.decision](scores, Y)
+            self.decision_ = TUNED[self.decision](scores, Y, self.scorer_.link)
 
     def _kept_decision(self, scorer: Scorer) -> Decision | None:
         """A tuned decision outlives an update, as long as the classes are the same."""
@@ -378,11 +384,8 @@ class TextClassifier(Parameters):
             return self.decision
         if self.form_ == "single" or self.decision == "argmax":
             return Argmax()
-        if scorer.link in HALF:
-            return Thresholds((HALF[scorer.link],) * scorer.n_classes)
-        if LINKS[scorer.link].log_odds is not None:
-            return Thresholds((0.5,) * scorer.n_classes, "probabilities")
-        return TopK(1)
+        threshold, on = UNTUNED[scorer.link]
+        return Thresholds((threshold,) * scorer.n_classes, on)
 
     def _decided(self, scores: Floats) -> Sparse:
         on_probabilities = getattr(self.decision_, "on", None) == "probabilities"

@@ -1,0 +1,81 @@
+"""What `unnaive inspect MODEL --network CLASS` shows: the strongest arcs of a class, as lines, a figure or a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unnaive.core.network import Network
+from unnaive.errors import BadData, MissingExtra, choose
+from unnaive.models.gate_view import LARGEST_GATE, Arc, gate_network, strongest_arcs
+
+WRITERS = {".bif": "to_bif", ".uai": "to_uai"}
+
+
+@dataclass(frozen=True)
+class NetworkView:
+    """The strongest arcs into one class; `parents` is how many the class has in all, `certain` of them at 1."""
+
+    class_name: str
+    terms: tuple[str, ...]
+    arcs: tuple[Arc, ...]
+    parents: int
+    certain: int
+
+    def network(self) -> Network:
+        """The gate over these arcs, at most LARGEST_GATE of them."""
+        kept = [Arc(place, arc.weight) for place, arc in enumerate(self.arcs[:LARGEST_GATE])]
+        return gate_network(kept, self.class_name, self.terms)
+
+
+def network_view(classifier: Any, class_name: str, k: int = 20) -> NetworkView:
+    """The view of a trained TextClassifier whose model is the OR gate."""
+    names = [str(name) for name in classifier.classes_]
+    place = names.index(choose(names, class_name, "class"))
+    arcs = strongest_arcs(classifier.scorer_, place, k)
+    every = strongest_arcs(classifier.scorer_, place, classifier.scorer_.n_terms)
+    terms = classifier.vocabulary_.terms
+    certain = sum(arc.weight >= 1 - 2e-12 for arc in every)
+    return NetworkView(class_name, tuple(terms[arc.term] for arc in arcs), tuple(arcs), len(every), certain)
+
+
+def network_lines(view: NetworkView, width: int = 30) -> Iterator[str]:
+    """One line for each arc: the term, the probability that it alone forces the class, a bar."""
+    yield f"{view.class_name}: {view.parents:,} parents, {view.certain:,} of them certain; strongest {len(view.arcs)}:"
+    longest = max((len(term) for term in view.terms), default=0)
+    top = max((arc.weight for arc in view.arcs), default=1.0) or 1.0
+    for term, arc in zip(view.terms, view.arcs, strict=True):
+        yield f"  {term:<{longest}}  {arc.weight:<10.4g} {'━' * max(round(width * arc.weight / top), 1)}"
+
+
+def write_network(view: NetworkView, path: Path) -> Path:
+    """The network to a .bif or .uai file, or its figure to .png, .svg or .pdf."""
+    ending = path.suffix.lower()
+    if ending in WRITERS:
+        path.write_text(getattr(view.network(), WRITERS[ending])(), encoding="utf-8")
+    elif ending in (".png", ".svg", ".pdf"):
+        plot_network(view, path)
+    else:
+        raise BadData(f"{path.name} ends in none of .bif, .uai, .png, .svg, .pdf; name the file by what it should be")
+    return path
+
+
+def plot_network(view: NetworkView, path: Path) -> None:
+    """Terms on the left, the class on the right, arcs as wide as their weights."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as problem:
+        raise MissingExtra("plots need matplotlib; install it with: pip install 'unnaive[plots]'") from problem
+    figure = Figure(figsize=(6, 0.6 + 0.3 * len(view.arcs)), layout="constrained")
+    axes = figure.add_subplot()
+    axes.axis("off")
+    middle = (len(view.arcs) - 1) / 2
+    top = max((arc.weight for arc in view.arcs), default=1.0) or 1.0
+    for place, (term, arc) in enumerate(zip(view.terms, view.arcs, strict=True)):
+        axes.plot([0, 1], [-place, -middle], color="C0", lw=0.3 + 4 * arc.weight / top, alpha=0.6, zorder=1)
+        axes.text(-0.02, -place, f"{term}  {arc.weight:.3g}", ha="right", va="center", fontsize=9)
+    axes.text(1.02, -middle, view.class_name, ha="left", va="center", fontsize=11, weight="bold")
+    axes.set_xlim(-0.6, 1.4)
+    figure.savefig(path)

@@ -1,0 +1,43 @@
+"""The network of a class as lines, files and a figure, from a trained classifier."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from unnaive.apps.verbs_network import network_lines, network_view, write_network
+from unnaive.core.linear import Linear
+from unnaive.errors import BadData, UnknownName
+
+
+@pytest.fixture
+def classifier():
+    gate = Linear(csr_array(-np.log1p(-np.array([[0.5, 0.25, 0.0], [0.0, 0.0, 0.75]]))), np.zeros(2), link="noisy-or")
+    words = SimpleNamespace(terms=["ball", "goal", "vote"])
+    return SimpleNamespace(classes_=np.array(["sport", "politics"]), scorer_=gate, vocabulary_=words)
+
+
+def test_lines_name_the_strongest_arcs_first(classifier):
+    head, first, second = network_lines(network_view(classifier, "sport"))
+    assert head == "sport: 2 parents, 0 of them certain; strongest 2:"
+    assert first.split()[:2] == ["ball", "0.5"]
+    assert second.split()[:2] == ["goal", "0.25"]
+
+
+def test_network_has_the_noisy_or_of_its_arcs(classifier):
+    network = network_view(classifier, "sport").network()
+    assert network.nodes == ("ball", "goal", "sport")
+    assert network.tables[2][1, 1, 1] == pytest.approx(1 - 0.5 * 0.75)
+
+
+@pytest.mark.parametrize(("name", "start"), [("a.bif", b"network"), ("a.uai", b"BAYES"), ("a.png", b"\x89PNG")])
+def test_files_are_written_by_their_ending(classifier, tmp_path, name, start):
+    assert write_network(network_view(classifier, "sport"), tmp_path / name).read_bytes().startswith(start)
+
+
+def test_wrong_class_and_ending_are_refused(classifier, tmp_path):
+    with pytest.raises(UnknownName, match="no class called 'sprot'"):
+        network_view(classifier, "sprot")
+    with pytest.raises(BadData, match="ends in none of"):
+        write_network(network_view(classifier, "sport"), tmp_path / "a.doc")
