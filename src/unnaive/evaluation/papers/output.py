@@ -44,7 +44,8 @@ def figure(value: float | None, table: Table, *, signed: bool = False) -> str:
     """A value with the decimals of its table; a dash for none."""
     if value is None:
         return "–"
-    return f"{value:{'+' if signed else ''}.{table.decimals}f}"
+    rounded = round(value, table.decimals) + 0.0  # no "-0.0"
+    return f"{rounded:{'+' if signed else ''}.{table.decimals}f}"
 
 
 def spread_figure(value: float | None, spread: float | None, table: Table) -> str:

@@ -23,7 +23,8 @@ Sparse = Any  # scipy.sparse.csr_array, which ships no types
 
 RULES: dict[str, TokenRule] = {
     "or-gate": TokenRule(min_length=2, digits=False, stopwords="smart", stem="porter"),
-    "maxent-bridge": TokenRule(min_length=1, digits=True),
+    "maxent-bridge": TokenRule(min_length=1, digits=True, message="body"),
+    "maxent-bridge-pages": TokenRule(min_length=1, digits=True),
     "higher-order": TokenRule(min_length=2, digits=False, stopwords="en", stem="snowball"),
     "higher-order-turkish": TokenRule("tr", min_length=2, digits=False, stopwords="tr", stem="snowball"),
     "hierarchical": TokenRule(min_length=1, digits=False, stopwords="smart"),

@@ -39,7 +39,8 @@ class Measurement:
 class Run:
     """How to repeat a paper's experiments; hashable, so that tables can share what they computed.
 
-    `models` keeps only these: labels of the table, names of models, or families ("naive-bayes", "baselines").
+    `models` keeps only these: labels of the table, names of models, or families ("naive-bayes", "baselines"). `records`
+    is a folder for the records of random splits; with it an interrupted run goes on where it stopped.
     """
 
     data: Path | None = None
@@ -48,6 +49,7 @@ class Run:
     models: tuple[str, ...] | None = None
     jobs: int = 1
     progress: Callable[[str], None] | None = None
+    records: Path | None = None
 
     def wants(self, label: str, model: str) -> bool:
         """Whether the classifier printed as `label` is there, and not filtered out.
