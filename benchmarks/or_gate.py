@@ -2,7 +2,8 @@
 
 python benchmarks/or_gate.py [--documents N] [--classes C] [--terms V]
 
-Wanted: training at most 2 times, scoring at most 1.2 times the time of naive Bayes.
+Wanted: training from Counts at most 2 times, scoring at most 1.2 times the time of multinomial naive Bayes. The paper's own
+naive Bayes is the one-vs-rest one, shown as well; the verdict is about the plain one.
 """
 
 import argparse
@@ -62,6 +63,10 @@ def main():
     }
     rules |= {name: lambda name=name: or_gate(counts, weights=name) for name in WEIGHTS}
     show("training", alternated(rules), 2.0)
+    whole = {name: lambda rule=rule: (Counts.of(X, Y), rule()) for name, rule in rules.items()}
+    print("with counting, which both need (not what the target is about):")
+    for name, seconds in alternated(whole, repeats=5).items():
+        print(f"{'fit':<10}{name:<16}{1e3 * seconds:>9.2f} ms")
     models = {name: rule() for name, rule in rules.items()}
     for model in models.values():
         model.scores(X[:1])  # the dense copy of the arcs is made once
