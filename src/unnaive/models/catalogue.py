@@ -60,6 +60,13 @@ MODELS: dict[str, Model] = {
         Model("rocchio", "Rocchio, documents of length 1", f"{_ROOM}.rocchio:rocchio", "documents"),
         Model("rocchio-counts", "Rocchio from counts, exact online", f"{_ROOM}.rocchio:rocchio_counts", "counts"),
         Model("or-blend", "OR gate blended with Rocchio", f"{_ROOM}.blend:blend", "documents"),
+        Model("hierarchical", "hierarchical Bayesian networks", f"{_ROOM}.hierarchical:hierarchical", "documents"),
+        Model(
+            "hierarchical-naive-bayes",
+            "hierarchical naive Bayes networks",
+            f"{_ROOM}.hierarchical:hierarchical_naive_bayes",
+            "documents",
+        ),
         Model("svm", "linear support vector machine", f"{_ROOM}.baselines:svm", "documents"),
         Model("knn", "k nearest neighbours", f"{_ROOM}.baselines:knn", "documents"),
         Model("tree", "decision tree", f"{_ROOM}.baselines:tree", "documents"),

@@ -20,8 +20,8 @@ Cluster = list[int]
 def information(shares: Floats, inside: float) -> Floats:
     """I(X, C) = Σ_x P(x) Σ_c P(c|x) log P(c|x)/P(c), in nats, for each variable.
 
-    `shares` (3, k) has P(X=1), P(C=1|X=1) and P(C=1|X=0); `inside` is P(C=1), taken from the data, because the average of
-    two clusters no longer marginalises to it.
+    `shares` (3, k) has P(X=1), P(C=1|X=1) and P(C=1|X=0); `inside` is P(C=1), taken from the data, because the average
+    of two clusters no longer marginalises to it.
 
     >>> information(np.array([[0.5, 0.5], [1.0, 0.5], [0.0, 0.5]]), 0.5)
     array([0.69314718, 0.        ])

@@ -25,12 +25,12 @@ class Link:
     starts: Index
 
     def shown(self, values: Floats) -> Floats:
-        """Values by the hidden variable's rows (starts, rows there) → by the node's rows (starts, rows)."""
-        return np.take(values, self.row, axis=1)
+        """Values by the hidden variable's rows (…, rows there) → by the node's rows (…, rows)."""
+        return np.take(values, self.row, axis=-1)
 
     def summed(self, values: Floats) -> Floats:
         """The reverse: sums over the node's rows that share a row of the hidden variable."""
-        return np.add.reduceat(np.take(values, self.order, axis=1), self.starts, axis=1)
+        return np.add.reduceat(np.take(values, self.order, axis=-1), self.starts, axis=-1)
 
 
 @dataclass(frozen=True, eq=False)

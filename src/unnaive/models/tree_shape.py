@@ -74,3 +74,28 @@ def features_below(tree: Tree) -> list[tuple[int, ...]]:
     for node in tree:
         below.append(node.features + tuple(feature for child in node.hidden for feature in below[child]))
     return below
+
+
+def inputs(node: Node, n_features: int) -> tuple[int, ...]:
+    """What hangs on a node, hidden variables first, where node k is numbered after the features: n_features + k.
+
+    >>> inputs(Node((2,), (0,)), 3)
+    (3, 2)
+    """
+    return (*(n_features + child for child in node.hidden), *node.features)
+
+
+def node_names(tree: Tree, features: Sequence[str], class_name: str) -> tuple[str, ...]:
+    """Names of features, hidden variables and class, all distinct; `hidden1` is the one nearest to the class.
+
+    >>> node_names((Node((0,), ()), Node((1,), (0,))), ["trade", "gatt"], "trade")
+    ('trade', 'gatt', 'hidden1', 'class trade')
+    """
+    hidden = [f"hidden{len(tree) - 1 - number}" for number in range(len(tree) - 1)]
+    target = class_name if class_name not in (*features, *hidden) else f"class {class_name}"
+    names = list(features)
+    for name in (*hidden, target):
+        while name in names:
+            name = f"{name}'"
+        names.append(name)
+    return tuple(names)

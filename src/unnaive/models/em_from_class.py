@@ -1,0 +1,171 @@
+"""The exact E-step of a hierarchical naive Bayes network, whose arcs point from the class, for many starts at once.
+
+em.py drives it; hidden_naive_bayes.py holds the network that comes out. In training the class is known, so that what
+hangs on it falls apart: each hidden variable on the class is, with all below it, a problem with restarts of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unnaive.models.cases import Cases, Floats, sums_by
+from unnaive.models.stages import Stage, compiled
+from unnaive.models.tree_shape import Node, Tree
+
+TINY = 1e-12  # probabilities stay in [TINY, 1 − TINY], so that no logarithm is infinite
+SEEN = 1e-9  # expected counts below this teach nothing: the table keeps its value
+
+Tables = list[Floats]
+"""P(hidden = 1 | state of its owner) (starts, 2, hidden) and P(feature = 1 | state of its owner) (starts, 2, features).
+
+The owner of a variable is what it hangs on.
+"""
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A hidden variable on the class with all below it, renumbered: node numbers and features of the whole tree."""
+
+    nodes: tuple[int, ...]
+    features: tuple[int, ...]
+    tree: Tree
+
+
+def branches(tree: Tree) -> list[Branch]:
+    """One branch for each hidden variable on the class.
+
+    >>> branches((Node((0, 2), ()), Node((1,), (0,))))
+    [Branch(nodes=(0,), features=(0, 2), tree=(Node(features=(0, 1), hidden=()),))]
+    """
+    return [_branch(tree, _below(tree, top)) for top in tree[-1].hidden]
+
+
+def _below(tree: Tree, top: int) -> list[int]:
+    """The node and all nodes that hang on it, lower ones first."""
+    return sorted([top, *(node for child in tree[top].hidden for node in _below(tree, child))])
+
+
+def _branch(tree: Tree, nodes: list[int]) -> Branch:
+    features = [feature for node in nodes for feature in tree[node].features]
+    place = {node: number for number, node in enumerate(nodes)}
+    column = {feature: number for number, feature in enumerate(features)}
+    local = tuple(
+        Node(tuple(column[f] for f in tree[node].features), tuple(place[child] for child in tree[node].hidden))
+        for node in nodes
+    )
+    return Branch(tuple(nodes), tuple(features), local)
+
+
+class FromClass:
+    """EM for one branch: tables in, better tables and the likelihood of the old ones out."""
+
+    def __init__(self, branch: Branch, cases: Cases) -> None:
+        rows = cases.rows[:, list(branch.features)]
+        self.tree = branch.tree
+        self.stages, order = compiled(branch.tree, rows)
+        self.sides = np.stack([sums_by(order, side) for side in cases.sides])
+        self.weight = cases.total
+        self.bits = [code_bits(stage, node) for stage, node in zip(self.stages, self.tree, strict=True)]
+        self.n_features = rows.shape[1]
+
+    def start(self, random: np.random.Generator, n_starts: int) -> Tables:
+        """Random tables for hidden variables and for features (section 3.3)."""
+        return [random.random((n_starts, 2, len(self.tree))), random.random((n_starts, 2, self.n_features))]
+
+    def log_likelihood(self, tables: Tables) -> Floats:
+        """log P(features of the branch | class) of each start."""
+        return self._total(upward(self.stages, self.tree, self.bits, tables)[-1].log_chance)
+
+    def step(self, tables: Tables) -> tuple[Tables, Floats]:
+        """One iteration: the tables that maximise the expected likelihood, and the likelihood before."""
+        hidden, features = tables
+        seen = upward(self.stages, self.tree, self.bits, tables)
+        better = [hidden.copy(), features.copy()]
+        # the weight of each state of what a node hangs on, by row; the class has the data itself
+        owner: list[Floats] = [np.empty(0)] * len(self.tree)
+        owner[-1] = np.broadcast_to(self.sides, (len(hidden), *self.sides.shape))
+        for number in range(len(self.tree) - 1, -1, -1):
+            stage, node = self.stages[number], self.tree[number]
+            both = seen[number].shared(owner[number], hidden[:, :, number])  # (starts, owner, own, rows)
+            better[0][:, :, number] = _ratio(both[:, :, 1].sum(-1), both.sum((2, 3)), hidden[:, :, number])
+            own = both.sum(axis=1)
+            by_code = np.add.reduceat(own, stage.starts, axis=2)
+            columns = list(node.features)
+            total = own.sum(axis=2, keepdims=True)
+            better[1][:, :, columns] = _ratio(by_code @ self.bits[number], total, features[:, :, columns])
+            for link in stage.links:
+                owner[link.node] = link.summed(own)
+        return better, self._total(seen[-1].log_chance)
+
+    def _total(self, log_chance: Floats) -> Floats:
+        total: Floats = np.einsum("rcs,cs->r", log_chance, self.sides)
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What a node's subtree says: likelihood of its rows for each own state, relative, and for each state above.
+
+    below       ∝ P(rows | own state)              (starts, 2, rows)
+    log_chance  log P(rows | state of the owner)   (starts, 2, rows)
+    """
+
+    below: Floats
+    log_chance: Floats
+
+    def shared(self, owner: Floats, table: Floats) -> Floats:
+        """The owner's weights split by the node's own posterior state: (starts, owner, own, rows)."""
+        prior = np.stack([1 - table, table], axis=2)  # (starts, owner, own)
+        joint = prior[..., None] * self.below[:, None]
+        share = np.divide(owner, joint.sum(axis=2), out=np.zeros(joint[:, :, 0].shape), where=owner > 0)
+        shared: Floats = joint * share[:, :, None]
+        return shared
+
+
+def upward(stages: list[Stage], tree: Tree, bits: list[Floats], tables: Tables) -> list[Seen]:
+    """What each node's subtree says of the state above it."""
+    hidden, features = (np.clip(table, TINY, 1 - TINY) for table in tables)
+    seen: list[Seen] = []
+    for number, (stage, node) in enumerate(zip(stages, tree, strict=True)):
+        own = features[:, :, list(node.features)]
+        logs = np.repeat(_log_bits(own, bits[number]), stage.sizes, axis=2)
+        for link in stage.links:
+            logs += link.shown(seen[link.node].log_chance)
+        seen.append(said(logs, hidden[:, :, number]))
+    return seen
+
+
+def said(logs: Floats, table: Floats) -> Seen:
+    """From log P(rows | own state) (starts, 2, rows) to the states above; the larger is taken out against underflow."""
+    top = logs.max(axis=1)
+    below = np.exp(logs - top[:, None])
+    mixed = below[:, None, 0] * (1 - table)[..., None] + below[:, None, 1] * table[..., None]
+    return Seen(below, np.log(mixed) + top[:, None])
+
+
+def _log_bits(chances: Floats, bits: Floats) -> Floats:
+    """log Π_j p_j^b (1 − p_j)^(1 − b): (starts, 2, features), (codes, features) → (starts, 2, codes)."""
+    absent = np.log1p(-chances)
+    logs: Floats = (np.log(chances) - absent) @ bits.T + absent.sum(axis=2, keepdims=True)
+    return logs
+
+
+def code_bits(stage: Stage, node: Node) -> Floats:
+    """The presence of a node's own features in each of its configurations (n_codes, n_features)."""
+    places = np.arange(len(node.features) - 1, -1, -1)
+    return ((stage.codes[:, None] >> places) & 1).astype(np.float64)
+
+
+def _ratio(ones: Floats, counts: Floats, kept: Floats) -> Floats:
+    ratio: Floats = np.divide(ones, counts, out=kept.copy(), where=np.broadcast_to(counts >= SEEN, kept.shape))
+    return ratio
+
+
+def class_shares(cases: Cases) -> Floats:
+    """P(feature = 1 | class) of every feature, outside and inside: (2, n_features); 1/2 where a side is empty."""
+    present = cases.sides @ cases.rows
+    totals = cases.sides.sum(axis=1, keepdims=True)
+    shares: Floats = np.divide(present, totals, out=np.full(present.shape, 0.5), where=totals > 0)
+    return shares

@@ -1,0 +1,103 @@
+"""A fitted hierarchical naive Bayes network, arcs from the class: tables, exact inference, the way to a Network value.
+
+em_from_class.py finds the tables; hierarchical.py has one such network for each class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import expit, logit
+
+from unnaive.core.network import Network
+from unnaive.models.cases import Cases, Floats, Rows, distinct_rows
+from unnaive.models.em_from_class import TINY, Branch, Tables, class_shares, said
+from unnaive.models.tree_shape import Tree, inputs, node_names
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenNaiveBayes:
+    """Class → hidden variables → features (HNB); one or more sets of tables, whose posteriors are averaged.
+
+    tree      the shape; the last node is the class
+    prior     P(class = 1)
+    hidden    P(hidden = 1 | state of what it hangs on), of all nodes but the class  (members, 2, n_nodes − 1)
+    features  P(feature = 1 | state of what it hangs on)                             (members, 2, n_features)
+
+    >>> from unnaive.models.tree_shape import Node
+    >>> naive = HiddenNaiveBayes((Node((0,), ()),), 0.5, np.empty((1, 2, 0)), np.array([[[0.1], [0.3]]]))
+    >>> naive.posterior(np.array([[1], [-1]], np.int8))   # present, unknown
+    array([0.75, 0.5 ])
+    """
+
+    direction: ClassVar[str] = "from-class"
+
+    tree: Tree
+    prior: float
+    hidden: Floats
+    features: Floats
+
+    @classmethod
+    def of(cls, tree: Tree, cases: Cases, parts: list[tuple[Branch, Tables]], members: int) -> HiddenNaiveBayes:
+        """The network that EM found, branch by branch; what hangs on the class directly is counted."""
+        hidden = np.empty((members, 2, len(tree) - 1))
+        features = np.repeat(class_shares(cases)[None], members, axis=0)
+        for branch, (own_hidden, own_features) in parts:
+            hidden[:, :, list(branch.nodes)] = own_hidden
+            features[:, :, list(branch.features)] = own_features
+        return cls(tree, cases.inside, hidden, features)
+
+    @property
+    def members(self) -> int:
+        """How many sets of tables are averaged."""
+        return len(self.features)
+
+    @property
+    def n_parameters(self) -> int:
+        """Free parameters of one member: the prior, and two for every variable that hangs on another."""
+        return int(1 + self.hidden[0].size + self.features[0].size)
+
+    def posterior(self, evidence: Rows) -> Floats:
+        """P(class | evidence): rows of 1 present, 0 absent, −1 unknown (n, n_features) → (n,)."""
+        posterior: Floats = self.member_posteriors(evidence).mean(axis=0)
+        return posterior
+
+    def member_posteriors(self, evidence: Rows) -> Floats:
+        """The posterior of each member (members, n)."""
+        rows, row_of = distinct_rows(evidence)
+        outside, inside = np.moveaxis(self.log_given_class(rows), 1, 0)
+        odds = inside - outside + logit(np.clip(self.prior, TINY, 1 - TINY))
+        posteriors: Floats = np.clip(expit(odds), TINY, 1 - TINY)
+        return posteriors[:, row_of]
+
+    def log_given_class(self, evidence: Rows) -> Floats:
+        """log P(known features | class) for both states of the class (members, 2, n); unknown ones sum out to 1."""
+        features, hidden = np.clip(self.features, TINY, 1 - TINY), np.clip(self.hidden, TINY, 1 - TINY)
+        present, absent = ((evidence == state).astype(np.float64).T for state in (1, 0))
+        chances: list[Floats] = []
+        for number, node in enumerate(self.tree):
+            own = list(node.features)
+            logs: Floats = np.log(features[:, :, own]) @ present[own] + np.log1p(-features[:, :, own]) @ absent[own]
+            for child in node.hidden:
+                logs += chances[child]
+            if number < len(self.tree) - 1:
+                chances.append(said(logs, hidden[:, :, number]).log_chance)
+        return logs
+
+    def log_features(self, rows: Rows) -> Floats:
+        """log P(features) of rows, by the first member: the class summed out (n,)."""
+        sides = np.log(np.clip([1 - self.prior, self.prior], TINY, 1))
+        logs: Floats = np.logaddexp(*(self.log_given_class(rows)[0] + sides[:, None]))
+        return logs
+
+    def network(self, names: list[str], class_name: str, member: int = 0) -> Network:
+        """One member as a Network: features first, then hidden variables `hidden1` …, then the class."""
+        n = len(names)
+        owner = {child: n + number for number, node in enumerate(self.tree) for child in inputs(node, n)}
+        shares = np.concatenate([self.features[member], self.hidden[member]], axis=1).T
+        tables = [np.stack([1 - share, share], axis=1) for share in shares]
+        parents = [(owner[child],) for child in range(n + len(self.tree) - 1)]
+        prior = np.array([1 - self.prior, self.prior])
+        return Network(node_names(self.tree, names, class_name), (*parents, ()), (*tables, prior))
