@@ -23,7 +23,7 @@ Sparse = Any  # scipy.sparse.csr_array, which ships no types
 class Blend:
     """score = share · relative(gate) + (1 − share) · relative(centroids); relative: over the document's maximum.
 
-    Dividing by a maximum is not linear, so this is a Scorer of its own; the score is a margin, not a probability.
+    Dividing by a maximum is not linear, so this is a Scorer of its own; like a cosine, the score is no probability.
     """
 
     kind: ClassVar[str] = "blend"
@@ -34,8 +34,8 @@ class Blend:
 
     @property
     def link(self) -> str:
-        """Margin: larger is better, nothing more."""
-        return "margin"
+        """From 0 to 1 and no probability, like a cosine."""
+        return "cosine"
 
     @property
     def n_classes(self) -> int:

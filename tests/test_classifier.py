@@ -1,0 +1,362 @@
+"""TextClassifier: laws of learning, labels in every form, the scikit-learn protocol, texts from every container."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import check_estimator
+
+from unnaive import TextClassifier
+from unnaive.decisions import Argmax, Thresholds, TopK
+from unnaive.errors import BadData, UnknownName, UnnaiveError
+from unnaive.models.catalogue import MODELS
+
+WORDS = {
+    "sport": ["ball", "goal", "match", "team", "player", "win", "coach", "league"],
+    "politics": ["vote", "law", "party", "minister", "budget", "win", "election", "council"],
+    "food": ["bread", "soup", "salt", "oven", "recipe", "party", "butter", "onion"],
+}
+ONLINE = sorted(name for name, model in MODELS.items() if model.statistic == "counts")
+
+
+def documents(n, seed=0):
+    rng = np.random.default_rng(seed)
+    labels = rng.choice(sorted(WORDS), n).tolist()
+    everything = sorted({word for words in WORDS.values() for word in words})
+    texts = [" ".join([*rng.choice(WORDS[label], 6), *rng.choice(everything, 3)]) for label in labels]
+    return texts, labels
+
+
+TEXTS, LABELS = documents(120)
+NEW, TRUTH = documents(60, seed=1)
+
+
+def same(one, two):
+    """Equal as models: the same terms and classes, the same counts, bit for bit the same scores."""
+    assert one.ledger_ == two.ledger_
+    np.testing.assert_array_equal(one.classes_, two.classes_)
+    assert sorted(one.vocabulary_) == sorted(two.vocabulary_)
+    # the vocabulary's order changes that of sums: 1e-12 is a hundred times what was seen
+    np.testing.assert_allclose(one.scores(NEW), two.scores(NEW), rtol=1e-12, atol=1e-12)
+
+
+def test_the_textbook_example():
+    texts = ["Chinese Beijing Chinese", "Chinese Chinese Shanghai", "Chinese Macao", "Tokyo Japan Chinese"]
+    model = TextClassifier(alpha=1.0).fit(texts, ["china", "china", "china", "japan"])
+    scores = model.scores(["Chinese Chinese Chinese Tokyo Japan"])
+    expected = [3 / 4 * (3 / 7) ** 3 / 14 / 14, 1 / 4 * (2 / 9) ** 3 * 2 / 9 * 2 / 9]
+    np.testing.assert_allclose(np.exp(scores[0]), expected, rtol=1e-12)
+    assert model.predict(["Chinese Chinese Chinese Tokyo Japan"]) == ["china"]
+
+
+def test_it_equals_scikit_learn():
+    peer = make_pipeline(CountVectorizer(), MultinomialNB()).fit(TEXTS, LABELS)
+    model = TextClassifier().fit(TEXTS, LABELS)
+    np.testing.assert_allclose(model.predict_proba(NEW), peer.predict_proba(NEW), rtol=1e-9)
+    np.testing.assert_array_equal(model.predict(NEW), peer.predict(NEW))
+    assert model.score(NEW, TRUTH) == peer.score(NEW, TRUTH)
+
+
+@pytest.mark.parametrize("name", ONLINE)
+@pytest.mark.parametrize("options", [{}, {"min_df": 3, "select": 12}, {"select": ("chi2-per-class", 4)}])
+class TestLaws:
+    def test_fit_is_partial_fits_in_any_order(self, name, options):
+        whole = TextClassifier(name, **options).fit(TEXTS, LABELS)
+        parts = TextClassifier(name, **options)
+        for rows in np.array_split(np.random.default_rng(5).permutation(len(TEXTS)), 7):
+            parts.partial_fit([TEXTS[i] for i in rows], [LABELS[i] for i in rows], grow=True)
+        same(parts, whole)
+
+    def test_forgotten_is_never_seen_bit_for_bit(self, name, options):
+        never = TextClassifier(name, **options).fit(TEXTS, LABELS)
+        model = TextClassifier(name, **options).fit([*TEXTS, *NEW], [*LABELS, *TRUTH]).forget(NEW, TRUTH)
+        same(model, never)
+        assert model.vocabulary_ == never.vocabulary_
+        np.testing.assert_array_equal(model.scores(NEW), never.scores(NEW))
+        for mine, theirs in zip(
+            model.scorer_.to_arrays()[0].values(), never.scorer_.to_arrays()[0].values(), strict=True
+        ):
+            np.testing.assert_array_equal(mine, theirs)
+
+    def test_merged_is_trained_on_the_whole(self, name, options):
+        whole = TextClassifier(name, **options).fit([*TEXTS, *NEW], [*LABELS, *TRUTH])
+        one = TextClassifier(name, **options).fit(NEW, TRUTH)
+        two = TextClassifier(name, **options).fit(TEXTS, LABELS)
+        same(one.merge(two), whole)
+
+
+@pytest.mark.parametrize("name", sorted(set(MODELS)))
+@pytest.mark.parametrize("form", ["single", "sets"])
+def test_predict_is_the_decision_on_scores(name, form):
+    if (name, form) == ("honb", "sets"):
+        pytest.skip("higher-order naive Bayes is for exclusive classes and says so")
+    model = quick(name).fit(TEXTS, LABELS if form == "single" else [{label} for label in LABELS])
+    scores = model.scores(NEW)
+    assert scores.shape == (60, 3)
+    if form == "single":
+        np.testing.assert_array_equal(model.predict(NEW), model.classes_[scores.argmax(axis=1)])
+    else:
+        assert model.predict(NEW) == model.labels_of(scores)
+    assert model.score(NEW, TRUTH if form == "single" else [(label,) for label in TRUTH]) > 0.4
+
+
+def quick(name):
+    """A model with settings that keep the slow ones quick."""
+    settings = MODELS[name].settings()
+    small = {"restarts": 4, "starts": 4, "k": 5, "epochs": 5, "max_iterations": 20, "iterations": 20}
+    return TextClassifier(name, **{key: value for key, value in small.items() if key in settings})
+
+
+@pytest.mark.parametrize("name", ["multinomial", "bernoulli"])
+def test_texts_without_known_words_get_the_prior(name):
+    model = TextClassifier(name).fit(["ball goal", "ball", "vote"], ["sport", "sport", "politics"])
+    assert model.predict(["", "xyzzy", "?!"]).tolist() == ["sport"] * 3
+    if name == "multinomial":
+        np.testing.assert_allclose(model.predict_proba([""]), [[1 / 3, 2 / 3]])
+
+
+@pytest.mark.parametrize(
+    "container",
+    [list, tuple, np.array, pd.Series, lambda texts: pd.Series(texts, dtype="string"), pl.Series, pa.array,
+     lambda texts: pa.chunked_array([texts[:50], texts[50:]]), lambda texts: np.array(texts, dtype=object)],
+)  # fmt: skip
+def test_texts_and_labels_in_any_container(container):
+    model = TextClassifier().fit(container(TEXTS), container(LABELS))
+    np.testing.assert_array_equal(model.predict(container(NEW)), TextClassifier().fit(TEXTS, LABELS).predict(NEW))
+
+
+@pytest.mark.parametrize("labels", [["b", "a"], [7, 3], [True, False], np.array([2, 1]), pd.Series(["x", "y"])])
+def test_labels_of_every_kind_come_back_as_they_went_in(labels):
+    model = TextClassifier().fit(["ball", "vote"], labels)
+    assert model.predict(["ball", "vote"]).tolist() == list(labels)
+    assert model.classes_.tolist() == sorted(labels)
+
+
+def test_whole_numbers_that_became_floats_are_whole_numbers():
+    assert TextClassifier().fit(["ball", "vote"], [1.0, 2.0]).classes_.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("labels", [[{"a", "b"}, ["b"], ()], [("a", "b"), ("b",), ()]])
+def test_several_labels_as_collections(labels):
+    model = TextClassifier().fit(["ball vote", "vote", "soup"], labels)
+    assert model.classes_.tolist() == ["a", "b"]
+    assert model.ledger_.counts.class_docs.tolist() == [1, 2]
+    assert model.ledger_.counts.n_docs == 3
+    assert set(map(type, model.predict(["ball", "soup"]))) == {tuple}
+
+
+@pytest.mark.parametrize("kind", [np.array, csr_array])
+def test_an_indicator_matrix_gives_one_back(kind):
+    Y = np.array([[1, 1], [0, 1], [0, 0]])
+    model = TextClassifier().fit(["ball vote", "vote", "soup"], kind(Y))
+    found = model.predict(["ball vote", "soup"])
+    assert type(found) is (np.ndarray if kind is np.array else csr_array)
+    assert found.shape == (2, 2)
+    assert model.score(["ball vote"], kind(Y[:1])) == 1.0
+
+
+def test_several_labels_are_each_decided_by_their_own_odds():
+    model = TextClassifier().fit(TEXTS, [(label,) for label in LABELS])
+    p = model.predict_proba(NEW)
+    assert isinstance(model.decision_, Thresholds)
+    chosen = [tuple(model.classes_[row >= 0.5]) for row in p]
+    assert model.predict(NEW) == chosen
+    assert not np.allclose(p.sum(axis=1), 1)
+
+
+def test_tuned_decisions_and_temperature():
+    sets = [(label,) for label in LABELS]
+    tuned = TextClassifier(decision="scut").fit(TEXTS, sets)
+    assert isinstance(tuned.decision_, Thresholds)
+    assert len(set(tuned.decision_.values)) > 1
+    kept = tuned.decision_
+    assert tuned.partial_fit(NEW, [(label,) for label in TRUTH]).decision_ is kept
+    assert isinstance(TextClassifier(decision="rcut").fit(TEXTS, sets).decision_, TopK)
+    model = TextClassifier(calibrate=True).fit(TEXTS, LABELS)
+    np.testing.assert_allclose(model.predict_proba(NEW).sum(axis=1), 1)
+    np.testing.assert_array_equal(model.predict(NEW), TextClassifier().fit(TEXTS, LABELS).predict(NEW))
+    assert model.temperature_.value != 1.0
+
+
+def test_weights_are_repetitions():
+    weights = np.arange(len(TEXTS)) % 3
+    rows = np.repeat(np.arange(len(TEXTS)), weights)
+    weighted = TextClassifier().fit(TEXTS, LABELS, sample_weight=weights)
+    repeated = TextClassifier().fit([TEXTS[i] for i in rows], [LABELS[i] for i in rows])
+    np.testing.assert_allclose(weighted.scores(NEW), repeated.scores(NEW), rtol=1e-12)
+
+
+def test_an_unseen_class_needs_leave():
+    model = TextClassifier().fit(["ball", "vote"], ["sport", "politics"])
+    with pytest.raises(BadData, match=r"class 'food' is none of the 2 .*\(politics, sport\); say grow=True to add it"):
+        model.partial_fit(["soup"], ["food"])
+    assert model.classes_.tolist() == ["politics", "sport"]
+    assert model.partial_fit(["soup"], ["food"], grow=True).predict(["soup"]) == ["food"]
+
+
+def test_classes_may_be_named_in_advance():
+    model = TextClassifier().partial_fit(["ball"], ["sport"], classes=["sport", "food"])
+    assert model.classes_.tolist() == ["food", "sport"]
+    assert model.predict(["soup", "ball"]).tolist() == ["sport", "sport"]
+    assert model.partial_fit(["soup soup"], ["food"]).predict(["soup"]) == ["food"]
+
+
+def test_forgetting_takes_words_and_classes_away():
+    model = TextClassifier().fit(["ball goal", "vote", "soup"], ["sport", "politics", "food"])
+    model.forget(["soup"], ["food"])
+    assert model.classes_.tolist() == ["politics", "sport"]
+    assert sorted(model.ledger_.vocabulary) == ["ball", "goal", "vote"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels", "problem"),
+    [
+        (["curling"], ["sport"], "never saw the term 'curling'"),
+        (["vote"], ["food"], "has no class 'food' but politics, sport"),
+        (["vote"], ["sport"], "cannot be taken away"),
+        (["vote", "vote"], ["politics", "politics"], "cannot be taken away"),
+        (["ball goal", "vote"], ["sport", "politics"], "no document would be left"),
+    ],
+)
+def test_only_what_was_learnt_can_be_forgotten(texts, labels, problem):
+    model = TextClassifier().fit(["ball goal", "vote"], ["sport", "politics"])
+    before = model.ledger_
+    with pytest.raises(BadData, match=problem):
+        model.forget(texts, labels)
+    assert model.ledger_ is before
+
+
+def test_models_that_read_differently_do_not_merge():
+    one, two = (TextClassifier(stem=stem).fit(TEXTS, LABELS) for stem in (None, "porter"))
+    with pytest.raises(UnnaiveError, match="cannot be merged: stem is None and 'porter'"):
+        one.merge(two)
+    many = TextClassifier().fit(TEXTS, [(label,) for label in LABELS])
+    with pytest.raises(UnnaiveError, match="one label for each text and one of several cannot be merged"):
+        one.merge(many)
+
+
+def test_models_of_documents_learn_all_at_once():
+    model = TextClassifier("knn", k=3).fit(TEXTS, LABELS)
+    for action in (model.partial_fit, model.forget):
+        with pytest.raises(UnnaiveError, match="k nearest neighbours learns from all documents at once; call fit"):
+            action(NEW, TRUTH)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "problem"),
+    [
+        ({"model": "multinominal"}, UnknownName, "no model called 'multinominal'; .*did you mean 'multinomial'"),
+        ({"alhpa": 1}, UnknownName, "no setting of multinomial called 'alhpa'; .*did you mean 'alpha'"),
+        ({"min_df": 0}, UnnaiveError, "min_df is 0; give a whole number"),
+        ({"min_df": 999}, BadData, "no term is in 999 documents or more; lower min_df"),
+        ({"select": "all"}, UnnaiveError, "select is 'all'; give how many terms to keep"),
+        ({"select": ("chi", 2)}, UnknownName, "no selection called 'chi'"),
+        ({"decision": "best"}, UnknownName, "no decision called 'best'"),
+        ({"stem": "snow"}, UnknownName, "no stemmer called 'snow'"),
+        ({"ngrams": (2, 1)}, UnnaiveError, r"ngrams is \(2, 1\)"),
+        ({"alpha": -1}, UnnaiveError, "alpha came as -1; give a number above 0"),
+    ],
+)
+def test_mistakes_in_settings(arguments, error, problem):
+    with pytest.raises(error, match=problem):
+        TextClassifier(**arguments).fit(TEXTS, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels", "problem"),
+    [
+        ("one text", ["a"], "texts came as one str; give a list of texts"),
+        (["a b", None], ["a", "b"], "text 1 is missing"),
+        (["ab", "cd"], ["x"], "2 texts came with 1 labels"),
+        (["ab", "cd"], ["x", None], "a label is missing"),
+        (["ab", "cd"], ["x", float("nan")], "a label is missing|labels mix"),
+        (["ab", "cd"], ["x", 1], "labels mix int and str"),
+        (["ab", "cd"], ["x", "x"], "every text has the label 'x'; a classifier needs at least two classes"),
+        (["ab", "cd"], [[], []], "no text has a label"),
+        (["", "?"], ["x", "y"], "none of the 2 texts has a term to learn from"),
+        ([], [], "there are no texts"),
+        (["ab", "cd"], np.array([[2, 0], [0, 1]]), "something else than 0 and 1"),
+        (["ab", "cd"], [0.5, 1.5], "labels are str, int or bool"),
+    ],
+)
+def test_mistakes_in_data(texts, labels, problem):
+    with pytest.raises(BadData, match=problem):
+        TextClassifier().fit(texts, labels)
+
+
+def test_an_unfitted_classifier_says_so():
+    with pytest.raises(ValueError, match="has not learnt anything yet; call fit first"):
+        TextClassifier().predict(["x"])
+
+
+class TestScikitLearn:
+    def test_its_checks(self):
+        with pytest.warns(Warning, match="requires input"):
+            check_estimator(TextClassifier())
+
+    def test_clone_and_parameters(self):
+        model = TextClassifier("bernoulli", ngrams=(1, 2), alpha=0.5)
+        copy = clone(model)
+        assert copy.get_params() == model.get_params()
+        assert copy.alpha == 0.5
+        assert repr(copy) == "TextClassifier(model='bernoulli', ngrams=(1, 2), alpha=0.5)"
+        assert "bernoulli" in copy._repr_html_()
+        assert model.set_params(model="complement", norm=True).get_params()["norm"] is True
+        with pytest.raises(UnknownName, match=r"no parameter of TextClassifier called 'nrom'; .*did you mean 'norm'\?"):
+            model.set_params(nrom=True)
+        with pytest.raises(AttributeError, match="has no attribute 'beta'"):
+            _ = model.beta
+
+    def test_grid_search_over_settings_of_reader_and_model(self):
+        grid = {"alpha": [0.01, 1.0], "ngrams": [(1, 1), (1, 2)], "model": ["multinomial", "bernoulli"]}
+        search = GridSearchCV(TextClassifier(), grid, cv=3).fit(TEXTS, LABELS)
+        assert search.best_score_ > 0.8
+        assert set(search.best_params_) == set(grid)
+
+    def test_cross_validation_and_pipeline(self):
+        assert cross_val_score(TextClassifier(), TEXTS, LABELS, cv=3).mean() > 0.8
+        two = [label == "food" for label in LABELS]
+        assert cross_val_score(TextClassifier(), TEXTS, two, cv=3, scoring="roc_auc").mean() > 0.8
+        assert cross_val_score(TextClassifier(), TEXTS, LABELS, cv=3, scoring="neg_log_loss").mean() > -1
+        assert make_pipeline(TextClassifier()).fit(TEXTS, LABELS).score(NEW, TRUTH) > 0.8
+
+    def test_two_classes_have_one_decision_value(self):
+        model = TextClassifier().fit(TEXTS, [label == "food" for label in LABELS])
+        lead = model.decision_function(NEW)
+        assert lead.shape == (60,)
+        np.testing.assert_array_equal(model.predict(NEW), lead > 0)
+
+    def test_pickling_for_parallel_work(self):
+        model = TextClassifier().fit(TEXTS, LABELS)
+        copy = pickle.loads(pickle.dumps(model))  # noqa: S301  # our own bytes
+        np.testing.assert_array_equal(copy.scores(NEW), model.scores(NEW))
+
+    def test_predicting_leaves_the_estimator_alone(self):
+        model = TextClassifier().fit(TEXTS, LABELS)
+        before = dict(model.__dict__)
+        model.predict(NEW)
+        model.predict_proba(NEW)
+        assert model.__dict__ == before
+
+
+def test_a_decision_can_be_given():
+    model = TextClassifier(decision=TopK(2)).fit(TEXTS, LABELS)
+    assert {len(labels) for labels in model.predict(NEW)} == {2}
+    assert TextClassifier(decision="argmax").fit(TEXTS, LABELS).decision_ == Argmax()
+
+
+def test_turkish_and_hindi():
+    model = TextClassifier(language="tr").fit(["IŞIK yandı", "SU içti"], ["elektrik", "içecek"])
+    assert model.predict(["ışık", "su"]).tolist() == ["elektrik", "içecek"]
+    assert "ışık" in model.vocabulary_
+    model = TextClassifier(language="hi").fit(["हिन्दी भाषा", "गरम चाय"], ["भाषा", "पेय"])
+    assert model.predict(["हिन्दी", "चाय"]).tolist() == ["भाषा", "पेय"]
