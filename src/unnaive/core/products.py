@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 try:
-    from unnaive.core import _products
+    import unnaive.core._products as _products
 except ImportError:  # built without a compiler
-    _products = None  # type: ignore[assignment]
+    _products = None
 
 Floats = NDArray[np.float64]
 Sparse = Any  # scipy.sparse.csr_array, which ships no types
