@@ -27,7 +27,7 @@ from unnaive.errors import BadData, UnnaiveError
 from unnaive.evaluation.measures import Evidence, measure_called
 from unnaive.evaluation.records import Record, versions
 from unnaive.evaluation.splits import Rows, fixed_split, fold_splits, stratified_split
-from unnaive.evaluation.training import filled_settings
+from unnaive.evaluation.training import comparable, filled_settings
 from unnaive.models.catalogue import find_model
 from unnaive.text.corpus import Corpus
 from unnaive.text.counting import TextCounter
@@ -236,7 +236,7 @@ class Bench:
         if "predictions" in needs:
             predicted = sides.decision(trial.contender, self.plan.seed).decide(scores)
         chances = probabilities(scorer.link, scores, exclusive=exclusive) if known else None
-        return Evidence(self.material.Y[sides.test], scores, predicted, chances)
+        return Evidence(self.material.Y[sides.test], comparable(scorer.link, scores), predicted, chances)
 
 
 def counts_of_rows(material: Material, rows: Rows, others: Rows) -> Counts:
