@@ -32,6 +32,8 @@ def _warn_once() -> None:
 def engine_kind(backend: str | None) -> str:
     """ "native" or "reference": what was asked for, else what there is, with one warning if it is the slow one."""
     if backend is None:
+        if BACKEND == "reference":
+            _warn_once()
         return BACKEND
     choose(["native", "reference"], backend, "backend")
     if backend == "native" and kernel is None:

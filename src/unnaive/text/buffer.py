@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from unnaive.errors import BadData
 
+LARGEST_TEXT = 2**32 - 4  # bytes: counts of one text then fit 32 bits
+
 
 class TextBuffer(Sequence[str]):
     """A sequence of str over one UTF-8 blob and n + 1 offsets; slices share the blob.

@@ -8,8 +8,8 @@ from scipy.sparse import csr_array
 
 from unnaive.text.backend import BACKEND, engine_kind, thread_count
 from unnaive.text.buffer import TextBuffer, as_texts
+from unnaive.text.engines import engine_for
 from unnaive.text.files import read_files
-from unnaive.text.reference import ReferenceEngine
 from unnaive.text.scoring import TextScorer
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
@@ -38,7 +38,7 @@ class TextCounter:
         self.rule = rule if rule is not None else TokenRule()
         self.threads = thread_count(threads)
         self.backend = engine_kind(backend)
-        self._engine = ReferenceEngine(self.rule, vocabulary if vocabulary is not None else Vocabulary())
+        self._engine = engine_for(self.rule, vocabulary or Vocabulary(), self.threads, self.backend)
 
     @property
     def vocabulary(self) -> Vocabulary:

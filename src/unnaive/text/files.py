@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from os import PathLike, fspath
+from os import PathLike, fsencode, fspath, strerror
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unnaive.errors import BadData
+from unnaive.text.backend import kernel, thread_count
 from unnaive.text.buffer import TextBuffer
 
+Raw = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint8]]
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -24,15 +27,45 @@ def read_files(
     """
     names = [fspath(path) for path in paths]
     everything = encoding is not None and not _extends_ascii(encoding)
-    blobs, encodings = [], {}
-    for place, name in enumerate(names):
-        raw = _bytes(name)
-        if everything or not _is_utf8(raw):
-            text, encodings[place] = decoded(raw, encoding, name)
-            raw = text.encode("utf-8", "replace")
-        blobs.append(raw.removeprefix(_BOM))
+    blob, offsets, odd = _native(names, threads) if kernel is not None else _plain(names)
+    rows = range(len(names)) if everything else np.flatnonzero(odd).tolist()
+    if not rows:
+        return TextBuffer(blob, offsets)
+    texts, encodings = {}, {}
+    for row in rows:
+        text, encodings[row] = decoded(blob[offsets[row] : offsets[row + 1]].tobytes(), encoding, names[row])
+        texts[row] = text.encode("utf-8", "replace").removeprefix(_BOM)
+    return TextBuffer(*_replaced(blob, offsets, texts), encodings)
+
+
+def _native(names: list[str], threads: int | None) -> Raw:
+    """The files' bytes one after another, their offsets, and which are not UTF-8; by the kernel."""
+    found = kernel.read_files([fsencode(name) for name in names], thread_count(threads))
+    if len(found) == 2:
+        place, code = found
+        raise BadData(f"{names[place]} cannot be read: {strerror(code)}")
+    return found  # type: ignore[no-any-return]
+
+
+def _plain(names: list[str]) -> Raw:
+    """The same by Python."""
+    blobs = [_bytes(name).removeprefix(_BOM) for name in names]
     offsets = np.cumsum([0, *map(len, blobs)], dtype=np.int64)
-    return TextBuffer(np.frombuffer(b"".join(blobs), dtype=np.uint8), offsets, encodings)
+    odd = np.array([not _is_utf8(raw) for raw in blobs], dtype=np.uint8)
+    return np.frombuffer(b"".join(blobs), dtype=np.uint8), offsets, odd
+
+
+def _replaced(
+    blob: NDArray[np.uint8], offsets: NDArray[np.int64], texts: dict[int, bytes]
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The buffer with some of its texts exchanged; what lies between them is copied in one go."""
+    parts, at = [], 0
+    sizes = np.diff(offsets)
+    for row, text in texts.items():
+        parts += [blob[at : offsets[row]], np.frombuffer(text, dtype=np.uint8)]
+        at, sizes[row] = offsets[row + 1], len(text)
+    parts.append(blob[at:])
+    return np.concatenate(parts), np.concatenate([[0], np.cumsum(sizes)])
 
 
 def _bytes(name: str) -> bytes:

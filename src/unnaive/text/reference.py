@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from unnaive.text.buffer import Texts
 from unnaive.text.tokens import TokenRule, tokens
 from unnaive.text.vocabulary import Vocabulary
 
+Scores = NDArray[np.float64]
+_CHUNK = 1024  # texts whose scores are held at a time while looking for the best
 Rows = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Any]]
 
 
@@ -45,3 +49,37 @@ class ReferenceEngine:
     def vocabulary(self) -> Vocabulary:
         """The terms so far."""
         return Vocabulary(self.ids)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearArrays:
+    """A linear model as plain arrays: arcs (n_classes, n_terms) dense or sparse, backgrounds and bias dense."""
+
+    arcs: Any
+    class_background: Scores
+    term_background: Scores
+    bias: Scores
+    binary: bool
+
+
+class ReferenceScorer:
+    """Scores as the product of sparse counts with the weights."""
+
+    def __init__(self, engine: ReferenceEngine, linear: LinearArrays) -> None:
+        self.engine, self.linear = engine, linear
+
+    def scores(self, texts: Texts) -> Scores:
+        """(n_texts, n_classes) scores."""
+        counts, ids, ends = self.engine.count(texts, grow=False)
+        counts = np.ones_like(counts) if self.linear.binary else counts
+        x = csr_array((counts.astype(np.float64), ids, ends), shape=(len(texts), len(self.engine)))
+        seen = x @ self.linear.arcs.T
+        seen = seen.toarray() if hasattr(seen, "toarray") else seen
+        shared = np.outer(x.sum(axis=1), self.linear.class_background) + (x @ self.linear.term_background)[:, None]
+        return np.asarray(seen + (shared + self.linear.bias))
+
+    def best(self, texts: Texts) -> NDArray[np.int64]:
+        """(n_texts,) the class with the highest score, the lowest of equals."""
+        chunks = [texts[start : start + _CHUNK] for start in range(0, len(texts), _CHUNK)]
+        found = [self.scores(chunk).argmax(axis=1) for chunk in chunks]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *found])

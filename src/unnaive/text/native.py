@@ -1,0 +1,135 @@
+"""The kernel behind the same door as reference.py: rules become its settings, stems come from PyStemmer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.errors import BadData
+from unnaive.text.backend import kernel
+from unnaive.text.buffer import LARGEST_TEXT, TextBuffer, Texts
+from unnaive.text.languages import stems
+from unnaive.text.pieces import MESSAGE_PARTS
+from unnaive.text.reference import LinearArrays
+from unnaive.text.tokens import TokenRule, cleaned
+from unnaive.text.vocabulary import Vocabulary
+
+WORTH_A_THREAD = 1 << 17  # bytes
+_FAST_CELLS = 1 << 23  # weights that may always be kept dense, in float32
+_REMEMBERED = 1 << 20  # words whose stems are kept from call to call
+
+
+def _packed(words: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Words as one UTF-8 blob and offsets; what UTF-8 cannot hold is in no text either."""
+    buffer = TextBuffer.of(list(words))
+    return buffer.blob, buffer.offsets
+
+
+def _message_code(rule: TokenRule) -> int:
+    """Where the kernel's enum has the message part; with markup, Python cleans the text before."""
+    return 0 if rule.message is None or rule.html else 1 + MESSAGE_PARTS.index(rule.message)
+
+
+class NativeEngine:
+    """Term ids in the kernel's tables, in the order of first occurrence."""
+
+    def __init__(self, rule: TokenRule, vocabulary: Vocabulary, threads: int) -> None:
+        self.rule = rule
+        self.options = {"threads": kernel.Threads(threads, WORTH_A_THREAD), "limit": LARGEST_TEXT}
+        self._stems = Lock()  # from looking words up to counting them
+        self._fresh(vocabulary)
+
+    def _fresh(self, vocabulary: Vocabulary) -> None:
+        rule = self.rule
+        self.kernel: Any = kernel.Engine(
+            lowercase=rule.lowercase,
+            turkish=rule.language == "tr",
+            digits=rule.digits,
+            min_length=min(rule.min_length, LARGEST_TEXT),
+            message=_message_code(rule),
+            shortest=rule.ngrams[0],
+            longest=rule.ngrams[1],
+            stemmed=rule.stem is not None,
+            **dict(zip(("stops", "stop_ends"), _packed(sorted(rule.stop_set)), strict=True)),
+            **dict(zip(("vocabulary", "vocabulary_ends"), vocabulary.to_arrays(), strict=True)),
+        )
+
+    def __len__(self) -> int:
+        return len(self.kernel)
+
+    def count(self, texts: Texts, grow: bool) -> tuple[Any, Any, Any]:
+        """(counts, ids, where rows end) of the texts; ids ascend in each row."""
+        return self.read(self.kernel.count, texts, grow, grow=grow)  # type: ignore[no-any-return]
+
+    def read(self, use: Any, texts: Texts, learn: bool, **options: Any) -> Any:
+        """`use(texts)` with the kernel's limits, after the texts' words have got their stems."""
+        if self.rule.html:
+            texts = [cleaned(text, self.rule) for text in texts]
+        options |= self.options
+        try:
+            if self.rule.stem is None:
+                return use(texts, **options)
+            with self._stems:
+                self._learn(texts, learn)
+                return use(texts, **options)
+        except ValueError as error:
+            raise BadData(str(error)) from None
+
+    def _learn(self, texts: Texts, grow: bool) -> None:
+        """Every new word gets its stem, once."""
+        if self.kernel.surfaces() > _REMEMBERED:
+            self.kernel.forget()
+        self.kernel.learn(texts, grow=grow, **self.options)
+        words = self.kernel.pending()
+        if words:
+            found, ends = _packed(stems(words, str(self.rule.stem), self.rule.language))
+            self.kernel.resolve(found, ends, grow=grow)
+
+    def vocabulary(self) -> Vocabulary:
+        """The terms so far."""
+        return Vocabulary.trusted(*self.kernel.terms())
+
+
+class NativeScorer:
+    """Scores by the kernel; small models have a row of floats for every term, large ones only their arcs."""
+
+    def __init__(self, engine: NativeEngine, linear: LinearArrays) -> None:
+        self.engine = engine
+        arcs, arc_class, ends = _by_term(linear.arcs)
+        cells = linear.arcs.shape[0] * linear.arcs.shape[1]
+        self.kernel: Any = kernel.Scorer(
+            engine.kernel,
+            arcs=arcs,
+            arc_class=arc_class,
+            ends=ends,
+            class_background=linear.class_background,
+            term_background=linear.term_background,
+            bias=linear.bias,
+            binary=linear.binary,
+            fast=cells <= max(_FAST_CELLS, 4 * len(arcs)),
+        )
+
+    def scores(self, texts: Texts) -> NDArray[np.float64]:
+        """(n_texts, n_classes) scores."""
+        return self.engine.read(self.kernel.scores, texts, learn=False)  # type: ignore[no-any-return]
+
+    def best(self, texts: Texts) -> NDArray[np.int64]:
+        """(n_texts,) the class with the highest score, the lowest of equals."""
+        return self.engine.read(self.kernel.best, texts, learn=False)  # type: ignore[no-any-return]
+
+
+def _by_term(arcs: Any) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]:
+    """(arcs, their classes, where those of each term end); of dense arcs all, term by term, without the rest."""
+    if not hasattr(arcs, "tocsc"):
+        return np.ascontiguousarray(arcs.T).ravel(), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
+    columns = arcs.tocsc()
+    columns.sum_duplicates()
+    return (
+        columns.data.astype(np.float64, copy=False),
+        columns.indices.astype(np.int32, copy=False),
+        columns.indptr.astype(np.int64),
+    )
