@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from unnaive.core.links import LINKS
+from unnaive.core.products import product
 from unnaive.core.weighting import Weighting
 from unnaive.errors import BadModel, UnnaiveError, choose
 
@@ -123,8 +124,8 @@ class Linear:
             (arrays.get("term_background"), (n_terms,)),
             (weighting.idf, (n_terms,)),
         )
-        if any(part is not None and part.shape != shape for part, shape in parts):
-            raise BadModel("the scorer in this model has arrays of sizes that do not fit; train it again")
+        if any(part is not None and (part.shape != shape or part.dtype.kind != "f") for part, shape in parts):
+            raise BadModel("the scorer in this model has arrays of sizes or kinds that do not fit; train it again")
         return cls(arcs, bias, arrays.get("class_background"), arrays.get("term_background"), weighting, link)
 
     @cached_property
@@ -136,8 +137,12 @@ class Linear:
         return np.ascontiguousarray(self.arcs.toarray().T) if small else csr_array(self.arcs.T)
 
     def _product(self, Z: Sparse) -> Any:
-        product = Z @ self._arcs_by_term
-        return product.toarray() if issparse(product) else product
+        arcs = self._arcs_by_term
+        return (Z @ arcs).toarray() if issparse(arcs) else product(Z, arcs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled, for instance on the way to another process: the fields, not what was derived from them."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
 
 
 def refuse_full_table(n_classes: int, n_terms: int, what: str) -> None:
@@ -156,6 +161,7 @@ def _checked_csr(arrays: dict[str, NDArray[Any]], shape: tuple[int, int]) -> Spa
         indptr.shape == (shape[0] + 1,)
         and data.shape == indices.shape
         and data.ndim == 1
+        and indices.dtype.kind == indptr.dtype.kind == "i"
         and indptr[0] == 0
         and indptr[-1] == len(data)
         and bool(np.all(np.diff(indptr) >= 0))

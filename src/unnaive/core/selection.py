@@ -37,7 +37,8 @@ def information_gain(counts: Counts, per_class: bool = False) -> Floats:
         return _each_class(counts, binary_gain)
     n, df, seen = float(counts.n_docs), counts.df, counts.class_df
     class_docs = _by_cell(counts)
-    without, missing = class_docs - seen.data, n - df
+    # fractional weights may leave a rounding error below zero
+    without, missing = np.maximum(class_docs - seen.data, 0), np.maximum(n - df, 0)
     # what every class adds while it has none of the term's documents, then what seen cells change
     unseen = _log_ratio(n, missing)
     change = (
@@ -68,7 +69,7 @@ def chi2(counts: Counts, per_class: bool = False) -> Floats:
     # unseen cells deviate by their expectation: Σ_c (n_c df/n)²/n_c = df²/n² Σ n_c
     change = ((seen.data - expected) ** 2 - expected**2) / _by_cell(counts)
     squares = (df / _some(n)) ** 2 * counts.class_docs.sum() + np.bincount(seen.indices, change, counts.n_terms)
-    return np.maximum(_ratio(squares * n * n, df * (n - df)), 0)
+    return np.maximum(_ratio(squares * n * n, df * np.maximum(n - df, 0)), 0)
 
 
 def mutual_information(counts: Counts, per_class: bool = False) -> Floats:
@@ -134,7 +135,8 @@ def binary_gain(both: Floats, class_docs: Any, df: Floats, n: float) -> Floats:
         (class_docs - both, n - df, class_docs),
         (n - df - class_docs + both, n - df, n - class_docs),
     ):
-        gain += xlogy(cell, _ratio(n * cell, row * column))
+        counted = np.maximum(cell, 0)  # fractional weights may leave a rounding error below zero
+        gain += xlogy(counted, np.maximum(_ratio(n * counted, row * column), 0))
     return np.maximum(gain / _some(n), 0)
 
 
