@@ -1,0 +1,329 @@
+"""One model, one file: a safetensors file with the arrays, and JSON with everything else. Nothing in it is run.
+
+Writing is atomic: a temporary file in the same folder, flushed to disk, renamed over the old one. Loading trusts
+nothing: a file that is truncated, foreign, hostile or newer gives one sentence.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive import __version__
+from unnaive.classifier import TextClassifier
+from unnaive.core.calibration import Temperature
+from unnaive.core.counts import Counts
+from unnaive.core.ledger import Ledger
+from unnaive.core.links import LINKS
+from unnaive.core.scorer import Scorer
+from unnaive.core.targets import sorted_classes
+from unnaive.decisions import decision_from_dict
+from unnaive.errors import BadModel, UnnaiveError, choose
+from unnaive.models.catalogue import find_model
+from unnaive.models.neighbours import checked_csr
+from unnaive.text.sources import existing
+from unnaive.text.tokens import TokenRule
+from unnaive.text.vocabulary import Vocabulary
+
+Arrays = dict[str, NDArray[Any]]
+
+FORMAT = 1
+KEY = "unnaive"  # of the JSON in the file's metadata
+
+# kind of scorer → its class, imported when a file has one
+SCORERS = {
+    "linear": "unnaive.core.linear:Linear",
+    "blend": "unnaive.models.blend:Blend",
+    "neighbours": "unnaive.models.neighbours:Neighbours",
+    "trees": "unnaive.models.trees:Trees",
+}
+FORMS = ("single", "sets", "indicator", "sparse")
+PARAMETERS = ("min_df", "select", "multilabel", "calibrate", "seed")
+
+
+def save(classifier: TextClassifier, path: str | Path, *, frozen: bool = False) -> None:
+    """Write the model; `frozen` leaves out the counts, so that it is smaller and cannot be updated.
+
+    The same model gives the same bytes. A file that is there already is replaced only if it is a model too.
+    """
+    target = _writable(Path(path))
+    arrays, about = _packed(classifier, frozen)
+    from safetensors import SafetensorError
+    from safetensors.numpy import save_file
+
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        temporary.touch(exist_ok=False)
+        mode = (target if target.exists() else temporary).stat().st_mode  # the library makes it private
+        save_file(arrays, temporary, metadata={KEY: json.dumps(about, sort_keys=True)})
+        temporary.chmod(mode)
+        _flush(temporary)
+        temporary.replace(target)
+        _flush(target.parent)
+    except (OSError, SafetensorError) as problem:
+        raise UnnaiveError(f"{path} cannot be written ({_reason(problem)}); what was there is untouched") from problem
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def load(path: str | Path) -> TextClassifier:
+    """The model in a file that `save` wrote."""
+    place = existing(path)
+    try:
+        return _unpacked(*_read(place))
+    except BadModel as problem:
+        raise BadModel(f"{path}: {problem}") from problem
+    except (UnnaiveError, KeyError, TypeError, ValueError, IndexError, OverflowError) as problem:
+        raise BadModel(f"{path}: the model in it is damaged ({problem}); train it again") from problem
+
+
+def is_model(path: Path) -> bool:
+    """Whether the file looks like a model of ours, whole or not: judged by its first bytes."""
+    with path.open("rb") as file:
+        start = file.read(1 << 16)
+    return start[8:9] == b"{" and f'"{KEY}"'.encode() in start
+
+
+@contextmanager
+def updating(path: str | Path) -> Iterator[TextClassifier]:
+    """The model in a file, to be changed and then written back; others who update the file wait.
+
+    Nothing is written if the block raises.
+    """
+    with _locked(existing(path)):
+        classifier = load(path)
+        yield classifier
+        save(classifier, path)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """An exclusive lock on the file that is at `path` when the lock is there; a writer before us renames a new one."""
+    while True:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if os.fstat(file.fileno()).st_ino == path.stat().st_ino:
+                yield
+                return
+
+
+def _writable(path: Path) -> Path:
+    """Where to write: links are followed; a folder, a device or somebody's other file is refused."""
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise UnnaiveError(f"{path} cannot be written: there is no folder {target.parent}; make it first")
+    try:
+        kind = target.stat().st_mode
+    except FileNotFoundError:
+        return target
+    except OSError as problem:
+        raise UnnaiveError(f"{path} cannot be written ({_reason(problem)})") from problem
+    if not stat.S_ISREG(kind):
+        raise UnnaiveError(f"{path} is {'a folder' if stat.S_ISDIR(kind) else 'no regular file'}; name a file")
+    if target.stat().st_size and not is_model(target):
+        raise UnnaiveError(f"{path} is there already and is not a model; name another file, or remove that one")
+    return target
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _reason(problem: Exception) -> str:
+    return getattr(problem, "strerror", None) or str(problem)
+
+
+def _packed(classifier: TextClassifier, frozen: bool) -> tuple[Arrays, dict[str, Any]]:
+    if not classifier._is_fitted():
+        raise UnnaiveError("this TextClassifier has not learnt anything yet; call fit before saving")
+    ledger = None if frozen else classifier.ledger_
+    scorer, settings = classifier.scorer_.to_arrays()
+    arrays = {f"scorer.{name}": array for name, array in scorer.items()}
+    arrays |= _packed_vocabulary("vocabulary", classifier.vocabulary_)
+    if ledger is not None:
+        arrays |= _packed_ledger(ledger, classifier.vocabulary_)
+    choose(SCORERS, classifier.scorer_.kind, "scorer")  # type: ignore[arg-type]
+    about = {
+        "format": FORMAT,
+        "version": __version__,
+        "model": classifier.model,
+        "settings": {name: _plain(value, name) for name, value in classifier._settings.items()},
+        "rule": classifier.rule.to_dict(),
+        "parameters": {name: getattr(classifier, name) for name in PARAMETERS},
+        "classes": classifier.classes_.tolist(),
+        "form": classifier.form_,
+        "decision": classifier.decision_.to_dict(),
+        "tuning": classifier.decision if isinstance(classifier.decision, str) else None,
+        "temperature": classifier.temperature_ and classifier.temperature_.to_dict(),
+        "scorer": {"kind": classifier.scorer_.kind, "settings": settings},
+        "counts": ledger is not None,
+    }
+    return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, about
+
+
+def _plain(value: Any, name: str) -> Any:
+    value = value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+    try:
+        json.dumps(value)
+    except TypeError as problem:
+        raise UnnaiveError(f"the setting {name} is {value!r}, which cannot be stored; give plain values") from problem
+    return value
+
+
+def _packed_vocabulary(name: str, vocabulary: Vocabulary) -> Arrays:
+    blob, offsets = vocabulary.to_arrays()
+    return {f"{name}.bytes": blob, f"{name}.offsets": narrow(offsets)}
+
+
+def _packed_ledger(ledger: Ledger, in_use: Vocabulary) -> Arrays:
+    """Counts, and their vocabulary where it is larger than the one in use."""
+    counts = ledger.counts
+    arrays: Arrays = {} if ledger.vocabulary is in_use else _packed_vocabulary("counts.vocabulary", ledger.vocabulary)
+    for name in ("n_docs", "class_docs", "terms", "df"):
+        arrays[f"counts.{name}"] = narrow(np.atleast_1d(getattr(counts, name)))
+    for name in ("class_terms", "class_df"):
+        table = getattr(counts, name)
+        for part in ("data", "indices", "indptr"):
+            arrays[f"counts.{name}.{part}"] = narrow(getattr(table, part))
+    return arrays
+
+
+def narrow(values: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers from 0 on in as few bytes as hold them; others as they are.
+
+    >>> narrow(np.array([1, 300])).dtype, narrow(np.array([0.5])).dtype
+    (dtype('uint16'), dtype('float64'))
+    """
+    if values.dtype.kind not in "iu":
+        return values
+    return values.astype(np.min_scalar_type(int(values.max(initial=0))))
+
+
+def _read(path: Path) -> tuple[Arrays, dict[str, Any]]:
+    """Arrays and description of a file; the library checks sizes against the file before it hands out anything."""
+    from safetensors import SafetensorError, safe_open
+
+    if path.is_dir():
+        raise BadModel("this is a folder; name the model file in it")
+    try:
+        with safe_open(path, framework="np") as file:
+            about = _description(file.metadata() or {})
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # no mapping
+    except SafetensorError as problem:
+        raise BadModel(f"this is no model, or a damaged one ({_first_line(problem)})") from problem
+    except (OSError, AttributeError, TypeError) as problem:  # unreadable; or a kind of number that numpy has not
+        raise BadModel(f"it cannot be read ({_reason(problem)})") from problem
+    return arrays, about
+
+
+def _first_line(problem: Exception) -> str:
+    return (str(problem).splitlines() or ["no reason given"])[0][:120]
+
+
+def _description(metadata: dict[str, str]) -> dict[str, Any]:
+    if KEY not in metadata:
+        raise BadModel("this is a safetensors file, but no model of unnaive")
+    try:
+        about = json.loads(metadata[KEY])
+    except (ValueError, RecursionError) as problem:
+        raise BadModel("its description is damaged; train it again") from problem
+    if not isinstance(about, dict) or not isinstance(about.get("format"), int):
+        raise BadModel("its description is damaged; train it again")
+    if about["format"] > FORMAT:
+        raise BadModel(
+            f"it has format {about['format']}, written by unnaive {about.get('version', 'of later date')}, and this "
+            f"unnaive {__version__} reads up to {FORMAT}; update with: pip install --upgrade unnaive"
+        )
+    return about
+
+
+def _unpacked(arrays: Arrays, about: dict[str, Any]) -> TextClassifier:
+    vocabulary = _vocabulary(arrays, "vocabulary")
+    classes = about["classes"]
+    if list(sorted_classes(classes)) != classes or not classes:
+        raise BadModel("its classes are not a sorted list of distinct labels; train it again")
+    scorer = _scorer(arrays, about["scorer"])
+    if (scorer.n_classes, scorer.n_terms) != (len(classes), len(vocabulary)):
+        raise BadModel("its scorer does not fit its classes and vocabulary; train it again")
+    choose(list(LINKS), scorer.link, "link")
+    return _empty(about).assume(
+        classes=classes,
+        form=choose(list(FORMS), about["form"], "form of labels"),
+        vocabulary=vocabulary,
+        scorer=scorer,
+        decision=decision_from_dict(about["decision"]),
+        ledger=_ledger(arrays, tuple(classes), vocabulary) if about["counts"] else None,
+        temperature=about["temperature"] and Temperature.from_dict(about["temperature"]),
+    )
+
+
+def _empty(about: dict[str, Any]) -> TextClassifier:
+    """The classifier with its settings, before what it learnt."""
+    rule = TokenRule.from_dict(about["rule"])
+    model = find_model(about["model"])
+    known = {name: about["parameters"][name] for name in PARAMETERS}
+    settings = model.checked(dict(about["settings"]))
+    return TextClassifier(model.name, **rule_parameters(rule), **known, decision=about["tuning"], **settings)
+
+
+def rule_parameters(rule: TokenRule) -> dict[str, Any]:
+    """The rule as parameters of TextClassifier."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in rule.to_dict().items()}
+
+
+def _vocabulary(arrays: Arrays, name: str) -> Vocabulary:
+    return Vocabulary.from_arrays(arrays[f"{name}.bytes"], arrays[f"{name}.offsets"])
+
+
+def _scorer(arrays: Arrays, about: dict[str, Any]) -> Scorer:
+    module, name = SCORERS[choose(list(SCORERS), about["kind"], "scorer")].split(":")
+    make: Callable[..., Scorer] = getattr(import_module(module), name).from_arrays
+    own = {key.removeprefix("scorer."): array for key, array in arrays.items() if key.startswith("scorer.")}
+    return make(own, dict(about["settings"]))
+
+
+def _ledger(arrays: Arrays, classes: tuple[Any, ...], in_use: Vocabulary) -> Ledger:
+    vocabulary = _vocabulary(arrays, "counts.vocabulary") if "counts.vocabulary.bytes" in arrays else in_use
+    shape = (len(classes), len(vocabulary))
+    counts = Counts(
+        n_docs=_numbers(arrays, "n_docs", 1)[0],
+        class_docs=_numbers(arrays, "class_docs", shape[0]),
+        class_terms=_table(arrays, "class_terms", shape),
+        class_df=_table(arrays, "class_df", shape),
+        terms=_numbers(arrays, "terms", shape[1]),
+        df=_numbers(arrays, "df", shape[1]),
+    )
+    return Ledger(classes, vocabulary, counts)
+
+
+def _numbers(arrays: Arrays, name: str, size: int) -> NDArray[Any]:
+    values = arrays[f"counts.{name}"]
+    if values.shape != (size,) or values.dtype.kind not in "uif" or not bool(np.all(values >= 0)):
+        raise BadModel(f"its counts of {name} do not fit; train it again")
+    return values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
+
+
+def _table(arrays: Arrays, name: str, shape: tuple[int, int]) -> Any:
+    table = checked_csr(arrays, f"counts.{name}", shape)
+    whole = table.data.dtype.kind in "iu"
+    sound = bool(np.all(table.data > 0)) and table.has_canonical_format
+    if not sound:
+        raise BadModel(f"its counts of {name} are damaged; train it again")
+    table.data = table.data.astype(np.int64 if whole else np.float64)
+    return table
