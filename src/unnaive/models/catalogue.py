@@ -67,6 +67,8 @@ MODELS: dict[str, Model] = {
             f"{_ROOM}.hierarchical:hierarchical_naive_bayes",
             "documents",
         ),
+        Model("tan", "tree-augmented naive Bayes", f"{_ROOM}.tan:tan", "documents"),
+        Model("selective", "selective naive Bayes", f"{_ROOM}.selective:selective_naive_bayes", "documents"),
         Model("svm", "linear support vector machine", f"{_ROOM}.baselines:svm", "documents"),
         Model("knn", "k nearest neighbours", f"{_ROOM}.baselines:knn", "documents"),
         Model("tree", "decision tree", f"{_ROOM}.baselines:tree", "documents"),

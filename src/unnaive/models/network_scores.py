@@ -1,7 +1,7 @@
 """How well a network fits: log-likelihood, conditional log-likelihood, and both with the price of parameters.
 
-Functions of a fitted network (hidden_tree.py, hidden_naive_bayes.py) and cases; of its first member. Friedman, Geiger and
-Goldszmidt (1997), in Karčiauskas (2002), section 1.1.2.
+Functions of a fitted network (hidden_tree.py, hidden_naive_bayes.py) and cases, of its first member. Friedman, Geiger
+and Goldszmidt (1997), in Karčiauskas (2002), section 1.1.2.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ grows here is compiled in stages.py and fitted by em.py. Karčiauskas (2002), se
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from unnaive.errors import choose
@@ -86,16 +86,34 @@ def inputs(node: Node, n_features: int) -> tuple[int, ...]:
 
 
 def node_names(tree: Tree, features: Sequence[str], class_name: str) -> tuple[str, ...]:
-    """Names of features, hidden variables and class, all distinct; `hidden1` is the one nearest to the class.
+    """Names of features, hidden variables and class, all distinct; hidden variables are numbered from the class on.
 
     >>> node_names((Node((0,), ()), Node((1,), (0,))), ["trade", "gatt"], "trade")
     ('trade', 'gatt', 'hidden1', 'class trade')
     """
-    hidden = [f"hidden{len(tree) - 1 - number}" for number in range(len(tree) - 1)]
-    target = class_name if class_name not in (*features, *hidden) else f"class {class_name}"
+    numbers = {node: number for number, node in enumerate(_from_class(tree, len(tree) - 1))}
+    hidden = [f"hidden{numbers[node]}" for node in range(len(tree) - 1)]
     names = list(features)
-    for name in (*hidden, target):
-        while name in names:
-            name = f"{name}'"
-        names.append(name)
-    return tuple(names)
+    for name in hidden:
+        names.append(distinct_name(name, names))
+    return (*names, distinct_name(class_name, names, f"class {class_name}"))
+
+
+def distinct_name(name: str, taken: Sequence[str], instead: str | None = None) -> str:
+    """`name`, or where it is taken `instead`, with primes until it is not.
+
+    >>> distinct_name("trade", ["trade"], "class trade"), distinct_name("hidden1", ["hidden1"])
+    ('class trade', "hidden1'")
+    """
+    if name in taken and instead is not None:
+        name = instead
+    while name in taken:
+        name = f"{name}'"
+    return name
+
+
+def _from_class(tree: Tree, node: int) -> Iterator[int]:
+    """The node and all that hang on it, in the order in which a reader meets them."""
+    yield node
+    for child in tree[node].hidden:
+        yield from _from_class(tree, child)

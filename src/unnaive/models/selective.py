@@ -1,0 +1,177 @@
+"""Selective naive Bayes: terms join one at a time, as long as the training documents are told apart no worse.
+
+Langley and Sage (1994), "Induction of selective Bayesian classifiers". Terms that only repeat what others say are left
+out, which is where naive Bayes is naive. The outcome is a Linear over few terms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array
+from scipy.special import log_softmax
+
+from unnaive.core.counts import Counts
+from unnaive.core.linear import Linear
+from unnaive.core.selection import binary_gain, information_gain, top_terms
+from unnaive.core.weighting import Weighting
+from unnaive.errors import UnnaiveError, choose
+from unnaive.models.feature_trees import presence
+
+Floats = NDArray[np.float64]
+Index = NDArray[np.int64]
+Sparse = Any  # scipy.sparse.csr_array, which ships no types
+
+TIE = 1e-9  # log-likelihood per document
+
+
+def selective_naive_bayes(
+    X: Sparse,
+    Y: Sparse,
+    *,
+    candidates: int = 100,
+    features: int = 50,
+    alpha: float = 1.0,
+    scheme: str = "multiclass",
+    sample_weight: NDArray[Any] | None = None,
+) -> Linear:
+    """Bernoulli naive Bayes over terms chosen greedily by accuracy on the training documents.
+
+    candidates  terms looked at, the best by information gain: over all classes, or for each class ("one-vs-rest")
+    features    at most so many are taken
+    alpha       pseudo-count: P(t | c) = (df_ct + alpha) / (n_c + 2 alpha)
+
+    Each round takes the term that gives the highest accuracy, ties by conditional log-likelihood; it ends when accuracy
+    would fall, or when nothing rises. With "one-vs-rest" every class chooses for itself.
+
+    >>> X = csr_array([[1, 1, 0], [1, 1, 1], [0, 0, 1], [0, 0, 0]])
+    >>> model = selective_naive_bayes(X, csr_array([[1, 0], [1, 0], [0, 1], [0, 1]]))
+    >>> model.scores(X).argmax(axis=1), model.arcs.indices.tolist()   # the third tells nothing
+    (array([0, 0, 1, 1]), [0, 1, 0, 1])
+    """
+    choose(["multiclass", "one-vs-rest"], scheme, "scheme")
+    if min(candidates, features) < 1 or alpha <= 0:
+        raise UnnaiveError(f"candidates={candidates}, features={features} and alpha={alpha} must all be above 0")
+    documents = _Documents(X, Y, sample_weight)
+    if scheme == "multiclass":
+        pool, bernoulli, state = documents.all_classes(candidates, alpha)
+        taken = chosen(documents.rows(pool), state, documents.weight, bernoulli, features)
+        found = [Row(pool[taken], ratio, bias) for ratio, bias in zip(*bernoulli.over(taken), strict=True)]
+        return _linear(found, X.shape[1], "softmax")
+    found = []
+    for c in range(documents.counts.n_classes):
+        pool, bernoulli, state = documents.one_class(c, candidates, alpha)
+        taken = chosen(documents.rows(pool), state, documents.weight, bernoulli, features)
+        ratio, bias = bernoulli.over(taken)
+        found.append(Row(pool[taken], ratio[1] - ratio[0], float(bias[1] - bias[0])))
+    return _linear(found, X.shape[1], "log-odds")
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """What one class says: weights of its terms, and a bias."""
+
+    terms: Index
+    weights: Floats
+    bias: float
+
+
+@dataclass(frozen=True, eq=False)
+class Bernoulli:
+    """log P(state) (states,), log P(present | state) and log P(absent | state) (states, k) of k candidate terms."""
+
+    prior: Floats
+    present: Floats
+    absent: Floats
+
+    @classmethod
+    def of(cls, with_term: Floats, totals: Floats, alpha: float) -> Bernoulli:
+        """From documents with each term by state (states, k), and documents of each state (states,)."""
+        p = (with_term + alpha) / (totals[:, None] + 2 * alpha)
+        return cls(np.log((totals + 1) / (totals.sum() + len(totals))), np.log(p), np.log1p(-p))
+
+    def over(self, taken: list[int]) -> tuple[Floats, Floats]:
+        """Weights (states, taken) and biases (states,) of naive Bayes over some of the terms."""
+        ratio = self.present[:, taken] - self.absent[:, taken]
+        return ratio, self.prior + self.absent[:, taken].sum(axis=1)
+
+
+class _Documents:
+    """The documents as both schemes need them."""
+
+    def __init__(self, X: Sparse, Y: Sparse, sample_weight: NDArray[Any] | None) -> None:
+        present = presence(X)
+        self.labels = csr_array(Y)
+        self.counts = Counts.of(present, self.labels, sample_weight)
+        self.by_term, self.by_class = csc_array(present), csc_array(self.labels)
+        self.weight = np.ones(present.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
+
+    def rows(self, pool: Index) -> NDArray[np.bool_]:
+        rows: NDArray[np.bool_] = self.by_term[:, pool].toarray() > 0
+        return rows
+
+    def all_classes(self, k: int, alpha: float) -> tuple[Index, Bernoulli, Index]:
+        """The best terms, what they say of each class, and the class of each document."""
+        pool = top_terms(information_gain(self.counts), k)
+        with_term = self.counts.class_df[:, pool].toarray().astype(np.float64)
+        state = np.asarray(self.labels.argmax(axis=1), np.int64).ravel()
+        return pool, Bernoulli.of(with_term, self.counts.class_docs.astype(np.float64), alpha), state
+
+    def one_class(self, c: int, k: int, alpha: float) -> tuple[Index, Bernoulli, Index]:
+        """The same of one class (1) and its rest (0)."""
+        inside = self.counts.class_df[[c], :].toarray()[0].astype(np.float64)
+        df, own, total = self.counts.df.astype(np.float64), float(self.counts.class_docs[c]), float(self.counts.n_docs)
+        pool = top_terms(binary_gain(inside, own, df, total), k)
+        with_term = np.stack([df[pool] - inside[pool], inside[pool]])
+        state = (self.by_class[:, [c]].toarray()[:, 0] > 0).astype(np.int64)
+        return pool, Bernoulli.of(with_term, np.array([total - own, own]), alpha), state
+
+
+def chosen(rows: NDArray[np.bool_], state: Index, weight: Floats, model: Bernoulli, most: int) -> list[int]:
+    """The places of the terms taken, in the order in which they were; at most `most`."""
+    taken: list[int] = []
+    joint = np.repeat(model.prior[None], len(rows), axis=0)  # log P(taken terms, state) (n_docs, states)
+    best = (_right(joint, state, weight), _likelihood(joint, state, weight))
+    while len(taken) < min(most, rows.shape[1]):
+        place, value = _best_addition(joint, rows, state, weight, model, taken)
+        if value[0] < best[0] or (value[0] == best[0] and value[1] <= best[1] + TIE * weight.sum()):
+            break
+        joint, best = _with_term(joint, rows, model, place), value
+        taken.append(place)
+    return taken
+
+
+def _best_addition(
+    joint: Floats, rows: NDArray[np.bool_], state: Index, weight: Floats, model: Bernoulli, taken: list[int]
+) -> tuple[int, tuple[float, float]]:
+    """The term that gives the highest accuracy, ties by likelihood, then by place; with both values."""
+    places = [place for place in range(rows.shape[1]) if place not in set(taken)]
+    right = np.array([_right(_with_term(joint, rows, model, place), state, weight) for place in places])
+    tied = [places[at] for at in np.flatnonzero(right == right.max())]
+    likelihood = [_likelihood(_with_term(joint, rows, model, place), state, weight) for place in tied]
+    best = int(np.argmax(likelihood))
+    return tied[best], (float(right.max()), likelihood[best])
+
+
+def _with_term(joint: Floats, rows: NDArray[np.bool_], model: Bernoulli, place: int) -> Floats:
+    added: Floats = joint + np.where(rows[:, [place]], model.present[:, place], model.absent[:, place])
+    return added
+
+
+def _right(joint: Floats, state: Index, weight: Floats) -> float:
+    return float(weight[joint.argmax(axis=1) == state].sum())
+
+
+def _likelihood(joint: Floats, state: Index, weight: Floats) -> float:
+    return float(weight @ log_softmax(joint, axis=1)[np.arange(len(state)), state])
+
+
+def _linear(found: list[Row], n_terms: int, link: str) -> Linear:
+    indptr = np.cumsum([0, *(len(row.terms) for row in found)])
+    cells = [np.concatenate([getattr(row, name) for row in found]) for name in ("weights", "terms")]
+    arcs = csr_array((cells[0], cells[1], indptr), shape=(len(found), n_terms))
+    arcs.sort_indices()
+    return Linear(arcs, np.array([row.bias for row in found]), weighting=Weighting("binary"), link=link)
