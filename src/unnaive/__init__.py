@@ -17,6 +17,9 @@ _HOMES = {
     "OrBlend": "unnaive.estimators.or_gate",
     "Rocchio": "unnaive.estimators.rocchio",
     "RocchioCounts": "unnaive.estimators.rocchio",
+    "HierarchicalBN": "unnaive.estimators.hierarchical",
+    "SelectiveNB": "unnaive.estimators.hierarchical",
+    "TreeAugmentedNB": "unnaive.estimators.hierarchical",
 }
 
 __all__ = ["__version__", "backend", *_HOMES]

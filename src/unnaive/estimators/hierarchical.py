@@ -19,8 +19,8 @@ from unnaive.models.hidden_networks import HiddenNetworks
 class HierarchicalBN(WeightedDocumentsClassifier):
     """A Bayesian network for each class: its best terms, hidden variables between them and the class, tables by EM.
 
-    Parameters as in models/hierarchical.py: `clustering` "or", "avg" or "dep" shapes the tree, `direction` "to-class" is
-    HBN and "from-class" HNB, `average` of `restarts` runs of EM are kept.
+    Parameters as in models/hierarchical.py: `clustering` "or", "avg" or "dep" shapes the tree, `direction` "to-class"
+    is HBN and "from-class" HNB, `average` of `restarts` runs of EM are kept.
 
     >>> X, y = [[1, 1, 0], [1, 0, 0], [0, 1, 1], [0, 0, 1]], ["trade", "trade", "ship", "ship"]
     >>> HierarchicalBN(restarts=8, average=2).fit(X, y).predict(X).tolist()
