@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,12 @@ class LogTable:
 
 
 class Smoothing(Protocol):
-    """An estimate of term probabilities from counts, for a class and for the rest of the corpus without it."""
+    """An estimate of term probabilities from counts, for a class and for the rest of the corpus without it.
+
+    `reserves`: whether a term of the vocabulary that was never counted has a probability too.
+    """
+
+    reserves: ClassVar[bool]
 
     def draws(self, counts: Counts) -> LogTable:
         """log p(t|c): term t is the next word drawn from class c; sums to one over the terms."""
@@ -71,6 +76,8 @@ class Laplace:
     array([[0.75, 0.25],
            [0.33, 0.67]])
     """
+
+    reserves: ClassVar[bool] = True
 
     alpha: float = 1.0
 
@@ -110,10 +117,12 @@ class JelinekMercer:
     presence  p_ml = df_ct / n_c,  p(t|D) = df_t / n
 
     A class without documents is the corpus itself (draws), or has p_ml = 0 (presence). A term that was never counted
-    has p = 0 in every class, so it says nothing: its term part is zero.
+    has p = 0 in every class; its term part is zero, and a rule leaves it out as it does an unknown one.
 
     Jelinek and Mercer (1980); Zhai and Lafferty (2004).
     """
+
+    reserves: ClassVar[bool] = False
 
     beta: float = 0.7
 
@@ -162,6 +171,8 @@ class AbsoluteDiscount:
 
     Ney, Essen and Kneser (1994).
     """
+
+    reserves: ClassVar[bool] = False
 
     discount: float = 0.7
 
@@ -258,5 +269,5 @@ def _positive(values: Any) -> Any:
 
 
 def _log_or_zero(values: NDArray[Any]) -> Floats:
-    """log, and 0 for a term that was never counted: it says nothing of any class."""
+    """log, and 0 for a term that was never counted, which rules leave out."""
     return np.log(np.where(values > 0, values, 1.0))

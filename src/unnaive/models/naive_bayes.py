@@ -50,9 +50,11 @@ def multinomial(
     """
     model = find_smoothing(smoothing, counts.class_terms, alpha=alpha, beta=beta, discount=discount)
     if choose(list(LINK_OF_SCHEME), scheme, "scheme") == "multiclass":
-        return _linear(model.draws(counts), log_prior(counts, prior), LINK_OF_SCHEME[scheme])
-    log_odds = model.draws(counts) - model.draws_of_rest(counts)
-    return _linear(log_odds, log_prior_odds(counts, prior), LINK_OF_SCHEME[scheme])
+        table, bias = model.draws(counts), log_prior(counts, prior)
+    else:
+        table, bias = model.draws(counts) - model.draws_of_rest(counts), log_prior_odds(counts, prior)
+    known = None if model.reserves or counts.terms.all() else (counts.terms > 0).astype(np.float64)
+    return _linear(table, bias, Weighting(idf=known), LINK_OF_SCHEME[scheme])
 
 
 def bernoulli(
@@ -124,7 +126,7 @@ def complement(
         corpus = np.log(counts.terms + alpha) - np.log(counts.total + alpha * counts.n_terms)
     table = LogTable(-rest.cells, -rest.of_class, corpus - rest.of_term)
     if not norm:
-        return _linear(table, bias, LINK_OF_SCHEME[scheme])
+        return _linear(table, bias, Weighting(), LINK_OF_SCHEME[scheme])
     refuse_full_table(counts.n_classes, counts.n_terms, "complement with norm")
     return Linear(table.dense() / -rest.dense().sum(axis=1, keepdims=True), bias, link=LINK_OF_SCHEME[scheme])
 
@@ -177,9 +179,9 @@ def _given_prior(prior: Any, n_classes: int) -> Floats:
     return given
 
 
-def _linear(table: LogTable, bias: Floats, link: str) -> Linear:
+def _linear(table: LogTable, bias: Floats, weighting: Weighting, link: str) -> Linear:
     background = table.of_term if table.of_term.any() else None
-    return Linear(table.cells, bias, table.of_class, background, link=link)
+    return Linear(table.cells, bias, table.of_class, background, weighting, link)
 
 
 @dataclass(frozen=True, eq=False)
