@@ -45,6 +45,8 @@ KEY = "unnaive"  # of the JSON in the file's metadata
 SCORERS = {
     "linear": "unnaive.core.linear:Linear",
     "blend": "unnaive.models.blend:Blend",
+    "feature-trees": "unnaive.models.feature_trees:FeatureTrees",
+    "hidden-networks": "unnaive.models.hidden_networks:HiddenNetworks",
     "neighbours": "unnaive.models.neighbours:Neighbours",
     "trees": "unnaive.models.trees:Trees",
 }
