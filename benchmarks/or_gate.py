@@ -2,8 +2,8 @@
 
 python benchmarks/or_gate.py [--documents N] [--classes C] [--terms V]
 
-Wanted: training from Counts at most 2 times, scoring at most 1.2 times the time of multinomial naive Bayes. The paper's own
-naive Bayes is the one-vs-rest one, shown as well; the verdict is about the plain one.
+Wanted: training from Counts at most 2 times, scoring at most 1.2 times the time of multinomial naive Bayes.
+The paper's own naive Bayes is the one-vs-rest one, shown as well; the verdict is about the plain one.
 """
 
 import argparse
