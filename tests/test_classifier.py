@@ -112,7 +112,7 @@ def test_predict_is_the_decision_on_scores(name, form):
 def quick(name):
     """A model with settings that keep the slow ones quick."""
     settings = MODELS[name].settings()
-    small = {"restarts": 4, "starts": 4, "k": 5, "epochs": 5, "max_iterations": 20, "iterations": 20}
+    small = {"restarts": 4, "average": 2, "k": 5, "epochs": 5, "max_iterations": 20, "iterations": 20}
     return TextClassifier(name, **{key: value for key, value in small.items() if key in settings})
 
 

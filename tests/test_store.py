@@ -16,6 +16,7 @@ from safetensors.numpy import load_file, save_file
 from unnaive import TextClassifier, store
 from unnaive.decisions import TopK
 from unnaive.errors import BadData, BadModel, UnnaiveError
+from unnaive.models.catalogue import MODELS
 
 TEXTS = ["good ball, good game", "fair vote in a fair law", "warm soup with bread", "the ball is lost", "a new law"] * 3
 LABELS = ["sport", "politics", "food", "sport", "politics"] * 3
@@ -58,12 +59,6 @@ def description(path):
         {},
         {"model": "bernoulli", "smoothing": "jelinek-mercer", "beta": 0.3},
         {"model": "complement", "norm": True},
-        {"model": "or-gate"},
-        {"model": "rocchio"},
-        {"model": "or-blend"},
-        {"model": "knn", "k": 3},
-        {"model": "tree"},
-        {"model": "svm"},
         {"min_df": 2, "select": ("chi2", 5), "calibrate": True},
         {"language": "tr", "stopwords": ("ve", "bir"), "stem": "snowball", "ngrams": (1, 2), "html": True},
         {"prior": np.array([0.2, 0.3, 0.5])},
@@ -84,6 +79,15 @@ def test_a_loaded_model_is_the_saved_one(path, options, labels):
     copy.save(again)
     if "prior" not in options:
         assert again.read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_every_model_of_the_catalogue_can_be_stored(path, name):
+    model = TextClassifier(name).fit(TEXTS, LABELS)
+    model.save(path)
+    copy = TextClassifier.load(path)
+    np.testing.assert_array_equal(copy.scores(NEW), model.scores(NEW))
+    assert copy.model == name
 
 
 @pytest.mark.parametrize("labels", [[3, 1, 2, 3, 1] * 3, [True, False, False, True, True] * 3])
