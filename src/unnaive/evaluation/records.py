@@ -96,7 +96,7 @@ class RecordFile:
         if not self.path.exists():
             return
         whole, _ = self._whole_lines()
-        for number, line in enumerate(whole.splitlines(), 1):
+        for number, line in enumerate(whole.split("\n"), 1):
             if line.strip():
                 yield self._record(line, number)
 

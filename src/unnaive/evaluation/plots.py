@@ -1,0 +1,235 @@
+"""Figures by matplotlib, for files (PNG, SVG, PDF) and inline in reports; drawn from values, nothing is computed here.
+
+Colours are those of Okabe and Ito, which survive colour-blindness; markers differ as well, so that figures survive
+greyscale. Legends stand below the axes and cover nothing. Inline figures take the page's ink, light or dark.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.errors import MissingExtra, choose
+from unnaive.evaluation.calibration import Reliability
+from unnaive.evaluation.ranking import precision_recall, r_precision
+from unnaive.evaluation.summaries import Curve
+
+Floats = NDArray[np.float64]
+Figure = Any  # matplotlib.figure.Figure, which ships no types that strict mode can use
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHES = ("-", "--", "-.", ":")
+INK = "#010203"  # replaced by currentColor in pages
+FORMATS = ("png", "svg", "pdf")
+STYLE = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "Geneva"],
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 4.5,
+    "svg.fonttype": "none",  # text stays text: smaller, searchable
+    "svg.hashsalt": "unnaive",  # the same figure is the same file
+}
+
+
+@contextmanager
+def style(ink: str = "black") -> Iterator[Any]:
+    """matplotlib.figure under our style; without matplotlib, the command that installs it."""
+    try:
+        import matplotlib
+        from matplotlib import figure
+    except ImportError as problem:
+        raise MissingExtra("figures need matplotlib; install it with: pip install 'unnaive[plots]'") from problem
+    inks = dict.fromkeys(
+        ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "grid.color"), ink
+    )
+    with matplotlib.rc_context({**STYLE, **inks}):
+        yield figure
+
+
+def _axes(library: Any, title: str, x: str, y: str, *, size: tuple[float, float] = (4.4, 3.6)) -> tuple[Figure, Any]:
+    drawing = library.Figure(figsize=size, layout="constrained")
+    axes = drawing.add_subplot()
+    axes.set(title=title, xlabel=x, ylabel=y)
+    return drawing, axes
+
+
+def _look(number: int) -> dict[str, Any]:
+    """Colour, marker and dashes of the n-th series; no two of the first 24 are alike."""
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "marker": MARKERS[number % len(MARKERS)],
+        "linestyle": DASHES[number // len(COLOURS) % len(DASHES)],
+    }
+
+
+def _legend(drawing: Figure, axes: Any, columns: int = 2) -> None:
+    """Below the axes: it covers nothing."""
+    handles, labels = axes.get_legend_handles_labels()
+    if labels:
+        drawing.legend(handles, labels, loc="outside lower center", ncols=min(columns, len(labels)))
+
+
+def curves_figure(
+    curves: Sequence[Curve], *, title: str, x: str, y: str, logarithmic: bool = False, ink: str = "black"
+) -> Figure:
+    """Means along an axis, with bands of one standard deviation on either side."""
+    with style(ink) as library:
+        drawing, axes = _axes(library, title, x, y)
+        for number, curve in enumerate(curves):
+            mean, spread, look = np.array(curve.mean), np.array(curve.spread), _look(number)
+            axes.plot(curve.x, mean, label=curve.name, **look)
+            axes.fill_between(curve.x, mean - spread, mean + spread, color=look["color"], alpha=0.18, linewidth=0)
+        if logarithmic:
+            axes.set_xscale("log")
+            axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        _legend(drawing, axes)
+        return drawing
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Precision and recall of one class, or of all decisions pooled, and the point where they are equal."""
+
+    name: str
+    precision: Floats
+    recall: Floats
+    breakeven: float
+
+    @classmethod
+    def of(cls, name: str, scores: Floats, positives: Floats) -> Ranking:
+        """From all scores, and those of the true documents."""
+        precision, recall, _ = precision_recall(scores, positives)
+        return cls(name, precision, recall, r_precision(scores, positives))
+
+
+def precision_recall_figure(
+    rankings: Sequence[Ranking], *, title: str = "Precision and recall", ink: str = "black"
+) -> Figure:
+    """Precision against recall as the threshold falls, with the breakeven point of each curve marked."""
+    with style(ink) as library:
+        drawing, axes = _axes(library, title, "recall", "precision", size=(4.4, 4.2))
+        axes.plot([0, 1], [0, 1], color=ink, linewidth=0.7, linestyle=":", alpha=0.6)
+        for number, one in enumerate(rankings):
+            look = _look(number)
+            points = _thinned(one.recall, one.precision)
+            axes.plot(*points, color=look["color"], linestyle=look["linestyle"])
+            axes.plot(
+                [one.breakeven], [one.breakeven], color=look["color"], marker=look["marker"], markersize=7,
+                linestyle=look["linestyle"], label=f"{one.name}: {one.breakeven:.3f}",
+            )  # fmt: skip
+        axes.set(xlim=(0, 1.02), ylim=(0, 1.02), aspect="equal")
+        _legend(drawing, axes)
+        return drawing
+
+
+def _thinned(x: Floats, y: Floats, points: int = 400) -> tuple[Floats, Floats]:
+    """At most so many points of a curve, its ends included: a page need not carry ten thousand."""
+    if len(x) <= points:
+        return x, y
+    rows = np.unique(np.linspace(0, len(x) - 1, points).astype(np.int64))
+    return x[rows], y[rows]
+
+
+def calibration_figure(curves: Mapping[str, Reliability], *, title: str = "Calibration", ink: str = "black") -> Figure:
+    """Share that came true against the probability given, in bins; on the diagonal probabilities can be believed."""
+    with style(ink) as library:
+        drawing, axes = _axes(library, title, "probability given", "share that came true", size=(4.4, 4.2))
+        axes.plot([0, 1], [0, 1], color=ink, linewidth=0.7, linestyle=":", alpha=0.6)
+        for number, (name, one) in enumerate(curves.items()):
+            used = one.count > 0
+            sizes = 12 + 90 * one.count[used] / max(1, one.count.max())
+            look = _look(number)
+            axes.plot(one.confidence[used], one.accuracy[used], **{**look, "marker": ""})
+            axes.scatter(
+                one.confidence[used], one.accuracy[used], s=sizes, color=look["color"], marker=look["marker"], zorder=3
+            )
+            axes.plot([], [], **look, label=f"{name}: error {one.error:.3f}")  # one marker size in the legend
+        axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
+        _legend(drawing, axes, 1)
+        return drawing
+
+
+def confusion_figure(
+    matrix: NDArray[Any], classes: Sequence[str], *, title: str = "Confusion", ink: str = "black"
+) -> Figure:
+    """Rows are true classes, columns given ones; the shade is the share of the row, the figure the documents."""
+    shares = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
+    side = float(np.clip(1.8 + 0.34 * len(classes), 3.6, 14))
+    with style(ink) as library:
+        drawing, axes = _axes(library, title, "class given", "true class", size=(side, side))
+        axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+        axes.set_xticks(range(len(classes)), classes, rotation=90)
+        axes.set_yticks(range(len(classes)), classes)
+        axes.grid(visible=False)
+        for row, column in zip(*np.nonzero(matrix), strict=True):
+            shade = "white" if shares[row, column] > 0.55 else "black"
+            axes.text(column, row, f"{matrix[row, column]}", ha="center", va="center", color=shade, fontsize=7)
+        return drawing
+
+
+def classes_figure(
+    values: Mapping[str, Floats], classes: Sequence[str], *, title: str = "F1 of the classes", ink: str = "black"
+) -> Figure:
+    """Horizontal bars for each class, one for each of the measures."""
+    height = float(np.clip(1.4 + 0.16 * len(classes) * (len(values) + 0.6), 2.6, 40))
+    with style(ink) as library:
+        drawing, axes = _axes(library, title, "value, 0 to 1", "", size=(4.8, height))
+        wide = 0.8 / len(values)
+        places = np.arange(len(classes))
+        for number, (name, numbers) in enumerate(values.items()):
+            offset = (number - (len(values) - 1) / 2) * wide
+            axes.barh(places + offset, numbers, height=wide * 0.9, label=name, color=COLOURS[number % len(COLOURS)])
+        axes.set_yticks(places, classes)
+        axes.set(xlim=(0, 1), ylim=(len(classes) - 0.4, -0.6))
+        axes.grid(visible=False, axis="y")
+        _legend(drawing, axes, 3)
+        return drawing
+
+
+def save_figure(drawing: Figure, path: Path | str) -> Path:
+    """Write a figure in the format that the name ends in."""
+    path = Path(path)
+    kind = choose(list(FORMATS), path.suffix.lower().lstrip("."), "figure format")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with style():
+        drawing.savefig(path, format=kind, dpi=200, metadata={"Date": None} if kind == "svg" else None)
+    return path
+
+
+def inline_svg(drawing: Figure, alt: str) -> str:
+    """A figure as an <svg> element for a page: no fixed ink, no ids that another figure may have, an alternative text.
+
+    Draw it with ink=INK.
+    """
+    buffer = io.StringIO()
+    with style():
+        drawing.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    svg = buffer.getvalue()
+    svg = svg[svg.index("<svg") :].replace(INK, "currentColor")
+    mark = f"f{zlib.crc32(alt.encode()):x}"
+    svg = re.sub(r'\bid="([^"]+)"', rf'id="{mark}-\1"', svg)
+    svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{mark}-\1)", svg)
+    svg = re.sub(r'xlink:href="#([^"]+)"', rf'href="#{mark}-\1"', svg)
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(alt, quote=True)}" ', 1)

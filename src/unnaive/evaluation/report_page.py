@@ -1,0 +1,245 @@
+"""The report of a classifier on a corpus as an HTML page; report.py computes what it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from unnaive.classifier import TextClassifier
+from unnaive.evaluation import page as html
+from unnaive.evaluation import plots
+from unnaive.evaluation.comparison_page import record_curves
+from unnaive.evaluation.measures import measure_called
+from unnaive.evaluation.records import Record
+from unnaive.evaluation.report import Evaluation, Mistake, class_rows, explained, top_terms
+from unnaive.explain import Explanation
+from unnaive.text.corpus import Corpus
+
+LARGEST_MATRIX = 30  # classes; above that the pairs confused most are listed instead
+CLASSES_SHOWN = 30
+TEXT_SHOWN = 700  # characters of a mistaken document
+
+
+def evaluation_page(
+    classifier: TextClassifier,
+    corpus: Corpus,
+    *,
+    title: str | None = None,
+    mistakes: int = 8,
+    terms: int = 10,
+    records: Sequence[Record] = (),
+    evaluation: Evaluation | None = None,
+) -> str:
+    """Everything about a classifier on a corpus; `records` of a comparison add learning and vocabulary curves."""
+    found = evaluation if evaluation is not None else Evaluation.of(classifier, corpus)
+    about = f"{found.model}; {len(found):,} documents, {len(found.classes)} classes, {found.n_terms:,} terms"
+    return html.page(
+        title or f"{corpus.name}: evaluation",
+        about,
+        [
+            html.Section("Summary", summary(found)),
+            html.Section("Classes", classes(found)),
+            html.Section("Confusion", confusion(found)),
+            html.Section("Precision, recall and calibration", curves(found)),
+            html.Section("Learning and vocabulary", record_curves(records)),
+            html.Section("Terms that speak for a class", term_lists(classifier, terms)),
+            html.Section("Most confident mistakes", mistake_list(classifier, corpus, found, mistakes)),
+        ],
+    )
+
+
+def summary(found: Evaluation) -> str:
+    """The measures as tiles, and what they mean."""
+    values = [(name, f"{value:.3f}") for name, value in found.measures.items()]
+    speed = f"{len(found) / max(found.seconds, 1e-9):,.0f}"
+    shown = html.tiles([*values, ("documents per second", speed)])
+    unknown = ""
+    if found.unknown:
+        named = ", ".join(found.unknown[:5]) + (", …" if len(found.unknown) > 5 else "")
+        unknown = f'<p class="note">The model has never seen {escape(named)}: those labels count as missed.</p>'
+    meanings = "".join(
+        f"<li><b>{escape(name)}</b>: {escape(measure_called(name).about)}"
+        f"{'' if measure_called(name).larger_is_better else ' (smaller is better)'}</li>"
+        for name in found.measures
+    )
+    return shown + unknown + html.folded("What the measures mean", f"<ul>{meanings}</ul>")
+
+
+def classes(found: Evaluation) -> str:
+    """Precision, recall and F1 of each class with a bar, the largest first."""
+    head = ("class", "F1, 0 to 1", "F1", "precision", "recall", "documents")
+    rows = [
+        (
+            escape(name),
+            html.bar(f1, f"F1 of {name}: {f1:.3f}"),
+            f"{f1:.3f}",
+            f"{precision:.3f}",
+            f"{recall:.3f}",
+            f"{size:,}",
+        )
+        for name, precision, recall, f1, size in class_rows(found)
+    ]
+    first = html.table(head, rows[:CLASSES_SHOWN], kind="bars", label="Measures by class")
+    rest = rows[CLASSES_SHOWN:]
+    return first + (html.folded(f"{len(rest)} more classes", html.table(head, rest, kind="bars")) if rest else "")
+
+
+def confusion(found: Evaluation) -> str:
+    """The confusion matrix of single-label data, if it is not too large, and the pairs confused most."""
+    pairs = [(escape(true), escape(given), f"{n:,}") for true, given, n in found.confused()]
+    if not found.exclusive:
+        note = (
+            "Documents may have several classes, so there is no confusion matrix; missed and wrong decisions by class:"
+        )
+        tally = found.tally
+        order = (tally.fp + tally.fn).argsort()[::-1][:15]
+        rows = [(escape(found.classes[c]), f"{tally.fp[c]:,}", f"{tally.fn[c]:,}", f"{tally.tp[c]:,}") for c in order]
+        head = ("class", "wrongly given", "missed", "right")
+        return f'<p class="note">{note}</p>' + html.table(head, rows, label="Wrong and missed decisions by class")
+    listed = (
+        html.table(("true class", "class given", "documents"), pairs, kind="pairs", label="Pairs confused most")
+        if pairs
+        else ""
+    )
+    if len(found.classes) > LARGEST_MATRIX:
+        return listed
+    most = f"<div><h3>Confused most</h3>{listed}</div>" if listed else ""
+    return f'<div class="side"><div>{matrix(found)}</div>{most}</div>'
+
+
+def matrix(found: Evaluation) -> str:
+    """Rows are true classes, columns given ones; the shade is the share of the row."""
+    sums = found.confusion.sum(axis=1)
+    head = ("true ↓ given →", *(f"<span>{escape(name)}</span>" for name in found.classes))
+    rows = []
+    for i, name in enumerate(found.classes):
+        cells = [escape(name)]
+        for j, given in enumerate(found.classes):
+            n = int(found.confusion[i, j])
+            share = n / max(int(sums[i]), 1)
+            say = escape(f"{n} of {sums[i]} documents of {name} were given {given}", quote=True)
+            kind = ' class="right"' if i == j else ""
+            cells.append(
+                f'<td{kind} title="{say}" style="background:rgba(var(--shade),{0.85 * share:.2f})">{n or ""}</td>'
+            )
+        rows.append(cells)
+    note = '<p class="note">Documents; the shade is the share of the row. Outlined: right.</p>'
+    return note + html.table(head, rows, kind="confusion", label="Confusion matrix")
+
+
+def curves(found: Evaluation) -> str:
+    """Precision–recall curves with breakeven points, and the calibration curve."""
+    rankings = found.rankings()
+    points = ", ".join(f"{one.name} {one.breakeven:.3f}" for one in rankings)
+    drawn = [
+        html.figure(
+            plots.precision_recall_figure,
+            rankings,
+            title="Precision and recall",
+            alt=f"Precision against recall; breakeven points: {points}",
+            caption="Markers and legend: the breakeven point, where precision equals recall (dotted line).",
+        )
+    ]
+    reliability = found.calibration()
+    if reliability:
+        errors = ", ".join(f"{name} {one.error:.3f}" for name, one in reliability.items())
+        drawn.append(
+            html.figure(
+                plots.calibration_figure,
+                reliability,
+                title="Calibration",
+                alt=f"Share that came true against probability given; calibration error: {errors}",
+                caption="Below the dotted line the classifier is too sure of itself. Naive Bayes counts evidence twice "
+                "where terms repeat each other, and so is sure too soon; calibration takes that back.",
+            )
+        )
+    return html.figures(*drawn)
+
+
+def term_lists(classifier: TextClassifier, limit: int) -> str:
+    """The strongest terms of each class, with bars; nothing for a model that is not linear."""
+    lists = [_term_list(label, found) for label, found in top_terms(classifier, limit).items() if found]
+    if not lists:
+        return ""
+    note = '<p class="note">What a mention adds to the score of the class, most telling for its documents first.</p>'
+    first, rest = lists[:CLASSES_SHOWN], lists[CLASSES_SHOWN:]
+    more = html.folded(f"{len(rest)} more classes", _columns(rest)) if rest else ""
+    return note + _columns(first) + more
+
+
+def _columns(parts: Sequence[str]) -> str:
+    return f'<div class="columns">{"".join(parts)}</div>'
+
+
+def _term_list(label: str, found: Sequence[tuple[str, float]]) -> str:
+    largest = max(value for _, value in found)
+    rows = [(escape(term), html.bar(value / largest, f"{value:.2f}"), f"{value:.2f}") for term, value in found]
+    return f"<div><h3>{escape(label)}</h3>{html.table(('term', '', 'adds'), rows, kind='bars', label=label)}</div>"
+
+
+def mistake_list(classifier: TextClassifier, corpus: Corpus, found: Evaluation, limit: int) -> str:
+    """The documents it was wrong about and most sure of, with their evidence."""
+    shown = [article(corpus, found, one, explained(classifier, corpus, one)) for one in found.mistakes(limit)]
+    if not shown:
+        return "<p>There are none.</p>"
+    legend = (
+        '<p class="note"><mark class="for" style="--weight:40%">solid line</mark> speaks for the wrong class, '
+        '<mark class="against" style="--weight:40%">dashed line</mark> against it; more shade, more weight.</p>'
+    )
+    return legend + "".join(shown)
+
+
+def article(corpus: Corpus, found: Evaluation, mistake: Mistake, why: Explanation | None) -> str:
+    """One mistake."""
+    name = corpus.ids[mistake.row] if corpus.ids is not None else f"document {mistake.row + 1}"
+    sure = f"{100 * mistake.confidence:.1f} % sure" if found.probabilities is not None else "by its score"
+    verdict = f"missed {mistake.wrong}" if mistake.missed else f"given {mistake.wrong}"
+    true = ", ".join(mistake.true) or "no class"
+    given = ", ".join(mistake.given) or "no class"
+    head = f"<h3>{escape(verdict)}, {escape(sure)}; true: {escape(true)}</h3>"
+    about = f'<p class="faint">{escape(str(name))}; given {escape(given)}</p>'
+    text = marked(why) if why is not None else escape(corpus.texts[mistake.row][:TEXT_SHOWN])
+    return f'<article>{head}{about}<p class="text">{text}</p></article>'
+
+
+def marked(why: Explanation) -> str:
+    """The part of the text with most evidence, its terms marked."""
+    stretches = list(why.marked())
+    largest = max((abs(value) for _, value in stretches), default=0.0) or 1.0
+    start, stop = window(stretches)
+    parts, at = [], 0
+    for text, value in stretches:
+        cut = text[max(start - at, 0) : max(stop - at, 0)]
+        at += len(text)
+        if cut:
+            share = value / largest
+            kind = "for" if share > 0 else "against"
+            weight = f"{15 + 60 * abs(share):.0f}%"
+            quiet = abs(share) < 0.05
+            parts.append(
+                escape(cut) if quiet else f'<mark class="{kind}" style="--weight:{weight}">{escape(cut)}</mark>'
+            )
+    return ("…" if start > 0 else "") + "".join(parts) + ("…" if stop < at else "")
+
+
+def window(stretches: Sequence[tuple[str, float]], size: int = TEXT_SHOWN) -> tuple[int, int]:
+    """Where to cut a long text: the run of `size` characters, started at a stretch, with the most evidence.
+
+    >>> window([("dull ", 0.0), ("dull ", 0.0), ("telling", 3.0)], size=7)
+    (10, 17)
+    """
+    starts, at = [], 0
+    for text, _ in stretches:
+        starts.append(at)
+        at += len(text)
+    if at <= size:
+        return 0, at
+
+    def evidence(start: int) -> float:
+        inside = zip(starts, stretches, strict=True)
+        return sum(
+            abs(value) for place, (text, value) in inside if start <= place and place + len(text) <= start + size
+        )
+
+    best = max(starts, key=evidence)
+    return min(best, at - size), min(best, at - size) + size

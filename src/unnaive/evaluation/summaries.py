@@ -1,0 +1,216 @@
+"""Records → what one wants to know: means with their spread, curves, and who beats whom."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unnaive.evaluation.measures import measure_called
+from unnaive.evaluation.records import Record
+from unnaive.evaluation.significance import Test, WinTieLoss, corrected_t, paired_t, win_tie_loss
+
+Place = tuple[float | None, int | None]  # training size, terms
+
+
+def contender_name(record: Record) -> str:
+    """The model and the settings it was given, as in `Contender`."""
+    return " ".join([record.model, *(f"{key}={value}" for key, value in sorted(record.parameters.items()))])
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One contender at one training size and vocabulary: a measure over the splits.
+
+    `spread` is the standard deviation with divisor n − 1, 0 for a single split; `seconds` the mean of fit and scoring.
+    """
+
+    contender: str
+    train_size: float | None
+    terms: int | None
+    measure: str
+    mean: float | None
+    spread: float
+    splits: int
+    seconds: float
+
+    def __str__(self) -> str:
+        if self.mean is None:
+            return "–"
+        return f"{self.mean:.4f} ± {self.spread:.4f}" if self.splits > 1 else f"{self.mean:.4f}"
+
+
+def summaries(records: Iterable[Record]) -> list[Summary]:
+    """Mean and spread of every contender, size, vocabulary and measure, in the order of the records."""
+    groups: dict[tuple[str, float | None, int | None, str], list[Record]] = {}
+    for record in records:
+        key = (contender_name(record), record.train_size, record.terms, record.measure)
+        groups.setdefault(key, []).append(record)
+    return [_summary(key, group) for key, group in groups.items()]
+
+
+def _summary(key: tuple[str, float | None, int | None, str], group: Sequence[Record]) -> Summary:
+    values = [record.value for record in group if record.value is not None]
+    spread = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    mean = float(np.mean(values)) if values else None
+    return Summary(*key, mean, spread, len(values), float(np.mean([record.seconds for record in group])))
+
+
+@dataclass(frozen=True)
+class Duel:
+    """Two contenders on the same splits: first against second, by a measure, at a training size and vocabulary.
+
+    `outcome` counts splits; `paired` and `corrected` are None with fewer than two splits, `corrected` also with a fixed
+    split. Where smaller is better the sign is turned, so that a positive difference always favours the first.
+    """
+
+    first: str
+    second: str
+    measure: str
+    place: Place
+    outcome: WinTieLoss
+    paired: Test | None
+    corrected: Test | None
+
+    @property
+    def verdict(self) -> str:
+        """ "better", "worse" or "no difference" by the corrected test at the level .05, or the plain one without it."""
+        test = self.corrected or self.paired
+        if test is None or not test.significant():
+            return "no difference"
+        return "better" if test.difference > 0 else "worse"
+
+
+def duels(records: Sequence[Record], *, against: str | None = None, measure: str | None = None) -> list[Duel]:
+    """Every contender against one of them (the first by default), at every place, by one measure (the first)."""
+    names = list(dict.fromkeys(contender_name(record) for record in records))
+    rival = against if against is not None else names[0]
+    by = measure if measure is not None else records[0].measure
+    chosen = [record for record in records if record.measure == by]
+    places = dict.fromkeys((record.train_size, record.terms) for record in chosen)
+    found = [_duel(chosen, name, rival, by, place) for place in places for name in names if name != rival]
+    return [duel for duel in found if duel is not None]
+
+
+def _duel(records: Sequence[Record], first: str, second: str, measure: str, place: Place) -> Duel | None:
+    here = [record for record in records if (record.train_size, record.terms) == place and record.value is not None]
+    mine = {record.split: record for record in here if contender_name(record) == first}
+    theirs = {record.split: record for record in here if contender_name(record) == second}
+    both = sorted(mine.keys() & theirs.keys())
+    sign = 1 if measure_called(measure).larger_is_better else -1
+    a = [sign * float(mine[split].value or 0.0) for split in both]
+    b = [sign * float(theirs[split].value or 0.0) for split in both]
+    if not both:
+        return None
+    if len(both) < 2:
+        outcome = WinTieLoss(int(a > b), int(a == b), int(a < b))
+        return Duel(first, second, measure, place, outcome, None, None)
+    sizes = {"n_train": mine[both[0]].n_train, "n_test": mine[both[0]].n_test}
+    corrected = corrected_t(a, b, **sizes) if min(sizes.values()) > 0 else None
+    return Duel(first, second, measure, place, win_tie_loss(a, b), paired_t(a, b), corrected)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A measure along an axis: x, mean and spread at each point."""
+
+    name: str
+    x: tuple[float, ...]
+    mean: tuple[float, ...]
+    spread: tuple[float, ...]
+
+
+def learning_curves(records: Sequence[Record], measure: str) -> list[Curve]:
+    """By training size in %, one curve for each contender, with the largest vocabulary."""
+    return _curves(records, measure, lambda one: one.train_size, lambda one: one.terms)
+
+
+def vocabulary_curves(records: Sequence[Record], measure: str) -> list[Curve]:
+    """By number of terms, one curve for each contender, at the largest training size."""
+    return _curves(records, measure, lambda one: one.terms, lambda one: one.train_size)
+
+
+def _curves(
+    records: Sequence[Record], measure: str, along: Callable[[Summary], float | None], other: Callable[[Summary], Any]
+) -> list[Curve]:
+    found = [one for one in summaries(records) if one.measure == measure and one.mean is not None]
+    fixed = {other(one) for one in found}
+    keep = None if None in fixed else max(fixed, default=None)
+    points: dict[str, list[tuple[float, float, float]]] = {}
+    for one in found:
+        x = along(one)
+        if x is not None and other(one) == keep and one.mean is not None:
+            points.setdefault(one.contender, []).append((float(x), one.mean, one.spread))
+    curves = []
+    for name, values in points.items():
+        values.sort()
+        curves.append(Curve(name, *(tuple(point[part] for point in values) for part in range(3))))
+    return [curve for curve in curves if len(curve.x) > 1]
+
+
+def as_markdown(records: Sequence[Record]) -> str:
+    """A table for every measure: contenders by place, mean ± standard deviation, the best of each place in bold."""
+    return "\n\n".join(_markdown_table(records, name) for name in dict.fromkeys(record.measure for record in records))
+
+
+def _markdown_table(records: Sequence[Record], measure: str) -> str:
+    found = [one for one in summaries(records) if one.measure == measure]
+    places = list(dict.fromkeys((one.train_size, one.terms) for one in found))
+    names = list(dict.fromkeys(one.contender for one in found))
+    cells = {(one.contender, (one.train_size, one.terms)): one for one in found}
+    best = {place: _best([cells[name, place] for name in names if (name, place) in cells], measure) for place in places}
+    lines = [f"| {measure} | " + " | ".join(place_name(place) for place in places) + " |"]
+    lines.append("|---" * (len(places) + 1) + "|")
+    for name in names:
+        shown = [_markdown_cell(cells.get((name, place)), best[place]) for place in places]
+        lines.append(f"| {name} | " + " | ".join(shown) + " |")
+    return "\n".join(lines)
+
+
+def _best(found: Sequence[Summary], measure: str) -> float | None:
+    values = [one.mean for one in found if one.mean is not None]
+    pick = max if measure_called(measure).larger_is_better else min
+    return pick(values) if values else None
+
+
+def _markdown_cell(one: Summary | None, best: float | None) -> str:
+    if one is None:
+        return "–"
+    return f"**{one}**" if one.mean is not None and one.mean == best else str(one)
+
+
+def place_name(place: Place) -> str:
+    """A training size and vocabulary in words.
+
+    >>> place_name((10.0, 2000)), place_name((None, None))
+    ('10 % training, 2,000 terms', 'all')
+    """
+    size, terms = place
+    parts = [f"{size:g} % training" if size is not None else "", f"{terms:,} terms" if terms is not None else ""]
+    return ", ".join(part for part in parts if part) or "all"
+
+
+def as_json(records: Sequence[Record]) -> str:
+    """Summaries and duels as JSON."""
+    content = {
+        "summaries": [vars(one) for one in summaries(records)],
+        "duels": [_duel_json(duel) for duel in duels(records)],
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False)
+
+
+def _duel_json(duel: Duel) -> dict[str, Any]:
+    return {
+        "first": duel.first,
+        "second": duel.second,
+        "measure": duel.measure,
+        "train_size": duel.place[0],
+        "terms": duel.place[1],
+        "win_tie_loss": str(duel.outcome),
+        "paired_t_p": duel.paired.p if duel.paired else None,
+        "corrected_t_p": duel.corrected.p if duel.corrected else None,
+        "verdict": duel.verdict,
+    }
