@@ -167,3 +167,30 @@ def test_blend_is_the_weighted_sum_of_relative_scores_and_survives_its_arrays():
     assert np.array_equal(Blend.from_arrays(*model.to_arrays()).scores(X), model.scores(X))
     with pytest.raises(BadData, match="from 0 to 1"):
         blend(X, Y, share=2)
+
+
+def test_explanation_says_what_a_term_forces_alone_and_what_is_left_without_it():
+    from unnaive import TextClassifier
+
+    texts, labels = ["ball goal", "goal", "vote law"], [("sport",), ("sport",), ("politics",)]
+    model = TextClassifier("or-gate", weights="laplace").fit(texts, labels)
+    evidence = {one.term: one for one in model.explain("ball goal vote", "sport").evidence}
+    # eq. 12: ball (1 + 1)/(1 + 2), goal (2 + 1)/(2 + 2); vote has no arc to sport
+    assert (evidence["ball"].alone, evidence["ball"].without) == pytest.approx((2 / 3, 3 / 4))
+    assert (evidence["goal"].alone, evidence["goal"].without) == pytest.approx((3 / 4, 2 / 3))
+    assert evidence["vote"].alone is None
+    assert "goal (alone 75 %, without it 67 %)" in str(model.explain("ball goal vote", "sport"))
+
+
+@pytest.mark.parametrize("name", ["or-gate", "or-blend", "rocchio", "rocchio-counts"])
+def test_models_with_tuned_thresholds_survive_a_file(name, tmp_path):
+    from unnaive import TextClassifier
+    from unnaive.store import load, save
+
+    texts = ["ball goal", "goal match", "vote law", "law party", "ball vote"] * 4
+    labels = [("sport",), ("sport",), ("politics",), ("politics",), ("sport", "politics")] * 4
+    model = TextClassifier(name, decision="scut").fit(texts, labels)
+    save(model, tmp_path / "model.unnaive")
+    again = load(tmp_path / "model.unnaive")
+    assert again.decision_ == model.decision_
+    assert again.predict(texts) == model.predict(texts)

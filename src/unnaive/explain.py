@@ -20,6 +20,7 @@ from unnaive.core.links import LINKS
 from unnaive.core.scorer import Scorer
 from unnaive.core.targets import Label, class_codes
 from unnaive.errors import BadData
+from unnaive.models.gate_view import forces
 from unnaive.text.tokens import spans
 
 Floats = NDArray[np.float64]
@@ -30,12 +31,18 @@ SHOWN = 10  # terms for and terms against, at most
 
 @dataclass(frozen=True)
 class Evidence:
-    """One term of the text: how often it is there, where, and what it adds to the score."""
+    """One term of the text: how often it is there, where, and what it adds to the score.
+
+    For the noisy-OR of a network also `alone`, the probability that the term forces the class by itself, and `without`,
+    what the class's probability would be if the term were not there.
+    """
 
     term: str
     count: int
     value: float
     places: tuple[tuple[int, int], ...]
+    alone: float | None = None
+    without: float | None = None
 
 
 @dataclass(frozen=True)
@@ -102,6 +109,7 @@ class Explanation:
                     "count": one.count,
                     "value": one.value,
                     "places": [list(span) for span in one.places],
+                    **({} if one.alone is None else {"alone": one.alone, "without": one.without}),
                 }
                 for one in self.evidence
             ],
@@ -193,10 +201,15 @@ def explain(
     places: dict[str, list[tuple[int, int]]] = {}
     for start, end, term in found:
         places.setdefault(term, []).append((start, end))
+    force = {} if rival is not None else _forces(classifier.scorer_, document, chosen)
     evidence = [
-        Evidence(term, int(count), float(value), tuple(places[term]))
-        for term, count, value in zip(
-            (classifier.vocabulary_[int(column)] for column in document.indices), document.data, values, strict=True
+        Evidence(term, int(count), float(value), tuple(places[term]), *force.get(int(column), ()))
+        for column, term, count, value in zip(
+            document.indices,
+            (classifier.vocabulary_[int(column)] for column in document.indices),
+            document.data,
+            values,
+            strict=True,
         )
     ]
     evidence.sort(key=lambda one: (-abs(one.value), one.term))
@@ -275,6 +288,13 @@ def _linear_contributions(scorer: Linear, document: Sparse, chosen: int, rival: 
     return float(bias), features.data * arcs
 
 
+def _forces(scorer: Scorer, document: Sparse, chosen: int) -> dict[int, tuple[float, float]]:
+    """(alone, without) of each term with an arc to the class, where the scorer is a noisy-OR."""
+    if not isinstance(scorer, Linear) or scorer.link != "noisy-or":
+        return {}
+    return {one.term: (one.alone, one.without) for one in forces(scorer, document, chosen)}
+
+
 def _removals(scorer: Scorer, document: Sparse, chosen: int, rival: int | None) -> tuple[float, Floats]:
     """What the score loses without each term, for models that are no sum."""
     n = document.nnz
@@ -318,7 +338,10 @@ def percent(share: float) -> str:
 
 
 def _times(one: Evidence) -> str:
-    return one.term if one.count == 1 else f"{one.term} ×{one.count}"
+    name = one.term if one.count == 1 else f"{one.term} ×{one.count}"
+    if one.alone is None or one.without is None:
+        return name
+    return f"{name} (alone {percent(one.alone)}, without it {percent(one.without)})"
 
 
 def _style(share: float) -> str:
