@@ -1,0 +1,75 @@
+// Squared row norms of BᵀB for binary documents, a row at a time: no terms × terms or documents × documents matrix
+// is ever whole, and memory is one counter for each term, or for each document. The specification is gram.py.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace nb = nanobind;
+
+namespace {
+
+template <typename T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Out = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// Row r of a binary matrix has ones in columns[starts[r]] … columns[starts[r + 1] − 1].
+struct Rows {
+  const int64_t* starts;
+  const int32_t* columns;
+  int64_t size;
+
+  const int32_t* begin(int64_t r) const { return columns + starts[r]; }
+  const int32_t* end(int64_t r) const { return columns + starts[r + 1]; }
+};
+
+Rows rows(const Vector<int64_t>& starts, const Vector<int32_t>& columns) {
+  return {starts.data(), columns.data(), static_cast<int64_t>(starts.shape(0)) - 1};
+}
+
+// g_i = Σ_k G_ik², G_ik = Σ_{d ∋ i} [k ∈ d]: one row of G at a time, 2·Σ_d len_d² steps. Each distinct k enters the sum
+// while it is counted up, (a + 1)² = a² + (2a + 1), so that the second walk only clears.
+void by_term(const Rows& documents, const Rows& postings, double* out) {
+  std::vector<uint32_t> together(postings.size);
+  for (int64_t i = 0; i < postings.size; ++i) {
+    uint64_t sum = 0;
+    for (const int32_t* d = postings.begin(i); d != postings.end(i); ++d)
+      for (const int32_t* k = documents.begin(*d); k != documents.end(*d); ++k) sum += 2 * uint64_t{together[*k]++} + 1;
+    for (const int32_t* d = postings.begin(i); d != postings.end(i); ++d)
+      for (const int32_t* k = documents.begin(*d); k != documents.end(*d); ++k) together[*k] = 0;
+    out[i] = static_cast<double>(sum);
+  }
+}
+
+// The same number as Σ_{d ∋ i} Σ_{e ∋ i} K_de, K_de the terms that documents d and e share: 2·Σ_i df_i² steps.
+void by_document(const Rows& documents, const Rows& postings, double* out) {
+  std::vector<uint32_t> shared(documents.size);
+  std::vector<uint64_t> sums(postings.size);
+  for (int64_t d = 0; d < documents.size; ++d) {
+    std::fill(shared.begin(), shared.end(), 0);
+    for (const int32_t* i = documents.begin(d); i != documents.end(d); ++i)
+      for (const int32_t* e = postings.begin(*i); e != postings.end(*i); ++e) ++shared[*e];
+    for (const int32_t* i = documents.begin(d); i != documents.end(d); ++i) {
+      uint64_t sum = 0;
+      for (const int32_t* e = postings.begin(*i); e != postings.end(*i); ++e) sum += shared[*e];
+      sums[*i] += sum;
+    }
+  }
+  for (int64_t i = 0; i < postings.size; ++i) out[i] = static_cast<double>(sums[i]);
+}
+
+template <void (*Walk)(const Rows&, const Rows&, double*)>
+void run(Vector<int64_t> starts, Vector<int32_t> terms, Vector<int64_t> term_starts, Vector<int32_t> docs, Out out) {
+  const Rows documents = rows(starts, terms), postings = rows(term_starts, docs);
+  nb::gil_scoped_release free;
+  Walk(documents, postings, out.data());
+}
+
+}  // namespace
+
+NB_MODULE(_gram, m) {
+  m.def("by_term", &run<by_term>);
+  m.def("by_document", &run<by_document>);
+}
