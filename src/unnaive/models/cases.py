@@ -37,7 +37,10 @@ class Cases:
     @classmethod
     def of(cls, rows: Rows, inside: NDArray[np.bool_], weight: Floats | None = None) -> Cases:
         """Cases of documents `rows` (n_docs, n_features), the class's where `inside` (n_docs,)."""
-        weight = np.ones(len(rows)) if weight is None else weight
+        if weight is None:
+            weight = np.ones(len(rows))
+        counted = weight > 0
+        rows, inside, weight = rows[counted], inside[counted], weight[counted]
         distinct, row_of = distinct_rows(rows)
         return cls(
             distinct,
