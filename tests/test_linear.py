@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from unnaive.core import linear
 from unnaive.core.linear import Linear, refuse_full_table
-from unnaive.core.links import LINKS, accepted, log_probabilities, probabilities
+from unnaive.core.links import LINKS, accepted, lead, log_probabilities, probabilities
 from unnaive.core.weighting import Weighting
 from unnaive.errors import BadModel, UnknownName, UnnaiveError
 
@@ -174,6 +174,17 @@ def test_accepted_is_more_likely_than_not():
             np.testing.assert_array_equal(found, probabilities(link, scores, exclusive=False) > 0.5)
 
 
+def test_the_lead_of_the_second_class_follows_its_probability_and_is_finite():
+    scores = np.array([[0.1, 0.1], [0.1, 3.0], [40.0, 3.0], [0.0, 0.0], [0.0, 0.2], [0.2, 0.0]])
+    for link in LINKS:
+        found = lead(link, scores)
+        assert np.isfinite(found).all()
+        np.testing.assert_array_equal(np.sign(found), np.sign(scores[:, 1] - scores[:, 0]))
+        if LINKS[link].log_odds is not None:
+            p = probabilities(link, scores, exclusive=True)[:, 1]
+            assert (np.diff(p[np.argsort(found, kind="stable")]) >= 0).all()
+
+
 X = csr_array([[3, 0, 1], [0, 0, 0], [0, 10, 0]])
 
 
@@ -192,6 +203,7 @@ def test_weighting_by_hand(weighting, expected):
     found = weighting.apply(X)
     np.testing.assert_allclose(found.toarray(), expected, rtol=1e-14)
     assert found.dtype == np.float64
+    np.testing.assert_array_equal(weighting.apply(X.astype(np.float32)).data, found.data)
 
 
 def test_weighting_leaves_the_documents_alone():

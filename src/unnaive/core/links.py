@@ -86,3 +86,17 @@ def accepted(link: str, scores: Floats) -> NDArray[np.bool_]:
     if LINKS[link].exclusive:
         return probabilities(link, scores, exclusive=True) > 0.5
     return (scores if to_log_odds is None else to_log_odds(scores)) > 0
+
+
+def lead(link: str, scores: Floats) -> Floats:
+    """By how much the second of two exclusive classes leads (n_docs,): log p₂/p₁, or the difference of the scores.
+
+    Infinite leads, over a class that cannot be, are bounded: measures take finite numbers only.
+
+    >>> lead("log-odds", np.array([[0.5, 2.0], [0.0, -np.inf]]))
+    array([ 1.5e+000, -1.0e+100])
+    """
+    to_log_odds = LINKS[link].log_odds
+    odds = scores if to_log_odds is None else to_log_odds(scores)
+    with np.errstate(invalid="ignore"):
+        return np.nan_to_num(odds[:, 1] - odds[:, 0], nan=0.0, posinf=1e100, neginf=-1e100)

@@ -50,7 +50,7 @@ class Weighting:
     def apply(self, X: Sparse) -> Sparse:
         """The weighted documents, float64 csr_array (n_docs, n_terms)."""
         X = csr_array(X)
-        data = np.asarray(TERM_FREQUENCIES[self.tf](X.data), np.float64)
+        data = TERM_FREQUENCIES[self.tf](np.asarray(X.data, np.float64))
         if self.idf is not None:
             data = data * self.idf[X.indices]
         Z = csr_array((data, X.indices, X.indptr), shape=X.shape)

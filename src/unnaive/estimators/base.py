@@ -18,7 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from unnaive.core.counts import Counts
 from unnaive.core.labels import label_sets
-from unnaive.core.links import accepted, log_probabilities, probabilities
+from unnaive.core.links import accepted, lead, log_probabilities, probabilities
 from unnaive.core.scorer import Scorer
 from unnaive.errors import BadData
 from unnaive.estimators.encoding import Encoded, encoded, refuse_mixed_labels
@@ -55,9 +55,7 @@ class ScorerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     def decision_function(self, X: Any) -> Floats:
         """Scores (n_docs, n_classes); with two exclusive classes that of the second over the first (n_docs,)."""
         scores = self._collected(X, lambda scores: scores)
-        if self._exclusive and len(self.classes_) == 2:
-            return np.asarray(scores[:, 1] - scores[:, 0])
-        return scores
+        return lead(self.scorer_.link, scores) if self._exclusive and len(self.classes_) == 2 else scores
 
     @available_if(lambda self: self.probabilistic)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
@@ -151,7 +149,7 @@ class CountsClassifier(ScorerClassifier):
     counts_: Counts
 
     @classmethod
-    def from_counts(cls, counts: Counts, classes: Any, *, multilabel: bool = False, **parameters: Any) -> Self:
+    def from_counts(cls, counts: Counts, classes: Any, /, *, multilabel: bool = False, **parameters: Any) -> Self:
         """The estimator that was fitted on the documents behind `counts`, whose classes are `classes`."""
         names = np.asarray(classes)
         if len(names) != counts.n_classes or len(np.unique(names)) != len(names):
@@ -213,7 +211,6 @@ class CountsClassifier(ScorerClassifier):
         return self
 
     def _refuse_stranger(self, other: CountsClassifier) -> None:
-        refuse_mixed_labels(self.classes_, other.classes_)
         mine, theirs = (getattr(one, "feature_names_in_", None) for one in (self, other))
         same_terms = self.n_features_in_ == other.n_features_in_ and (
             mine is None or theirs is None or np.array_equal(mine, theirs)
@@ -223,6 +220,7 @@ class CountsClassifier(ScorerClassifier):
                 f"a model of {other.n_features_in_} terms and {other.label_form_} labels cannot be merged into one of "
                 f"{self.n_features_in_} terms and {self.label_form_} labels; train both on the same columns and form"
             )
+        refuse_mixed_labels(self.classes_, other.classes_)
 
 
 class DocumentsClassifier(ScorerClassifier):
@@ -258,8 +256,8 @@ def _room(classes: NDArray[Any], form: str, target: Encoded, *, grow: bool) -> N
     unknown = np.setdiff1d(target.classes, classes)
     if len(unknown) and not grow:
         raise BadData(
-            f"label {unknown[0]!r} is none of the {len(classes)} classes; list it in classes on the first call, or "
-            "pass grow=True to partial_fit"
+            f"label {unknown.tolist()[0]!r} is none of the {len(classes)} classes; list it in classes on the first "
+            "call, or pass grow=True to partial_fit"
         )
     return np.union1d(classes, unknown) if len(unknown) else classes
 

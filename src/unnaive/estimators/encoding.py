@@ -70,8 +70,8 @@ def refuse_mixed_labels(classes: NDArray[Any], others: NDArray[Any]) -> None:
     text = [any(isinstance(label, str) for label in labels) for labels in (classes, others)]
     if len(classes) and len(others) and text[0] != text[1]:
         raise BadData(
-            f"labels such as {others[0]!r} came where there are classes such as {classes[0]!r}; give all as text "
-            "or all as numbers"
+            f"labels such as {others.tolist()[0]!r} came where there are classes such as {classes.tolist()[0]!r}; "
+            "give all as text or all as numbers"
         )
 
 

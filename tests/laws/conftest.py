@@ -1,0 +1,92 @@
+"""Estimators × laws: each pair is a test with its own name. A law asks for the estimators it is about by argument.
+
+case         every estimator
+counting     those that learn from counts: they update, forget and merge
+weighted     those that take sample weights
+probable     those that give probabilities
+check        every estimator with each of scikit-learn's own checks
+"""
+
+import importlib.util
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.utils.estimator_checks import estimator_checks_generator
+from sklearn.utils.validation import has_fit_parameter
+
+HERE = Path(__file__).parent
+
+ABOUT = {
+    "case": lambda estimator: True,
+    "counting": lambda estimator: hasattr(estimator, "partial_fit"),
+    "weighted": lambda estimator: has_fit_parameter(estimator, "sample_weight"),
+    "probable": lambda estimator: hasattr(estimator, "predict_proba"),
+}
+
+
+@cache
+def cases():
+    spec = importlib.util.spec_from_file_location("laws_estimators", HERE / "estimators.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.CASES
+
+
+def marks(case, law):
+    skipped = [pytest.mark.skip(reason=case.unlike[law])] if law in case.unlike else []
+    return [*skipped, pytest.mark.slow] if case.slow else skipped
+
+
+def pytest_generate_tests(metafunc):
+    law = metafunc.function.__name__.removeprefix("test_")
+    for argument, is_meant in ABOUT.items():
+        if argument in metafunc.fixturenames:
+            meant = [case for case in cases() if is_meant(case.estimator)]
+            metafunc.parametrize(argument, [pytest.param(one, marks=marks(one, law), id=str(one)) for one in meant])
+    if "check" in metafunc.fixturenames:
+        metafunc.parametrize("check", list(checks()))
+
+
+def checks():
+    """Once for each class; other settings of a class seldom differ here, so they are left to the whole suite."""
+    checked = set()
+    for case in cases():
+        again = [pytest.mark.slow] if type(case.estimator) in checked else []
+        checked.add(type(case.estimator))
+        for estimator, check in estimator_checks_generator(case.estimator):
+            name = check.func.__name__
+            yield pytest.param((estimator, check), marks=[*marks(case, name), *again], id=f"{name}-{case}")
+
+
+class Documents:
+    """Counts X (n, 12), a label each, and the same with any number of labels each."""
+
+    def __init__(self, X, y, Y):
+        self.X, self.y, self.Y = X, y, Y
+
+    def __len__(self):
+        return len(self.y)
+
+    def take(self, rows):
+        return Documents(self.X[rows], self.y[rows], self.Y[rows])
+
+
+@pytest.fixture(scope="session")
+def documents():
+    """60 documents of three overlapping classes; a few are empty, some have several labels, some none."""
+    rng = np.random.default_rng(20)
+    y = np.concatenate([np.arange(3), rng.choice(3, 57, p=[0.5, 0.3, 0.2])])
+    rates = rng.gamma(0.7, 1.0, (3, 12))
+    X = rng.poisson(rates[y])
+    X[5] = X[40] = 0
+    Y = np.eye(3, dtype=int)[y] | (rng.random((60, 3)) < 0.15)
+    Y[7] = Y[31] = 0
+    return Documents(csr_array(X), np.array(["politics", "science", "sport"])[y], Y)
+
+
+@pytest.fixture(scope="session")
+def all_cases():
+    return cases()

@@ -1,0 +1,45 @@
+"""Every estimator, once. A line here, and all laws of this folder hold for it; an opt-out carries its reason."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import unnaive
+
+
+@dataclass(frozen=True)
+class Case:
+    """An estimator under the laws. `unlike` maps the name of a law that does not hold to the reason why not.
+
+    `slow`: training takes so long that its laws are left to the whole suite.
+    """
+
+    estimator: Any
+    unlike: dict[str, str] = field(default_factory=dict)
+    slow: bool = False
+
+    def __str__(self) -> str:
+        return "".join(repr(self.estimator).split())
+
+
+ABSENCE = "absent terms are evidence, so an empty document is not without any"
+NO_PRIOR = "it has no prior: an empty document leaves all classes alike"
+
+CASES = [
+    Case(unnaive.MultinomialNB()),
+    Case(unnaive.MultinomialNB(scheme="one-vs-rest")),
+    Case(unnaive.MultinomialNB(smoothing="jelinek-mercer")),
+    Case(unnaive.MultinomialNB(smoothing="absolute", scheme="one-vs-rest", prior="uniform"), {"prior": NO_PRIOR}),
+    Case(unnaive.BernoulliNB(), {"prior": ABSENCE}),
+    Case(unnaive.BernoulliNB(smoothing="jelinek-mercer"), {"prior": ABSENCE}),
+    Case(unnaive.BernoulliNB(smoothing="absolute", scheme="one-vs-rest"), {"prior": ABSENCE}),
+    Case(unnaive.ComplementNB(), {"prior": NO_PRIOR}),
+    Case(unnaive.ComplementNB(norm=True, prior="data")),
+    Case(unnaive.OrGate(), {"prior": NO_PRIOR}),
+    Case(unnaive.OrGate(weights="laplace", counts=False), {"prior": NO_PRIOR}),
+    Case(unnaive.OrBlend()),
+    Case(unnaive.Rocchio()),
+    Case(unnaive.RocchioCounts()),
+    Case(unnaive.HierarchicalBN(), {"prior": ABSENCE}),
+    Case(unnaive.SelectiveNB(), {"prior": ABSENCE}),
+    Case(unnaive.TreeAugmentedNB(), {"prior": ABSENCE}),
+]
