@@ -24,15 +24,7 @@ Sparse = Any  # scipy.sparse.csr_array, which ships no types
 WEIGHTS = ("tf-idf", "log", "binary", "counts")
 
 
-def svm(
-    X: Sparse,
-    Y: Sparse,
-    *,
-    C: float = 1.0,
-    weights: str = "tf-idf",
-    sample_weight: NDArray[Any] | None = None,
-    seed: int = 0,
-) -> Linear:
+def svm(X: Sparse, Y: Sparse, *, C: float = 1.0, weights: str = "tf-idf") -> Linear:
     """A linear support vector machine for each class against the rest; the score is the margin.
 
     min over (w, b) of ½(‖w‖² + b²) + C·Σ_d max(0, 1 − y_d(w·z_d + b))², z the weighted document; LIBLINEAR solves it.
@@ -45,20 +37,19 @@ def svm(
         raise UnnaiveError(f"C is {C!r}; give a number above 0")
     weighting = document_weighting(weights, X)
     Z = _small_indices(csr_matrix(weighting.apply(X)))
-    planes = [_plane(Z, present, C, sample_weight, seed) for present in class_columns(Y)]
+    planes = [_plane(Z, present, C) for present in class_columns(Y)]
     arcs = np.array([normal for normal, _ in planes]).reshape(len(planes), X.shape[1])
     return Linear(arcs, np.array([offset for _, offset in planes]), weighting=weighting, link="margin")
 
 
-def _plane(
-    Z: Any, present: NDArray[np.bool_], C: float, sample_weight: NDArray[Any] | None, seed: int
-) -> tuple[Floats, float]:
+def _plane(Z: Any, present: NDArray[np.bool_], C: float) -> tuple[Floats, float]:
     """Normal and offset of the hyperplane of one class; a class with nothing to tell apart gets a constant."""
     if present.all() or not present.any():
         return np.zeros(Z.shape[1]), 1.0 if present.any() else -1.0
     from sklearn.svm import LinearSVC
 
-    machine = LinearSVC(C=C, random_state=seed).fit(Z, present, sample_weight=sample_weight)
+    # the primal solver draws nothing at random: the order of documents is irrelevant
+    machine = LinearSVC(C=C, dual=False, tol=1e-8).fit(Z, present)
     return machine.coef_[0], float(machine.intercept_[0])
 
 
@@ -87,7 +78,6 @@ def tree(
     min_leaf: int = 2,
     criterion: str = "entropy",
     scheme: str = "multiclass",
-    sample_weight: NDArray[Any] | None = None,
     seed: int = 0,
 ) -> Trees:
     """Decision trees on the counts: one over all classes, or one for each class against the rest.
@@ -109,10 +99,10 @@ def tree(
     )
     if scheme == "multiclass":
         truth = np.asarray(csr_array(Y).argmax(axis=1)).ravel()
-        nodes = [grower.fit(counts, truth, sample_weight=sample_weight).tree_]
+        nodes = [grower.fit(counts, truth).tree_]
         said = [_log_shares(nodes[0], Y.shape[1], grower.classes_)]
         return joined_trees(nodes, said, X.shape[1], "softmax")
-    nodes = [grower.fit(counts, present, sample_weight=sample_weight).tree_ for present in class_columns(Y)]
+    nodes = [grower.fit(counts, present).tree_ for present in class_columns(Y)]
     said = [_log_odds(one, bool(present.any())) for one, present in zip(nodes, class_columns(Y), strict=True)]
     return joined_trees(nodes, said, X.shape[1], "log-odds")
 

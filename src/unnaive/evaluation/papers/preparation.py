@@ -16,10 +16,14 @@ from numpy.typing import NDArray
 from unnaive.core.labels import label_matrix
 from unnaive.evaluation.papers.tables import Run
 from unnaive.text.counting import TextCounter
+from unnaive.text.languages import stop_list
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
 Sparse = Any  # scipy.sparse.csr_array, which ships no types
+
+# the thesis removes function words, and has "u" and "s" (of "u.s.") among its features
+FUNCTION_WORDS = tuple(sorted(word for word in stop_list("smart") if len(word) > 1 or word in ("a", "i")))
 
 RULES: dict[str, TokenRule] = {
     "or-gate": TokenRule(min_length=2, digits=False, stopwords="smart", stem="porter"),
@@ -27,7 +31,7 @@ RULES: dict[str, TokenRule] = {
     "maxent-bridge-pages": TokenRule(min_length=1, digits=True),
     "higher-order": TokenRule(min_length=2, digits=False, stopwords="en", stem="snowball"),
     "higher-order-turkish": TokenRule("tr", min_length=2, digits=False, stopwords="tr", stem="snowball"),
-    "hierarchical": TokenRule(min_length=1, digits=False, stopwords="smart"),
+    "hierarchical": TokenRule(min_length=1, digits=False, stopwords=FUNCTION_WORDS),
     "words": TokenRule(min_length=1, digits=False),
     "words-turkish": TokenRule("tr", min_length=1, digits=False),
 }
