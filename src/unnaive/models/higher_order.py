@@ -6,25 +6,92 @@ Classification"; HONB after Ganiz, George and Pottenger (2011). Both end in an o
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
-from unnaive.core.linear import Linear
+from unnaive.core.linear import Linear, refuse_full_table
 from unnaive.core.weighting import Weighting
 from unnaive.errors import BadData, UnnaiveError, choose
-from unnaive.models.paths import FirstPass, SecondPass, class_paths, class_paths_as_published, term_paths
+from unnaive.models.path_scorer import PathScorer
+from unnaive.models.paths import FirstPass, SecondPass, class_paths, class_paths_as_published, presence, term_paths
 
 Floats = NDArray[np.float64]
 Sparse = Any  # scipy.sparse.csr_array, which ships no types
 
 LEAST = 1e-12  # probabilities stay inside [LEAST, 1 − LEAST]: a first-order estimate alone has zeros
-NORMALISERS = ("total", "class")
-PATHS = ("exact", "paper")
-EVENTS = ("bernoulli", "multinomial")
-PATH_WEIGHTS = ("binary", "log", "tfidf")
+NO_ODDS = 1e6  # instead of infinite prior log-odds, of a class that all documents have, or none
+PATHS = ["exact", "paper"]
+PATH_WEIGHTS = ["binary", "log", "tfidf"]
+
+
+@dataclass(frozen=True, eq=False)
+class Events:
+    """An event model: whether absent terms speak, and how a document meets the weights."""
+
+    absence: bool
+    weighting: Weighting
+
+    def evidence(self, probability: Floats) -> tuple[Floats, Floats]:
+        """Weights (n_classes, n_terms) and what all terms add by their absence (n_classes,), from P(t|c)."""
+        p = np.clip(probability, LEAST, 1 - LEAST)
+        if not self.absence:
+            return np.log(p, out=p).T, np.zeros(p.shape[1])
+        absent = np.log1p(-p)
+        weights = np.log(p, out=p)
+        weights -= absent
+        return weights.T, absent.sum(axis=0)
+
+
+BERNOULLI = Events(absence=True, weighting=Weighting("binary"))
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """How first- and second-order paths become P(t|c); `higher_order_smoothing` has the formulas."""
+
+    beta: float = 0.5
+    normaliser: str = "total"
+    events: str = "bernoulli"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.beta <= 1:
+            raise BadData(f"beta is {self.beta}, but it is the share of first-order paths; give a number from 0 to 1")
+        choose(["total", "class"], self.normaliser, "normaliser")
+        choose(["bernoulli", "multinomial"], self.events, "event model")
+
+    def events_with(self, weighting: Weighting) -> Events:
+        """The event model of paths that were weighted so."""
+        return BERNOULLI if self.events == "bernoulli" else Events(absence=False, weighting=weighting)
+
+    def probabilities(self, first: Floats, second: Floats, total: float) -> Floats:
+        """P(t|c) (n_terms, n_classes) from F and φ of that shape and the sum of all φ (eq. 11)."""
+        orders = self._distributions if self.events == "multinomial" else self._shares_of_paths
+        one, two = orders(first, second, total)
+        one *= self.beta
+        two *= 1 - self.beta
+        one += two
+        return one
+
+    def _distributions(self, first: Floats, second: Floats, total: float) -> tuple[Floats, Floats]:
+        """Both orders sum to one over the terms of each class."""
+        return _shares(first), _shares(second + 1)
+
+    def _shares_of_paths(self, first: Floats, second: Floats, total: float) -> tuple[Floats, Floats]:
+        if self.normaliser == "class":
+            return (first + 1) / (2 + first.sum(axis=0)), (second + 1) / (2 + second.sum(axis=0))
+        return _shares(first), (second + 1) / (2 + total)
+
+
+def _shares(table: Floats) -> Floats:
+    """Each column over its sum; a class without documents spreads evenly."""
+    totals = table.sum(axis=0)
+    shares: Floats = table / np.where(totals > 0, totals, 1.0)
+    shares[:, totals <= 0] = 1 / max(1, len(table))
+    return shares
 
 
 def higher_order_smoothing(
@@ -36,6 +103,7 @@ def higher_order_smoothing(
     weights: str = "binary",
     normaliser: str = "total",
     events: str = "bernoulli",
+    keep_documents: bool = True,
     scheme: str = "multiclass",
 ) -> Linear:
     """Naive Bayes whose term probabilities also draw on terms that co-occur with those of the class.
@@ -44,29 +112,43 @@ def higher_order_smoothing(
     P_fo   = F_tc / Σ_t F_tc                               first order: occurrence in documents of the class
     P_so   = (1 + φ_tc) / (2 + Σ φ)                        second order: paths from term to class     (eq. 10)
 
-    β = 0 is second order alone, β = 1 first order alone. `normaliser="total"` sums φ over all terms and classes, as
-    eq. 10 reads; "class" takes both parts as (1 + n_tc)/(2 + Σ_t n_tc). `paths="paper"` counts as the published
-    Algorithm 1 does, doubles included. `weights` other than "binary" let paths carry log-tf or tf-idf products.
-    With `events="multinomial"` both parts sum to one in each class and scoring uses term counts. With
-    `scheme="one-vs-rest"` the complement's paths are those of all classes less the class's: φ is linear in Y.
+    beta            0 is second order alone, 1 first order alone
+    paths           "exact", or "paper": as the published Algorithm 1 counts, doubles included
+    weights         what a term brings into a path: "binary" presence, "log" or "tfidf" weight
+    normaliser      "total" sums φ over all terms and classes, as eq. 10 reads; "class" over the terms of each class,
+                    and takes both orders as (1 + n_tc) / (2 + Σ_t n_tc)
+    events          "bernoulli": absent terms speak too. "multinomial": both orders sum to one in each class, whatever
+                    the normaliser, and documents are weighted as paths are
+    keep_documents  keep the terms of the training documents, so that an explanation can name the paths
+    scheme          "one-vs-rest" sets each class against all documents without it: φ is linear in Y, so theirs is that
+                    of all documents less that of the class
 
     >>> X = csr_array([[1, 1, 0], [0, 1, 1]])
     >>> model = higher_order_smoothing(X, csr_array([[1, 0], [0, 1]]))
     >>> (model.weights()[:, 0] > np.log(1e-9)).all()     # term 0 has mass in class 1, where it never occurred
     np.True_
     """
-    _check(beta, paths, weights, normaliser, events)
-    Z = path_weighting(weights, X).apply(X)
-    labels = csr_array(hstack([Y, np.ones((Y.shape[0], 1))])) if scheme == "one-vs-rest" else csr_array(Y)
+    mixture = Mixture(beta, normaliser, events)
+    choose(PATHS, paths, "way to count paths")
+    refuse_full_table(Y.shape[1], X.shape[1], "higher-order smoothing")
+    weighting = path_weighting(weights, X)
+    Z = presence(X) if weights == "binary" else weighting.apply(X)
+    labels = path_labels(Y, scheme)
     one = FirstPass.of(Z, labels)
     if paths == "paper":
-        second = class_paths_as_published(Z, labels)
+        linear = _mixed(one, _published(Z, labels, scheme), mixture, weighting, scheme)
     else:
-        second = class_paths(one, SecondPass.of(Z, labels, one.first))
-    estimate = _multinomial_estimate if events == "multinomial" else _bernoulli_estimate
-    if scheme == "multiclass":
-        return _scorer(estimate(one.first, second, beta, normaliser), one.class_docs, events)
-    return _one_vs_rest(one, second, events, lambda first, paths: estimate(first, paths, beta, normaliser))
+        linear = smoothed(one, SecondPass.of(Z, labels, one.first), mixture, weighting, scheme)
+    return PathScorer.of(linear, Z, csr_array(Y)) if keep_documents else linear
+
+
+def smoothed(
+    one: FirstPass, two: SecondPass, mixture: Mixture, weighting: Weighting, scheme: str = "multiclass"
+) -> Linear:
+    """The scorer from both passes over all documents, of labels as `path_labels` gives them."""
+    if one.n_docs != two.n_docs:
+        raise BadData(f"the first pass saw {one.n_docs} documents and the second {two.n_docs}; both must see all")
+    return _mixed(one, class_paths(one, two), mixture, weighting, scheme)
 
 
 def higher_order_naive_bayes(X: Sparse, Y: Sparse, *, scheme: str = "multiclass") -> Linear:
@@ -74,7 +156,9 @@ def higher_order_naive_bayes(X: Sparse, Y: Sparse, *, scheme: str = "multiclass"
 
     P(t|c) = (1 + φ(t, D_c)) / (2 + φ(D_c)),  priors from documents       (eq. 8, Ganiz et al. 2011)
 
-    φ(t, D_c) are the second-order paths among the class's documents that contain t, φ(D_c) all of them.
+    φ(t, D_c) are the second-order paths among the class's documents that contain t, φ(D_c) all of them. With
+    scheme="one-vs-rest" each class is set against the paths among the documents without it, which takes a walk
+    over nearly all documents for each class.
 
     >>> X = csr_array([[1, 1, 0], [0, 1, 1], [0, 0, 1]])
     >>> model = higher_order_naive_bayes(X, csr_array([[1, 0], [1, 0], [0, 1]]))
@@ -82,90 +166,84 @@ def higher_order_naive_bayes(X: Sparse, Y: Sparse, *, scheme: str = "multiclass"
     array([[2., 2., 2.],
            [1., 1., 1.]])
     """
-    if scheme != "multiclass":
-        raise UnnaiveError(
-            "higher-order naive Bayes is for exclusive classes, and these documents have other than one label each; "
-            "use higher-order smoothing for multi-label data"
-        )
-    B = Weighting("binary").apply(X)
-    members = csr_array(Y).T.tocsr()
-    probability = np.empty((Y.shape[1], X.shape[1]))
-    for c in range(Y.shape[1]):
-        rows = members.indices[members.indptr[c] : members.indptr[c + 1]]
-        containing, total = term_paths(B[rows])
-        probability[c] = (1 + containing) / (2 + total)
-    return _scorer(probability.T, np.asarray(Y.sum(axis=0), np.float64), "bernoulli")
+    refuse_full_table(Y.shape[1], X.shape[1], "higher-order naive Bayes")
+    B, labels = presence(X), csr_array(Y).tocsc()
+    members = [labels.indices[labels.indptr[c] : labels.indptr[c + 1]] for c in range(Y.shape[1])]
+    class_docs = np.array([len(rows) for rows in members], np.float64)
+    inside = np.column_stack([_path_shares(B[rows]) for rows in members])
+    if scheme == "multiclass":
+        return _exclusive(inside, class_docs, BERNOULLI)
+    outside = np.column_stack([_path_shares(B[_others(rows, len(Y.indptr) - 1)]) for rows in members])
+    return _against_rest(inside, outside, class_docs, Y.shape[0], BERNOULLI)
 
 
 def path_weighting(name: str, X: Sparse) -> Weighting:
     """How a cell n of X enters a path: "binary" presence, "log" 1 + log n, "tfidf" (1 + log n)·log(1 + n_docs/df)."""
-    choose(list(PATH_WEIGHTS), name, "weight of paths")
+    choose(PATH_WEIGHTS, name, "weight of paths")
     if name != "tfidf":
         return Weighting(name)
-    df = np.bincount(csr_array(X).indices, minlength=X.shape[1])
+    df = np.bincount(presence(X).indices, minlength=X.shape[1])
     return Weighting("log", idf=np.log1p(X.shape[0] / np.maximum(df, 1)))
 
 
-def _check(beta: float, paths: str, weights: str, normaliser: str, events: str) -> None:
-    if not 0 <= beta <= 1:
-        raise BadData(f"beta is {beta}, but it is the share of first-order paths; give a number from 0 to 1")
-    choose(list(PATHS), paths, "way to count paths")
-    choose(list(PATH_WEIGHTS), weights, "weight of paths")
-    choose(list(NORMALISERS), normaliser, "normaliser")
-    choose(list(EVENTS), events, "event model")
+def path_labels(Y: Sparse, scheme: str) -> Sparse:
+    """The labels that the passes take: Y, and for one-vs-rest a last column that every document has.
+
+    >>> path_labels(csr_array([[1, 0], [0, 0]]), "one-vs-rest").toarray()
+    array([[1., 0., 1.],
+           [0., 0., 1.]])
+    """
+    choose(["multiclass", "one-vs-rest"], scheme, "scheme")
+    if scheme == "multiclass":
+        return csr_array(Y)
+    return csr_array(hstack([csr_array(Y), np.ones((Y.shape[0], 1))]))
 
 
-def _bernoulli_estimate(first: Floats, second: Floats, beta: float, normaliser: str) -> Floats:
-    """P(t|c) by eq. 10 and 11 (n_terms, n_classes)."""
-    if normaliser == "class":
-        return (1 - beta) * _plus_one(second, second.sum(axis=0)) + beta * _plus_one(first, first.sum(axis=0))
-    return (1 - beta) * _plus_one(second, second.sum()) + beta * _shares(first)
+def _mixed(one: FirstPass, paths: Floats, mixture: Mixture, weighting: Weighting, scheme: str) -> Linear:
+    """The scorer from F and φ; for one-vs-rest the last column of both is all documents."""
+    events = mixture.events_with(weighting)
+    if scheme == "multiclass":
+        probability = mixture.probabilities(one.first, paths, paths.sum())
+        return _exclusive(probability, one.class_docs, events)
+    first, second = one.first[:, :-1], paths[:, :-1]
+    rest = one.first[:, -1:] - first, np.maximum(paths[:, -1:] - second, 0.0)
+    total = paths[:, -1].sum()  # of a class and its rest together, whatever the class
+    inside, outside = mixture.probabilities(first, second, total), mixture.probabilities(*rest, total)
+    return _against_rest(inside, outside, one.class_docs[:-1], one.n_docs, events)
 
 
-def _multinomial_estimate(first: Floats, second: Floats, beta: float, normaliser: str) -> Floats:
-    """P(t|c) with both orders as distributions over terms; `normaliser` has no say (n_terms, n_classes)."""
-    return (1 - beta) * _shares(second + 1) + beta * _shares(first)
+def _published(Z: Sparse, Y: Sparse, scheme: str) -> Floats:
+    if scheme != "multiclass":
+        raise UnnaiveError(
+            "the paper counts paths to exclusive classes, and these documents have other than one label each; use "
+            "paths='exact'"
+        )
+    return class_paths_as_published(Z, Y)
 
 
-def _plus_one(table: Floats, total: Any) -> Floats:
-    ratio: Floats = (1 + table) / (2 + total)
-    return ratio
+def _path_shares(B: Sparse) -> Floats:
+    """(1 + paths through each term) / (2 + all paths) among the documents B (n_terms,)."""
+    containing, total = term_paths(B)
+    return (1 + containing) / (2 + total)
 
 
-def _shares(table: Floats) -> Floats:
-    """Each column divided by its sum; a class without documents spreads evenly."""
-    totals = table.sum(axis=0)
-    return np.where(totals > 0, table / np.where(totals > 0, totals, 1.0), 1.0 / max(1, len(table)))
+def _others(rows: NDArray[Any], n_docs: int) -> NDArray[Any]:
+    out = np.ones(n_docs, np.bool_)
+    out[rows] = False
+    return np.flatnonzero(out)
 
 
-def _scorer(probability: Floats, class_docs: Floats, events: str) -> Linear:
+def _exclusive(probability: Floats, class_docs: Floats, events: Events) -> Linear:
+    """Log joint probabilities of classes that exclude each other, from P(t|c) (n_terms, n_classes)."""
+    weights, constant = events.evidence(probability)
     with np.errstate(divide="ignore"):
         prior = np.log(class_docs) - np.log(class_docs.sum())
-    weights, constant = _event_weights(probability, events)
-    return Linear(weights, prior + constant, weighting=_event_weighting(events), link="softmax")
+    return Linear(weights, prior + constant, weighting=events.weighting, link="softmax")
 
 
-def _one_vs_rest(one: FirstPass, second: Floats, events: str, estimate: Any) -> Linear:
-    """Log-odds of each class against its complement; the last column of every table is all documents."""
-    positive = _event_weights(estimate(one.first[:, :-1], second[:, :-1]), events)
-    rest = one.first[:, -1:] - one.first[:, :-1], np.maximum(second[:, -1:] - second[:, :-1], 0.0)
-    negative = _event_weights(estimate(*rest), events)
-    members, everyone = one.class_docs[:-1], one.class_docs[-1]
+def _against_rest(inside: Floats, outside: Floats, class_docs: Floats, n_docs: int, events: Events) -> Linear:
+    """Log-odds of each class against the documents without it, from P(t|c) and P(t|c̄) (n_terms, n_classes)."""
+    (weights, constant), (less, taken) = events.evidence(inside), events.evidence(outside)
     with np.errstate(divide="ignore"):
-        prior = np.log(members) - np.log(everyone - members)
-    prior = np.clip(prior, -1e6, 1e6)  # a class of all documents, or of none
-    bias = prior + positive[1] - negative[1]
-    return Linear(positive[0] - negative[0], bias, weighting=_event_weighting(events), link="log-odds")
-
-
-def _event_weights(probability: Floats, events: str) -> tuple[Floats, Floats]:
-    """Weights (n_classes, n_terms) and the constant that absent terms add (n_classes,)."""
-    p = np.clip(probability.T, LEAST, 1 - LEAST)
-    if events == "multinomial":
-        return np.log(p), np.zeros(len(p))
-    absent = np.log1p(-p)
-    return np.log(p) - absent, absent.sum(axis=1)
-
-
-def _event_weighting(events: str) -> Weighting:
-    return Weighting("raw" if events == "multinomial" else "binary")
+        prior = np.clip(np.log(class_docs) - np.log(n_docs - class_docs), -NO_ODDS, NO_ODDS)
+    return Linear(weights - less, prior + constant - taken, weighting=events.weighting, link="log-odds")

@@ -9,70 +9,85 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csr_array
+
+from unnaive.core.gram import gram_row_squares
+from unnaive.core.products import product, transposed_product
+from unnaive.errors import BadData
 
 Floats = NDArray[np.float64]
 Sparse = Any  # scipy.sparse.csr_array, which ships no types
 
-GRAM_CELLS = 1 << 24  # cells of a block of BᵀB held at once: bounds memory whatever the vocabulary
+CHUNK_CELLS = 1 << 23  # documents × classes held at once: 64 MB of float64
 
 
 @dataclass(frozen=True, eq=False)
 class _Sums:
-    """Float sums over documents that add up over shards (exact while totals stay below 2⁵³)."""
+    """Sums over documents; those of shards add up to those of all. Exact for presence while totals are below 2⁵³."""
 
-    def __add__(self, other: Any) -> Any:
-        return type(self)(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+    def __add__(self, other: Self) -> Self:
+        mine, theirs = ([getattr(sums, field.name) for field in fields(self)] for sums in (self, other))
+        if any(np.shape(one) != np.shape(two) for one, two in zip(mine, theirs, strict=True)):
+            raise BadData("sums over other terms or classes cannot be added; count all shards with one vocabulary")
+        return type(self)(*(one + two for one, two in zip(mine, theirs, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
 class FirstPass(_Sums):
     """What one pass over the documents gives.
 
-    first    F = XᵀY: weight of term in class        (n_terms, n_classes)
-    squares  Σ_d x², which is df for binary data      (n_terms,)
-    class_docs  documents of each class               (n_classes,)
+    n_docs      documents
+    class_docs  documents of each class                (n_classes,)
+    first       F = XᵀY: weight of each term in class  (n_terms, n_classes)
+    squares     Σ_d x², which is df where x is 0 or 1  (n_terms,)
     """
 
+    n_docs: int
+    class_docs: Floats
     first: Floats
     squares: Floats
-    class_docs: Floats
 
     @classmethod
     def of(cls, X: Sparse, Y: Sparse) -> FirstPass:
         """The sums of documents X (n_docs, n_terms) with labels Y (n_docs, n_classes)."""
         X, Y = _floats(X), _floats(Y)
-        return cls((X.T @ Y).toarray(), np.asarray((X * X).sum(axis=0)), np.asarray(Y.sum(axis=0)))
+        squares = np.bincount(X.indices, X.data * X.data, minlength=X.shape[1])
+        return cls(X.shape[0], np.asarray(Y.sum(axis=0)), _class_sums(X, Y), squares)
 
 
 @dataclass(frozen=True, eq=False)
 class SecondPass(_Sums):
-    """What the second pass gives, once F is known: Xᵀ(XF), Xᵀ(q∘Y) and (X∘X∘X)ᵀY, each (n_terms, n_classes)."""
+    """What a second pass gives, once F of all documents is known.
 
-    through: Floats
-    same_document: Floats
-    cubes: Floats
+    n_docs  documents
+    routes  i–d–k–d′–c with d ≠ d′, those with k = i among them:
+            Xᵀ(XF − q∘Y), q the row sums of X∘X, and what k = i has more than its share, (X∘X∘X)ᵀY
+            (n_terms, n_classes)
+    """
+
+    n_docs: int
+    routes: Floats
 
     @classmethod
     def of(cls, X: Sparse, Y: Sparse, first: Floats) -> SecondPass:
-        """The sums of documents X and labels Y under the class weights `first` of all documents."""
+        """The sums of documents X and labels Y under the weights `first` of all documents."""
         X, Y = _floats(X), _floats(Y)
-        squared = X * X
-        lengths = squared.sum(axis=1)
-        return cls(X.T @ (X @ first), (X.T @ _scaled_rows(Y, lengths)).toarray(), ((squared * X).T @ Y).toarray())
+        routes = sum((_routes(*part, first) for part in _parts(X, Y)), start=np.zeros(()))
+        return cls(X.shape[0], routes)
 
 
 def class_paths(one: FirstPass, two: SecondPass) -> Floats:
-    """φ: weight of second-order paths i–d–k–d′–c from each term to each class (n_terms, n_classes).
+    """φ: weight of the second-order paths i–d–k–d′–c from each term to each class (n_terms, n_classes).
 
     φ = Xᵀ(XF) − sq∘F − Xᵀ(q∘Y) + (X∘X∘X)ᵀY,   sq and q the column and row sums of X∘X
 
-    The first product counts every i–d–k–d′–c; the second term takes away k = i, the third d = d′, and the last
-    gives back what both took. For binary X this is the number of paths. Rounding may leave −0.0…1: clipped.
+    The first product counts every i–d–k–d′–c; the second term takes away k = i, the third d = d′, and the last gives
+    back what both took. Where x is 0 or 1 this is the number of paths. Rounding of other weights may leave less than
+    nothing, which is made nothing.
 
     >>> X, Y = csr_array([[1, 1, 0], [0, 1, 1]]), csr_array([[1, 0], [0, 1]])
     >>> one = FirstPass.of(X, Y)
@@ -81,8 +96,9 @@ def class_paths(one: FirstPass, two: SecondPass) -> Floats:
            [0., 0.],
            [1., 0.]])
     """
-    paths = two.through - one.squares[:, None] * one.first - two.same_document + two.cubes
-    return np.maximum(paths, 0.0)
+    same_term = one.squares[:, None] * one.first
+    paths = np.subtract(two.routes, same_term, out=same_term)
+    return np.maximum(paths, 0.0, out=paths)
 
 
 def class_paths_as_published(X: Sparse, Y: Sparse) -> Floats:
@@ -90,18 +106,24 @@ def class_paths_as_published(X: Sparse, Y: Sparse) -> Floats:
 
     With O₁ the co-occurrences of terms and class labels and O₂ = O₁², step 8 sets O₂(i, j) + O₂(i, j) −
     O₁(i, j)·(O₁(i, i) + O₁(j, j)): paths count twice, and those through one document or class label stay in.
+
+    >>> X, Y = csr_array([[1, 1, 0], [0, 1, 1]]), csr_array([[1, 0], [0, 1]])
+    >>> class_paths_as_published(X, Y)     # term 1 and class 0 have no path between them
+    array([[4., 2.],
+           [5., 5.],
+           [2., 4.]])
     """
     X, Y = _floats(X), _floats(Y)
-    first = (X.T @ Y).toarray()
+    first = _class_sums(X, Y)
     labels = (Y.T @ Y).toarray()
-    second = X.T @ (X @ first) + first @ labels
-    occurrences = np.asarray((X * X).sum(axis=0))
+    second = transposed_product(X, product(X, first)) + first @ labels
+    occurrences = np.bincount(X.indices, X.data * X.data, minlength=X.shape[1])
     paths: Floats = 2 * second - first * (occurrences[:, None] + np.diag(labels)[None, :])
     return paths
 
 
 def term_paths(B: Sparse) -> tuple[Floats, float]:
-    """Second-order paths among the documents B (binary): through each term (n_terms,), and in all.
+    """Second-order paths among the documents B (0 or 1): through each term (n_terms,), and in all.
 
     With u = len − 1, df the column sums of B, and g_i = Σ_k (BᵀB)²_ik:
 
@@ -114,36 +136,57 @@ def term_paths(B: Sparse) -> tuple[Floats, float]:
     (array([1., 1., 1.]), 1.0)
     """
     B = _floats(B)
-    lengths = B.sum(axis=1)
+    lengths = np.diff(B.indptr).astype(np.float64)
     others = lengths - 1
-    df = np.asarray(B.sum(axis=0))
-    reached = B.T @ others
-    reached_squared = B.T @ (others * others)
+    df = np.bincount(B.indices, minlength=B.shape[1]).astype(np.float64)
+    reached, reached_squared = transposed_product(B, np.column_stack([others, others * others])).T
     gram = gram_row_squares(B)
-    ends = B.T @ (B @ reached) - df * reached - reached_squared - (gram - df * df - reached)
-    middle = reached * reached - reached_squared - (gram - B.T @ lengths) + df * df - df
+    onward = transposed_product(B, product(B, reached[:, None]))[:, 0]
+    ends = onward - df * reached - reached_squared - (gram - df * df - reached)
+    middle = reached * reached - reached_squared - (gram - (reached + df)) + df * df - df
     return ends + middle / 2, float(ends.sum() / 2)
 
 
-def gram_row_squares(B: Sparse) -> Floats:
-    """g_i = Σ_k (BᵀB)²_ik (n_terms,), from blocks of rows of BᵀB: no terms × terms matrix is ever whole."""
-    by_term = csc_array(B)
-    out = np.zeros(B.shape[1])
-    for start, stop in _gram_blocks(B.shape[1]):
-        block = csr_array(by_term[:, start:stop].T) @ B
-        out[start:stop] = (block * block).sum(axis=1)
-    return out
+def presence(X: Sparse) -> Sparse:
+    """[X > 0] with nothing stored but ones, float64 csr_array."""
+    X = csr_array(X)
+    if not bool(np.all(X.data > 0)):
+        X = X > 0  # a stored zero would pass for an occurrence
+    return csr_array((np.ones(X.nnz), X.indices, X.indptr), shape=X.shape)
 
 
-def _gram_blocks(n_terms: int) -> Iterator[tuple[int, int]]:
-    size = max(1, GRAM_CELLS // max(1, n_terms))
-    for start in range(0, n_terms, size):
-        yield start, min(start + size, n_terms)
+def _class_sums(X: Sparse, Y: Sparse) -> Floats:
+    """XᵀY, dense."""
+    sums: Floats = (X.T @ Y).toarray()
+    return sums
+
+
+def _routes(X: Sparse, Y: Sparse, first: Floats) -> Floats:
+    """Xᵀ(XF − q∘Y) + (X∘X∘X)ᵀY; where x is 0 or 1 the last is XᵀY, and q − 1 in place of q has it in."""
+    binary = bool(np.all(X.data == 1))
+    squared = csr_array((X.data * X.data, X.indices, X.indptr), shape=X.shape)
+    lengths = np.diff(X.indptr) - 1.0 if binary else squared.sum(axis=1)
+    reached = product(X, first)
+    documents = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
+    reached[documents, Y.indices] -= lengths[documents] * Y.data
+    routes = transposed_product(X, reached)
+    return routes if binary else routes + _class_sums(squared * X, Y)
+
+
+def _parts(X: Sparse, Y: Sparse) -> Iterator[tuple[Sparse, Sparse]]:
+    """(X, Y), some documents at a time where documents × classes would not fit."""
+    n_docs, n_classes = Y.shape
+    size = max(1, CHUNK_CELLS // max(1, n_classes))
+    if n_docs <= size:
+        yield X, Y
+        return
+    for start in range(0, n_docs, size):
+        yield X[start : start + size], Y[start : start + size]
 
 
 def _floats(table: Sparse) -> Sparse:
-    return csr_array(table).astype(np.float64)
-
-
-def _scaled_rows(Y: Sparse, factors: Floats) -> Sparse:
-    return csr_array((Y.data * np.repeat(factors, np.diff(Y.indptr)), Y.indices, Y.indptr), shape=Y.shape)
+    """The table as float64 with 32-bit column numbers, which the native products read."""
+    table = csr_array(table).astype(np.float64, copy=False)
+    if table.indices.dtype == np.int32:
+        return table
+    return csr_array((table.data, table.indices.astype(np.int32), table.indptr), shape=table.shape)
