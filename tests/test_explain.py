@@ -177,7 +177,9 @@ def test_a_class_without_documents_is_no_reference():
     assert one.label == "a"
 
 
-@pytest.mark.parametrize(("share", "shown"), [(0.5, "50 %"), (0.9999, ">99.9 %"), (0.995, "99.5 %"), (0, "0 %")])
+@pytest.mark.parametrize(
+    ("share", "shown"), [(0.5, "50 %"), (0.9999, ">99.9 %"), (0.995, "99.5 %"), (0, "<0.1 %"), (1, ">99.9 %")]
+)
 def test_percentages_never_claim_certainty(share, shown):
     assert percent(share) == shown
 

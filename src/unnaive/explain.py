@@ -229,8 +229,8 @@ def explain(
 def strongest_terms(classifier: TextClassifier, label: Label, limit: int = 10) -> list[tuple[str, float]]:
     """The terms that speak most for a class, with what a mention adds to its score.
 
-    Ranked by what they add to a typical document of the class, mentions per document × value, where the counts are
-    there; by value alone in a frozen model. Only linear models have them.
+    Ranked by mentions in a document of the class × value², which puts telling words before both rare and frequent
+    ones; by value alone in a frozen model, which has no counts. Only linear models have them.
     """
     place = _place(label, classifier)
     scorer = classifier.scorer_
@@ -240,7 +240,7 @@ def strongest_terms(classifier: TextClassifier, label: Label, limit: int = 10) -
     columns = row.indices if row.nnz else np.arange(0)
     weights = scorer.weights(columns)
     values = weights[place] - (weights.mean(axis=0) if LINKS[scorer.link].exclusive else 0.0)
-    rank = values * _mentions(classifier, place, columns)
+    rank = np.maximum(values, 0) ** 2 * _mentions(classifier, place, columns)
     best = [int(at) for at in np.lexsort((columns, -rank))[:limit] if values[at] > 0]
     return [(classifier.vocabulary_[int(columns[at])], float(values[at])) for at in best]
 
@@ -325,16 +325,14 @@ def _probability(classifier: TextClassifier, scores: Floats, chosen: int) -> flo
 
 
 def percent(share: float) -> str:
-    """A share in per cent, never rounded to a certainty that it is not.
+    """A share in per cent; no model is certain, so neither 100 nor 0 is ever shown.
 
-    >>> percent(0.934), percent(0.99997), percent(1.0), percent(0.0001)
-    ('93 %', '>99.9 %', '100 %', '<0.1 %')
+    >>> percent(0.934), percent(0.9912), percent(1.0), percent(0.0001)
+    ('93 %', '99.1 %', '>99.9 %', '<0.1 %')
     """
-    if 0.999 < share < 1:
-        return ">99.9 %"
-    if 0 < share < 0.001:
-        return "<0.1 %"
-    return f"{100 * share:.0f} %" if 0.01 <= share <= 0.99 or share in (0, 1) else f"{100 * share:.1f} %"
+    if not 0.001 <= share <= 0.999:
+        return ">99.9 %" if share > 0.5 else "<0.1 %"
+    return f"{100 * share:.0f} %" if 0.0995 <= share <= 0.99 else f"{100 * share:.1f} %"
 
 
 def _times(one: Evidence) -> str:

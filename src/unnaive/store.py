@@ -59,7 +59,7 @@ def save(classifier: TextClassifier, path: str | Path, *, frozen: bool = False) 
 
     The same model gives the same bytes. A file that is there already is replaced only if it is a model too.
     """
-    target = _writable(Path(path))
+    target = check_writable(path)
     arrays, about = _packed(classifier, frozen)
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
@@ -98,6 +98,26 @@ def is_model(path: Path) -> bool:
     return start[8:9] == b"{" and f'"{KEY}"'.encode() in start
 
 
+def check_writable(path: str | Path) -> Path:
+    """Where to write: links are followed; a folder, a device or somebody's other file is refused."""
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise UnnaiveError(f"{path} cannot be written: there is no folder {target.parent}; make it first")
+    if not os.access(target.parent, os.W_OK):
+        raise UnnaiveError(f"{path} cannot be written: you may not write in {target.parent}; choose another folder")
+    try:
+        kind = target.stat().st_mode
+    except FileNotFoundError:
+        return target
+    except OSError as problem:
+        raise UnnaiveError(f"{path} cannot be written ({_reason(problem)})") from problem
+    if not stat.S_ISREG(kind):
+        raise UnnaiveError(f"{path} is {'a folder' if stat.S_ISDIR(kind) else 'no regular file'}; name a file")
+    if target.stat().st_size and not is_model(target):
+        raise UnnaiveError(f"{path} is there already and is not a model; name another file, or remove that one")
+    return target
+
+
 @contextmanager
 def updating(path: str | Path) -> Iterator[TextClassifier]:
     """The model in a file, to be changed and then written back; others who update the file wait.
@@ -119,24 +139,6 @@ def _locked(path: Path) -> Iterator[None]:
             if os.fstat(file.fileno()).st_ino == path.stat().st_ino:
                 yield
                 return
-
-
-def _writable(path: Path) -> Path:
-    """Where to write: links are followed; a folder, a device or somebody's other file is refused."""
-    target = Path(os.path.realpath(path))
-    if not target.parent.is_dir():
-        raise UnnaiveError(f"{path} cannot be written: there is no folder {target.parent}; make it first")
-    try:
-        kind = target.stat().st_mode
-    except FileNotFoundError:
-        return target
-    except OSError as problem:
-        raise UnnaiveError(f"{path} cannot be written ({_reason(problem)})") from problem
-    if not stat.S_ISREG(kind):
-        raise UnnaiveError(f"{path} is {'a folder' if stat.S_ISDIR(kind) else 'no regular file'}; name a file")
-    if target.stat().st_size and not is_model(target):
-        raise UnnaiveError(f"{path} is there already and is not a model; name another file, or remove that one")
-    return target
 
 
 def _flush(path: Path) -> None:

@@ -1,0 +1,95 @@
+"""The command line: a verb for each thing to do, and one place where mistakes become sentences and exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+
+from unnaive import __version__
+from unnaive.errors import UnnaiveError, UnnaiveWarning
+
+# each module has `register(app)`; heavy imports happen inside the verbs, so that help is instant
+VERBS = ("train", "predict", "evaluate", "explain", "inspect", "change", "demo", "collections")
+
+EXIT_MISTAKE = 2
+EXIT_INTERRUPTED = 130
+
+
+def build() -> typer.Typer:
+    """The app with all its verbs."""
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, invoke_without_command=True)
+    app.callback()(top)
+    for name in VERBS:
+        import_module(f"unnaive.apps.verbs_{name}").register(app)
+    return app
+
+
+def top(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+) -> None:
+    """Text classification with the Bayesian family: fast, explainable, updatable.
+
+    Start with: unnaive demo
+    """
+    if version:
+        typer.echo(f"unnaive {__version__}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main() -> None:
+    """The entry point: run a verb, print mistakes as one sentence on stderr."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UnnaiveWarning)
+        warnings.showwarning = _note
+        sys.exit(exit_code(sys.argv[1:]))
+
+
+def exit_code(arguments: list[str]) -> int:
+    """Run the command line and return how it ended: 0, 2 for a mistake of the user, 130 for Ctrl-C."""
+    try:
+        code = build()(args=arguments, prog_name="unnaive", standalone_mode=False)
+        sys.stdout.flush()
+    except (KeyboardInterrupt, typer.Abort):
+        return _said("interrupted; nothing was written", EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has enough: no second complaint
+        return 0
+    except UnnaiveError as problem:
+        return _said(str(problem), EXIT_MISTAKE)
+    except MemoryError:
+        return _said("there is not enough memory; use fewer documents, or --select fewer terms", EXIT_MISTAKE)
+    except OSError as problem:
+        return _said(f"{problem.filename or 'input or output'}: {problem.strerror or problem}", EXIT_MISTAKE)
+    except Exception as problem:
+        if hasattr(problem, "format_message"):  # usage errors; which module they live in depends on the typer version
+            return _said(_usage(problem), EXIT_MISTAKE)
+        raise
+    return code if isinstance(code, int) else 0
+
+
+def _usage(problem: Any) -> str:
+    context = getattr(problem, "ctx", None)
+    verb = context.command_path if context else "unnaive"
+    return f"{problem.format_message().rstrip('.')}; see: {verb} --help"
+
+
+def _said(sentence: str, code: int) -> int:
+    with_colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+    typer.echo(f"{typer.style('unnaive:', fg='red', bold=True) if with_colour else 'unnaive:'} {sentence}", err=True)
+    return code
+
+
+def _note(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    if issubclass(category, UnnaiveWarning):
+        typer.echo(f"note: {message}", err=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""What people see: a console as wide as their terminal, progress on stderr, numbers and names that read well."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+PATIENCE = 1.0  # seconds before a progress bar shows
+
+
+def console() -> Console:
+    """The console for results; colours only where they can be seen."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=False)
+
+
+class Progress:
+    """A bar on stderr that shows when something takes longer than a second; nothing when stderr is not a terminal."""
+
+    def __init__(self, title: str, total: float | None = None) -> None:
+        self._title, self._total, self._done = title, total, 0.0
+        self._bar: Any = None
+        self._task: Any = None
+        self._lock = threading.Lock()
+        self._timer: threading.Timer | None = None
+        self._over = False
+
+    def __enter__(self) -> Progress:
+        if sys.stderr.isatty():
+            self._timer = threading.Timer(PATIENCE, self._show)
+            self._timer.daemon = True
+            self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._over = True
+            if self._timer is not None:
+                self._timer.cancel()
+            if self._bar is not None:
+                self._bar.stop()
+
+    def _show(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        with self._lock:
+            if self._over:
+                return
+            columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._task = self._bar.add_task(self._title, total=self._total, completed=self._done)
+            self._bar.start()
+
+    def advance(self, amount: float) -> None:
+        """So much more was done."""
+        with self._lock:
+            self._done += amount
+            if self._bar is not None:
+                self._bar.update(self._task, completed=self._done)
+
+    def rename(self, title: str, total: float | None = None) -> None:
+        """Something else is being done now."""
+        with self._lock:
+            self._title, self._total, self._done = title, total, 0.0
+            if self._bar is not None:
+                self._bar.update(self._task, description=title, total=total, completed=0)
+
+    def event(self, name: str, details: dict[str, Any]) -> None:
+        """What a learner reports, as the bar's title: its name and its numbers."""
+        numbers = " ".join(f"{key} {value:.4g}" for key, value in details.items() if isinstance(value, (int, float)))
+        self.rename(f"{name} {numbers}".strip())
+
+
+@contextmanager
+def reading_progress(source: Any, title: str = "reading") -> Iterator[tuple[Any, Progress]]:
+    """The source, watched by a bar that knows how large the file is."""
+    from dataclasses import replace
+
+    path = Path(source.path)
+    total = path.stat().st_size if source.path != "-" and path.is_file() else None
+    with Progress(title, total) as bar:
+        yield replace(source, reading=replace(source.reading, watch=bar.advance)), bar
+
+
+def plain_table(*columns: str) -> Table:
+    """A table without lines; a column named with a leading ">" is aligned to the right."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for column in columns:
+        table.add_column(column.removeprefix(">"), justify="right" if column.startswith(">") else "left")
+    return table
+
+
+def size(n_bytes: float) -> str:
+    """Bytes for people.
+
+    >>> size(512), size(15_300_000)
+    ('512 B', '15.3 MB')
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if n_bytes < 1000 or unit == "GB":
+            break
+        n_bytes /= 1000
+    return f"{n_bytes:.0f} {unit}" if unit == "B" or n_bytes >= 100 else f"{n_bytes:.1f} {unit}"
+
+
+def shortened(text: str, width: int) -> str:
+    """One line of a text, cut to a width.
+
+    >>> shortened("two\\n  lines of text", 12)
+    'two lines o…'
+    """
+    line = " ".join(text[: 4 * width].split())
+    return line if len(line) <= width else line[: max(0, width - 1)] + "…"

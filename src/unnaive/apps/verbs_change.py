@@ -1,0 +1,131 @@
+"""`unnaive update`, `forget` and `merge`: models that learn more, unlearn, and join, exactly and atomically."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unnaive.apps.options import AsJson, ModelFile, reading
+
+if TYPE_CHECKING:
+    from unnaive.classifier import TextClassifier
+    from unnaive.text.corpus import Corpus
+    from unnaive.text.datafiles import DataFile
+
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", help="Write the changed model here, and leave MODEL as it is.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs to the command line."""
+    app.command()(update)
+    app.command()(forget)
+    app.command()(merge)
+
+
+@reading("More labelled documents: a file, a folder with a folder for each class, or - for stdin.")
+def update(
+    model: ModelFile,
+    source: DataFile,
+    grow: Annotated[bool, typer.Option("--grow", help="Take in classes that the model does not have.")] = False,
+    output: Output = None,
+    as_json: AsJson = False,
+) -> None:
+    """Learn more documents. The model becomes the one that saw all of them at once.
+
+    unnaive update tickets.model this-week.csv
+    """
+
+    def learn(classifier: TextClassifier, corpus: Corpus, labels: list[tuple[Any, ...]]) -> None:
+        classifier.partial_fit(corpus.texts, labels, grow=grow)
+
+    report("learnt", changed(model, source, output, learn), as_json)
+
+
+@reading("The documents to unlearn, with the labels that they were learnt with.")
+def forget(model: ModelFile, source: DataFile, output: Output = None, as_json: AsJson = False) -> None:
+    """Unlearn documents. The model becomes the one that never saw them: no word of theirs is left in the file.
+
+    unnaive forget tickets.model withdrawn.csv
+    """
+
+    def unlearn(classifier: TextClassifier, corpus: Corpus, labels: list[tuple[Any, ...]]) -> None:
+        classifier.forget(corpus.texts, labels)
+
+    report("forgot", changed(model, source, output, unlearn), as_json)
+
+
+def merge(
+    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="Two models or more.", show_default=False)],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The model file to write.", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Join models that were trained apart. The result is the model that saw all their documents.
+
+    unnaive merge north.model south.model -o all.model
+    """
+    from unnaive.errors import UnnaiveError
+    from unnaive.store import check_writable, load
+
+    if len(models) < 2:
+        raise UnnaiveError("there is one model; name two or more to merge")
+    check_writable(output)
+    first = load(models[0])
+    before = figures(first)
+    for path in models[1:]:
+        first.merge(load(path))
+    first.save(output)
+    report("merged", {"file": str(output), "before": before, "after": figures(first)}, as_json)
+
+
+def changed(model: Path, source: DataFile, output: Path | None, change: Any) -> dict[str, Any]:
+    """Change the model in a file, or a copy of it; nothing is written if anything goes wrong."""
+    from unnaive.apps.output import labels_for
+    from unnaive.apps.screen import reading_progress
+    from unnaive.store import check_writable, load, updating
+
+    def work(classifier: TextClassifier) -> dict[str, Any]:
+        before = figures(classifier)
+        how = replace(source.reading, language=classifier.language or "en")
+        with reading_progress(replace(source, reading=how)) as (watched, bar):
+            corpus = watched.corpus()
+            bar.rename("learning")
+            change(classifier, corpus, labels_for(classifier, corpus))
+        return {"file": str(output or model), "before": before, "after": figures(classifier)}
+
+    if output is None:
+        with updating(model) as classifier:
+            return work(classifier)
+    check_writable(output)
+    classifier = load(model)
+    summary = work(classifier)
+    classifier.save(output)
+    return summary
+
+
+def figures(classifier: TextClassifier) -> dict[str, int]:
+    """Documents, classes and terms of a model; -1 documents where nobody knows."""
+    ledger = classifier.ledger_
+    return {
+        "documents": int(ledger.counts.n_docs) if ledger is not None else -1,
+        "classes": len(classifier.classes_),
+        "terms": len(classifier.vocabulary_),
+    }
+
+
+def report(what: str, summary: dict[str, Any], as_json: bool) -> None:
+    """What became of the model."""
+    if as_json:
+        typer.echo(json.dumps(summary))
+        return
+    before, after = summary["before"], summary["after"]
+    steps = [
+        f"{after[name]:,} {name}" + (f" (was {before[name]:,})" if after[name] != before[name] else "")
+        for name in ("documents", "classes", "terms")
+    ]
+    typer.echo(f"{what}: {summary['file']} now has {', '.join(steps)}")

@@ -1,0 +1,141 @@
+"""`unnaive evaluate`: how good a model is on labelled documents."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unnaive.apps.options import AsJson, ModelFile, reading
+
+if TYPE_CHECKING:
+    from unnaive.evaluation.report import Evaluation
+    from unnaive.text.datafiles import DataFile
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command()(evaluate)
+
+
+@reading("Labelled documents: a file, a folder with a folder for each class, or - for stdin.")
+def evaluate(
+    model: ModelFile,
+    source: DataFile,
+    html: Annotated[Path | None, typer.Option(help="Write a report with figures.")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Write the tables as Markdown.")] = None,
+    measure: Annotated[list[str] | None, typer.Option(help="Only these measures, by name.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure a model on labelled documents it has not seen.
+
+    unnaive evaluate tickets.model test.csv --html report.html
+    """
+    from unnaive.apps.output import as_known, written
+    from unnaive.apps.screen import reading_progress
+    from unnaive.evaluation import report
+    from unnaive.store import load
+
+    classifier = load(model)
+    how = replace(source.reading, language=classifier.language or "en")
+    with reading_progress(replace(source, reading=how)) as (watched, bar):
+        corpus = as_known(classifier, watched.corpus())
+        bar.rename("measuring")
+        found = report.Evaluation.of(classifier, corpus)
+        values = chosen(found, measure)
+    if html is not None:
+        text = report.evaluation_page(classifier, corpus)
+        with written(html) as file:
+            file.write(text)
+    if markdown is not None:
+        with written(markdown) as file:
+            file.write(report.as_markdown(found))
+    if as_json:
+        typer.echo(json.dumps(report.as_dict(found) | {"measures": values}, ensure_ascii=False))
+    else:
+        show(found, values)
+
+
+def chosen(found: Evaluation, names: list[str] | None) -> dict[str, float]:
+    """The measures asked for, or all that apply."""
+    from unnaive.evaluation.measures import Evidence, measure_called
+    from unnaive.evaluation.tally import membership
+
+    if not names:
+        return found.measures
+    evidence = Evidence(membership(found.Y), found.scores, found.predictions, found.probabilities)
+    return {name: measure_called(name)(evidence) for name in names}
+
+
+def show(found: Evaluation, values: dict[str, float]) -> None:
+    """The report for people."""
+    from unnaive.apps.screen import console
+
+    screen = console()
+    screen.print(f"{found.name}: {len(found):,} documents, {len(found.classes)} classes", markup=False)
+    screen.print(found.model, markup=False, style="dim")
+    for sentence in mismatches(found):
+        screen.print(f"note: {sentence}", markup=False, style="yellow")
+    screen.print()
+    screen.print(measure_table(values))
+    screen.print()
+    screen.print(class_table(found))
+    pairs = found.confused(5)
+    if pairs:
+        screen.print()
+        screen.print(confusion_table(pairs))
+
+
+def mismatches(found: Evaluation) -> list[str]:
+    """What is to be said where the data and the model do not have the same classes."""
+    sentences = []
+    support = found.tally.support
+    if found.unknown:
+        lost = int(sum(support[found.classes.index(name)] for name in found.unknown))
+        names = ", ".join(found.unknown[:5]) + (", …" if len(found.unknown) > 5 else "")
+        sentences.append(f"the model never saw {names}: these {lost:,} labels cannot be right")
+    absent = [name for name, n in zip(found.classes, support, strict=True) if not n]
+    if absent:
+        names = ", ".join(absent[:5]) + (", …" if len(absent) > 5 else "")
+        sentences.append(f"no document here has {names}; macro averages count such classes as 0")
+    return sentences
+
+
+def measure_table(values: dict[str, float]) -> Any:
+    """The measures with what they mean."""
+    from unnaive.apps.screen import plain_table
+    from unnaive.evaluation.measures import measure_called
+
+    table = plain_table("measure", ">value", "")
+    for name, value in values.items():
+        table.add_row(name, f"{value:.4f}", f"[dim]{measure_called(name).about}[/]")
+    return table
+
+
+def class_table(found: Evaluation) -> Any:
+    """Precision, recall and F1 of each class, the largest first."""
+    from rich.markup import escape
+
+    from unnaive.apps.screen import plain_table
+    from unnaive.evaluation.report import class_rows
+
+    table = plain_table("class", ">precision", ">recall", ">F1", ">documents")
+    for name, precision, recall, f1, size in class_rows(found):
+        colour = "green" if f1 >= 0.8 else "yellow" if f1 >= 0.5 else "red"
+        table.add_row(escape(name), f"{precision:.3f}", f"{recall:.3f}", f"[{colour}]{f1:.3f}[/]", f"{size:,}")
+    return table
+
+
+def confusion_table(pairs: list[tuple[str, str, int]]) -> Any:
+    """The pairs of classes that are confused most."""
+    from rich.markup import escape
+
+    from unnaive.apps.screen import plain_table
+
+    table = plain_table("true class", "was taken for", ">documents")
+    for true, given, n in pairs:
+        table.add_row(escape(true), escape(given), f"{n:,}")
+    return table

@@ -1,0 +1,224 @@
+"""`unnaive train`: labelled documents in, a model file out, and a summary."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unnaive.apps.options import AsJson, reading, settings_of
+
+if TYPE_CHECKING:
+    from unnaive.classifier import TextClassifier
+    from unnaive.text.corpus import Corpus
+    from unnaive.text.datafiles import DataFile
+
+WORDS = "Words"  # panels of the help
+LEARNING = "Learning"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command()(train)
+
+
+@reading("A CSV, TSV, JSONL or Parquet file, a folder with a folder for each class, or - for stdin.")
+def train(
+    source: DataFile,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The model file to write.", show_default=False)],
+    model: Annotated[
+        str,
+        typer.Option("--model", "-m", help="multinomial, bernoulli, complement, or-gate, …", rich_help_panel=LEARNING),
+    ] = "multinomial",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A setting of the model.", rich_help_panel=LEARNING),
+    ] = None,
+    alpha: Annotated[
+        float | None, typer.Option(help="Additive smoothing; short for --set alpha=…", rich_help_panel=LEARNING)
+    ] = None,
+    smoothing: Annotated[
+        str | None, typer.Option(help="laplace, jelinek-mercer or absolute.", rich_help_panel=LEARNING)
+    ] = None,
+    min_df: Annotated[int, typer.Option(help="Leave out terms of fewer documents.", rich_help_panel=LEARNING)] = 1,
+    select: Annotated[
+        str | None,
+        typer.Option(metavar="[MEASURE:]K", help="Keep the K best terms: 2000, chi2:2000, …", rich_help_panel=LEARNING),
+    ] = None,
+    decision: Annotated[str | None, typer.Option(help="argmax, scut, rcut or pcut.", rich_help_panel=LEARNING)] = None,
+    calibrate: Annotated[bool, typer.Option(help="Make probabilities honest.", rich_help_panel=LEARNING)] = False,
+    language: Annotated[str, typer.Option(help="Of the texts: en, tr, de, … (ISO 639).", rich_help_panel=WORDS)] = "en",
+    stopwords: Annotated[
+        str | None, typer.Option(help="smart, a language code, or a file of words.", rich_help_panel=WORDS)
+    ] = None,
+    stem: Annotated[str | None, typer.Option(help="porter or snowball.", rich_help_panel=WORDS)] = None,
+    ngrams: Annotated[str, typer.Option(metavar="N[-M]", help="Words in a term.", rich_help_panel=WORDS)] = "1",
+    min_length: Annotated[int, typer.Option(help="Shortest word.", rich_help_panel=WORDS)] = 2,
+    digits: Annotated[bool, typer.Option(help="Whether digits belong to words.", rich_help_panel=WORDS)] = True,
+    keep_case: Annotated[bool, typer.Option("--keep-case", help="Tell Cat from cat.", rich_help_panel=WORDS)] = False,
+    html: Annotated[bool, typer.Option("--html", help="Read through markup.", rich_help_panel=WORDS)] = False,
+    message: Annotated[
+        str | None, typer.Option(help="Mail: whole, body, subject-body, …", rich_help_panel=WORDS)
+    ] = None,
+    test: Annotated[str | None, typer.Option(help="A file to measure the model on.")] = None,
+    holdout: Annotated[
+        float | None, typer.Option(help="Share of the documents to measure on first, such as 0.2.")
+    ] = None,
+    frozen: Annotated[bool, typer.Option("--frozen", help="Leave out what only updates need.")] = False,
+    threads: Annotated[int | None, typer.Option(help="All cores by default.", show_default=False)] = None,
+    seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Learn from labelled documents and write a model.
+
+    unnaive train tickets.csv -o tickets.model --holdout 0.2
+    """
+    from unnaive.classifier import TextClassifier
+
+    given = settings_of(settings or [])
+    given |= {name: value for name, value in (("alpha", alpha), ("smoothing", smoothing)) if value is not None}
+    classifier = TextClassifier(
+        model, language=language, stopwords=stop_words(stopwords), stem=stem, ngrams=word_range(ngrams),
+        lowercase=not keep_case, min_length=min_length, digits=digits, html=html, message=message, min_df=min_df,
+        select=selection(select), decision=decision, calibrate=calibrate, threads=threads, seed=seed, **given,
+    )  # fmt: skip
+    summary = trained(classifier, source, output, test=test, holdout=holdout, frozen=frozen)
+    if as_json:
+        typer.echo(json.dumps(summary))
+    else:
+        show(summary)
+
+
+def trained(
+    classifier: TextClassifier,
+    source: DataFile,
+    output: Path,
+    *,
+    test: str | None = None,
+    holdout: float | None = None,
+    frozen: bool = False,
+) -> dict[str, Any]:
+    """Train, measure if asked, write; what there is to say about it."""
+    from dataclasses import replace
+
+    from unnaive.apps.screen import reading_progress
+    from unnaive.store import check_writable
+
+    check_writable(output)  # before minutes of work
+    classifier._checked_model()
+    start = time.perf_counter()
+    source = replace(source, reading=replace(source.reading, language=classifier.language or "en"))
+    with reading_progress(source) as (watched, bar):
+        corpus = watched.corpus()
+        classifier.multilabel = corpus.multilabel or source.separator is not None
+        bar.rename("learning")
+        measured = {} if holdout is None else held_out(classifier, corpus, holdout)
+        classifier.fit(corpus.texts, corpus.labels, progress=bar.event)
+        if test is not None:
+            bar.rename("measuring")
+            measured |= {"test": accuracy(classifier, replace(source, path=test, format=None).corpus())}
+        bar.rename("writing")
+        classifier.save(output, frozen=frozen)
+    return {
+        "model": classifier.model,
+        "file": str(output),
+        "bytes": output.stat().st_size,
+        "documents": len(corpus),
+        "classes": len(classifier.classes_),
+        "terms": len(classifier.vocabulary_),
+        "multilabel": classifier.form_ != "single",
+        "seconds": round(time.perf_counter() - start, 3),
+        **measured,
+    }
+
+
+def held_out(classifier: TextClassifier, corpus: Corpus, share: float) -> dict[str, Any]:
+    """What the same model gets on documents that were set aside; every class is in both parts where it can be."""
+    import numpy as np
+
+    from unnaive.core.targets import read_targets
+    from unnaive.decisions import folds
+    from unnaive.errors import UnnaiveError
+
+    if not 0 < share < 1 or round(share * len(corpus)) < 1:
+        raise UnnaiveError(f"a holdout of {share} of {len(corpus)} documents; give a share such as 0.2")
+    Y = read_targets(corpus.labels, len(corpus), multilabel=True).Y
+    n_folds = max(2, round(1 / min(share, 1 - share)))
+    aside = folds(Y, min(n_folds, len(corpus)), seed=classifier.seed) == 0
+    if share > 0.5:
+        aside = ~aside
+    rest, kept = corpus.take(np.flatnonzero(~aside)), corpus.take(np.flatnonzero(aside))
+    copy = type(classifier)(**classifier.get_params()).fit(rest.texts, rest.labels)
+    return {"holdout": accuracy(copy, kept)}
+
+
+def accuracy(classifier: TextClassifier, corpus: Corpus) -> dict[str, Any]:
+    """Documents, accuracy and F1 of a classifier on a corpus."""
+    from unnaive.evaluation.report import Evaluation
+
+    tally = Evaluation.of(classifier, corpus).tally
+    return {
+        "documents": tally.n,
+        "accuracy": tally.accuracy,
+        "micro-f1": tally.micro("f1"),
+        "macro-f1": tally.macro("f1"),
+    }
+
+
+def show(summary: dict[str, Any]) -> None:
+    """The summary for people."""
+    from unnaive.apps.screen import size
+
+    kind = "any number of labels" if summary["multilabel"] else "one label each"
+    typer.echo(
+        f"learnt {summary['documents']:,} documents, {summary['classes']:,} classes ({kind}), "
+        f"{summary['terms']:,} terms in {summary['seconds']:.2f} s"
+    )
+    for name, words in (("holdout", "set aside"), ("test", "of the test file")):
+        if name in summary:
+            one = summary[name]
+            typer.echo(
+                f"accuracy {100 * one['accuracy']:.1f} %, macro F1 {one['macro-f1']:.3f} "
+                f"on {one['documents']:,} documents {words}"
+            )
+    typer.echo(f"wrote {summary['file']} ({size(summary['bytes'])})")
+
+
+def word_range(text: str) -> tuple[int, int]:
+    """ "2" or "1-2" as (shortest, longest).
+
+    >>> word_range("1-2"), word_range("2")
+    ((1, 2), (2, 2))
+    """
+    from unnaive.errors import UnnaiveError
+
+    parts = text.replace(",", "-").split("-")
+    if not 1 <= len(parts) <= 2 or not all(part.strip().isdecimal() for part in parts):
+        raise UnnaiveError(f"--ngrams is {text!r}; give a number of words such as 1, or a range such as 1-2")
+    return int(parts[0]), int(parts[-1])
+
+
+def selection(text: str | None) -> Any:
+    """ "2000" or "chi2:2000" as TextClassifier takes it.
+
+    >>> selection("2000"), selection("chi2:30"), selection(None)
+    (2000, ('chi2', 30), None)
+    """
+    from unnaive.errors import UnnaiveError
+
+    if text is None:
+        return None
+    measure, _, number = text.rpartition(":")
+    if not number.strip().isdecimal():
+        raise UnnaiveError(f"--select is {text!r}; give a number of terms such as 2000, or chi2:2000")
+    return (measure, int(number)) if measure else int(number)
+
+
+def stop_words(name: str | None) -> Any:
+    """The name of a stop list, or the words of a file."""
+    if name is None or not Path(name).is_file():
+        return name
+    return tuple(Path(name).read_text(encoding="utf-8").split())
