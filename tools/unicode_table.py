@@ -12,7 +12,6 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parents[1] / "src" / "unnaive" / "text"
 HEAD = "written by tools/unicode_table.py from Unicode {version}; do not edit"
-BLOCK = 128  # code points in a block of the kernel's two-level tables
 
 
 def kind(code: int) -> int:
@@ -66,34 +65,26 @@ def python_table(kinds: list[int], folds: dict[int, int]) -> str:
     )
 
 
-def two_level(values: list[int]) -> tuple[list[int], list[tuple[int, ...]]]:
-    """(index of each block, the distinct blocks): values[c] == blocks[index[c // BLOCK]][c % BLOCK]."""
-    blocks: dict[tuple[int, ...], int] = {}
-    index = [
-        blocks.setdefault(tuple(values[start : start + BLOCK]), len(blocks)) for start in range(0, len(values), BLOCK)
-    ]
-    return index, list(blocks)
-
-
-def c_array(kind: str, name: str, values: list[int]) -> str:
-    """A C++ constant array."""
-    lines = [", ".join(map(str, values[i : i + 24])) for i in range(0, len(values), 24)]
-    return f"static constexpr {kind} {name}[{len(values)}] = {{\n    " + ",\n    ".join(lines) + "};\n"
+def c_pairs(name: str, pairs: list[tuple[int, int]]) -> str:
+    """A C++ constant array of pairs."""
+    cells = [f"{{0x{a:X}, 0x{b:X}}}," for a, b in pairs]
+    lines = [" ".join(cells[i : i + 6]) for i in range(0, len(cells), 6)]
+    return f"static constexpr Pair {name}[] = {{\n    " + "\n    ".join(lines) + "\n};\n"
 
 
 def cpp_table(kinds: list[int], folds: dict[int, int]) -> str:
-    """The table as the kernel reads it: two-level look-up of the kind and of the distance to the folded form."""
-    deltas = [folds.get(code, code) - code for code in range(len(kinds))]
-    kind_index, kind_blocks = two_level(kinds)
-    fold_index, fold_blocks = two_level(deltas)
+    """The table as the kernel reads it at import: first and last of each range, and (code, folded)."""
+
+    def of(wanted: int) -> list[tuple[int, int]]:
+        return ranges([code for code, value in enumerate(kinds) if value == wanted])
+
     return (
         f"// Letters, numbers and lower-case forms; {HEAD.format(version=unicodedata.unidata_version)}.\n"
         + "// clang-format off\n#pragma once\n#include <cstdint>\n\nnamespace unnaive {\n\n"
-        + f"static constexpr uint32_t kBlock = {BLOCK};\n"
-        + c_array("uint8_t", "kKindIndex", kind_index)
-        + c_array("uint8_t", "kKind", [value for block in kind_blocks for value in block])
-        + c_array("uint8_t", "kFoldIndex", fold_index)
-        + c_array("int32_t", "kFold", [value for block in fold_blocks for value in block])
+        + "struct Pair {\n    uint32_t first, second;\n};\n\n"
+        + c_pairs("kLetters", of(1))
+        + c_pairs("kNumbers", of(2))
+        + c_pairs("kFolds", list(folds.items()))
         + "\n}  // namespace unnaive\n"
     )
 

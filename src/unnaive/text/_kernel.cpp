@@ -14,6 +14,7 @@ using namespace nb::literals;
 namespace unnaive {
 
 uint64_t hash_seed = 0;
+uint8_t kinds[kMaxCode + 1] = {};
 
 template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -21,290 +22,308 @@ using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 // A numpy array that owns the memory of `array`.
 template <class T>
 nb::object numpy_of(Array<T> array, std::initializer_list<size_t> shape) {
-    T* data = array.release();
-    nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
-    nb::object out = nb::cast(nb::ndarray<nb::numpy, T>(data, shape, owner));
-    // numpy has two 64-bit integers and prints the one that nanobind makes as a stranger
-    return std::is_same_v<T, int64_t> ? out.attr("view")("int64") : out;
+  T* data = array.release();
+  nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
+  nb::object out = nb::cast(nb::ndarray<nb::numpy, T>(data, shape, owner));
+  // numpy has two 64-bit integers and prints the one that nanobind makes as a stranger
+  return std::is_same_v<T, int64_t> ? out.attr("view")("int64") : out;
 }
 
 template <class T>
 nb::object numpy_of(Array<T> array) {
-    const size_t size = array.size();
-    return numpy_of(std::move(array), {size});
+  const size_t size = array.size();
+  return numpy_of(std::move(array), {size});
 }
 
 template <class T, class From>
 Array<T> converted(const From* values, size_t size) {
-    Array<T> out(size);
-    for (size_t i = 0; i < size; ++i) out[i] = static_cast<T>(values[i]);
-    return out;
+  Array<T> out(size);
+  for (size_t i = 0; i < size; ++i) out[i] = static_cast<T>(values[i]);
+  return out;
 }
 
 // The documents of a call, and what keeps them alive while the GIL is released.
 struct Held {
-    Documents documents;
-    std::vector<nb::object> owners;
+  Documents documents;
+  std::vector<nb::object> owners;
 };
 
 void check_size(size_t row, size_t size, size_t limit) {
-    if (size > limit) {
-        throw nb::value_error(("text " + std::to_string(row) + " has " + std::to_string(size) +
-                               " bytes; a text may have " + std::to_string(limit) + ", split it into several")
-                                  .c_str());
-    }
+  if (size > limit) {
+    throw nb::value_error(("text " + std::to_string(row) + " has " + std::to_string(size) + " bytes; a text may have " +
+                           std::to_string(limit) + ", split it into several")
+                              .c_str());
+  }
 }
 
 Document document_of(PyObject* text, size_t row, size_t limit) {
-    if (!PyUnicode_Check(text)) throw nb::type_error(("text " + std::to_string(row) + " is not str").c_str());
-    const auto length = static_cast<size_t>(PyUnicode_GET_LENGTH(text));
-    const auto width = static_cast<uint8_t>(PyUnicode_IS_ASCII(text) ? 0 : PyUnicode_KIND(text));
-    check_size(row, length, limit / (width > 1 ? width : 1));
-    return {PyUnicode_DATA(text), length, width};
+  if (!PyUnicode_Check(text)) throw nb::type_error(("text " + std::to_string(row) + " is not str").c_str());
+  const auto length = static_cast<size_t>(PyUnicode_GET_LENGTH(text));
+  const auto width = static_cast<uint8_t>(PyUnicode_IS_ASCII(text) ? 0 : PyUnicode_KIND(text));
+  check_size(row, length * (width ? width : 1), limit);
+  return {PyUnicode_DATA(text), length, width};
 }
 
 // A tuple holds every string: a list could be changed by another thread.
 Held held_strings(nb::handle texts, size_t limit) {
-    Held held;
-    nb::tuple strings = nb::steal<nb::tuple>(PySequence_Tuple(texts.ptr()));
-    if (!strings.is_valid()) throw nb::python_error();
-    held.documents.count = nb::len(strings);
-    held.documents.strings.reserve(held.documents.count);
-    for (size_t row = 0; row < held.documents.count; ++row)
-        held.documents.strings.push_back(
-            document_of(PyTuple_GET_ITEM(strings.ptr(), static_cast<Py_ssize_t>(row)), row, limit));
-    held.owners.push_back(std::move(strings));
-    return held;
+  Held held;
+  nb::tuple strings = nb::steal<nb::tuple>(PySequence_Tuple(texts.ptr()));
+  if (!strings.is_valid()) throw nb::python_error();
+  held.documents.count = nb::len(strings);
+  held.documents.strings.reserve(held.documents.count);
+  for (size_t row = 0; row < held.documents.count; ++row)
+    held.documents.strings.push_back(
+        document_of(PyTuple_GET_ITEM(strings.ptr(), static_cast<Py_ssize_t>(row)), row, limit));
+  held.owners.push_back(std::move(strings));
+  return held;
 }
 
 Held held_buffer(nb::handle texts, size_t limit) {
-    Held held;
-    nb::object blob_object = texts.attr("blob"), offsets_object = texts.attr("offsets");
-    const auto blob = nb::cast<Vector<uint8_t>>(blob_object);
-    const auto offsets = nb::cast<Vector<int64_t>>(offsets_object);
-    static const uint8_t nothing = 0;
-    held.documents.blob = blob.size() ? blob.data() : &nothing;
-    held.documents.offsets = offsets.data();
-    held.documents.count = offsets.size() ? offsets.size() - 1 : 0;
-    for (size_t row = 0; row < held.documents.count; ++row) {
-        const int64_t start = offsets.data()[row], end = offsets.data()[row + 1];
-        if (start < 0 || end < start || static_cast<uint64_t>(end) > blob.size())
-            throw nb::value_error("the offsets of a text buffer do not lie within it");
-        check_size(row, static_cast<size_t>(end - start), limit);
-    }
-    held.owners.push_back(nb::cast(blob));
-    held.owners.push_back(nb::cast(offsets));
-    return held;
+  Held held;
+  nb::object blob_object = texts.attr("blob"), offsets_object = texts.attr("offsets");
+  const auto blob = nb::cast<Vector<uint8_t>>(blob_object);
+  const auto offsets = nb::cast<Vector<int64_t>>(offsets_object);
+  static const uint8_t nothing = 0;
+  held.documents.blob = blob.size() ? blob.data() : &nothing;
+  held.documents.offsets = offsets.data();
+  held.documents.count = offsets.size() ? offsets.size() - 1 : 0;
+  for (size_t row = 0; row < held.documents.count; ++row) {
+    const int64_t start = offsets.data()[row], end = offsets.data()[row + 1];
+    if (start < 0 || end < start || static_cast<uint64_t>(end) > blob.size())
+      throw nb::value_error("the offsets of a text buffer do not lie within it");
+    check_size(row, static_cast<size_t>(end - start), limit);
+  }
+  held.owners.push_back(nb::cast(blob));
+  held.owners.push_back(nb::cast(offsets));
+  return held;
 }
 
 Held held(nb::handle texts, size_t limit) {
-    const bool listed = PyList_Check(texts.ptr()) || PyTuple_Check(texts.ptr());
-    return listed ? held_strings(texts, limit) : held_buffer(texts, limit);
+  const bool listed = PyList_Check(texts.ptr()) || PyTuple_Check(texts.ptr());
+  return listed ? held_strings(texts, limit) : held_buffer(texts, limit);
 }
 
 // Ctrl-C is noticed by the thread that called, between documents.
 void listen() {
-    nb::gil_scoped_acquire gil;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  nb::gil_scoped_acquire gil;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
 std::vector<Bytes> words_in(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets) {
-    std::vector<Bytes> words;
-    for (size_t i = 0; i + 1 < offsets.size(); ++i) {
-        const int64_t start = offsets.data()[i], end = offsets.data()[i + 1];
-        if (start < 0 || end < start || static_cast<uint64_t>(end) > blob.size())
-            throw nb::value_error("the offsets of words do not lie within their bytes");
-        words.push_back({blob.data() + start, static_cast<size_t>(end - start)});
-    }
-    return words;
+  std::vector<Bytes> words;
+  for (size_t i = 0; i + 1 < offsets.size(); ++i) {
+    const int64_t start = offsets.data()[i], end = offsets.data()[i + 1];
+    if (start < 0 || end < start || static_cast<uint64_t>(end) > blob.size())
+      throw nb::value_error("the offsets of words do not lie within their bytes");
+    words.push_back({blob.data() + start, static_cast<size_t>(end - start)});
+  }
+  return words;
 }
 
 nb::tuple count(Engine& engine, nb::handle texts, bool grow, const Threads& threads, size_t limit) {
-    const Held input = held(texts, limit);
-    Counts counts;
-    {
-        nb::gil_scoped_release release;
-        if (grow) {
-            const std::unique_lock<std::shared_mutex> lock(engine.mutex());
-            counts = engine.count(input.documents, true, threads, listen);
-        } else {
-            const std::shared_lock<std::shared_mutex> lock(engine.mutex());
-            counts = engine.count(input.documents, false, threads, listen);
-        }
+  const Held input = held(texts, limit);
+  Counts counts;
+  {
+    nb::gil_scoped_release release;
+    if (grow) {
+      const std::unique_lock<std::shared_mutex> lock(engine.mutex());
+      counts = engine.count(input.documents, true, threads, listen);
+    } else {
+      const std::shared_lock<std::shared_mutex> lock(engine.mutex());
+      counts = engine.count(input.documents, false, threads, listen);
     }
-    const size_t cells = counts.cells;
-    if (cells > 0x7FFFFFFFu) {
-        auto ids = converted<int64_t>(counts.ids.data(), cells);
-        return nb::make_tuple(numpy_of(std::move(counts.data)), numpy_of(std::move(ids)), numpy_of(std::move(counts.ends)));
+  }
+  const size_t cells = counts.cells;
+  if (cells > 0x7FFFFFFFu) {
+    auto ids = converted<int64_t>(counts.ids.data(), cells);
+    return nb::make_tuple(numpy_of(std::move(counts.data)), numpy_of(std::move(ids)), numpy_of(std::move(counts.ends)));
+  }
+  auto ends = converted<int32_t>(counts.ends.data(), counts.ends.size());
+  return nb::make_tuple(numpy_of(std::move(counts.data)), numpy_of(std::move(counts.ids)), numpy_of(std::move(ends)));
+}
+
+// The tokens of one text as they are read, for comparison with the reference.
+nb::list tokens(Engine& engine, nb::str text, size_t limit) {
+  nb::list words;
+  engine.each_token(document_of(text.ptr(), 0, limit), [&](const Token* batch, unsigned n) {
+    for (unsigned i = 0; i < n; ++i) {
+      const void* word = batch[i].length <= 8 ? static_cast<const void*>(&batch[i].key) : batch[i].text;
+      words.append(nb::str(static_cast<const char*>(word), batch[i].length));
     }
-    auto ends = converted<int32_t>(counts.ends.data(), counts.ends.size());
-    return nb::make_tuple(numpy_of(std::move(counts.data)), numpy_of(std::move(counts.ids)), numpy_of(std::move(ends)));
+  });
+  return words;
 }
 
 void learn(Engine& engine, nb::handle texts, bool grow, const Threads& threads, size_t limit) {
-    const Held input = held(texts, limit);
-    nb::gil_scoped_release release;
-    const std::unique_lock<std::shared_mutex> lock(engine.mutex());
-    engine.learn(input.documents, grow, threads, listen);
+  const Held input = held(texts, limit);
+  nb::gil_scoped_release release;
+  const std::unique_lock<std::shared_mutex> lock(engine.mutex());
+  engine.learn(input.documents, grow, threads, listen);
 }
 
 // The words that wait for their stems.
 nb::list pending(const Engine& engine) {
-    nb::list words;
-    for (uint32_t entry = engine.resolved(); entry < engine.surfaces().size(); ++entry) {
-        const Bytes word = engine.surfaces()[entry];
-        words.append(nb::str(reinterpret_cast<const char*>(word.data), word.size));
-    }
-    return words;
+  nb::list words;
+  for (uint32_t entry = engine.resolved(); entry < engine.surfaces().size(); ++entry) {
+    const Bytes word = engine.surfaces()[entry];
+    words.append(nb::str(reinterpret_cast<const char*>(word.data), word.size));
+  }
+  return words;
 }
 
 void resolve(Engine& engine, const Vector<uint8_t>& blob, const Vector<int64_t>& offsets, bool grow) {
-    const std::vector<Bytes> stems = words_in(blob, offsets);
-    nb::gil_scoped_release release;  // another thread may hold the lock and want the GIL
-    const std::unique_lock<std::shared_mutex> lock(engine.mutex());
-    if (engine.resolved() + stems.size() != engine.surfaces().size())
-        throw nb::value_error("there must be a stem for every word that waits for one");
-    engine.resolve(stems, grow);
+  const std::vector<Bytes> stems = words_in(blob, offsets);
+  nb::gil_scoped_release release;  // another thread may hold the lock and want the GIL
+  const std::unique_lock<std::shared_mutex> lock(engine.mutex());
+  if (engine.resolved() + stems.size() != engine.surfaces().size())
+    throw nb::value_error("there must be a stem for every word that waits for one");
+  engine.resolve(stems, grow);
 }
 
 void forget(Engine& engine) {
-    nb::gil_scoped_release release;
-    const std::unique_lock<std::shared_mutex> lock(engine.mutex());
-    engine.forget();
+  nb::gil_scoped_release release;
+  const std::unique_lock<std::shared_mutex> lock(engine.mutex());
+  engine.forget();
 }
 
 nb::tuple terms(Engine& engine) {
-    std::vector<uint8_t> bytes;
-    std::vector<int64_t> ends;
-    {
-        nb::gil_scoped_release release;
-        const std::shared_lock<std::shared_mutex> lock(engine.mutex());
-        engine.terms().write(bytes, ends);
-    }
-    return nb::make_tuple(
-        numpy_of(converted<uint8_t>(bytes.data(), bytes.size())), numpy_of(converted<int64_t>(ends.data(), ends.size())));
+  std::vector<uint8_t> bytes;
+  std::vector<int64_t> ends;
+  {
+    nb::gil_scoped_release release;
+    const std::shared_lock<std::shared_mutex> lock(engine.mutex());
+    engine.terms().write(bytes, ends);
+  }
+  return nb::make_tuple(numpy_of(converted<uint8_t>(bytes.data(), bytes.size())),
+                        numpy_of(converted<int64_t>(ends.data(), ends.size())));
 }
 
-void make_engine(
-    Engine* self, bool lowercase, bool turkish, bool digits, uint32_t min_length, unsigned message, unsigned shortest,
-    unsigned longest, bool stemmed, const Vector<uint8_t>& stops, const Vector<int64_t>& stop_ends,
-    const Vector<uint8_t>& vocabulary, const Vector<int64_t>& vocabulary_ends) {
-    if (shortest < 1 || longest < shortest || longest > Scratch::kLongest || message > 4)
-        throw nb::value_error("settings are out of range");
-    const Settings settings{{lowercase, lowercase && turkish, digits, min_length}, static_cast<Message>(message)};
-    new (self) Engine(settings, shortest, longest, stemmed);
-    self->set_words(words_in(stops, stop_ends), words_in(vocabulary, vocabulary_ends));
+void make_engine(Engine* self, bool lowercase, bool turkish, bool digits, uint32_t min_length, unsigned message,
+                 unsigned shortest, unsigned longest, bool stemmed, const Vector<uint8_t>& stops,
+                 const Vector<int64_t>& stop_ends, const Vector<uint8_t>& vocabulary,
+                 const Vector<int64_t>& vocabulary_ends) {
+  if (shortest < 1 || longest < shortest || longest > Scratch::kLongest || message > 4)
+    throw nb::value_error("settings are out of range");
+  const Settings settings{{lowercase, lowercase && turkish, digits, min_length}, static_cast<Message>(message)};
+  new (self) Engine(settings, shortest, longest, stemmed);
+  self->set_words(words_in(stops, stop_ends), words_in(vocabulary, vocabulary_ends));
 }
 
 // A Scorer with the arrays that it looks at.
 struct HeldScorer {
-    std::vector<nb::object> owners;
-    Engine& engine;
-    Linear linear;
-    Scorer scorer;
+  std::vector<nb::object> owners;
+  Engine& engine;
+  Linear linear;
+  Scorer scorer;
 };
 
 nb::tuple files(const std::vector<nb::bytes>& names, unsigned threads) {
-    FileTexts texts;
-    std::vector<std::string> paths;
-    for (const nb::bytes& name : names) paths.emplace_back(name.c_str(), name.size());
-    {
-        nb::gil_scoped_release release;
-        texts = read_files(paths, threads);
-    }
-    if (texts.error) return nb::make_tuple(texts.failed, texts.error);
-    auto odd = converted<uint8_t>(texts.odd.data(), texts.odd.size());
-    return nb::make_tuple(numpy_of(std::move(texts.blob)), numpy_of(std::move(texts.ends)), numpy_of(std::move(odd)));
+  FileTexts texts;
+  std::vector<std::string> paths;
+  for (const nb::bytes& name : names) paths.emplace_back(name.c_str(), name.size());
+  {
+    nb::gil_scoped_release release;
+    texts = read_files(paths, threads);
+  }
+  if (texts.error) return nb::make_tuple(texts.failed, texts.error);
+  auto odd = converted<uint8_t>(texts.odd.data(), texts.odd.size());
+  return nb::make_tuple(numpy_of(std::move(texts.blob)), numpy_of(std::move(texts.ends)), numpy_of(std::move(odd)));
 }
 
 using Doubles = Vector<double>;
 
-Linear linear_of(
-    const Doubles& arcs, const Vector<int32_t>& arc_class, const Vector<int64_t>& ends, const Doubles& class_background,
-    const Doubles& term_background, const Doubles& bias, bool binary) {
-    Linear linear;
-    linear.classes = bias.size();
-    linear.terms = term_background.size();
-    linear.class_background = class_background.data();
-    linear.term_background = term_background.data();
-    linear.bias = bias.data();
-    linear.binary = binary;
-    bool right = class_background.size() == linear.classes;
-    if (ends.size() == 0) {
-        linear.dense = arcs.data();
-        right = right && arcs.size() == linear.classes * linear.terms;
-    } else {
-        linear.arc = arcs.data();
-        linear.arc_class = arc_class.data();
-        linear.ends = ends.data();
-        right = right && ends.size() == linear.terms + 1 && arcs.size() == arc_class.size() && ends.data()[0] == 0 &&
-                ends.data()[linear.terms] == static_cast<int64_t>(arcs.size());
-        for (size_t t = 0; right && t < linear.terms; ++t) right = ends.data()[t] <= ends.data()[t + 1];
-        for (size_t k = 0; right && k < arcs.size(); ++k)
-            right = arc_class.data()[k] >= 0 && static_cast<size_t>(arc_class.data()[k]) < linear.classes;
-    }
-    if (!right) throw nb::value_error("the arrays of a linear model do not fit each other");
-    return linear;
+Linear linear_of(const Doubles& arcs, const Vector<int32_t>& arc_class, const Vector<int64_t>& ends,
+                 const Doubles& class_background, const Doubles& term_background, const Doubles& bias, bool binary) {
+  Linear linear;
+  linear.classes = bias.size();
+  linear.terms = term_background.size();
+  linear.class_background = class_background.data();
+  linear.term_background = term_background.data();
+  linear.bias = bias.data();
+  linear.binary = binary;
+  bool right = class_background.size() == linear.classes;
+  if (ends.size() == 0) {
+    linear.dense = arcs.data();
+    right = right && arcs.size() == linear.classes * linear.terms;
+  } else {
+    linear.arc = arcs.data();
+    linear.arc_class = arc_class.data();
+    linear.ends = ends.data();
+    right = right && ends.size() == linear.terms + 1 && arcs.size() == arc_class.size() && ends.data()[0] == 0 &&
+            ends.data()[linear.terms] == static_cast<int64_t>(arcs.size());
+    for (size_t t = 0; right && t < linear.terms; ++t) right = ends.data()[t] <= ends.data()[t + 1];
+    for (size_t k = 0; right && k < arcs.size(); ++k)
+      right = arc_class.data()[k] >= 0 && static_cast<size_t>(arc_class.data()[k]) < linear.classes;
+  }
+  if (!right) throw nb::value_error("the arrays of a linear model do not fit each other");
+  return linear;
 }
 
-void make_scorer(
-    HeldScorer* self, nb::object engine_object, Doubles arcs, Vector<int32_t> arc_class, Vector<int64_t> ends,
-    Doubles class_background, Doubles term_background, Doubles bias, bool binary, bool fast) {
-    Engine& engine = nb::cast<Engine&>(engine_object);
-    const Linear linear = linear_of(arcs, arc_class, ends, class_background, term_background, bias, binary);
-    if (linear.terms != engine.terms().size()) throw nb::value_error("there must be weights for every term");
-    std::vector<nb::object> owners{engine_object,         nb::cast(arcs),            nb::cast(arc_class), nb::cast(ends),
-                                   nb::cast(class_background), nb::cast(term_background), nb::cast(bias)};
-    new (self) HeldScorer{std::move(owners), engine, linear, Scorer(engine, linear, fast)};
+void make_scorer(HeldScorer* self, nb::object engine_object, Doubles arcs, Vector<int32_t> arc_class,
+                 Vector<int64_t> ends, Doubles class_background, Doubles term_background, Doubles bias, bool binary,
+                 bool fast) {
+  Engine& engine = nb::cast<Engine&>(engine_object);
+  const Linear linear = linear_of(arcs, arc_class, ends, class_background, term_background, bias, binary);
+  if (linear.terms != engine.terms().size()) throw nb::value_error("there must be weights for every term");
+  std::vector<nb::object> owners{engine_object,
+                                 nb::cast(arcs),
+                                 nb::cast(arc_class),
+                                 nb::cast(ends),
+                                 nb::cast(class_background),
+                                 nb::cast(term_background),
+                                 nb::cast(bias)};
+  new (self) HeldScorer{std::move(owners), engine, linear, Scorer(engine, linear, fast)};
 }
 
 nb::object scores(HeldScorer& self, nb::handle texts, const Threads& threads, size_t limit) {
-    const Held input = held(texts, limit);
-    Array<double> out(input.documents.count * self.linear.classes);
-    {
-        nb::gil_scoped_release release;
-        const std::shared_lock<std::shared_mutex> lock(self.engine.mutex());
-        self.scorer.scores(input.documents, threads, listen, out.data());
-    }
-    return numpy_of(std::move(out), {input.documents.count, self.linear.classes});
+  const Held input = held(texts, limit);
+  Array<double> out(input.documents.count * self.linear.classes);
+  {
+    nb::gil_scoped_release release;
+    const std::shared_lock<std::shared_mutex> lock(self.engine.mutex());
+    self.scorer.scores(input.documents, threads, listen, out.data());
+  }
+  return numpy_of(std::move(out), {input.documents.count, self.linear.classes});
 }
 
 nb::object best(HeldScorer& self, nb::handle texts, const Threads& threads, size_t limit) {
-    const Held input = held(texts, limit);
-    Array<int64_t> out(input.documents.count);
-    {
-        nb::gil_scoped_release release;
-        const std::shared_lock<std::shared_mutex> lock(self.engine.mutex());
-        self.scorer.best(input.documents, threads, listen, out.data());
-    }
-    return numpy_of(std::move(out));
+  const Held input = held(texts, limit);
+  Array<int64_t> out(input.documents.count);
+  {
+    nb::gil_scoped_release release;
+    const std::shared_lock<std::shared_mutex> lock(self.engine.mutex());
+    self.scorer.best(input.documents, threads, listen, out.data());
+  }
+  return numpy_of(std::move(out));
 }
 
 }  // namespace unnaive
 
 NB_MODULE(_kernel, m) {
-    using namespace unnaive;
-    std::random_device random;
-    hash_seed = static_cast<uint64_t>(random()) << 32 | random();
-    nb::class_<Threads>(m, "Threads")
-        .def("__init__", [](Threads* self, unsigned most, size_t worth) { new (self) Threads{most, worth}; }, "most"_a, "worth"_a);
-    nb::class_<Engine>(m, "Engine")
-        .def(
-            "__init__", &make_engine, "lowercase"_a, "turkish"_a, "digits"_a, "min_length"_a, "message"_a, "shortest"_a,
-            "longest"_a, "stemmed"_a, "stops"_a, "stop_ends"_a, "vocabulary"_a, "vocabulary_ends"_a)
-        .def("__len__", [](const Engine& engine) { return engine.terms().size(); })
-        .def("count", &count, "texts"_a, "grow"_a, "threads"_a, "limit"_a)
-        .def("learn", &learn, "texts"_a, "grow"_a, "threads"_a, "limit"_a)
-        .def("pending", &pending)
-        .def("resolve", &resolve, "stems"_a, "ends"_a, "grow"_a)
-        .def("surfaces", [](const Engine& engine) { return engine.surfaces().size(); })
-        .def("forget", &forget)
-        .def("terms", &terms);
-    nb::class_<HeldScorer>(m, "Scorer")
-        .def(
-            "__init__", &make_scorer, "engine"_a, "arcs"_a, "arc_class"_a, "ends"_a, "class_background"_a,
-            "term_background"_a, "bias"_a, "binary"_a, "fast"_a)
-        .def("scores", &scores, "texts"_a, "threads"_a, "limit"_a)
-        .def("best", &best, "texts"_a, "threads"_a, "limit"_a);
-    m.def("read_files", &files, "paths"_a, "threads"_a);
+  using namespace unnaive;
+  fill_kinds();
+  std::random_device random;
+  hash_seed = static_cast<uint64_t>(random()) << 32 | random();
+  nb::class_<Threads>(m, "Threads")
+      .def(
+          "__init__", [](Threads* self, unsigned most, size_t worth) { new (self) Threads{most, worth}; }, "most"_a,
+          "worth"_a);
+  nb::class_<Engine>(m, "Engine")
+      .def("__init__", &make_engine, "lowercase"_a, "turkish"_a, "digits"_a, "min_length"_a, "message"_a, "shortest"_a,
+           "longest"_a, "stemmed"_a, "stops"_a, "stop_ends"_a, "vocabulary"_a, "vocabulary_ends"_a)
+      .def("__len__", [](const Engine& engine) { return engine.terms().size(); })
+      .def("count", &count, "texts"_a, "grow"_a, "threads"_a, "limit"_a)
+      .def("tokens", &tokens, "text"_a, "limit"_a)
+      .def("learn", &learn, "texts"_a, "grow"_a, "threads"_a, "limit"_a)
+      .def("pending", &pending)
+      .def("resolve", &resolve, "stems"_a, "ends"_a, "grow"_a)
+      .def("surfaces", [](const Engine& engine) { return engine.surfaces().size(); })
+      .def("forget", &forget)
+      .def("terms", &terms);
+  nb::class_<HeldScorer>(m, "Scorer")
+      .def("__init__", &make_scorer, "engine"_a, "arcs"_a, "arc_class"_a, "ends"_a, "class_background"_a,
+           "term_background"_a, "bias"_a, "binary"_a, "fast"_a)
+      .def("scores", &scores, "texts"_a, "threads"_a, "limit"_a)
+      .def("best", &best, "texts"_a, "threads"_a, "limit"_a);
+  m.def("read_files", &files, "paths"_a, "threads"_a);
 }

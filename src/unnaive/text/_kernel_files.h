@@ -1,11 +1,12 @@
 // Many small files → one buffer: read by threads, checked to be UTF-8.
 #pragma once
-#include <algorithm>
-#include <cerrno>
 #include <fcntl.h>
-#include <string>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
 
 #include "_kernel_table.h"
 #include "_kernel_threads.h"
@@ -13,76 +14,75 @@
 namespace unnaive {
 
 struct FileTexts {
-    Array<uint8_t> blob;
-    Array<int64_t> ends;
-    std::vector<uint8_t> odd;  // 1 for files that are not UTF-8; they are in the blob as they are
-    size_t failed = 0;         // the file that could not be read, and why
-    int error = 0;
+  Array<uint8_t> blob;
+  Array<int64_t> ends;
+  std::vector<uint8_t> odd;  // 1 for files that are not UTF-8; they are in the blob as they are
+  size_t failed = 0;         // the file that could not be read, and why
+  int error = 0;
 };
 
 // Appends a file to `out`; gives errno.
 inline int append_file(const char* path, std::vector<uint8_t>& out, size_t& used) {
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return errno;
-    int error = 0;
-    while (true) {
-        if (out.size() - used < 65536) out.resize(std::max<size_t>(2 * out.size(), 1 << 20));
-        const ssize_t got = read(file, out.data() + used, out.size() - used);
-        if (got > 0) used += static_cast<size_t>(got);
-        if (got < 0 && errno != EINTR) error = errno;
-        if (got == 0 || error) break;
-    }
-    close(file);
-    return error;
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return errno;
+  int error = 0;
+  while (true) {
+    if (out.size() - used < 65536) out.resize(std::max<size_t>(2 * out.size(), 1 << 20));
+    const ssize_t got = read(file, out.data() + used, out.size() - used);
+    if (got > 0) used += static_cast<size_t>(got);
+    if (got < 0 && errno != EINTR) error = errno;
+    if (got == 0 || error) break;
+  }
+  close(file);
+  return error;
 }
 
 // The files from `from` to `to`, on one thread.
-inline void read_shard(
-    const std::vector<std::string>& paths, size_t from, size_t to, FileTexts& texts, std::vector<uint8_t>& out,
-    std::atomic<int>& error) {
-    size_t used = 0;
-    for (size_t i = from; i < to && !error.load(std::memory_order_relaxed); ++i) {
-        const size_t start = used;
-        const int failure = append_file(paths[i].c_str(), out, used);
-        if (failure) {
-            int none = 0;
-            if (error.compare_exchange_strong(none, failure)) texts.failed = i;
-            return;
-        }
-        const bool mark = used - start >= 3 && std::memcmp(out.data() + start, "\xEF\xBB\xBF", 3) == 0;
-        if (mark) {
-            std::memmove(out.data() + start, out.data() + start + 3, used - start - 3);
-            used -= 3;
-        }
-        texts.ends[i + 1] = static_cast<int64_t>(used - start);
-        texts.odd[i] = !is_utf8(out.data() + start, used - start);
+inline void read_shard(const std::vector<std::string>& paths, size_t from, size_t to, FileTexts& texts,
+                       std::vector<uint8_t>& out, std::atomic<int>& error) {
+  size_t used = 0;
+  for (size_t i = from; i < to && !error.load(std::memory_order_relaxed); ++i) {
+    const size_t start = used;
+    const int failure = append_file(paths[i].c_str(), out, used);
+    if (failure) {
+      int none = 0;
+      if (error.compare_exchange_strong(none, failure)) texts.failed = i;
+      return;
     }
-    out.resize(used);
+    const bool mark = used - start >= 3 && std::memcmp(out.data() + start, "\xEF\xBB\xBF", 3) == 0;
+    if (mark) {
+      std::memmove(out.data() + start, out.data() + start + 3, used - start - 3);
+      used -= 3;
+    }
+    texts.ends[i + 1] = static_cast<int64_t>(used - start);
+    texts.odd[i] = !is_utf8(out.data() + start, used - start);
+  }
+  out.resize(used);
 }
 
 inline FileTexts read_files(const std::vector<std::string>& paths, unsigned threads) {
-    FileTexts texts;
-    texts.ends = Array<int64_t>(paths.size() + 1);
-    texts.ends[0] = 0;
-    texts.odd.resize(paths.size());
-    const auto n = static_cast<unsigned>(std::max<size_t>(1, std::min<size_t>({threads, paths.size() / 64, 64})));
-    std::vector<std::vector<uint8_t>> parts(n);
-    std::vector<size_t> sizes(n);
-    std::atomic<int> error{0};
-    Stop stop;
-    run_sharded(n, stop, [&](unsigned s) {
-        read_shard(paths, paths.size() * s / n, paths.size() * (s + 1) / n, texts, parts[s], error);
-    });
-    texts.error = error;
-    if (texts.error) return texts;
-    for (size_t i = 0; i < paths.size(); ++i) texts.ends[i + 1] += texts.ends[i];
-    texts.blob = Array<uint8_t>(static_cast<size_t>(texts.ends[paths.size()]));
-    run_sharded(n, stop, [&](unsigned s) {
-        uint8_t* to = texts.blob.data() + texts.ends[paths.size() * s / n];
-        if (!parts[s].empty()) std::memcpy(to, parts[s].data(), parts[s].size());
-        std::vector<uint8_t>().swap(parts[s]);
-    });
-    return texts;
+  FileTexts texts;
+  texts.ends = Array<int64_t>(paths.size() + 1);
+  texts.ends[0] = 0;
+  texts.odd.resize(paths.size());
+  const auto n = static_cast<unsigned>(std::max<size_t>(1, std::min<size_t>({threads, paths.size() / 64, 64})));
+  std::vector<std::vector<uint8_t>> parts(n);
+  std::vector<size_t> sizes(n);
+  std::atomic<int> error{0};
+  Stop stop;
+  run_sharded(n, stop, [&](unsigned s) {
+    read_shard(paths, paths.size() * s / n, paths.size() * (s + 1) / n, texts, parts[s], error);
+  });
+  texts.error = error;
+  if (texts.error) return texts;
+  for (size_t i = 0; i < paths.size(); ++i) texts.ends[i + 1] += texts.ends[i];
+  texts.blob = Array<uint8_t>(static_cast<size_t>(texts.ends[paths.size()]));
+  run_sharded(n, stop, [&](unsigned s) {
+    uint8_t* to = texts.blob.data() + texts.ends[paths.size() * s / n];
+    if (!parts[s].empty()) std::memcpy(to, parts[s].data(), parts[s].size());
+    std::vector<uint8_t>().swap(parts[s]);
+  });
+  return texts;
 }
 
 }  // namespace unnaive

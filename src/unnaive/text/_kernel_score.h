@@ -10,31 +10,31 @@ namespace unnaive {
 
 // score(c) = bias[c] + Σ_t n_t (arcs[c, t] + term_background[t] + class_background[c])
 struct Linear {
-    size_t classes = 0, terms = 0;
-    const double* dense = nullptr;  // (terms, classes), or:
-    const int64_t* ends = nullptr;  // arcs of term t are ends[t] … ends[t + 1] of
-    const int32_t* arc_class = nullptr;
-    const double* arc = nullptr;
-    const double *class_background = nullptr, *term_background = nullptr, *bias = nullptr;
-    bool binary = false;
+  size_t classes = 0, terms = 0;
+  const double* dense = nullptr;  // (terms, classes), or:
+  const int64_t* ends = nullptr;  // arcs of term t are ends[t] … ends[t + 1] of
+  const int32_t* arc_class = nullptr;
+  const double* arc = nullptr;
+  const double *class_background = nullptr, *term_background = nullptr, *bias = nullptr;
+  bool binary = false;
 
-    // weights of one term for all classes
-    void row(size_t t, double* out) const {
-        for (size_t c = 0; c < classes; ++c)
-            out[c] = term_background[t] + class_background[c] + (dense ? dense[t * classes + c] : 0.0);
-        if (!dense)
-            for (int64_t k = ends[t]; k < ends[t + 1]; ++k) out[arc_class[k]] += arc[k];
-    }
+  // weights of one term for all classes
+  void row(size_t t, double* out) const {
+    for (size_t c = 0; c < classes; ++c)
+      out[c] = term_background[t] + class_background[c] + (dense ? dense[t * classes + c] : 0.0);
+    if (!dense)
+      for (int64_t k = ends[t]; k < ends[t + 1]; ++k) out[arc_class[k]] += arc[k];
+  }
 
-    // Adds n times the arcs of a term.
-    void add_arcs(size_t t, double n, double* out) const {
-        if (dense) {
-            const double* row = dense + t * classes;
-            for (size_t c = 0; c < classes; ++c) out[c] += n * row[c];
-        } else {
-            for (int64_t k = ends[t]; k < ends[t + 1]; ++k) out[arc_class[k]] += n * arc[k];
-        }
+  // Adds n times the arcs of a term.
+  void add_arcs(size_t t, double n, double* out) const {
+    if (dense) {
+      const double* row = dense + t * classes;
+      for (size_t c = 0; c < classes; ++c) out[c] += n * row[c];
+    } else {
+      for (int64_t k = ends[t]; k < ends[t + 1]; ++k) out[arc_class[k]] += n * arc[k];
     }
+  }
 };
 
 typedef float Four __attribute__((vector_size(16)));
@@ -42,206 +42,203 @@ typedef float Four __attribute__((vector_size(16)));
 // Adds the rows of n terms to `sums`; kGroups vectors stay in registers.
 template <unsigned kGroups>
 void add_rows(const Four* rows, size_t groups, const uint32_t* terms, unsigned n, Four* sums) {
-    Four local[kGroups];
-    for (unsigned g = 0; g < kGroups; ++g) local[g] = sums[g];
-    for (unsigned i = 0; i < n; ++i) {
-        const Four* row = rows + terms[i] * groups;
-        for (unsigned g = 0; g < kGroups; ++g) local[g] += row[g];
-    }
-    for (unsigned g = 0; g < kGroups; ++g) sums[g] = local[g];
+  Four local[kGroups];
+  for (unsigned g = 0; g < kGroups; ++g) local[g] = sums[g];
+  for (unsigned i = 0; i < n; ++i) {
+    const Four* row = rows + terms[i] * groups;
+    for (unsigned g = 0; g < kGroups; ++g) local[g] += row[g];
+  }
+  for (unsigned g = 0; g < kGroups; ++g) sums[g] = local[g];
 }
 
 inline void add_any_rows(const Four* rows, size_t groups, const uint32_t* terms, unsigned n, Four* sums) {
-    for (unsigned i = 0; i < n; ++i) {
-        const Four* row = rows + terms[i] * groups;
-        for (size_t g = 0; g < groups; ++g) sums[g] += row[g];
-    }
+  for (unsigned i = 0; i < n; ++i) {
+    const Four* row = rows + terms[i] * groups;
+    for (size_t g = 0; g < groups; ++g) sums[g] += row[g];
+  }
 }
 
 using AddRows = void (*)(const Four*, size_t, const uint32_t*, unsigned, Four*);
 
 inline AddRows add_rows_for(size_t groups) {
-    static const AddRows table[] = {add_rows<1>, add_rows<2>, add_rows<3>, add_rows<4>,
-                                    add_rows<5>, add_rows<6>, add_rows<7>, add_rows<8>};
-    return groups >= 1 && groups <= 8 ? table[groups - 1] : add_any_rows;
+  static const AddRows table[] = {add_rows<1>, add_rows<2>, add_rows<3>, add_rows<4>,
+                                  add_rows<5>, add_rows<6>, add_rows<7>, add_rows<8>};
+  return groups >= 1 && groups <= 8 ? table[groups - 1] : add_any_rows;
 }
 
 // The lowest class with the highest score; a NaN wins, as in numpy.
 inline int64_t argmax(const double* scores, size_t n) {
-    size_t best = 0;
-    for (size_t c = 0; c < n; ++c) {
-        if (std::isnan(scores[c])) return static_cast<int64_t>(c);
-        if (scores[c] > scores[best]) best = c;
-    }
-    return static_cast<int64_t>(best);
+  size_t best = 0;
+  for (size_t c = 0; c < n; ++c) {
+    if (std::isnan(scores[c])) return static_cast<int64_t>(c);
+    if (scores[c] > scores[best]) best = c;
+  }
+  return static_cast<int64_t>(best);
 }
 
 class Scorer {
-  public:
-    Scorer(Engine& engine, const Linear& linear, bool fast)
-        : engine_(engine), linear_(linear), groups_((linear.classes + 3) / 4), add_(add_rows_for(groups_)) {
-        if (fast && linear.classes > 1) fill_rows();
-    }
+ public:
+  Scorer(Engine& engine, const Linear& linear, bool fast)
+      : engine_(engine), linear_(linear), groups_((linear.classes + 3) / 4), add_(add_rows_for(groups_)) {
+    if (fast && linear.classes > 1) fill_rows();
+  }
 
-    void scores(const Documents& documents, const Threads& threads, const std::function<void()>& listen, double* out) {
-        each(documents, threads, listen, [&](size_t row, Space& space) {
-            exact(documents.at(row), space, out + row * linear_.classes);
-        });
-    }
+  void scores(const Documents& documents, const Threads& threads, const std::function<void()>& listen, double* out) {
+    each(documents, threads, listen,
+         [&](size_t row, Space& space) { exact(documents.at(row), space, out + row * linear_.classes); });
+  }
 
-    void best(const Documents& documents, const Threads& threads, const std::function<void()>& listen, int64_t* out) {
-        each(documents, threads, listen, [&](size_t row, Space& space) {
-            const int64_t found = rows_.size() ? fast_best(documents.at(row), space) : -1;
-            if (found >= 0) {
-                out[row] = found;
-                return;
-            }
-            space.exact.resize(linear_.classes);
-            exact(documents.at(row), space, space.exact.data());
-            out[row] = argmax(space.exact.data(), linear_.classes);
-        });
-    }
+  void best(const Documents& documents, const Threads& threads, const std::function<void()>& listen, int64_t* out) {
+    each(documents, threads, listen, [&](size_t row, Space& space) {
+      const int64_t found = rows_.size() ? fast_best(documents.at(row), space) : -1;
+      if (found >= 0) {
+        out[row] = found;
+        return;
+      }
+      space.exact.resize(linear_.classes);
+      exact(documents.at(row), space, space.exact.data());
+      out[row] = argmax(space.exact.data(), linear_.classes);
+    });
+  }
 
-  private:
-    struct Space {
-        std::unique_ptr<Scratch> scratch;
-        std::vector<double> exact;
-        std::vector<uint64_t> cells, sorting;
-        std::vector<Four> sums;
-    };
+ private:
+  struct Space {
+    std::unique_ptr<Scratch> scratch;
+    std::vector<double> exact;
+    std::vector<uint64_t> cells, sorting;
+    std::vector<Four> sums;
+  };
 
-    template <class Work>
-    void each(const Documents& documents, const Threads& threads, const std::function<void()>& listen, Work&& work) {
-        const unsigned n = threads.shards(documents);
-        const std::vector<size_t> bounds = shard_bounds(documents, n);
-        const bool keep = total_size(documents) <= kShort;
-        Stop stop;
-        run_sharded(n, stop, [&](unsigned s) {
-            Space space;
-            space.scratch = engine_.take_scratch();
-            each_document(documents, bounds[s], bounds[s + 1], s == 0, listen, stop, [&](size_t row) {
-                work(row, space);
-            });
-            engine_.give_back(std::move(space.scratch), keep);
-        });
-    }
+  template <class Work>
+  void each(const Documents& documents, const Threads& threads, const std::function<void()>& listen, Work&& work) {
+    const unsigned n = threads.shards(documents);
+    const std::vector<size_t> bounds = shard_bounds(documents, n);
+    const bool keep = total_size(documents) <= kShort;
+    Stop stop;
+    run_sharded(n, stop, [&](unsigned s) {
+      Space space;
+      space.scratch = engine_.take_scratch();
+      each_document(documents, bounds[s], bounds[s + 1], s == 0, listen, stop, [&](size_t row) { work(row, space); });
+      engine_.give_back(std::move(space.scratch), keep);
+    });
+  }
 
-    // The sums in double, terms in ascending order, as the product of sparse counts with the weights has them.
-    void exact(const Document& document, Space& space, double* out) {
-        engine_.count_into(document, *space.scratch);
-        space.cells.clear();
-        for (const Cell& cell : space.scratch->row)
-            space.cells.push_back(static_cast<uint64_t>(engine_.terms().term_of(cell.item)) << 32 | cell.count);
-        sort_by_term(space.cells, space.sorting, 32);
-        std::fill(out, out + linear_.classes, 0.0);
-        double length = 0, background = 0;
-        for (const uint64_t cell : space.cells) {
-            const double n = linear_.binary ? 1.0 : static_cast<double>(static_cast<uint32_t>(cell));
-            length += n;
-            background += n * linear_.term_background[cell >> 32];
-            linear_.add_arcs(cell >> 32, n, out);
-        }
-        for (size_t c = 0; c < linear_.classes; ++c)
-            out[c] += (length * linear_.class_background[c] + background) + linear_.bias[c];
+  // The sums in double, terms in ascending order, as the product of sparse counts with the weights has them.
+  void exact(const Document& document, Space& space, double* out) {
+    engine_.count_into(document, *space.scratch);
+    space.cells.clear();
+    for (const Cell& cell : space.scratch->row)
+      space.cells.push_back(static_cast<uint64_t>(engine_.terms().term_of(cell.item)) << 32 | cell.count);
+    sort_by_term(space.cells, space.sorting, 32);
+    std::fill(out, out + linear_.classes, 0.0);
+    double length = 0, background = 0;
+    for (const uint64_t cell : space.cells) {
+      const double n = linear_.binary ? 1.0 : static_cast<double>(static_cast<uint32_t>(cell));
+      length += n;
+      background += n * linear_.term_background[cell >> 32];
+      linear_.add_arcs(cell >> 32, n, out);
     }
+    for (size_t c = 0; c < linear_.classes; ++c)
+      out[c] += (length * linear_.class_background[c] + background) + linear_.bias[c];
+  }
 
-    // Weights in float, less their mean over the classes, which leaves the best class as it is.
-    void fill_rows() {
-        rows_ = Array<Four>(linear_.terms * groups_ + 1);
-        std::vector<double> row(linear_.classes);
-        auto* out = reinterpret_cast<float*>(rows_.data());
-        for (size_t t = 0; t < linear_.terms; ++t, out += 4 * groups_) {
-            linear_.row(t, row.data());
-            double mean = 0;
-            for (const double weight : row) mean += weight / static_cast<double>(row.size());
-            for (size_t c = 0; c < 4 * groups_; ++c) {
-                out[c] = c < row.size() ? static_cast<float>(row[c] - mean) : 0.0f;
-                if (c < row.size()) note(row[c], row[c] - mean);
-            }
-        }
-        for (size_t c = 0; c < linear_.classes; ++c) largest_bias_ = larger(largest_bias_, linear_.bias[c]);
+  // Weights in float, less their mean over the classes, which leaves the best class as it is.
+  void fill_rows() {
+    rows_ = Array<Four>(linear_.terms * groups_ + 1);
+    std::vector<double> row(linear_.classes);
+    auto* out = reinterpret_cast<float*>(rows_.data());
+    for (size_t t = 0; t < linear_.terms; ++t, out += 4 * groups_) {
+      linear_.row(t, row.data());
+      double mean = 0;
+      for (const double weight : row) mean += weight / static_cast<double>(row.size());
+      for (size_t c = 0; c < 4 * groups_; ++c) {
+        out[c] = c < row.size() ? static_cast<float>(row[c] - mean) : 0.0f;
+        if (c < row.size()) note(row[c], row[c] - mean);
+      }
     }
+    for (size_t c = 0; c < linear_.classes; ++c) largest_bias_ = larger(largest_bias_, linear_.bias[c]);
+  }
 
-    static double larger(double most, double value) {
-        return std::isfinite(value) ? std::max(most, std::fabs(value)) : std::numeric_limits<double>::infinity();
-    }
-    void note(double weight, double centred) {
-        largest_ = larger(largest_, centred);
-        largest_weight_ = larger(largest_weight_, weight);
-    }
+  static double larger(double most, double value) {
+    return std::isfinite(value) ? std::max(most, std::fabs(value)) : std::numeric_limits<double>::infinity();
+  }
+  void note(double weight, double centred) {
+    largest_ = larger(largest_, centred);
+    largest_weight_ = larger(largest_weight_, weight);
+  }
 
-    // Twice what the float sums of n terms, and the double sums they stand for, may be off.
-    double doubt(double n) const {
-        return 2 * n * (n + 4) * (std::ldexp(largest_, -24) + std::ldexp(largest_weight_, -51)) +
-               std::ldexp(largest_bias_, -50);
-    }
+  // Twice what the float sums of n terms, and the double sums they stand for, may be off.
+  double doubt(double n) const {
+    return 2 * n * (n + 4) * (std::ldexp(largest_, -24) + std::ldexp(largest_weight_, -51)) +
+           std::ldexp(largest_bias_, -50);
+  }
 
-    void add_terms(Space& space, const uint32_t* terms, unsigned n) {
-        const size_t row_bytes = groups_ * sizeof(Four);
-        for (unsigned i = 0; i < n; ++i) {
-            const char* row = reinterpret_cast<const char*>(rows_.data() + terms[i] * groups_);
-            for (size_t at = 0; at < row_bytes && at < 256; at += 64) __builtin_prefetch(row + at);
-        }
-        add_(rows_.data(), groups_, terms, n, space.sums.data());
+  void add_terms(Space& space, const uint32_t* terms, unsigned n) {
+    const size_t row_bytes = groups_ * sizeof(Four);
+    for (unsigned i = 0; i < n; ++i) {
+      const char* row = reinterpret_cast<const char*>(rows_.data() + terms[i] * groups_);
+      for (size_t at = 0; at < row_bytes && at < 256; at += 64) __builtin_prefetch(row + at);
     }
+    add_(rows_.data(), groups_, terms, n, space.sums.data());
+  }
 
-    // The number of terms whose rows have been added.
-    size_t sum_words(const Document& document, Space& space) {
-        size_t total = 0;
-        const uint32_t stops = engine_.terms().stops();
-        uint32_t* words = space.scratch->words;
-        engine_.each_batch(document, *space.scratch, [&](unsigned n) {
-            unsigned kept = 0;
-            for (unsigned i = 0; i < n; ++i) {
-                const uint32_t word = words[i];
-                words[kept] = word - stops;
-                kept += word != kNone;
-            }
-            add_terms(space, words, kept);
-            total += kept;
-        });
-        return total;
+  // The number of terms whose rows have been added.
+  size_t sum_words(const Document& document, Space& space) {
+    size_t total = 0;
+    const uint32_t stops = engine_.terms().stops();
+    uint32_t* words = space.scratch->words;
+    engine_.each_batch(document, *space.scratch, [&](unsigned n) {
+      unsigned kept = 0;
+      for (unsigned i = 0; i < n; ++i) {
+        const uint32_t word = words[i];
+        words[kept] = word - stops;
+        kept += word != kNone;
+      }
+      add_terms(space, words, kept);
+      total += kept;
+    });
+    return total;
+  }
+
+  size_t sum_cells(const Document& document, Space& space) {
+    engine_.count_into(document, *space.scratch);
+    size_t total = 0;
+    for (const Cell& cell : space.scratch->row) {
+      const uint32_t n = linear_.binary ? 1 : cell.count;
+      const Four* row = rows_.data() + engine_.terms().term_of(cell.item) * groups_;
+      for (size_t g = 0; g < groups_; ++g) space.sums[g] += static_cast<float>(n) * row[g];
+      total += n;
     }
+    return total;
+  }
 
-    size_t sum_cells(const Document& document, Space& space) {
-        engine_.count_into(document, *space.scratch);
-        size_t total = 0;
-        for (const Cell& cell : space.scratch->row) {
-            const uint32_t n = linear_.binary ? 1 : cell.count;
-            const Four* row = rows_.data() + engine_.terms().term_of(cell.item) * groups_;
-            for (size_t g = 0; g < groups_; ++g) space.sums[g] += static_cast<float>(n) * row[g];
-            total += n;
-        }
-        return total;
+  // The best class, or -1 if only the exact sums can tell.
+  int64_t fast_best(const Document& document, Space& space) {
+    space.sums.assign(groups_, Four{0, 0, 0, 0});
+    const bool one_by_one = engine_.terms().plain() && !linear_.binary;
+    const size_t n = one_by_one ? sum_words(document, space) : sum_cells(document, space);
+    const auto* sums = reinterpret_cast<const float*>(space.sums.data());
+    double best = -std::numeric_limits<double>::infinity(), second = best;
+    size_t found = 0;
+    for (size_t c = 0; c < linear_.classes; ++c) {
+      const double score = static_cast<double>(sums[c]) + linear_.bias[c];
+      if (score > best) {
+        second = best;
+        best = score;
+        found = c;
+      } else if (score > second) {
+        second = score;
+      }
     }
+    return best - second > doubt(static_cast<double>(n)) ? static_cast<int64_t>(found) : -1;
+  }
 
-    // The best class, or -1 if only the exact sums can tell.
-    int64_t fast_best(const Document& document, Space& space) {
-        space.sums.assign(groups_, Four{0, 0, 0, 0});
-        const bool one_by_one = engine_.terms().plain() && !linear_.binary;
-        const size_t n = one_by_one ? sum_words(document, space) : sum_cells(document, space);
-        const auto* sums = reinterpret_cast<const float*>(space.sums.data());
-        double best = -std::numeric_limits<double>::infinity(), second = best;
-        size_t found = 0;
-        for (size_t c = 0; c < linear_.classes; ++c) {
-            const double score = static_cast<double>(sums[c]) + linear_.bias[c];
-            if (score > best) {
-                second = best;
-                best = score;
-                found = c;
-            } else if (score > second) {
-                second = score;
-            }
-        }
-        return best - second > doubt(static_cast<double>(n)) ? static_cast<int64_t>(found) : -1;
-    }
-
-    Engine& engine_;
-    Linear linear_;
-    size_t groups_;
-    AddRows add_;
-    Array<Four> rows_;
-    double largest_ = 0, largest_weight_ = 0, largest_bias_ = 0;
+  Engine& engine_;
+  Linear linear_;
+  size_t groups_;
+  AddRows add_;
+  Array<Four> rows_;
+  double largest_ = 0, largest_weight_ = 0, largest_bias_ = 0;
 };
 
 }  // namespace unnaive

@@ -100,9 +100,13 @@ def as_texts(values: Any) -> list[str] | tuple[str, ...] | TextBuffer:
     return values  # type: ignore[no-any-return]
 
 
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and value != value
+
+
 def _check_items(values: Sequence[Any]) -> None:
     for row, value in enumerate(values):
-        if value is None or value != value or type(value).__name__ in ("NAType", "NaTType"):
+        if value is None or _is_nan(value) or type(value).__name__ in ("NAType", "NaTType"):
             raise BadData(f'text {row} is missing ({value!r}); fill it with "" or leave its row out')
         if not isinstance(value, str):
             raise BadData(f"text {row} is {type(value).__name__}, not str; decode or convert it first")

@@ -48,4 +48,6 @@ class TextCounter:
     def count(self, texts: Any, grow: bool = False) -> csr_array:
         """(n_texts, n_terms) counts; terms that are not in the vocabulary join it if `grow`, else they are left out."""
         data, indices, indptr = self._engine.count(as_texts(texts), grow)
-        return csr_array((data, indices, indptr), shape=(len(indptr) - 1, len(self._engine)))
+        counts = csr_array((data, indices, indptr), shape=(len(indptr) - 1, len(self._engine)))
+        counts.has_canonical_format = True  # known, so that nobody needs to look
+        return counts

@@ -19,8 +19,8 @@ from unnaive.text.tokens import TokenRule, cleaned
 from unnaive.text.vocabulary import Vocabulary
 
 WORTH_A_THREAD = 1 << 17  # bytes
-_FAST_CELLS = 1 << 23  # weights that may always be kept dense, in float32
-_REMEMBERED = 1 << 20  # words whose stems are kept from call to call
+FAST_CELLS = 1 << 23  # weights that may always be kept dense, in float32
+REMEMBERED = 1 << 20  # words whose stems are kept from call to call
 
 
 def _packed(words: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -81,7 +81,7 @@ class NativeEngine:
 
     def _learn(self, texts: Texts, grow: bool) -> None:
         """Every new word gets its stem, once."""
-        if self.kernel.surfaces() > _REMEMBERED:
+        if self.kernel.surfaces() > REMEMBERED:
             self.kernel.forget()
         self.kernel.learn(texts, grow=grow, **self.options)
         words = self.kernel.pending()
@@ -98,7 +98,7 @@ class NativeScorer:
     """Scores by the kernel; small models have a row of floats for every term, large ones only their arcs."""
 
     def __init__(self, engine: NativeEngine, linear: LinearArrays) -> None:
-        self.engine = engine
+        self.engine, self.linear = engine, linear
         arcs, arc_class, ends = _by_term(linear.arcs)
         cells = linear.arcs.shape[0] * linear.arcs.shape[1]
         self.kernel: Any = kernel.Scorer(
@@ -110,7 +110,7 @@ class NativeScorer:
             term_background=linear.term_background,
             bias=linear.bias,
             binary=linear.binary,
-            fast=cells <= max(_FAST_CELLS, 4 * len(arcs)),
+            fast=cells <= FAST_CELLS,
         )
 
     def scores(self, texts: Texts) -> NDArray[np.float64]:

@@ -1,0 +1,93 @@
+"""Raw text → CSR counts and vocabulary, beside scikit-learn's CountVectorizer with the same token rule.
+
+python benchmarks/vectorise.py [--repeats N] [--quick]
+
+20 Newsgroups (36 MB), a copy of it ten times over, Turkish news. One thread, unless the line says two.
+"""
+
+import argparse
+from pathlib import Path
+from statistics import median
+
+from sklearn.feature_extraction.text import CountVectorizer
+from timing import alternated, peak_memory, seconds, show, show_figure
+
+from unnaive.text.collections import load
+from unnaive.text.counting import TextCounter
+from unnaive.text.tokens import TokenRule
+
+WORDS = r"(?u)[^\W_]{2,}"  # letters and digits, two or more: the same rule on these texts but for combining marks
+
+
+def texts_of(name):
+    return list(load(name).texts)
+
+
+def ours(texts, threads=1, **rule):
+    counter = TextCounter(TokenRule(**rule), threads=threads)
+    counts = counter.count(texts, grow=True)
+    return counts, counter.vocabulary
+
+
+def peer(texts, **options):
+    vectorizer = CountVectorizer(token_pattern=WORDS, **options)
+    return vectorizer.fit_transform(texts), vectorizer.vocabulary_
+
+
+def transformers(texts):
+    """Both sides' transform with a vocabulary learnt before."""
+    counter = TextCounter(TokenRule(), threads=1)
+    counter.count(texts, grow=True)
+    vectorizer = CountVectorizer(token_pattern=WORDS).fit(texts)
+    return lambda: counter.count(texts), lambda: vectorizer.transform(texts)
+
+
+def check_equal(texts):
+    """Same terms, same totals: the two sides do the same work."""
+    counts, vocabulary = ours(texts)
+    theirs, index = peer(texts)
+    columns = [index.get(term, -1) for term in vocabulary]
+    same = sum(column >= 0 for column in columns)
+    print(f"terms: {len(vocabulary)} ours, {len(index)} peer's, {same} shared; tokens {counts.sum()}, {theirs.sum()}")
+
+
+MEMORY = """
+import sys
+sys.path.insert(0, {folder!r})
+from unnaive.text.collections import load
+texts = list(load("20newsgroups").texts)
+import vectorise
+held = vectorise.{side}(texts)
+"""
+
+
+def memory(side):
+    return peak_memory(MEMORY.format(folder=str(Path(__file__).parent), side=side))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--quick", action="store_true", help="leave the ten-fold copy out")
+    options = parser.parse_args()
+    texts, haber = texts_of("20newsgroups"), texts_of("1150haber")
+    check_equal(texts)
+    show("fit + CSR + vocabulary", alternated(lambda: ours(texts), lambda: peer(texts), options.repeats), 10)
+    show("transform", alternated(*transformers(texts), options.repeats), 10)
+    bigrams = alternated(
+        lambda: ours(texts, ngrams=(1, 2)), lambda: peer(texts, ngram_range=(1, 2)), max(3, options.repeats // 2)
+    )
+    show("fit, words and pairs of words", bigrams, 6)
+    turkish = alternated(lambda: ours(haber, language="tr"), lambda: peer(haber), 3 * options.repeats)
+    show("fit, Turkish news", turkish, 8)
+    one_two = alternated(lambda: ours(texts, threads=2), lambda: ours(texts), 3 * options.repeats)
+    show("fit, a second thread (peer: ours with one)", one_two, 1.4)
+    if not options.quick:
+        ten = [text for _ in range(10) for text in texts]
+        growth = median(seconds(lambda: ours(ten)) / seconds(lambda: ours(texts)) for _ in range(3))
+        show_figure("time for ten times the data", growth, 11)
+    show_figure("peak memory, ours / scikit-learn's", memory("ours") / memory("peer"), 0.7)
+
+
+if __name__ == "__main__":
+    main()

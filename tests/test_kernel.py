@@ -1,0 +1,297 @@
+"""Kernel == reference, token for token and count for count, over random Unicode and at the edges."""
+
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array, random_array
+
+from unnaive.errors import BadData
+from unnaive.text import native
+from unnaive.text.backend import BACKEND
+from unnaive.text.buffer import LARGEST_TEXT, TextBuffer
+from unnaive.text.counting import TextCounter, TextScorer
+from unnaive.text.reference import ReferenceEngine
+from unnaive.text.tokens import TokenRule, cleaned, tokens
+from unnaive.text.vocabulary import Vocabulary
+
+pytestmark = pytest.mark.skipif(BACKEND != "native", reason="the kernel is not built")
+
+# what tends to go wrong: folding that changes length, marks, other scripts, borders of blocks, structure of messages
+FRAGMENTS = [
+    *"aAiIzZ09_-.,'\t\r\n\x00\x7f",
+    *"ıİğĞşŞçÇöÖüÜßẞéÉςσΣ\u0345\u0301\u0307",
+    *"ȺⱥÅKΩ½²Ⅷⅷ٣९中字ﬁꙮ\ufeff\u200d\u00ad\ufe0f\ud800\udfff\ud83d\uffff\U0001f600\U0001d518\U0010ffff\U0001e900",
+    "word", "Words", "İSTANBUL", "ILIK", "हिन्दी", "naïve", "x" * 7, "Y" * 8, "z" * 9, "é" * 40, "Q" * 63, "q" * 70,
+    "\n\n", "From: ", "Subject: ", "\nSubject: Re", "From ann", "begin 644 f\n", "\nend\n", "`\n",
+    "M" + "A" * 60 + "\n", "M" + "\\" * 61 + "\n", "#ABCD\n",
+    "<b>", "</p>", "<script>", "</script>", "&eacute;", "&#305;",
+]  # fmt: skip
+
+texts_of_fragments = st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".join)
+any_text = st.text(st.characters(exclude_categories=[]), max_size=60)
+texts = st.lists(texts_of_fragments | texts_of_fragments | any_text, min_size=6, max_size=14)
+stop_words = st.sampled_from([None, None, "tr", ("words", "aa", "ılık", "x" * 7)])
+rules = st.builds(
+    TokenRule,
+    language=st.sampled_from(["en", "tr", None]),
+    lowercase=st.sampled_from([True, True, False]),
+    min_length=st.sampled_from([1, 2, 3, 9]),
+    digits=st.booleans(),
+    stopwords=stop_words,
+    stem=st.sampled_from([None, None, "porter"]),
+    ngrams=st.sampled_from([(1, 1), (1, 1), (1, 2), (2, 2), (2, 3), (1, 8)]),
+    html=st.sampled_from([False, False, False, True]),
+    message=st.sampled_from([None, None, "whole", "body", "subject-body", "from-subject-body"]),
+)
+
+
+@pytest.fixture(autouse=True)
+def a_thread_for_every_byte(monkeypatch):
+    """Even the shortest texts are spread over threads here."""
+    monkeypatch.setattr(native, "WORTH_A_THREAD", 1)
+
+
+def same_rows(left, right):
+    return all(np.array_equal(getattr(left, part), getattr(right, part)) for part in ("indptr", "indices", "data"))
+
+
+def check_tokens(some_texts, rule):
+    plain = TokenRule(rule.language, rule.lowercase, rule.min_length, rule.digits, html=rule.html, message=rule.message)
+    kernel = native.NativeEngine(plain, Vocabulary(), threads=1).kernel
+    for text in some_texts:
+        # with markup Python cleans the text for both; else the kernel finds the parts of messages itself
+        given_text = cleaned(text, plain) if plain.html else text
+        assert kernel.tokens(given_text, LARGEST_TEXT) == tokens(text, plain)
+
+
+def check_counts(some_texts, rule, threads):
+    """Growing, fixed, and growing again, over one vocabulary."""
+    ours = TextCounter(rule, threads=threads)
+    reference = TextCounter(rule, backend="reference")
+    third = max(1, len(some_texts) // 3)
+    for part, grow in ((some_texts[:third], True), (some_texts[third : 2 * third], False), (some_texts, True)):
+        assert same_rows(ours.count(part, grow), reference.count(part, grow))
+        assert ours.vocabulary == reference.vocabulary
+    fixed = TextCounter(rule, reference.vocabulary, threads=threads)
+    assert same_rows(fixed.count(some_texts), reference.count(some_texts))
+    utf8 = [text.encode("utf-8", "replace").decode() for text in some_texts]
+    assert same_rows(fixed.count(TextBuffer.of(utf8)), reference.count(utf8))
+
+
+def property_test(cases):
+    """`cases` texts at the least, each with a rule, on one, two and three threads in turn."""
+    seen = 0
+
+    @settings(
+        max_examples=cases // 6,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+    @given(texts, rules, st.sampled_from([1, 2, 3]))
+    def run(some_texts, rule, threads):
+        nonlocal seen
+        seen += len(some_texts)
+        check_tokens(some_texts, rule)
+        check_counts(some_texts, rule, threads)
+
+    run()
+    return seen
+
+
+def test_kernel_equals_reference():
+    assert property_test(600) >= 600
+
+
+@pytest.mark.slow
+def test_kernel_equals_reference_in_twenty_thousand_cases():
+    assert property_test(20_000) >= 20_000
+
+
+@pytest.mark.parametrize("rule", [TokenRule(min_length=1), TokenRule("tr", digits=False, min_length=1)])
+@pytest.mark.parametrize("separator", [" ", pytest.param("a", marks=pytest.mark.slow)])
+def test_every_code_point_is_read_alike(rule, separator):
+    text = separator.join(map(chr, range(sys.maxunicode + 1)))
+    kernel = native.NativeEngine(rule, Vocabulary(), threads=1).kernel
+    assert kernel.tokens(text, LARGEST_TEXT) == tokens(text, rule)
+
+
+def test_bytes_that_are_not_utf8_separate_words():
+    blob = b"ab\xffcd \xc3\xc3\xa9e\xe2\x82f \xed\xa0\x80gh \xf4\x90\x80\x80ij kl\xc3"
+    texts = TextBuffer(np.frombuffer(blob, dtype=np.uint8), np.array([0, len(blob)]))
+    rule = TokenRule(min_length=1)
+    counter = TextCounter(rule)
+    counter.count(texts, grow=True)
+    assert counter.vocabulary.terms == ["ab", "cd", "ée", "f", "gh", "ij", "kl"] == tokens(texts[0], rule)
+
+
+def test_offsets_outside_the_buffer_are_refused():
+    for offsets in ([0, 5], [-1, 2], [2, 1]):
+        with pytest.raises(BadData, match="offsets"):
+            TextCounter().count(TextBuffer(np.zeros(4, dtype=np.uint8), np.array(offsets)))
+
+
+def test_one_token_of_50_mb():
+    for letter, size in (("x", 50_000_000), ("ğ", 10_000_000)):
+        counter = TextCounter()
+        row = counter.count([f"Before {letter * size} after", letter.upper() * size], grow=True)
+        assert row.toarray().tolist() == [[1, 1, 1], [0, 1, 0]]
+        assert counter.vocabulary.terms == ["before", letter * size, "after"]
+
+
+@pytest.mark.slow
+def test_one_document_of_36_mb():
+    text = "".join(f"word{n % 5000:08d} " for n in range(2_800_000))
+    counts = TextCounter(TokenRule(ngrams=(1, 2))).count([text], grow=True)
+    assert counts.shape == (1, 10_000)
+    assert counts.sum() == 2_800_000 * 2 - 1
+
+
+def test_a_million_empty_documents():
+    start = time.perf_counter()
+    counts = TextCounter().count([""] * 1_000_000 + ["one word"], grow=True)
+    assert counts.shape == (1_000_001, 2)
+    assert counts.nnz == 2
+    assert time.perf_counter() - start < 5  # 0.1 s on an idle machine
+
+
+def test_texts_of_4_gib_are_refused(monkeypatch):
+    assert LARGEST_TEXT < 2**32
+    monkeypatch.setattr(native, "LARGEST_TEXT", 1000)
+    counter = TextCounter()
+    assert counter.count(["x" * 1000], grow=True).shape == (1, 1)
+    for texts in (["fine", "x" * 1001], ["fine", "ğ" * 501], TextBuffer.of(["fine", "x" * 1001])):
+        with pytest.raises(BadData, match=r"text 1 has 1001 bytes|text 1 has 1002 bytes"):
+            counter.count(texts)
+
+
+def test_hash_collisions_do_not_confuse_words():
+    rng = np.random.default_rng(0)
+    words = sorted({"".join(rng.choice(list("abcdefgh"), size)) for size in (4, 8, 9, 16, 30) for _ in range(6_000)})
+    counter = TextCounter(threads=3)
+    counts = counter.count([" ".join(words)] * 3, grow=True)
+    assert counter.vocabulary.terms == words
+    assert (counts.data == 1).all()
+
+
+def test_ids_do_not_depend_on_threads():
+    texts = [" ".join(f"w{n}" for n in row) for row in np.random.default_rng(1).zipf(1.4, size=(500, 60))]
+    for rule in (TokenRule(), TokenRule(ngrams=(1, 3)), TokenRule(stem="porter", ngrams=(1, 2))):
+        results = []
+        for threads in (1, 2, 3, 7):
+            counter = TextCounter(rule, threads=threads)
+            results.append((counter.count(texts, grow=True), counter.vocabulary))
+        assert all(same_rows(results[0][0], counts) for counts, _ in results)
+        assert all(results[0][1] == vocabulary for _, vocabulary in results)
+
+
+def test_the_gil_is_released():
+    counter, turns = TextCounter(threads=1), 0
+    text = "several different words " * 1_000_000
+    worker = threading.Thread(target=counter.count, args=([text], True))
+    worker.start()
+    while worker.is_alive():
+        time.sleep(0.001)
+        turns += 1
+    assert turns >= 5  # 24 MB take 100 ms
+
+
+def test_one_counter_serves_many_threads():
+    texts = [f"word{n} and word{n % 7} again" for n in range(300)]
+    for rule in (TokenRule(), TokenRule(stem="porter"), TokenRule(ngrams=(1, 2))):
+        counter = TextCounter(rule, threads=2)
+        expected = counter.count(texts, grow=True)
+        answers = []
+        workers = [threading.Thread(target=lambda: answers.append(counter.count(texts))) for _ in range(8)]  # noqa: B023
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        assert len(answers) == 8
+        assert all(same_rows(expected, answer) for answer in answers)
+
+
+def test_ctrl_c_stops_the_kernel():
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    texts = ["several different words " * 50_000] * 2_000  # 2.4 GB, some 10 s
+    previous = signal.signal(signal.SIGALRM, interrupt)
+    start = time.perf_counter()
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(KeyboardInterrupt):
+            TextCounter(threads=2).count(texts, grow=True)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    assert time.perf_counter() - start < 5
+
+
+def linear_model(rng, n_classes, n_terms, sparse, scale):
+    """Weights in quarters, so that exact ties are common."""
+    arcs = np.round(rng.normal(size=(n_classes, n_terms)) * 4) / 4 * scale
+    arcs *= rng.random(arcs.shape) < 0.5
+    return {
+        "arcs": csr_array(arcs) if sparse else arcs,
+        "class_background": np.round(rng.normal(size=n_classes)),
+        "term_background": rng.normal(size=n_terms),
+        "bias": np.round(rng.normal(size=n_classes)),
+    }
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 7, 20, 33, 60])
+@pytest.mark.parametrize("fast", [True, False])
+def test_decisions_are_those_of_the_float64_scores(n_classes, fast, monkeypatch):
+    monkeypatch.setattr(native, "FAST_CELLS", 1 << 23 if fast else -(1 << 40))
+    rng = np.random.default_rng(n_classes)
+    texts = [" ".join(f"w{rng.zipf(1.3) % 300}" for _ in range(length)) for length in (0, 1, 2, 5, 40, 400) * 5]
+    for round_ in range(12):
+        rule = TokenRule(ngrams=[(1, 1), (1, 2)][round_ % 2], stem=[None, "porter"][round_ // 2 % 2])
+        counter = TextCounter(rule)
+        counter.count(texts[:12], grow=True)
+        vocabulary = counter.vocabulary
+        model = linear_model(rng, n_classes, len(vocabulary), round_ % 3 == 0, [1, 1e-3, 1e4][round_ % 3])
+        model["binary"] = bool(round_ % 5 == 0)
+        ours = TextScorer(rule, vocabulary, **model, threads=1 + round_ % 3)
+        reference = TextScorer(rule, vocabulary, **model, backend="reference")
+        scores = ours.scores(texts)
+        # the same sums in the same order; numpy may add a dense product up in another one
+        assert np.allclose(scores, reference.scores(texts), rtol=1e-12, atol=1e-12 * np.abs(scores).max())
+        assert np.array_equal(ours.best(texts), scores.argmax(axis=1))
+
+
+def test_close_decisions_are_made_in_double():
+    """A lead of 1e-9 is nothing in float and something in double."""
+    terms = [f"w{n}" for n in range(50)]
+    arcs = np.full((3, 50), -7.123456789)
+    arcs[1] += 1e-9
+    scorer = TextScorer(TokenRule(), Vocabulary(terms), arcs, bias=[0.0, 0.0, 1e-8])
+    assert scorer.best([" ".join(terms), "w1", "w1 w2", ""]).tolist() == [1, 2, 2, 2]
+
+
+def test_infinite_and_missing_weights():
+    arcs = np.array([[-np.inf, 0.0, np.nan], [0.0, 0.0, 0.0], [-1.0, 1.0, 0.0]])
+    scorer = TextScorer(TokenRule(min_length=1), Vocabulary(["a", "b", "c"]), arcs)
+    assert scorer.best(["a", "b", "c", "a b", ""]).tolist() == [1, 2, 0, 1, 0]
+
+
+@pytest.mark.slow
+def test_many_classes_cost_what_their_arcs_cost():
+    """5,000 classes × 300,000 terms: dense weights alone would be 12 GB."""
+    rng = np.random.default_rng(0)
+    arcs = random_array((5_000, 300_000), density=2e-3, format="csr", rng=rng)
+    scorer = TextScorer(TokenRule(), Vocabulary(f"w{n}" for n in range(300_000)), arcs, bias=-rng.random(5_000))
+    texts = [" ".join(f"w{n}" for n in rng.integers(300_000, size=100)) for _ in range(50)]
+    engine = ReferenceEngine(TokenRule(), Vocabulary(f"w{n}" for n in range(300_000)))
+    data, indices, indptr = engine.count(texts, grow=False)
+    x = csr_array((data.astype(float), indices, indptr), shape=(50, 300_000))
+    assert np.array_equal(scorer.best(texts), scorer.scores(texts).argmax(axis=1))
+    assert np.allclose(scorer.scores(texts), (x @ arcs.T).toarray() + scorer._scorer.linear.bias)

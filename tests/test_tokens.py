@@ -1,0 +1,186 @@
+"""The specification of tokens, by hand."""
+
+import json
+
+import pytest
+
+from unnaive.errors import BadModel, UnknownName, UnnaiveError
+from unnaive.text.languages import SNOWBALL, stop_list, stop_lists
+from unnaive.text.pieces import message_parts
+from unnaive.text.tokens import TokenRule, spans, tokens
+
+PLAIN = TokenRule()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The R2D2 unit, version 3.11!", ["the", "r2d2", "unit", "version", "11"]),
+        ("snake_case and _underlines_", ["snake", "case", "and", "underlines"]),
+        ("don't", ["don"]),
+        ("हिन्दी में लिखा", ["हिन्दी", "में", "लिखा"]),
+        ("cafe\u0301 café", ["cafe\u0301", "café"]),
+        ("ΟΔΟΣ οδος οδοσ", ["οδοσ", "οδοσ", "οδοσ"]),
+        ("İstanbul IŞIK", ["istanbul", "işik"]),
+        ("Straße STRAẞE", ["straße", "straße"]),
+        ("good 😀😀 day❤️", ["good", "day"]),
+        ("nul\x00separates lone\ud800surrogates", ["nul", "separates", "lone", "surrogates"]),
+        ("½ cup, x² Ⅷ", ["cup", "x²"]),
+        ("", []),
+    ],
+)
+def test_words_of_many_scripts(text, expected):
+    assert tokens(text, PLAIN) == expected
+
+
+def test_turkish_folds_its_two_letters_i():
+    assert tokens("IŞIK İYİ ılık", TokenRule(language="tr")) == ["ışık", "iyi", "ılık"]
+
+
+def test_case_stays_when_asked():
+    assert tokens("Is IT", TokenRule(lowercase=False)) == ["Is", "IT"]
+
+
+def test_without_digits_they_separate():
+    assert tokens("abc123def 4x ９ab", TokenRule(digits=False)) == ["abc", "def", "ab"]
+
+
+def test_minimum_length_is_in_characters():
+    assert tokens("ab éé ééé", TokenRule(min_length=3)) == ["ééé"]
+
+
+def test_order_is_length_then_stop_words_then_stems_then_ngrams():
+    rule = TokenRule(stopwords=("the", "on"), stem="porter", ngrams=(1, 2))
+    assert tokens("The cats sat on a mats", rule) == ["cat", "sat", "cat sat", "mat", "sat mat"]
+
+
+def test_stop_words_are_folded_as_the_text_is():
+    assert tokens("The THE x-ray", TokenRule(stopwords=("THE",))) == ["ray"]
+    assert tokens("Ilık su", TokenRule(language="tr", stopwords=("ILIK",))) == ["su"]
+
+
+def test_stems_of_a_language():
+    assert tokens("kitaplar kitaplarda", TokenRule(language="tr", stem="snowball")) == ["kitap", "kitap"]
+
+
+def test_longer_ngrams_end_with_each_word_in_turn():
+    assert tokens("aa bb cc", TokenRule(ngrams=(2, 3))) == ["aa bb", "bb cc", "aa bb cc"]
+
+
+def test_markup_falls_away_and_entities_are_read():
+    page = "<title>Caf&eacute;</title><script>var hidden = 1;</script><!-- gone --><p class='no'>AT&amp;T a<b</p>"
+    assert tokens(page, TokenRule(html=True)) == ["café", "at"]
+    assert tokens("open <script> never closed", TokenRule(html=True)) == ["open"]
+    assert tokens("3 < 4 and 5 > 2 words", TokenRule(html=True, digits=False)) == ["and", "words"]
+
+
+MESSAGE = """From: Ann <ann@example.org>
+Subject: Re: spare
+\tparts
+Organization: Parts Inc
+
+Hello there
+begin 644 picture.gif
+M1DE28#R9"
+MAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA
+#ABCD
+`
+end
+Bye now
+"""
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("body", "hello there m1de28 r9 bye now"),
+        ("subject-body", "re spare parts hello there m1de28 r9 bye now"),
+        ("from-subject-body", "ann ann example org re spare parts hello there m1de28 r9 bye now"),
+    ],
+)
+def test_parts_of_a_message_without_its_uu_block(message, expected):
+    assert " ".join(tokens(MESSAGE, TokenRule(message=message))) == expected
+
+
+def test_a_whole_message_keeps_its_header_but_not_its_uu_block():
+    read = tokens(MESSAGE, TokenRule(message="whole"))
+    assert "organization" in read
+    assert "picture" not in read
+
+
+def test_a_text_without_header_is_all_body():
+    for text in ("plain words here", "no header\n\nbut: a colon", ""):
+        assert "".join(text[a:b] for a, b in message_parts(text, "body")) == text
+
+
+def test_header_without_body_and_windows_line_ends():
+    assert tokens("Subject: only this", TokenRule(message="subject-body")) == ["only", "this"]
+    assert tokens("Subject: hi there\r\nX: y\r\n\r\nthe body\r\n", TokenRule(message="body")) == ["the", "body"]
+    assert tokens("From me Mon\nX: yy\n\nbody", TokenRule(message="body")) == ["body"]
+
+
+def test_spans_point_into_the_original():
+    rule = TokenRule(html=True, message="body", ngrams=(1, 2), stopwords=("the",))
+    text = "X: y\n\n<p>The na&iuml;ve <b>Bayes</b>"
+    found = [(text[start:end], term) for start, end, term in spans(text, rule)]
+    assert found == [("na&iuml;ve", "naïve"), ("Bayes", "bayes"), ("na&iuml;ve <b>Bayes", "naïve bayes")]
+
+
+def test_spans_agree_with_tokens():
+    for rule in (PLAIN, TokenRule(message="whole", stem="porter"), TokenRule(html=True)):
+        assert [term for _, _, term in spans(MESSAGE, rule)] == tokens(MESSAGE, rule)
+
+
+def test_the_rule_travels_through_json():
+    rule = TokenRule("tr", stopwords=("bir", "ve"), stem="snowball", ngrams=(1, 3), message="body")
+    assert TokenRule.from_dict(json.loads(json.dumps(rule.to_dict()))) == rule
+
+
+@pytest.mark.parametrize(
+    ("values", "part"),
+    [
+        ([1], "table of settings"),
+        ({"colour": 1}, "does not know"),
+        ({"ngrams": [2, 1]}, "ngrams"),
+        ({"ngrams": [1, 10**9]}, "ngrams"),
+        ({"ngrams": "12"}, "ngrams"),
+        ({"min_length": True}, "min_length"),
+        ({"min_length": -1}, "min_length"),
+        ({"lowercase": 1}, "lowercase"),
+        ({"language": "../x"}, "language"),
+        ({"stopwords": "../../etc/passwd"}, "stop list"),
+        ({"stopwords": [1]}, "stopwords"),
+        ({"stopwords": 3}, "stopwords"),
+        ({"stem": "magic"}, "stemmer"),
+        ({"stem": []}, "stemmer"),
+        ({"message": ["body"]}, "message part"),
+    ],
+)
+def test_a_rule_from_a_file_is_not_trusted(values, part):
+    with pytest.raises(BadModel, match=part) as caught:
+        TokenRule.from_dict(values)
+    assert "\n" not in str(caught.value)
+
+
+def test_wrong_settings_name_the_choices():
+    with pytest.raises(UnknownName, match="porter, snowball"):
+        TokenRule(stem="stem")
+    with pytest.raises(UnknownName, match="smart"):
+        TokenRule(stopwords="englisch")
+    with pytest.raises(UnknownName, match="no Snowball stemmer called 'xx'"):
+        TokenRule(language="xx", stem="snowball")
+    with pytest.raises(UnnaiveError, match="ISO 639"):
+        TokenRule(language="english")
+
+
+def test_shipped_stop_lists():
+    assert {"en", "tr", "de", "fr", "es", "it", "pt", "nl", "ru", "hi", "smart"} <= set(stop_lists())
+    assert len(stop_list("smart")) == 570
+    assert all(stop_list(name) for name in stop_lists())
+    assert "ve" in stop_list("tr")
+
+
+def test_every_named_stemmer_exists():
+    import Stemmer
+
+    assert set(SNOWBALL.values()) <= set(Stemmer.algorithms())

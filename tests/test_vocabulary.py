@@ -1,0 +1,89 @@
+"""Vocabularies: both forms, and arrays that are not to be trusted."""
+
+import numpy as np
+import pytest
+
+from unnaive.errors import BadData, BadModel
+from unnaive.text.vocabulary import Vocabulary
+
+TERMS = ["ball", "çay", "ball game", "वोट", "𝔘"]
+
+
+def test_terms_and_ids():
+    vocabulary = Vocabulary(TERMS)
+    assert len(vocabulary) == 5
+    assert list(vocabulary) == vocabulary.terms == TERMS
+    assert [vocabulary.id(term) for term in TERMS] == [0, 1, 2, 3, 4]
+    assert vocabulary.ids(["वोट", "goal", "ball"]).tolist() == [3, -1, 0]
+    assert vocabulary.ids([]).dtype == np.int64
+    assert "ball" in vocabulary
+    assert "goal" not in vocabulary
+    assert repr(vocabulary) == "Vocabulary(5 terms: 'ball', 'çay', 'ball game', …)"
+    with pytest.raises(BadData, match="'goal'"):
+        vocabulary.id("goal")
+
+
+@pytest.mark.parametrize("terms", [TERMS, [], ["one"]])
+def test_arrays_and_back(terms):
+    blob, offsets = Vocabulary(terms).to_arrays()
+    assert blob.dtype == np.uint8
+    assert offsets.dtype == np.int64
+    again = Vocabulary.from_arrays(blob, offsets)
+    assert again == Vocabulary(terms)
+    assert again.terms == terms
+    assert hash(again) == hash(Vocabulary(terms))
+    assert len(Vocabulary.trusted(blob, offsets)) == len(terms)
+
+
+def test_vocabularies_with_the_same_bytes_differ_by_where_they_are_cut():
+    assert Vocabulary(["ab", "c"]) != Vocabulary(["a", "bc"])
+    assert Vocabulary(["ab"]) != "ab"
+
+
+def test_union_keeps_ids_and_take_chooses():
+    left, right = Vocabulary(["a", "b"]), Vocabulary(["c", "b", "d"])
+    both, ids = left.union(right)
+    assert both.terms == ["a", "b", "c", "d"]
+    assert ids.tolist() == [2, 1, 3]
+    assert left.union(Vocabulary(["b"]))[0] is left
+    assert both.take(np.array([3, 0])).terms == ["d", "a"]
+    with pytest.raises(BadData, match="4 terms"):
+        both.take([4])
+
+
+def test_terms_must_be_distinct_text():
+    with pytest.raises(BadData, match="'a' twice"):
+        Vocabulary(["a", "b", "a"])
+    with pytest.raises(BadData, match="every term is a str"):
+        Vocabulary(["a", 3])
+    with pytest.raises(BadData, match="give a list"):
+        Vocabulary("abc")
+    with pytest.raises(BadData, match="UTF-8"):
+        Vocabulary(["\ud800"]).to_arrays()
+
+
+def bytes_of(text):
+    return np.frombuffer(text, dtype=np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("blob", "offsets", "part"),
+    [
+        (bytes_of(b"ab\xff"), [0, 1, 3], "UTF-8"),
+        (bytes_of("é".encode()), [0, 1, 2], "UTF-8"),
+        (bytes_of(b"aab"), [0, 1, 2, 3], "'a' twice"),
+        (bytes_of(b"abc"), [0, 2, 1, 3], "offsets"),
+        (bytes_of(b"abc"), [0, 2], "offsets"),
+        (bytes_of(b"abc"), [1, 3], "offsets"),
+        (bytes_of(b"abc"), [0, 4], "offsets"),
+        (bytes_of(b"abc"), [], "offsets"),
+        (bytes_of(b"abc"), [0.0, 3.0], "offsets"),
+        (bytes_of(b"abc"), [[0, 3]], "offsets"),
+        (np.zeros((2, 2), dtype=np.uint8), [0, 4], "uint8"),
+        (np.zeros(3, dtype=np.int64), [0, 3], "uint8"),
+    ],
+)
+def test_damaged_arrays_are_refused_in_one_sentence(blob, offsets, part):
+    with pytest.raises(BadModel, match=part) as caught:
+        Vocabulary.from_arrays(blob, np.array(offsets))
+    assert "\n" not in str(caught.value)
