@@ -20,6 +20,8 @@ _HOMES = {
     "LinearSVM": "unnaive.estimators.baselines",
     "NearestNeighbours": "unnaive.estimators.baselines",
     "DecisionTree": "unnaive.estimators.baselines",
+    "HigherOrderSmoothing": "unnaive.estimators.higher_order",
+    "HigherOrderNB": "unnaive.estimators.higher_order",
     "HierarchicalBN": "unnaive.estimators.hierarchical",
     "SelectiveNB": "unnaive.estimators.hierarchical",
     "TreeAugmentedNB": "unnaive.estimators.hierarchical",

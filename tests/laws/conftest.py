@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 
 ABOUT = {
     "case": lambda estimator: True,
-    "counting": lambda estimator: hasattr(estimator, "partial_fit"),
+    "counting": lambda estimator: hasattr(estimator, "forget"),
     "weighted": lambda estimator: has_fit_parameter(estimator, "sample_weight"),
     "probable": lambda estimator: hasattr(estimator, "predict_proba"),
 }

@@ -36,8 +36,8 @@ class Events:
     weighting: Weighting
 
     def evidence(self, probability: Floats) -> tuple[Floats, Floats]:
-        """Weights (n_classes, n_terms) and what all terms add by their absence (n_classes,), from P(t|c)."""
-        p = np.clip(probability, LEAST, 1 - LEAST)
+        """Weights (n_classes, n_terms) and what all terms add by their absence (n_classes,); P(t|c) is used up."""
+        p = np.clip(probability, LEAST, 1 - LEAST, out=probability)
         if not self.absence:
             return np.log(p, out=p).T, np.zeros(p.shape[1])
         absent = np.log1p(-p)
@@ -83,7 +83,9 @@ class Mixture:
     def _shares_of_paths(self, first: Floats, second: Floats, total: float) -> tuple[Floats, Floats]:
         if self.normaliser == "class":
             return (first + 1) / (2 + first.sum(axis=0)), (second + 1) / (2 + second.sum(axis=0))
-        return _shares(first), (second + 1) / (2 + total)
+        second = second + 1
+        second /= 2 + total
+        return _shares(first), second
 
 
 def _shares(table: Floats) -> Floats:
@@ -132,8 +134,7 @@ def higher_order_smoothing(
     choose(PATHS, paths, "way to count paths")
     refuse_full_table(Y.shape[1], X.shape[1], "higher-order smoothing")
     weighting = path_weighting(weights, X)
-    Z = presence(X) if weights == "binary" else weighting.apply(X)
-    labels = path_labels(Y, scheme)
+    Z, labels = path_documents(X, weights), path_labels(Y, scheme)
     one = FirstPass.of(Z, labels)
     if paths == "paper":
         linear = _mixed(one, _published(Z, labels, scheme), mixture, weighting, scheme)
@@ -184,6 +185,11 @@ def path_weighting(name: str, X: Sparse) -> Weighting:
         return Weighting(name)
     df = np.bincount(presence(X).indices, minlength=X.shape[1])
     return Weighting("log", idf=np.log1p(X.shape[0] / np.maximum(df, 1)))
+
+
+def path_documents(X: Sparse, weights: str) -> Sparse:
+    """The documents that the passes take: X weighted by `path_weighting`."""
+    return presence(X) if weights == "binary" else path_weighting(weights, X).apply(X)
 
 
 def path_labels(Y: Sparse, scheme: str) -> Sparse:

@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
 Sparse = Any  # scipy.sparse.csr_array, which ships no types
 
 CHUNK_CELLS = 1 << 23  # documents × classes held at once: 64 MB of float64
+NOTHING = np.zeros(())  # the neutral element of sums of arrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +56,10 @@ class FirstPass(_Sums):
     def of(cls, X: Sparse, Y: Sparse) -> FirstPass:
         """The sums of documents X (n_docs, n_terms) with labels Y (n_docs, n_classes)."""
         X, Y = _floats(X), _floats(Y)
-        squares = np.bincount(X.indices, X.data * X.data, minlength=X.shape[1])
-        return cls(X.shape[0], np.asarray(Y.sum(axis=0)), _class_sums(X, Y), squares)
+        first = _class_sums(X, Y)
+        partition = _is_binary(X) and _is_binary(Y) and bool(np.all(np.diff(Y.indptr) == 1))
+        squares = first.sum(axis=1) if partition else _column_squares(X)  # df, once more over the classes or the cells
+        return cls(X.shape[0], np.asarray(Y.sum(axis=0)), first, squares)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +79,7 @@ class SecondPass(_Sums):
     def of(cls, X: Sparse, Y: Sparse, first: Floats) -> SecondPass:
         """The sums of documents X and labels Y under the weights `first` of all documents."""
         X, Y = _floats(X), _floats(Y)
-        routes = sum((_routes(*part, first) for part in _parts(X, Y)), start=np.zeros(()))
+        routes = sum((_routes(*part, first) for part in _parts(X, Y)), start=NOTHING)
         return cls(X.shape[0], routes)
 
 
@@ -117,8 +120,7 @@ def class_paths_as_published(X: Sparse, Y: Sparse) -> Floats:
     first = _class_sums(X, Y)
     labels = (Y.T @ Y).toarray()
     second = transposed_product(X, product(X, first)) + first @ labels
-    occurrences = np.bincount(X.indices, X.data * X.data, minlength=X.shape[1])
-    paths: Floats = 2 * second - first * (occurrences[:, None] + np.diag(labels)[None, :])
+    paths: Floats = 2 * second - first * (_column_squares(X)[:, None] + np.diag(labels)[None, :])
     return paths
 
 
@@ -157,20 +159,36 @@ def presence(X: Sparse) -> Sparse:
 
 def _class_sums(X: Sparse, Y: Sparse) -> Floats:
     """XᵀY, dense."""
-    sums: Floats = (X.T @ Y).toarray()
-    return sums
+    return sum((transposed_product(some, labels.toarray()) for some, labels in _parts(X, Y)), start=NOTHING)
+
+
+def _is_binary(X: Sparse) -> bool:
+    return bool(np.all(X.data == 1))
+
+
+def _squared(X: Sparse) -> Sparse:
+    return csr_array((X.data * X.data, X.indices, X.indptr), shape=X.shape)
+
+
+def _column_squares(X: Sparse) -> Floats:
+    """Σ_d x² of each term (n_terms,)."""
+    return transposed_product(X if _is_binary(X) else _squared(X), np.ones((X.shape[0], 1)))[:, 0]
 
 
 def _routes(X: Sparse, Y: Sparse, first: Floats) -> Floats:
     """Xᵀ(XF − q∘Y) + (X∘X∘X)ᵀY; where x is 0 or 1 the last is XᵀY, and q − 1 in place of q has it in."""
-    binary = bool(np.all(X.data == 1))
-    squared = csr_array((X.data * X.data, X.indices, X.indptr), shape=X.shape)
-    lengths = np.diff(X.indptr) - 1.0 if binary else squared.sum(axis=1)
+    if _is_binary(X):
+        return _onward(X, Y, first, np.diff(X.indptr) - 1.0)
+    squared = _squared(X)
+    return _onward(X, Y, first, squared.sum(axis=1)) + _class_sums(squared * X, Y)
+
+
+def _onward(X: Sparse, Y: Sparse, first: Floats, own: Floats) -> Floats:
+    """Xᵀ(XF − own∘Y)."""
     reached = product(X, first)
     documents = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
-    reached[documents, Y.indices] -= lengths[documents] * Y.data
-    routes = transposed_product(X, reached)
-    return routes if binary else routes + _class_sums(squared * X, Y)
+    reached[documents, Y.indices] -= own[documents] * Y.data
+    return transposed_product(X, reached)
 
 
 def _parts(X: Sparse, Y: Sparse) -> Iterator[tuple[Sparse, Sparse]]:
