@@ -21,12 +21,14 @@ from unnaive.core.scorer import Scorer
 from unnaive.core.targets import Label, class_codes
 from unnaive.errors import BadData
 from unnaive.models.gate_view import forces
+from unnaive.models.path_scorer import PathScorer
 from unnaive.text.tokens import spans
 
 Floats = NDArray[np.float64]
 Sparse = Any  # scipy.sparse.csr_array, which ships no types
 
 SHOWN = 10  # terms for and terms against, at most
+MIDDLES = 3  # terms in the middle of paths, at most
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,9 @@ class Evidence:
 
     For the noisy-OR of a network also `alone`, the probability that the term forces the class by itself, and `without`,
     what the class's probability would be if the term were not there.
+
+    For higher-order smoothing, of a term that never occurred in the class: `paths`, the weight of the second-order
+    paths that lead there, and the terms in their `middles`, those with most paths first.
     """
 
     term: str
@@ -43,6 +48,8 @@ class Evidence:
     places: tuple[tuple[int, int], ...]
     alone: float | None = None
     without: float | None = None
+    paths: float | None = None
+    middles: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,6 +117,7 @@ class Explanation:
                     "value": one.value,
                     "places": [list(span) for span in one.places],
                     **({} if one.alone is None else {"alone": one.alone, "without": one.without}),
+                    **({} if one.paths is None else {"paths": one.paths, "middles": [list(k) for k in one.middles]}),
                 }
                 for one in self.evidence
             ],
@@ -202,8 +210,16 @@ def explain(
     for start, end, term in found:
         places.setdefault(term, []).append((start, end))
     force = {} if rival is not None else _forces(classifier.scorer_, document, chosen)
+    bridges = _bridges(classifier, document, chosen)
     evidence = [
-        Evidence(term, int(count), float(value), tuple(places[term]), *force.get(int(column), ()))
+        Evidence(
+            term,
+            int(count),
+            float(value),
+            tuple(places[term]),
+            *force.get(int(column), ()),
+            **bridges.get(int(column), {}),
+        )
         for column, term, count, value in zip(
             document.indices,
             (classifier.vocabulary_[int(column)] for column in document.indices),
@@ -295,6 +311,20 @@ def _forces(scorer: Scorer, document: Sparse, chosen: int) -> dict[int, tuple[fl
     return {one.term: (one.alone, one.without) for one in forces(scorer, document, chosen)}
 
 
+def _bridges(classifier: TextClassifier, document: Sparse, chosen: int) -> dict[int, dict[str, Any]]:
+    """`paths` and `middles` of each term that the class never had, where the scorer remembers its paths."""
+    scorer = classifier.scorer_
+    if not isinstance(scorer, PathScorer):
+        return {}
+    found = {}
+    for column in document.indices.tolist():
+        evidence = scorer.path_evidence(column, chosen, MIDDLES)
+        if not evidence.occurrences:
+            middles = tuple((classifier.vocabulary_[k], paths) for k, paths in evidence.middles)
+            found[column] = {"paths": evidence.paths, "middles": middles}
+    return found
+
+
 def _removals(scorer: Scorer, document: Sparse, chosen: int, rival: int | None) -> tuple[float, Floats]:
     """What the score loses without each term, for models that are no sum."""
     n = document.nnz
@@ -337,9 +367,19 @@ def percent(share: float) -> str:
 
 def _times(one: Evidence) -> str:
     name = one.term if one.count == 1 else f"{one.term} ×{one.count}"
+    if one.paths is not None:
+        return f"{name} (never there; {_traced(one)})"
     if one.alone is None or one.without is None:
         return name
     return f"{name} (alone {percent(one.alone)}, without it {percent(one.without)})"
+
+
+def _traced(one: Evidence) -> str:
+    """The paths that lead to a class from a term that it never had."""
+    if not one.middles:
+        return "no path leads there"
+    through = ", ".join(f"{term} {paths:,.4g}" for term, paths in one.middles)
+    return f"paths that lead there: {one.paths:,.4g}, through {through}"
 
 
 def _style(share: float) -> str:

@@ -6,6 +6,7 @@ Higher-order smoothing makes it (higher_order.py); explain.py asks it.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,9 +14,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.core.linear import Linear
+from unnaive.core.products import transposed_product
 from unnaive.errors import BadModel
 from unnaive.models.neighbours import checked_csr
 
+Floats = NDArray[np.float64]
 Sparse = Any  # scipy.sparse.csr_array, which ships no types
 
 
@@ -69,17 +72,30 @@ class PathScorer(Linear):
         >>> scorer.path_evidence(0, 1)     # term 0 is in no document of class 1; term 1 stands with it, and is
         PathEvidence(occurrences=0, paths=1.0, middles=((1, 1.0),))
         """
-        member = self.labels[:, [place]].toarray()[:, 0] > 0
-        share = self.documents[:, [term]].toarray()[:, 0]
-        rows = np.flatnonzero(share)
+        start, stop = self._postings.indptr[term : term + 2]
+        rows, share = self._postings.indices[start:stop], self._postings.data[start:stop]
+        member = self._members[:, place][rows]
         around = self.documents[rows]
-        first = member.astype(np.float64) @ self.documents
         squared = csr_array((around.data**2, around.indices, around.indptr), shape=around.shape)
-        weight = (share[rows] @ around) * first - (share[rows] * member[rows]) @ squared
+        weight = (share @ around) * self._first[:, place] - (share * member) @ squared
         weight[term] = 0.0
         heaviest = np.lexsort((np.arange(len(weight)), -weight))[:limit]
         middles = tuple((int(k), float(weight[k])) for k in heaviest if weight[k] > 0)
-        return PathEvidence(int(member[rows].sum()), float(weight.sum()), middles)
+        return PathEvidence(int(member.sum()), float(weight.sum()), middles)
+
+    @cached_property
+    def _postings(self) -> Sparse:
+        return self.documents.tocsc()
+
+    @cached_property
+    def _members(self) -> Floats:
+        members: Floats = self.labels.toarray().astype(np.float64)
+        return members
+
+    @cached_property
+    def _first(self) -> Floats:
+        """F = XᵀY (n_terms, n_classes)."""
+        return transposed_product(self.documents, self._members)
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Arrays and plain settings from which `from_arrays` makes an equal scorer; ones are not written out."""
