@@ -27,15 +27,30 @@ def swept(run: Run, material: Material, plan: Plan) -> list[Record]:
         return run_plan(plan, material, Path(folder) / "records.jsonl", jobs=run.jobs, progress=tell)
 
 
-def mean_and_spread(
+def values_by_split(
     records: Sequence[Record], contender: Contender, measure: str, *, size: float, terms: int | None = None
-) -> tuple[float, float]:
-    """Mean and standard deviation (divisor n − 1) over the splits."""
-    values = [
+) -> list[float]:
+    """What a contender reached in each split, in their order."""
+    return [
         record.value
-        for record in records
+        for record in sorted(records, key=lambda record: record.split)
         if (record.model, record.parameters) == (contender.model, dict(contender.settings))
         and (record.measure, record.train_size, record.terms) == (measure, size, terms)
         and record.value is not None
     ]
+
+
+def mean_and_spread(
+    records: Sequence[Record], contender: Contender, measure: str, *, size: float, terms: int | None = None
+) -> tuple[float, float]:
+    """Mean and standard deviation (divisor n − 1) over the splits."""
+    return centre(values_by_split(records, contender, measure, size=size, terms=terms))
+
+
+def centre(values: Sequence[float]) -> tuple[float, float]:
+    """Mean and standard deviation (divisor n − 1).
+
+    >>> centre([1.0, 3.0])
+    (2.0, 1.4142135623730951)
+    """
     return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0

@@ -176,8 +176,16 @@ def read_paper(key: str) -> Paper:
     choose(paper_keys(), key, "paper")
     content = tomllib.loads((FOLDER / f"{key}.toml").read_text(encoding="utf-8"))
     about = content["paper"]
-    tables = tuple(_table(entry) for entry in content["table"])
+    tables = tuple(_table(_filled(entry, content["table"])) for entry in content["table"])
     return Paper(about["key"], about["title"], about["source"], tuple(about.get("notes", ())), tables)
+
+
+def _filled(entry: dict[str, Any], entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """The entry with what it leaves out taken from the one of the number that it is `like`; but not bands or notes."""
+    if "like" not in entry:
+        return entry
+    model = next(one for one in entries if one["number"] == entry["like"])
+    return {name: value for name, value in model.items() if name not in ("bands", "notes")} | entry
 
 
 def _table(entry: dict[str, Any]) -> Table:
