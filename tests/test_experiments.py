@@ -1,0 +1,199 @@
+"""Experiments: counts of a fold by subtraction, resumption after a kill, the same numbers whatever the processes."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import unnaive
+from unnaive.core.counts import Counts
+from unnaive.errors import BadData, UnknownName, UnnaiveError
+from unnaive.evaluation.experiments import run
+from unnaive.evaluation.records import RecordFile
+from unnaive.evaluation.trials import Bench, Contender, Material, Plan, counts_of_rows
+
+SOURCE = Path(unnaive.__file__).parents[1]
+
+
+def material(seed=0, several=False):
+    random = np.random.default_rng(seed)
+    topic = random.integers(0, 3, 120)
+    X = random.poisson(random.gamma(0.5, 1.0, (3, 40))[topic])
+    Y = np.eye(3, dtype=np.int64)[topic]
+    if several:
+        Y = np.hstack([Y, (random.random((120, 1)) < 0.2).astype(np.int64)])
+    parts = np.where(np.arange(120) % 4 == 0, "test", "train")
+    return Material("toy", csr_array(X), csr_array(Y), parts)
+
+
+def plan(**more):
+    settings = {"splits": 3, "train_sizes": (20.0, 70.0), "vocabularies": (10, None), "measures": ("accuracy", "auc")}
+    return Plan((Contender("multinomial"), Contender("svm")), **{**settings, **more})
+
+
+def figures(records):
+    """Everything but the time that it took."""
+    return [(record.trial, record.measure, record.value, record.n_train) for record in records]
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_total_minus_fold_equals_counting_again(several):
+    toy = material(several=several)
+    bench = Bench(toy, plan(folds=5, train_sizes=()))
+    for trial in bench.plan.trials()[::4]:
+        train, test = bench._rows(trial)
+        assert len(test) < len(train)
+        assert counts_of_rows(toy, train, test) == Counts.of(toy.X[train], toy.Y[train])
+
+
+def test_a_fold_s_model_equals_one_that_was_fitted_on_the_rest():
+    toy, five = material(), plan(folds=5, train_sizes=(), vocabularies=(None,))
+    bench = Bench(toy, five)
+    for trial in five.trials():
+        if trial.contender.model == "multinomial":
+            sides = bench._sides(trial)
+            again = Counts.of(sides.X_train, sides.Y_train)
+            assert sides.counts == again
+            assert sides.X_train.shape[1] == np.count_nonzero(toy.X[sides.train].sum(axis=0))
+
+
+def test_terms_are_chosen_on_training_documents_only():
+    """A term that gives the class of test documents away, and is in no training document, is not chosen."""
+    toy = material()
+    bench = Bench(toy, plan(train_sizes=(), vocabularies=(5,)))
+    (trial, *_) = bench.plan.trials()
+    _, test = bench._rows(trial)
+    leak = np.zeros((120, 3), np.int64)
+    leak[test] = 9 * toy.Y[test].toarray()
+    leaky = Material("toy", csr_array(np.hstack([toy.X.toarray(), leak])), toy.Y, toy.parts)
+    sides = Bench(leaky, bench.plan)._sides(trial)
+    assert sides.terms.max() < 40
+    np.testing.assert_array_equal(sides.terms, bench._sides(trial).terms)
+
+
+def test_every_record_says_what_it_is(tmp_path):
+    records = run(plan(), material(), tmp_path / "run.jsonl")
+    assert len(records) == 2 * 3 * 2 * 2 * 2
+    one = records[0]
+    assert (one.model, one.split, one.train_size, one.terms, one.measure) == ("multinomial", 0, 20.0, 10, "accuracy")
+    assert (one.n_train, one.n_test) == (24, 96)
+    assert one.versions["unnaive"] == unnaive.__version__
+    assert one.seconds >= 0
+    assert list(RecordFile(tmp_path / "run.jsonl").read()) == records
+
+
+def test_the_same_seed_gives_the_same_numbers_in_any_number_of_processes(tmp_path):
+    alone = run(plan(splits=1), material(), tmp_path / "one.jsonl")
+    together = run(plan(splits=1), material(), tmp_path / "two.jsonl", jobs=2)
+    assert figures(alone) == figures(together)
+    assert figures(alone) != figures(run(plan(splits=1, seed=1), material(), tmp_path / "three.jsonl"))
+
+
+def test_a_run_goes_on_where_it_stopped_and_repeats_nothing(tmp_path):
+    whole = run(plan(), material(), tmp_path / "whole.jsonl")
+    lines = (tmp_path / "whole.jsonl").read_bytes().splitlines(keepends=True)
+    path, seen = tmp_path / "cut.jsonl", []
+    path.write_bytes(b"".join(lines[:13]) + lines[13][:40])  # killed in the middle of a trial and of a line
+    again = run(plan(), material(), path, progress=lambda done, total, words: seen.append((done, total)))
+    assert figures(again) == figures(whole)
+    assert seen[0] == (7, 24)  # six trials were there in full, the seventh had one of two measures
+    assert len(seen) == 18
+    after = path.read_bytes()
+    assert after.startswith(b"".join(lines[:13]))
+    assert len(after.splitlines()) == len(lines)
+
+
+def test_what_is_there_is_not_measured_again(tmp_path, monkeypatch):
+    run(plan(), material(), tmp_path / "run.jsonl")
+    monkeypatch.setattr(Bench, "records", lambda *_: pytest.fail("measured again"))
+    assert len(run(plan(), material(), tmp_path / "run.jsonl")) == 48
+
+
+def test_new_measures_and_models_are_added_to_a_file(tmp_path):
+    path = tmp_path / "run.jsonl"
+    run(plan(measures=("accuracy",)), material(), path)
+    more = run(plan(measures=("accuracy", "macro-f1")), material(), path)
+    assert figures(more) == figures(run(plan(measures=("accuracy", "macro-f1")), material(), tmp_path / "new.jsonl"))
+    assert len(path.read_text().splitlines()) == 48
+
+
+def test_records_of_other_data_are_not_taken_for_these(tmp_path):
+    path = tmp_path / "run.jsonl"
+    first, second = run(plan(), material(0), path), run(plan(), material(1), path)
+    assert {record.data for record in first}.isdisjoint({record.data for record in second})
+    assert figures(run(plan(), material(0), path)) == figures(first)
+
+
+SCRIPT = """
+import sys, time
+sys.path.insert(0, {tests!r})
+from test_experiments import material, plan, run
+if __name__ == "__main__":
+    run(plan(splits=6), material(), sys.argv[1], jobs=int(sys.argv[2]), progress=lambda *_: time.sleep(0.05))
+"""
+
+
+@pytest.mark.parametrize(
+    ("jobs", "how"),
+    [
+        (1, signal.SIGINT),
+        pytest.param(2, signal.SIGINT, marks=pytest.mark.slow),
+        pytest.param(1, signal.SIGKILL, marks=pytest.mark.slow),
+    ],
+)
+def test_an_interrupted_and_resumed_run_equals_an_uninterrupted_one(tmp_path, jobs, how):
+    path, script = tmp_path / "run.jsonl", tmp_path / "job.py"
+    script.write_text(SCRIPT.format(tests=str(Path(__file__).parent)))
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    process = subprocess.Popen(
+        [sys.executable, script, path, str(jobs)], env=environment, stderr=subprocess.PIPE, start_new_session=True
+    )
+    deadline = time.monotonic() + 60
+    while not (path.exists() and path.read_bytes().count(b"\n") > 8) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(process.pid, how)
+    process.communicate(timeout=60)
+    made = path.read_bytes().count(b"\n")
+    assert 8 < made < 96  # it had begun, and was not done
+    resumed = run(plan(splits=6), material(), path)
+    assert figures(resumed) == figures(run(plan(splits=6), material(), tmp_path / "whole.jsonl"))
+    assert len(path.read_text().splitlines()) == 96
+
+
+def test_several_labels_are_decided_by_thresholds(tmp_path):
+    measures = ("micro-f1", "breakeven-micro", "log-loss")
+    records = run(plan(measures=measures), material(several=True), tmp_path / "run.jsonl")
+    by_model = {model: [record for record in records if record.model == model] for model in ("multinomial", "svm")}
+    assert all(record.value is None for record in by_model["svm"] if record.measure == "log-loss")
+    assert all(record.value > 0 for record in by_model["multinomial"])
+
+
+def test_plans_and_contenders_are_checked():
+    with pytest.raises(UnknownName, match="no measure called 'acuracy'"):
+        plan(measures=("acuracy",))
+    with pytest.raises(BadData, match="one or the other"):
+        plan(folds=3)
+    with pytest.raises(BadData, match="between 0 and 100"):
+        plan(train_sizes=(0.8, 100))
+    with pytest.raises(BadData, match="no models"):
+        Plan((), ("accuracy",))
+    with pytest.raises(UnknownName, match="no setting of multinomial called 'alhpa'"):
+        Contender.parsed("multinomial:alhpa=1")
+    with pytest.raises(UnnaiveError, match="has no value"):
+        Contender.parsed("multinomial:alpha")
+    bench = Bench(Material("toy", material().X, material().Y), plan(train_sizes=()))
+    with pytest.raises(BadData, match="toy has no split of its own"):
+        bench.records(bench.plan.trials()[0])
+
+
+def test_a_fixed_split_is_one_split(tmp_path):
+    records = run(plan(train_sizes=(), vocabularies=(None,)), material(), tmp_path / "run.jsonl")
+    assert {(record.protocol, record.split, record.n_train, record.n_test) for record in records} == {
+        ("fixed", 0, 90, 30)
+    }
