@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from unnaive.core import counts as counts_module
 from unnaive.core.counts import Counts
 from unnaive.errors import BadData
 
@@ -58,6 +59,25 @@ def test_equals_brute_force(seed):
     assert_close(Counts.of(X, Y), brute_force(X, Y, np.ones(30)))
     weight = np.random.default_rng(seed).random(30)
     assert_close(Counts.of(X, Y, weight), brute_force(X, Y, weight))
+
+
+@pytest.mark.parametrize("share", [0, 1e9], ids=["by product", "by counting"])
+@pytest.mark.parametrize("in_order", [False, True])
+def test_both_ways_of_counting_equal_brute_force(share, in_order, monkeypatch):
+    """Documents in the order of their classes or not; a class without documents; documents without a class."""
+    monkeypatch.setattr(counts_module, "DENSE_SHARE", share)
+    for seed in range(5):
+        X, Y = random_documents(seed)
+        Y = np.where(np.arange(4) < 3, Y.toarray(), 0)
+        rows = np.lexsort(-Y.T) if in_order else np.arange(30)
+        X, Y = X[rows], csr_array(Y[rows])
+        for weight in (np.ones(30), np.arange(30) % 3, np.random.default_rng(seed).random(30)):
+            assert_close(Counts.of(X, Y, weight), brute_force(X, Y, weight))
+        single = csr_array(np.eye(4, dtype=int)[np.arange(30) // 10])
+        for few in (X[:25], X[:0], X * 0):
+            assert_close(
+                Counts.of(few, single[: few.shape[0]]), brute_force(few, single[: few.shape[0]], np.ones(few.shape[0]))
+            )
 
 
 @settings(max_examples=50, deadline=None)
@@ -143,6 +163,11 @@ def test_cells_are_sorted_and_input_is_left_alone():
     assert counts.class_terms.has_canonical_format
     assert counts.class_df.has_canonical_format
     assert all((a != b).nnz == 0 for a, b in zip(before, (X, Y), strict=True))
+
+
+def test_no_classes_and_no_terms():
+    assert Counts.of(csr_array([[1, 2]]), csr_array((1, 0), dtype=int)).terms.tolist() == [1, 2]
+    assert Counts.of(csr_array((2, 0), dtype=int), csr_array([[1], [1]])).class_docs.tolist() == [2]
 
 
 def test_no_documents():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from unnaive.errors import BadData
 
 Sparse = Any  # scipy.sparse.csr_array, which ships no types
 
+DENSE_SHARE = 4  # classes × terms up to this many times the entries: then a class is counted in an array of all terms
 ROUNDING = 1e-11  # of the largest sum: what fractional sums may be off by after adding and taking away
 
 
@@ -56,17 +58,13 @@ class Counts:
         term twice in a row; any entry of Y other than zero is membership.
         """
         weight = _document_weights(X.shape[0], sample_weight)
-        X = csr_array(X).astype(np.result_type(_number(X.data), weight), copy=False)
-        present = csr_array(((X.data > 0).astype(weight.dtype), X.indices, X.indptr), shape=X.shape)
-        by_class = _weighted_labels(csr_array(Y), weight)
-        return cls(
-            n_docs=weight.sum(),
-            class_docs=by_class.sum(axis=1),
-            class_terms=_canonical(by_class @ X),
-            class_df=_canonical(by_class @ present),
-            terms=weight @ X,
-            df=weight @ present,
-        )
+        number = np.result_type(_number(X.data), weight)
+        X = _without_zeros(csr_array(X)).astype(number, copy=False)
+        by_class, rows = _in_order(_weighted_labels(csr_array(Y), weight), X)
+        often = 0 < by_class.shape[0] * X.shape[1] <= DENSE_SHARE * rows.nnz
+        class_terms, class_df = (_tables_by_counting if often else _tables_by_product)(by_class, rows)
+        terms, df = _column_sums(X, slice(None), _by_entry(weight, X))
+        return cls(weight.sum(), by_class.sum(axis=1), class_terms, class_df, terms, df)
 
     @classmethod
     def zero(cls, n_classes: int, n_terms: int) -> Counts:
@@ -190,6 +188,59 @@ def _weighted_labels(Y: Sparse, weight: NDArray[Any]) -> Sparse:
     """Yᵀ with each document scaled by its weight (n_classes, n_docs)."""
     repeated = np.repeat(weight, np.diff(Y.indptr)) * (Y.data != 0)
     return csr_array(csr_array((repeated, Y.indices, Y.indptr), shape=Y.shape).T)
+
+
+def _in_order(by_class: Sparse, X: Sparse) -> tuple[Sparse, Sparse]:
+    """The same product by_class @ X with documents laid out class by class, so that it reads memory from end to end."""
+    order = by_class.indices
+    places = np.arange(len(order), dtype=order.dtype)
+    if len(order) == X.shape[0] and np.array_equal(order, places):
+        return by_class, X
+    laid_out = csr_array((by_class.data, places, by_class.indptr), shape=(by_class.shape[0], len(order)))
+    return laid_out, X[order]
+
+
+def _tables_by_product(by_class: Sparse, rows: Sparse) -> tuple[Sparse, Sparse]:
+    """class_terms and class_df, each a sparse product: memory follows what was seen."""
+    present = csr_array((np.ones(rows.nnz, by_class.dtype), rows.indices, rows.indptr), shape=rows.shape)
+    return _canonical(by_class @ rows), _canonical(by_class @ present)
+
+
+def _tables_by_counting(by_class: Sparse, rows: Sparse) -> tuple[Sparse, Sparse]:
+    """The same class by class in an array of all terms: faster, where a class has a good share of them."""
+    weight = _by_entry(by_class.data, rows)
+    columns, sums, documents = [], [], []
+    for start, end in pairwise(rows.indptr[by_class.indptr]):
+        terms, df = _column_sums(rows, slice(start, end), weight)
+        columns.append(np.flatnonzero(df).astype(rows.indices.dtype))
+        sums.append(terms[columns[-1]])
+        documents.append(df[columns[-1]])
+    indptr = np.cumsum([0, *map(len, columns)], dtype=rows.indptr.dtype)
+    shape = by_class.shape[0], rows.shape[1]
+    seen = np.concatenate(columns)
+    return tuple(csr_array((np.concatenate(part), seen, indptr), shape=shape) for part in (sums, documents))
+
+
+def _column_sums(X: Sparse, entries: slice, weight: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Sums of some entries of X by term, and how many there are; `weight` by entry. Whole numbers are exact to 2⁵³."""
+    columns, values, n_terms = X.indices[entries], X.data[entries], X.shape[1]
+    if weight is None:
+        return np.bincount(columns, values, n_terms).astype(values.dtype), np.bincount(columns, minlength=n_terms)
+    sums = np.bincount(columns, values * weight[entries], n_terms).astype(values.dtype)
+    return sums, np.bincount(columns, weight[entries], n_terms).astype(weight.dtype)
+
+
+def _by_entry(weight: NDArray[Any], X: Sparse) -> NDArray[Any] | None:
+    """The weight of its document for each entry of X; None if all are one."""
+    return None if bool(np.all(weight == 1)) else np.repeat(weight, np.diff(X.indptr))
+
+
+def _without_zeros(X: Sparse) -> Sparse:
+    if not X.nnz or X.data.min() > 0:
+        return X
+    X = X.copy()
+    X.eliminate_zeros()
+    return X
 
 
 def _canonical(table: Sparse) -> Sparse:
