@@ -7,7 +7,6 @@ import pytest
 from unnaive.errors import BadData
 from unnaive.evaluation.records import Record, RecordFile, versions
 
-
 USUAL = {
     "data": "toy#1",
     "protocol": "random",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+import numpy as np
+
 from unnaive.classifier import TextClassifier
 from unnaive.evaluation import page as html
 from unnaive.evaluation import plots
@@ -228,18 +230,11 @@ def window(stretches: Sequence[tuple[str, float]], size: int = TEXT_SHOWN) -> tu
     >>> window([("dull ", 0.0), ("dull ", 0.0), ("telling", 3.0)], size=7)
     (10, 17)
     """
-    starts, at = [], 0
-    for text, _ in stretches:
-        starts.append(at)
-        at += len(text)
+    ends = np.cumsum([len(text) for text, _ in stretches])
+    starts, at = ends - [len(text) for text, _ in stretches], int(ends[-1]) if len(ends) else 0
     if at <= size:
         return 0, at
-
-    def evidence(start: int) -> float:
-        inside = zip(starts, stretches, strict=True)
-        return sum(
-            abs(value) for place, (text, value) in inside if start <= place and place + len(text) <= start + size
-        )
-
-    best = max(starts, key=evidence)
+    up_to = np.concatenate([[0.0], np.cumsum([abs(value) for _, value in stretches])])
+    inside = up_to[np.searchsorted(ends, starts + size, side="right")] - up_to[:-1]
+    best = int(starts[int(np.argmax(inside))])
     return min(best, at - size), min(best, at - size) + size

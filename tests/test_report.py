@@ -1,0 +1,271 @@
+"""Reports: their values are right, and the page opens in a browser, narrow and wide, without errors."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from html import escape
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from unnaive import TextClassifier
+from unnaive.errors import BadData
+from unnaive.evaluation import report
+from unnaive.evaluation.comparison_page import comparison_page
+from unnaive.evaluation.experiments import run
+from unnaive.evaluation.report import Evaluation, evaluation_page
+from unnaive.evaluation.report_page import window
+from unnaive.evaluation.trials import Contender, Material, Plan
+from unnaive.text.corpus import Corpus
+from unnaive.text.tickets import tickets
+from unnaive.text.tokens import TokenRule
+
+
+def fitted(labels, **settings):
+    train = tickets(labels).part("train")
+    targets = [label[0] for label in train.labels] if labels == "queue" else train.labels
+    return TextClassifier(**settings).fit(train.texts, targets)
+
+
+@pytest.fixture(scope="module")
+def single():
+    return fitted("queue", model="multinomial", calibrate=True), tickets().part("test")
+
+
+@pytest.fixture(scope="module")
+def several():
+    return fitted("tags", model="complement", decision="scut"), tickets("tags").part("test")
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory):
+    material = Material.of(tickets(), TokenRule())
+    plan = Plan((Contender("multinomial"), Contender("complement")), ("accuracy",), splits=2, train_sizes=(20.0, 60.0),
+                vocabularies=(100, 1000, None))  # fmt: skip
+    return run(plan, material, tmp_path_factory.mktemp("records") / "run.jsonl")
+
+
+def test_measures_agree_with_the_classifier(single):
+    classifier, corpus = single
+    found = Evaluation.of(classifier, corpus)
+    truth = [label[0] for label in corpus.labels]
+    assert found.measures["accuracy"] == pytest.approx(classifier.score(corpus.texts, truth))
+    assert found.confusion.sum() == len(corpus)
+    assert np.diag(found.confusion).sum() == found.tally.tp.sum()
+    assert len(found.measures) == 12
+
+
+def test_calibration_is_shown_before_and_after(single):
+    before, after = Evaluation.of(*single).calibration().values()
+    assert after.error < before.error
+
+
+def test_several_labels(several):
+    classifier, corpus = several
+    found = Evaluation.of(classifier, corpus)
+    assert found.measures["accuracy"] == pytest.approx(classifier.score(corpus.texts, corpus.labels))
+    assert found.confused() == []
+    assert 0.3 < found.measures["micro-f1"] < 1
+
+
+def test_a_class_that_the_model_never_saw_counts_as_missed(single):
+    classifier, corpus = single
+    odd = Corpus(list(corpus.texts), [("surprise",) if n < 5 else one for n, one in enumerate(corpus.labels)])
+    found = Evaluation.of(classifier, odd)
+    assert found.unknown == ("surprise",)
+    assert found.tally.fn[-1] == 5
+    assert found.measures["accuracy"] < Evaluation.of(classifier, corpus).measures["accuracy"]
+    assert "has never seen surprise" in evaluation_page(classifier, odd)
+
+
+def test_mistakes_are_wrong_and_the_surest_first(single):
+    classifier, corpus = single
+    found = Evaluation.of(classifier, corpus)
+    mistakes = found.mistakes(6)
+    given, p = classifier.predict(corpus.texts), classifier.predict_proba(corpus.texts).max(axis=1)
+    wrong = [row for row, label in enumerate(corpus.labels) if given[row] != label[0]]
+    assert [one.row for one in mistakes] == sorted(wrong, key=lambda row: -p[row])[:6]
+    assert all(one.wrong == given[one.row] and not one.missed for one in mistakes)
+    why = report.explained(classifier, corpus, mistakes[0])
+    assert (why.label, why.against) == (mistakes[0].wrong, mistakes[0].true[0])
+
+
+def test_mistakes_of_several_labels_are_missed_or_wrong(several):
+    classifier, corpus = several
+    for one in Evaluation.of(classifier, corpus).mistakes(10):
+        assert (one.wrong in one.true) == one.missed
+        assert (one.wrong in one.given) != one.missed
+        assert set(one.true) == set(corpus.labels[one.row])
+
+
+def test_text_and_markdown_and_json_tell_the_same(single):
+    found = Evaluation.of(*single)
+    accuracy = f"{found.measures['accuracy']:.4f}"
+    assert accuracy in report.as_text(found)
+    assert f"| accuracy | {accuracy} |" in report.as_markdown(found)
+    content = json.loads(json.dumps(report.as_dict(found), allow_nan=False))
+    assert content["measures"]["accuracy"] == found.measures["accuracy"]
+    assert sum(one["documents"] for one in content["classes"]) == len(found)
+
+
+def test_models_without_probabilities_have_a_report_too(several):
+    corpus = several[1]
+    page = evaluation_page(fitted("tags", model="rocchio"), corpus)
+    assert "log-loss" not in page
+    assert "Most confident mistakes" in page
+
+
+def test_nothing_to_evaluate_is_an_error(single):
+    with pytest.raises(BadData, match="has no documents"):
+        Evaluation.of(single[0], Corpus([], []))
+
+
+class Links(HTMLParser):
+    """Whatever a page would load, and whether its tags are closed."""
+
+    VOID = frozenset({"meta", "link", "br", "hr", "img", "input"})
+
+    def __init__(self):
+        super().__init__()
+        self.loaded, self.open, self.scripts, self.images = [], [], 0, []
+
+    def handle_starttag(self, tag, attributes):
+        values = dict(attributes)
+        self.loaded += [values[name] for name in ("src", "href", "xlink:href") if name in values and tag != "a"]
+        self.scripts += tag == "script"
+        if values.get("role") == "img":
+            self.images.append(values.get("aria-label"))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def parsed(page):
+    links = Links()
+    links.feed(page)
+    assert links.open == []
+    return links
+
+
+@pytest.fixture(scope="module")
+def pages(single, several, records):
+    return {
+        "single": evaluation_page(*single, records=records),
+        "several": evaluation_page(*several),
+        "comparison": comparison_page(records),
+    }
+
+
+@pytest.mark.parametrize("name", ["single", "several", "comparison"])
+def test_pages_are_whole_and_load_nothing(pages, name):
+    found = parsed(pages[name])
+    assert all(one.startswith(("data:", "#")) for one in found.loaded)
+    assert found.scripts == 0
+    assert all(found.images)  # every figure and bar has an alternative text
+    assert not re.search(r"url\((?!#)", pages[name])
+
+
+def test_the_page_has_everything(pages):
+    parts = (
+        "Summary", "Classes", "Confusion", "Precision, recall and calibration", "Learning and vocabulary",
+        "Terms that speak for a class", "Most confident mistakes", "before calibration", "breakeven",
+    )  # fmt: skip
+    for part in parts:
+        assert part in pages["single"]
+    assert pages["single"].count("<svg") == 4
+    assert '<mark class="for"' in pages["single"]
+    assert '<mark class="against"' in pages["single"]
+
+
+def test_what_comes_from_data_is_escaped():
+    texts = ["<script>alert(1)</script> ball"] * 3 + ["vote & <b>law</b>"] * 3
+    labels = ["<i>sport</i>"] * 3 + ["politics"] * 3
+    classifier = TextClassifier().fit(texts, labels)
+    turned = Corpus(texts, [(label,) for label in reversed(labels)], name="<evil>")
+    page = evaluation_page(classifier, turned)
+    assert "<script" not in page
+    assert "<i>sport" not in page
+    assert "&lt;evil&gt;" in page
+    parsed(page)
+
+
+def test_without_matplotlib_the_page_says_how_to_get_figures(single, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    page = evaluation_page(*single)
+    assert "pip install &#x27;unnaive[plots]&#x27;" in page
+    assert "<svg" not in page
+
+
+def test_long_texts_are_cut_where_the_evidence_is():
+    stretches = [("x" * 500, 0.0), ("good", 2.0), ("y" * 500, 0.0)]
+    start, stop = window(stretches, size=100)
+    assert start <= 500
+    assert stop - start == 100
+    assert stop >= 504
+    assert window([("short", 1.0)], size=100) == (0, 5)
+
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+WRAPPER = """<!doctype html><title>wait</title>{frames}
+<script>
+const said = [];
+window.addEventListener("error", event => said.push(String(event.message || event.target.src)), true);
+window.addEventListener("load", () => {{
+  const found = [...document.querySelectorAll("iframe")].map(frame => {{
+    const inside = frame.contentDocument, root = inside.documentElement;
+    return {{
+      wide: frame.clientWidth, page: root.scrollWidth, height: root.scrollHeight,
+      figures: [...inside.querySelectorAll("svg")].map(svg => {{
+        const box = svg.getBoundingClientRect(); return [box.width, box.height];
+      }}),
+      title: inside.title,
+    }};
+  }});
+  document.title = "done";
+  document.body.setAttribute("data-found", JSON.stringify({{found, said}}));
+}});
+</script>"""
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome on this machine")
+@pytest.mark.parametrize("name", ["single", "several", "comparison"])
+def test_the_page_opens_in_a_browser_narrow_and_wide(pages, name, tmp_path):
+    frames = "".join(f'<iframe width="{w}" height="900" srcdoc="{escape(pages[name])}"></iframe>' for w in (400, 1600))
+    path = tmp_path / "wrapper.html"
+    path.write_text(WRAPPER.format(frames=frames), encoding="utf-8")
+    result = browser(tmp_path, "--dump-dom", path.as_uri())
+    match = re.search(r'data-found="([^"]*)"', result.stdout)
+    assert match, result.stderr[-2000:]
+    content = json.loads(match[1].replace("&quot;", '"').replace("&amp;", "&"))
+    assert content["said"] == []
+    assert "CONSOLE" not in result.stderr
+    for frame in content["found"]:
+        assert frame["title"]
+        assert frame["page"] <= frame["wide"]  # nothing sticks out sideways
+        assert frame["height"] > 600
+        assert all(wide > 100 and high > 100 for wide, high in frame["figures"])
+    assert len(content["found"][0]["figures"]) == pages[name].count("<svg")
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome on this machine")
+def test_a_screenshot_has_ink(pages, tmp_path):
+    (tmp_path / "page.html").write_text(pages["single"], encoding="utf-8")
+    picture = tmp_path / "page.png"
+    browser(tmp_path, f"--screenshot={picture}", "--window-size=1600,1200", (tmp_path / "page.html").as_uri())
+    image = pytest.importorskip("matplotlib.image", reason="reads the PNG").imread(picture)
+    assert image.shape[:2] == (1200, 1600)
+    assert 0.01 < (image[..., :3].mean(axis=2) < 0.6).mean() < 0.5
+
+
+def browser(folder, *arguments):
+    quiet = (
+        "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
+        "--disable-background-networking", "--disable-component-update", "--disable-sync", "--enable-logging=stderr",
+        "--virtual-time-budget=5000", f"--user-data-dir={folder / 'profile'}",
+    )  # fmt: skip
+    return subprocess.run([BROWSER, *quiet, *arguments], capture_output=True, text=True, timeout=120, check=False)

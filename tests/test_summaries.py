@@ -1,0 +1,88 @@
+"""Means, spreads, duels and curves of records whose right answer is evident."""
+
+import json
+
+import pytest
+
+from unnaive.evaluation.records import Record
+from unnaive.evaluation.summaries import (
+    as_json,
+    as_markdown,
+    duels,
+    learning_curves,
+    summaries,
+    vocabulary_curves,
+)
+
+
+def record(model, split, value, *, measure="accuracy", size=80.0, terms=None, **parameters):
+    return Record(
+        "toy#1", "random", split, 0, model, parameters, measure, value, 0.1, size, terms, n_train=80, n_test=20
+    )
+
+
+def rows(model, values, **more):
+    return [record(model, split, value, **more) for split, value in enumerate(values)]
+
+
+def test_mean_and_standard_deviation():
+    (one,) = summaries(rows("svm", [0.8, 0.9, 1.0]))
+    assert (one.mean, one.spread, one.splits) == (pytest.approx(0.9), pytest.approx(0.1), 3)
+    assert str(one) == "0.9000 ± 0.1000"
+    (alone,) = summaries(rows("svm", [0.8]))
+    assert str(alone) == "0.8000"
+    (nothing,) = summaries(rows("svm", [None, None], measure="log-loss"))
+    assert (nothing.mean, str(nothing)) == (None, "–")
+
+
+def test_settings_tell_contenders_apart():
+    found = summaries([*rows("multinomial", [0.5]), *rows("multinomial", [0.6], alpha=0.1)])
+    assert [one.contender for one in found] == ["multinomial", "multinomial alpha=0.1"]
+
+
+def test_duels_are_paired_by_split():
+    records = [*rows("nb", [0.70, 0.72, 0.71, 0.73]), *rows("svm", [0.80, 0.81, 0.82, 0.83])]
+    (duel,) = duels(records)
+    assert (duel.first, duel.second, str(duel.outcome)) == ("svm", "nb", "4/0/0")
+    assert duel.paired.difference == pytest.approx(0.1)
+    assert duel.paired.p < duel.corrected.p < 0.05
+    assert duel.verdict == "better"
+    assert duels(records, against="svm")[0].verdict == "worse"
+
+
+def test_where_less_is_better_the_sign_is_turned():
+    records = [*rows("nb", [2.0, 2.1, 2.05], measure="log-loss"), *rows("svm", [1.0, 1.1, 1.06], measure="log-loss")]
+    (duel,) = duels(records)
+    assert (str(duel.outcome), duel.verdict) == ("3/0/0", "better")
+
+
+def test_one_split_is_no_test():
+    (duel,) = duels([*rows("nb", [0.7]), *rows("svm", [0.8])])
+    assert (duel.paired, duel.corrected, str(duel.outcome), duel.verdict) == (None, None, "1/0/0", "no difference")
+
+
+def test_curves_run_along_their_axis():
+    records = [
+        *rows("nb", [0.5, 0.6], size=10.0),
+        *rows("nb", [0.8, 0.9]),
+        *rows("nb", [0.4, 0.4], terms=100),
+        *rows("nb", [0.6, 0.6], terms=1000),
+    ]
+    (learning,) = learning_curves(records, "accuracy")
+    assert learning.x == (10.0, 80.0)
+    assert learning.mean == pytest.approx((0.55, 0.85))
+    (vocabulary,) = vocabulary_curves(records, "accuracy")
+    assert (vocabulary.x, vocabulary.mean) == ((100.0, 1000.0), pytest.approx((0.4, 0.6)))
+    assert learning_curves(rows("nb", [0.5]), "accuracy") == []
+
+
+def test_every_tied_best_is_bold():
+    text = as_markdown([*rows("nb", [0.9]), *rows("svm", [0.9]), *rows("tree", [0.5])])
+    assert text.count("**0.9000**") == 2
+    assert "| tree | 0.5000 |" in text
+
+
+def test_json_is_plain():
+    content = json.loads(as_json([*rows("nb", [0.7, 0.8]), *rows("svm", [0.8, 0.8])]))
+    assert content["summaries"][0]["mean"] == pytest.approx(0.75)
+    assert content["duels"][0]["win_tie_loss"] == "1/1/0"
