@@ -122,7 +122,7 @@ def matrix(found: Evaluation) -> str:
             say = escape(f"{n} of {sums[i]} documents of {name} were given {given}", quote=True)
             kind = ' class="right"' if i == j else ""
             cells.append(
-                f'<td{kind} title="{say}" style="background:rgba(var(--shade),{0.85 * share:.2f})">{n or ""}</td>'
+                f'<td{kind} title="{say}" style="background:rgba(var(--shade),{0.6 * share:.2f})">{n or ""}</td>'
             )
         rows.append(cells)
     note = '<p class="note">Documents; the shade is the share of the row. Outlined: right.</p>'
@@ -151,8 +151,8 @@ def curves(found: Evaluation) -> str:
                 reliability,
                 title="Calibration",
                 alt=f"Share that came true against probability given; calibration error: {errors}",
-                caption="Below the dotted line the classifier is too sure of itself. Naive Bayes counts evidence twice "
-                "where terms repeat each other, and so is sure too soon; calibration takes that back.",
+                caption="Below the dotted line the classifier is too sure. A model that counts evidence twice "
+                "where terms repeat each other, as naive Bayes does, is sure too soon; calibration takes that back.",
             )
         )
     return html.figures(*drawn)
@@ -175,7 +175,7 @@ def _columns(parts: Sequence[str]) -> str:
 
 def _term_list(label: str, found: Sequence[tuple[str, float]]) -> str:
     largest = max(value for _, value in found)
-    rows = [(escape(term), html.bar(value / largest, f"{value:.2f}"), f"{value:.2f}") for term, value in found]
+    rows = [(escape(term), html.bar(value / largest, f"{value:.3g}"), f"{value:#.3g}") for term, value in found]
     return f"<div><h3>{escape(label)}</h3>{html.table(('term', '', 'adds'), rows, kind='bars', label=label)}</div>"
 
 
