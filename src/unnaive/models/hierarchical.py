@@ -87,7 +87,7 @@ def hierarchical(
     search = Search(restarts, average, tolerance, stopping, iterations)
     if features < 1:
         raise UnnaiveError(f"features is {features}; a class needs at least 1")
-    data = _Data(X, Y, sample_weight)
+    data = Documents(X, Y, sample_weight)
     choose(["multiclass", "one-vs-rest"], scheme, "scheme")
     pair = scheme == "multiclass" and data.n_classes == 2
     wanted = [1] if pair else list(range(data.n_classes))
@@ -123,10 +123,10 @@ def _tuned(clustering: str, branching: int | None, alpha: float | None) -> tuple
     return branching, best_alpha if alpha is None else alpha
 
 
-class _Data:
+class Documents:
     """The documents by term and by class, as every class's problem needs them."""
 
-    def __init__(self, X: Sparse, Y: Sparse, sample_weight: NDArray[Any] | None) -> None:
+    def __init__(self, X: Sparse, Y: Sparse, sample_weight: NDArray[Any] | None = None) -> None:
         present = csr_array(X)
         present = csr_array(((present.data > 0).astype(np.int8), present.indices, present.indptr), shape=present.shape)
         self.by_term = csc_array(present)
@@ -136,10 +136,12 @@ class _Data:
 
     @property
     def n_classes(self) -> int:
+        """Columns of Y."""
         return int(self.labels.shape[1])
 
     @property
     def n_terms(self) -> int:
+        """Columns of X."""
         return int(self.by_term.shape[1])
 
     def best_terms(self, c: int, k: int) -> NDArray[np.int64]:
