@@ -40,7 +40,8 @@ class Events:
         p = np.clip(probability, LEAST, 1 - LEAST, out=probability)
         if not self.absence:
             return np.log(p, out=p).T, np.zeros(p.shape[1])
-        absent = np.log1p(-p)
+        absent = np.negative(p)
+        np.log1p(absent, out=absent)
         weights = np.log(p, out=p)
         weights -= absent
         return weights.T, absent.sum(axis=0)
@@ -67,33 +68,33 @@ class Mixture:
         """The event model of paths that were weighted so."""
         return BERNOULLI if self.events == "bernoulli" else Events(absence=False, weighting=weighting)
 
-    def probabilities(self, first: Floats, second: Floats, total: float) -> Floats:
-        """P(t|c) (n_terms, n_classes) from F and φ of that shape and the sum of all φ (eq. 11)."""
-        orders = self._distributions if self.events == "multinomial" else self._shares_of_paths
-        one, two = orders(first, second, total)
-        one *= self.beta
-        two *= 1 - self.beta
-        one += two
-        return one
+    def probabilities(self, first: Floats, second: Floats, paths: float) -> Floats:
+        """P(t|c) (n_terms, n_classes) from F and φ of that shape, which is used up, and the sum of all φ (eq. 11)."""
+        scaled = self._second_order(second, paths)
+        mixed = self._first_order(first)
+        mixed += scaled
+        return mixed
 
-    def _distributions(self, first: Floats, second: Floats, total: float) -> tuple[Floats, Floats]:
-        """Both orders sum to one over the terms of each class."""
-        return _shares(first), _shares(second + 1)
+    def _first_order(self, first: Floats) -> Floats:
+        """β·P_fo; a class without documents spreads evenly."""
+        totals = first.sum(axis=0)
+        if self.normaliser == "class" and self.events == "bernoulli":
+            laplace: Floats = (first + 1) * (self.beta / (2 + totals))
+            return laplace
+        shares: Floats = first * (self.beta / np.where(totals > 0, totals, 1.0))
+        if not totals.all():
+            shares[:, totals == 0] = self.beta / len(first)
+        return shares
 
-    def _shares_of_paths(self, first: Floats, second: Floats, total: float) -> tuple[Floats, Floats]:
-        if self.normaliser == "class":
-            return (first + 1) / (2 + first.sum(axis=0)), (second + 1) / (2 + second.sum(axis=0))
-        second = second + 1
-        second /= 2 + total
-        return _shares(first), second
-
-
-def _shares(table: Floats) -> Floats:
-    """Each column over its sum; a class without documents spreads evenly."""
-    totals = table.sum(axis=0)
-    shares: Floats = table / np.where(totals > 0, totals, 1.0)
-    shares[:, totals <= 0] = 1 / max(1, len(table))
-    return shares
+    def _second_order(self, second: Floats, paths: float) -> Floats:
+        """(1 − β)·P_so."""
+        if self.events == "multinomial":
+            mass = len(second) + second.sum(axis=0)
+        else:
+            mass = 2 + (paths if self.normaliser == "total" else second.sum(axis=0))
+        second += 1
+        second *= (1 - self.beta) / mass
+        return second
 
 
 def higher_order_smoothing(

@@ -58,7 +58,8 @@ class FirstPass(_Sums):
         X, Y = _floats(X), _floats(Y)
         first = _class_sums(X, Y)
         partition = _is_binary(X) and _is_binary(Y) and bool(np.all(np.diff(Y.indptr) == 1))
-        squares = first.sum(axis=1) if partition else _column_squares(X)  # df, once more over the classes or the cells
+        # where each document has one class, the sum over classes is that over documents, and is had sooner
+        squares = first @ np.ones(Y.shape[1]) if partition else _column_squares(X)
         return cls(X.shape[0], np.asarray(Y.sum(axis=0)), first, squares)
 
 
