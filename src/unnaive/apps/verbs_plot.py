@@ -1,0 +1,107 @@
+"""`unnaive plot`: a figure from the records of a comparison, or of what a model does on data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unnaive.apps.experiment_options import Archives, corpus_of
+from unnaive.apps.options import reading
+
+if TYPE_CHECKING:
+    from unnaive.text.corpus import Corpus
+    from unnaive.text.datafiles import DataFile
+
+CURVES = ("learning-curve", "vocabulary-curve")
+OF_A_MODEL = ("precision-recall", "calibration", "confusion", "classes")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command()(plot)
+
+
+@reading("For a model: the data to draw it on.", optional=True)
+def plot(
+    what: Annotated[Path, typer.Argument(metavar="RECORDS|MODEL", help="Records of compare, or a model file.")],
+    source: DataFile,
+    figure: Annotated[
+        str | None, typer.Option("--figure", "-f", help=", ".join((*CURVES, *OF_A_MODEL)), show_default=False)
+    ] = None,
+    measure: Annotated[str | None, typer.Option(help="The measure of a curve.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="PNG, SVG or PDF by its ending.", show_default=False)
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Above the figure.")] = None,
+    archives: Archives = None,
+) -> None:
+    """Draw a figure: curves from the records of a comparison, or what a model does on data.
+
+    unnaive plot records.jsonl --figure learning-curve --measure accuracy -o curve.png
+    unnaive plot tickets.model tickets.csv --figure confusion -o confusion.svg
+    """
+    from unnaive.errors import choose
+    from unnaive.evaluation.plots import save_figure
+
+    of_records = what.suffix == ".jsonl"
+    there = CURVES if of_records else OF_A_MODEL
+    name = choose(list(there), figure or there[0], f"figure of {'records' if of_records else 'a model'}")
+    drawn = (
+        curve(what, name, measure, title)
+        if of_records
+        else model_figure(what, corpus_of(source, archives), name, title)
+    )
+    path = save_figure(drawn, output if output is not None else Path(f"{name}.png"))
+    typer.echo(f"wrote {path}")
+
+
+def curve(path: Path, name: str, measure: str | None, title: str | None) -> Any:
+    """A learning or vocabulary curve from records."""
+    from unnaive.errors import BadData, choose
+    from unnaive.evaluation.plots import curves_figure
+    from unnaive.evaluation.records import RecordFile
+    from unnaive.evaluation.summaries import learning_curves, vocabulary_curves
+    from unnaive.text.sources import existing
+
+    records = list(RecordFile(existing(path)).read())
+    there = list(dict.fromkeys(record.measure for record in records))
+    if not there:
+        raise BadData(f"{path} has no records; make some with unnaive compare")
+    chosen = choose(there, measure or there[0], f"measure in {path}")
+    by_terms = name == "vocabulary-curve"
+    curves = vocabulary_curves if by_terms else learning_curves
+    # a file may hold several comparisons; the last that has such a curve is drawn
+    parts = dict.fromkeys((record.data, record.protocol) for record in reversed(records))
+    each = (curves([one for one in records if (one.data, one.protocol) == part], chosen) for part in parts)
+    found = next((some for some in each if some), None)
+    if found is None:
+        option = "--vocabulary 100,1000,all" if by_terms else "--train-sizes 10,50,80"
+        raise BadData(f"{path} has no two points along that axis; compare with {option} first")
+    axis = "terms, best by information gain (log scale)" if by_terms else "training documents, % of all"
+    heading = title or f"{chosen} by {'vocabulary' if by_terms else 'training size'}"
+    return curves_figure(found, title=heading, x=axis, y=chosen, logarithmic=by_terms)
+
+
+def model_figure(path: Path, corpus: Corpus, name: str, title: str | None) -> Any:
+    """What a model does on labelled data."""
+    from unnaive.classifier import TextClassifier
+    from unnaive.errors import BadData
+    from unnaive.evaluation import plots
+    from unnaive.evaluation.report import Evaluation, by_size
+
+    found = Evaluation.of(TextClassifier.load(path), corpus)
+    words = {"title": title} if title else {}
+    if name == "precision-recall":
+        return plots.precision_recall_figure(found.rankings(), **words)
+    if name == "calibration":
+        if not found.calibration():
+            raise BadData(f"{path} gives no probabilities to draw; train it with --calibrate")
+        return plots.calibration_figure(found.calibration(), **words)
+    if name == "confusion":
+        return plots.confusion_figure(found.confusion, found.classes, **words)
+    order = by_size(found)
+    tally = found.tally
+    values = {"precision": tally.precision[order], "recall": tally.recall[order], "F1": tally.f1[order]}
+    return plots.classes_figure(values, [found.classes[c] for c in order], **words)
