@@ -197,7 +197,7 @@ def test_weights_are_repetitions():
 
 def test_an_unseen_class_needs_leave():
     model = TextClassifier().fit(["ball", "vote"], ["sport", "politics"])
-    with pytest.raises(BadData, match=r"class 'food' is none of the 2 .*\(politics, sport\); say grow=True to add it"):
+    with pytest.raises(BadData, match=r"class 'food' is none of the 2 .*\(politics, sport\); say grow=True, or --grow, to add it"):
         model.partial_fit(["soup"], ["food"])
     assert model.classes_.tolist() == ["politics", "sport"]
     assert model.partial_fit(["soup"], ["food"], grow=True).predict(["soup"]) == ["food"]

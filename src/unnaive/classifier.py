@@ -23,6 +23,7 @@ from unnaive.errors import BadData, UnnaiveError, choose
 from unnaive.estimators.duck import Parameters, refuse_unknown_settings
 from unnaive.models.catalogue import Model, find_model
 from unnaive.models.scoring import TextReader
+from unnaive.text.columns import Columns
 from unnaive.text.counting import TextCounter, as_texts
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
@@ -76,6 +77,7 @@ class TextClassifier(Parameters):
     decision_: Decision
     temperature_: Temperature | None
     ledger_: Ledger | None  # counts of the whole vocabulary; None where they were not kept
+    columns_: Columns | None  # of the file that it was trained on, if it was one: a convenience for the next file
 
     def __init__(
         self,
@@ -262,6 +264,7 @@ class TextClassifier(Parameters):
         self.classes_, self.form_, self.vocabulary_ = np.array(classes), form, vocabulary
         self.scorer_, self.decision_ = scorer, decision
         self.ledger_, self.temperature_ = ledger, temperature
+        self.__dict__.setdefault("columns_", None)
         self._reader = TextReader(self.rule, vocabulary, scorer, self.threads)
         return self
 

@@ -32,6 +32,7 @@ from unnaive.decisions import decision_from_dict
 from unnaive.errors import BadModel, UnnaiveError, choose
 from unnaive.models.catalogue import find_model
 from unnaive.models.neighbours import checked_csr
+from unnaive.text.columns import Columns
 from unnaive.text.sources import existing
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
@@ -48,6 +49,7 @@ SCORERS = {
     "feature-trees": "unnaive.models.feature_trees:FeatureTrees",
     "hidden-networks": "unnaive.models.hidden_networks:HiddenNetworks",
     "neighbours": "unnaive.models.neighbours:Neighbours",
+    "paths": "unnaive.models.path_scorer:PathScorer",
     "trees": "unnaive.models.trees:Trees",
 }
 FORMS = ("single", "sets", "indicator", "sparse")
@@ -82,13 +84,20 @@ def save(classifier: TextClassifier, path: str | Path, *, frozen: bool = False) 
 
 def load(path: str | Path) -> TextClassifier:
     """The model in a file that `save` wrote."""
-    place = existing(path)
+    place = _file(path)
     try:
         return _unpacked(*_read(place))
     except BadModel as problem:
         raise BadModel(f"{path}: {problem}") from problem
     except (UnnaiveError, KeyError, TypeError, ValueError, IndexError, OverflowError) as problem:
         raise BadModel(f"{path}: the model in it is damaged ({problem}); train it again") from problem
+
+
+def _file(path: str | Path) -> Path:
+    place = existing(path)
+    if place.is_dir():
+        raise BadModel(f"{path}: this is a folder; name the model file in it")
+    return place
 
 
 def is_model(path: Path) -> bool:
@@ -124,7 +133,7 @@ def updating(path: str | Path) -> Iterator[TextClassifier]:
 
     Nothing is written if the block raises.
     """
-    with _locked(existing(path)):
+    with _locked(_file(path)):
         classifier = load(path)
         yield classifier
         save(classifier, path)
@@ -157,12 +166,13 @@ def _packed(classifier: TextClassifier, frozen: bool) -> tuple[Arrays, dict[str,
     if not classifier._is_fitted():
         raise UnnaiveError("this TextClassifier has not learnt anything yet; call fit before saving")
     ledger = None if frozen else classifier.ledger_
-    scorer, settings = classifier.scorer_.to_arrays()
-    arrays = {f"scorer.{name}": array for name, array in scorer.items()}
+    scorer = _without_documents(classifier.scorer_) if frozen else classifier.scorer_
+    own, settings = scorer.to_arrays()
+    arrays = {f"scorer.{name}": array for name, array in own.items()}
     arrays |= _packed_vocabulary("vocabulary", classifier.vocabulary_)
     if ledger is not None:
         arrays |= _packed_ledger(ledger, classifier.vocabulary_)
-    choose(SCORERS, classifier.scorer_.kind, "scorer")  # type: ignore[arg-type]
+    choose(list(SCORERS), scorer.kind, "scorer")
     about = {
         "format": FORMAT,
         "version": __version__,
@@ -175,10 +185,17 @@ def _packed(classifier: TextClassifier, frozen: bool) -> tuple[Arrays, dict[str,
         "decision": classifier.decision_.to_dict(),
         "tuning": classifier.decision if isinstance(classifier.decision, str) else None,
         "temperature": classifier.temperature_ and classifier.temperature_.to_dict(),
-        "scorer": {"kind": classifier.scorer_.kind, "settings": settings},
+        "scorer": {"kind": scorer.kind, "settings": settings},
         "counts": ledger is not None,
+        "columns": classifier.columns_ and classifier.columns_.to_dict(),
     }
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, about
+
+
+def _without_documents(scorer: Scorer) -> Scorer:
+    """The same scores without training documents, for scorers that keep them only to explain."""
+    forget: Callable[[], Scorer] | None = getattr(scorer, "forget_documents", None)
+    return forget() if forget else scorer
 
 
 def _plain(value: Any, name: str) -> Any:
@@ -223,8 +240,6 @@ def _read(path: Path) -> tuple[Arrays, dict[str, Any]]:
     """Arrays and description of a file; the library checks sizes against the file before it hands out anything."""
     from safetensors import SafetensorError, safe_open
 
-    if path.is_dir():
-        raise BadModel("this is a folder; name the model file in it")
     try:
         with safe_open(path, framework="np") as file:
             about = _description(file.metadata() or {})
@@ -266,7 +281,7 @@ def _unpacked(arrays: Arrays, about: dict[str, Any]) -> TextClassifier:
     if (scorer.n_classes, scorer.n_terms) != (len(classes), len(vocabulary)):
         raise BadModel("its scorer does not fit its classes and vocabulary; train it again")
     choose(list(LINKS), scorer.link, "link")
-    return _empty(about).assume(
+    classifier = _empty(about).assume(
         classes=classes,
         form=choose(list(FORMS), about["form"], "form of labels"),
         vocabulary=vocabulary,
@@ -275,6 +290,8 @@ def _unpacked(arrays: Arrays, about: dict[str, Any]) -> TextClassifier:
         ledger=_ledger(arrays, tuple(classes), vocabulary) if about["counts"] else None,
         temperature=about["temperature"] and Temperature.from_dict(about["temperature"]),
     )
+    classifier.columns_ = Columns.from_dict(about.get("columns"))
+    return classifier
 
 
 def _empty(about: dict[str, Any]) -> TextClassifier:

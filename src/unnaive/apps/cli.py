@@ -14,7 +14,7 @@ from unnaive import __version__
 from unnaive.errors import UnnaiveError, UnnaiveWarning
 
 # each module has `register(app)`; heavy imports happen inside the verbs, so that help is instant
-VERBS = ("train", "predict", "evaluate", "explain", "inspect", "change", "demo", "collections")
+VERBS = ("train", "predict", "evaluate", "explain", "inspect", "change", "demo", "collections", "experiments")
 
 EXIT_MISTAKE = 2
 EXIT_INTERRUPTED = 130
@@ -44,23 +44,32 @@ def top(
 
 
 def main() -> None:
-    """The entry point: run a verb, print mistakes as one sentence on stderr."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", UnnaiveWarning)
-        warnings.showwarning = _note
-        sys.exit(exit_code(sys.argv[1:]))
+    """The entry point."""
+    sys.exit(exit_code(sys.argv[1:]))
 
 
 def exit_code(arguments: list[str]) -> int:
-    """Run the command line and return how it ended: 0, 2 for a mistake of the user, 130 for Ctrl-C."""
+    """Run a verb and return how it ended: 0, 2 for a mistake of the user, 130 for Ctrl-C.
+
+    Mistakes are printed as one sentence on stderr, and so are warnings.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UnnaiveWarning)
+        warnings.showwarning = _note
+        return _run(arguments)
+
+
+def _run(arguments: list[str]) -> int:
     try:
         code = build()(args=arguments, prog_name="unnaive", standalone_mode=False)
         sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
-        return _said("interrupted; nothing was written", EXIT_INTERRUPTED)
+        code = EXIT_INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has enough: no second complaint
         return 0
+    except SystemExit as left:  # how typer itself ends a broken pipe
+        return 0 if isinstance(left.__context__, BrokenPipeError) else EXIT_MISTAKE
     except UnnaiveError as problem:
         return _said(str(problem), EXIT_MISTAKE)
     except MemoryError:
@@ -71,6 +80,8 @@ def exit_code(arguments: list[str]) -> int:
         if hasattr(problem, "format_message"):  # usage errors; which module they live in depends on the typer version
             return _said(_usage(problem), EXIT_MISTAKE)
         raise
+    if code == EXIT_INTERRUPTED:  # some versions of typer return it, others raise
+        return _said("interrupted; no file was changed", EXIT_INTERRUPTED)
     return code if isinstance(code, int) else 0
 
 

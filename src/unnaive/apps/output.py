@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import sys
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from unnaive.classifier import TextClassifier
     from unnaive.text.corpus import Corpus
+    from unnaive.text.datafiles import DataFile
 
 
 @contextmanager
@@ -25,22 +25,27 @@ def written(path: Path | None) -> Iterator[TextIO]:
             reconfigure(encoding="utf-8", errors="replace")
         yield sys.stdout
         return
-    if path.exists() and not path.is_file():  # a device or a pipe: nothing to rename
-        with path.open("w", encoding="utf-8", newline="") as file:
-            yield file
-        return
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    device = path.exists() and not path.is_file()  # or a pipe: nothing to rename
+    temporary = path if device else path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         with temporary.open("w", encoding="utf-8", newline="") as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        if not device:
+            temporary.replace(path)
+    except BrokenPipeError:
+        raise
     except OSError as problem:
         raise OSError(problem.errno, f"{problem.strerror}; nothing was written", str(path)) from problem
     finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
+        if not device:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+
+def like_trained(source: DataFile, classifier: TextClassifier) -> DataFile:
+    """The source, read in the model's language and with the columns that the model was trained on."""
+    how = replace(source.reading, language=classifier.language or "en")
+    return replace(source, reading=how, usual=classifier.columns_)
 
 
 def as_known(classifier: TextClassifier, corpus: Corpus) -> Corpus:

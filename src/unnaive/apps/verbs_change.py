@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,7 +35,9 @@ def update(
     output: Output = None,
     as_json: AsJson = False,
 ) -> None:
-    """Learn more documents. The model becomes the one that saw all of them at once.
+    """Learn more documents.
+
+    The model becomes the one that saw all of them at once; it is written anew, or not at all.
 
     unnaive update tickets.model this-week.csv
     """
@@ -49,7 +50,9 @@ def update(
 
 @reading("The documents to unlearn, with the labels that they were learnt with.")
 def forget(model: ModelFile, source: DataFile, output: Output = None, as_json: AsJson = False) -> None:
-    """Unlearn documents. The model becomes the one that never saw them: no word of theirs is left in the file.
+    """Unlearn documents, exactly.
+
+    The model becomes the one that never saw them: words and classes of theirs alone are no longer in the file.
 
     unnaive forget tickets.model withdrawn.csv
     """
@@ -65,7 +68,9 @@ def merge(
     output: Annotated[Path, typer.Option("-o", "--output", help="The model file to write.", show_default=False)],
     as_json: AsJson = False,
 ) -> None:
-    """Join models that were trained apart. The result is the model that saw all their documents.
+    """Join models that were trained apart.
+
+    The result is the model that saw all their documents.
 
     unnaive merge north.model south.model -o all.model
     """
@@ -85,14 +90,13 @@ def merge(
 
 def changed(model: Path, source: DataFile, output: Path | None, change: Any) -> dict[str, Any]:
     """Change the model in a file, or a copy of it; nothing is written if anything goes wrong."""
-    from unnaive.apps.output import labels_for
+    from unnaive.apps.output import labels_for, like_trained
     from unnaive.apps.screen import reading_progress
     from unnaive.store import check_writable, load, updating
 
     def work(classifier: TextClassifier) -> dict[str, Any]:
         before = figures(classifier)
-        how = replace(source.reading, language=classifier.language or "en")
-        with reading_progress(replace(source, reading=how)) as (watched, bar):
+        with reading_progress(like_trained(source, classifier)) as (watched, bar):
             corpus = watched.corpus()
             bar.rename("learning")
             change(classifier, corpus, labels_for(classifier, corpus))

@@ -39,7 +39,10 @@ def demo(
         Path | None, typer.Option(metavar="FOLDER", help="Put the tickets and the model in this folder, to play with.")
     ] = None,
 ) -> None:
-    """Take the tour: train, measure, look inside, explain, update, forget. A few seconds, and nothing is written."""
+    """Take the tour on built-in support tickets.
+
+    Train, measure, look inside, explain, update, forget: a few seconds, and nothing is written.
+    """
     from rich.console import Console
 
     from unnaive.classifier import TextClassifier
@@ -164,8 +167,8 @@ def show_tags(screen: Console) -> None:
     model = TextClassifier("multinomial", alpha=0.1, decision="scut").fit(train.texts, train.labels)
     found = Evaluation.of(model, test)
     screen.print(
-        f"Tickets also carry up to three of {len(model.classes_)} tags. Each tag is decided by itself, with a threshold\n"
-        f"tuned on held-out scores: micro F1 [bold]{found.measures['micro-f1']:.3f}[/]."
+        f"Tickets also carry up to three of {len(model.classes_)} tags. Each tag is decided by itself, with a "
+        f"threshold tuned on held-out scores: micro F1 [bold]{found.measures['micro-f1']:.3f}[/]."
     )
     from unnaive.apps.screen import shortened
 
@@ -186,7 +189,7 @@ def show_update(screen: Console, model: TextClassifier) -> None:
     screen.print(
         f'"{NEW_QUESTION}"\n'
         f"went to [red]{before}[/]. A new queue, {NEW_QUEUE}, and {len(NEW_TICKETS)} tickets of it were learnt in "
-        f"{1000 * seconds:.0f} ms:\nnow it goes to [green]{after}[/]. Nothing was trained again."
+        f"{1000 * seconds:.0f} ms: now it goes to [green]{after}[/]. Nothing was trained again."
     )
 
 
@@ -197,11 +200,11 @@ def show_forgetting(screen: Console, model: TextClassifier, train: Corpus) -> No
     heading(screen, 7, "Forget")
     model.forget(NEW_TICKETS, [NEW_QUEUE] * len(NEW_TICKETS))
     never = TextClassifier("multinomial", alpha=0.1).fit(train.texts, [names[0] for names in train.labels])
-    same = identical(model, never)
-    word = "[bold green]bit for bit[/]" if same else "[bold red]not[/]"
+    word = "[bold green]bit for bit[/]" if identical(model, never) else "[bold red]not[/]"
+    gone = [term for term in ("printer", "scanner", "docking", "tablet", "firmware") if term not in model.vocabulary_]
     screen.print(
-        f"The {len(NEW_TICKETS)} tickets and their queue were forgotten. The model is {word} the one that never saw\n"
-        f'them, and "{"scanner" if "scanner" not in model.vocabulary_ else "?"}" is no longer in its vocabulary.'
+        f"The {len(NEW_TICKETS)} tickets and their queue were forgotten. The model is {word} the one that never saw "
+        f"them; {', '.join(gone)} are no longer among its terms."
     )
 
 
@@ -247,7 +250,7 @@ def show_next(screen: Console, keep: Path | None) -> None:
     if keep is None:
         screen.print(f"[bold]unnaive demo --keep {folder}[/]   [dim]# the tickets and the model, to play with[/]")
     for command in (
-        f"unnaive train {folder}/train.csv -o my.model --test {folder}/test.csv",
+        f"unnaive train {folder}/train.csv --label queue -o my.model --test {folder}/test.csv",
         'unnaive explain my.model "I was charged twice, please refund me"',
         f"unnaive predict my.model {folder}/test.csv --json | head -3",
         f"unnaive evaluate my.model {folder}/test.csv --html report.html",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,14 +33,13 @@ def evaluate(
 
     unnaive evaluate tickets.model test.csv --html report.html
     """
-    from unnaive.apps.output import as_known, written
+    from unnaive.apps.output import as_known, like_trained, written
     from unnaive.apps.screen import reading_progress
     from unnaive.evaluation import report
     from unnaive.store import load
 
     classifier = load(model)
-    how = replace(source.reading, language=classifier.language or "en")
-    with reading_progress(replace(source, reading=how)) as (watched, bar):
+    with reading_progress(like_trained(source, classifier)) as (watched, bar):
         corpus = as_known(classifier, watched.corpus())
         bar.rename("measuring")
         found = report.Evaluation.of(classifier, corpus)

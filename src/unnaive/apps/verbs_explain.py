@@ -25,7 +25,9 @@ def explain(
     html: Annotated[Path | None, typer.Option(help="Write a page with the text marked.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the evidence for a class, term by term, with the text marked: green for, red against.
+    """Show which words spoke for and against a class.
+
+    The text is marked, green for and red against; the terms are listed with what each adds to the score.
 
     unnaive explain tickets.model "I was charged twice, please refund me"
     """

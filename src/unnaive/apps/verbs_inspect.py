@@ -29,7 +29,7 @@ def inspect(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what is in a model file: its settings, its sizes, and the strongest terms of each class.
+    """Show the settings, sizes and strongest terms of a model.
 
     unnaive inspect tickets.model --terms 12
     """

@@ -41,25 +41,27 @@ def predict(
     unbuffered: Annotated[bool, typer.Option("--unbuffered", help="Answer each line at once.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Label documents: CSV on stdout, or with --json an object a line. Any amount goes through in constant memory.
+    """Label new documents.
+
+    Prints CSV, or with --json an object a line. Any amount goes through in constant memory.
 
     unnaive predict tickets.model new.csv -o labelled.csv
     """
-    from unnaive.apps.output import written
+    from unnaive.apps.output import like_trained, written
     from unnaive.store import load
 
     classifier = load(model)
     show = document is not None or output is None
     with written(output) as file:
         write = writer(classifier, file, as_json=as_json, people=show and file.isatty(), top=top, explain=explain)
-        for batch in batches(source, document, unbuffered, classifier.language):
+        for batch in batches(like_trained(source, classifier), document, unbuffered):
             for record in predictions(classifier, batch, top=top, explain=explain):
                 write(record)
             if unbuffered or document:
                 file.flush()
 
 
-def batches(source: DataFile, documents: list[str] | None, unbuffered: bool, language: str | None) -> Iterator[Batch]:
+def batches(source: DataFile, documents: list[str] | None, unbuffered: bool) -> Iterator[Batch]:
     """The documents given as arguments, or those of the source, watched by a progress bar."""
     from unnaive.apps.screen import reading_progress
     from unnaive.text.datafiles import Batch
@@ -70,7 +72,7 @@ def batches(source: DataFile, documents: list[str] | None, unbuffered: bool, lan
     live = source.path == "-" and sys.stdin.isatty()
     if live:
         typer.echo("note: type a text and press enter; Ctrl-D ends", err=True)
-    how = replace(source.reading, language=language or "en", rows=1 if unbuffered or live else source.reading.rows)
+    how = replace(source.reading, rows=1 if unbuffered or live else source.reading.rows)
     source = replace(source, reading=how, format=source.format or ("lines" if live else None))
     if live:
         yield from source.batches(labelled=False)

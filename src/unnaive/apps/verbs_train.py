@@ -104,6 +104,7 @@ def trained(
     """Train, measure if asked, write; what there is to say about it."""
     from dataclasses import replace
 
+    from unnaive.apps.output import like_trained
     from unnaive.apps.screen import reading_progress
     from unnaive.store import check_writable
 
@@ -113,13 +114,14 @@ def trained(
     source = replace(source, reading=replace(source.reading, language=classifier.language or "en"))
     with reading_progress(source) as (watched, bar):
         corpus = watched.corpus()
-        classifier.multilabel = corpus.multilabel or source.separator is not None
+        several = corpus.multilabel or source.separator is not None
         bar.rename("learning")
-        measured = {} if holdout is None else held_out(classifier, corpus, holdout)
-        classifier.fit(corpus.texts, corpus.labels, progress=bar.event)
+        measured = {} if holdout is None else held_out(classifier, corpus, holdout, several)
+        classifier.fit(corpus.texts, plain_labels(corpus, several), progress=bar.event)
+        classifier.columns_ = watched.reading.findings.columns
         if test is not None:
             bar.rename("measuring")
-            measured |= {"test": accuracy(classifier, replace(source, path=test, format=None).corpus())}
+            measured |= {"test": accuracy(classifier, like_trained(replace(source, path=test), classifier).corpus())}
         bar.rename("writing")
         classifier.save(output, frozen=frozen)
     return {
@@ -135,7 +137,12 @@ def trained(
     }
 
 
-def held_out(classifier: TextClassifier, corpus: Corpus, share: float) -> dict[str, Any]:
+def plain_labels(corpus: Corpus, several: bool) -> list[Any]:
+    """A label for each document, or a tuple of labels where there may be several."""
+    return list(corpus.labels) if several else [names[0] for names in corpus.labels]
+
+
+def held_out(classifier: TextClassifier, corpus: Corpus, share: float, several: bool) -> dict[str, Any]:
     """What the same model gets on documents that were set aside; every class is in both parts where it can be."""
     import numpy as np
 
@@ -151,7 +158,7 @@ def held_out(classifier: TextClassifier, corpus: Corpus, share: float) -> dict[s
     if share > 0.5:
         aside = ~aside
     rest, kept = corpus.take(np.flatnonzero(~aside)), corpus.take(np.flatnonzero(aside))
-    copy = type(classifier)(**classifier.get_params()).fit(rest.texts, rest.labels)
+    copy = type(classifier)(**classifier.get_params()).fit(rest.texts, plain_labels(rest, several))
     return {"holdout": accuracy(copy, kept)}
 
 

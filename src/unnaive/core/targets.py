@@ -168,11 +168,11 @@ def refuse_new_classes(classes: Sequence[Label], known: Sequence[Label]) -> None
 
     >>> refuse_new_classes(["eggs"], ["ham", "spam"])
     Traceback (most recent call last):
-    unnaive.errors.BadData: class 'eggs' is none of the 2 that the model has (ham, spam); say grow=True to add it
+    unnaive.errors.BadData: class 'eggs' is none of the 2 that the model has (ham, spam); say grow=True, or --grow, to add it
     """
     new = [label for label in classes if label not in known]
     if new:
         raise BadData(
             f"class {new[0]!r} is none of the {len(known)} that the model has ({shown_classes(known)}); "
-            "say grow=True to add it"
+            "say grow=True, or --grow, to add it"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from unnaive.errors import BadData
 
@@ -26,6 +27,22 @@ class Columns:
     texts: tuple[str, ...]
     label: str | None = None
     id: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON from which `from_dict` makes an equal value."""
+        return {"texts": list(self.texts), "label": self.label}
+
+    @classmethod
+    def from_dict(cls, stored: Any) -> Columns | None:
+        """The inverse of `to_dict`; None for anything that is not so, since models come from files.
+
+        >>> Columns.from_dict({"texts": ["body"], "label": "queue"})
+        Columns(texts=('body',), label='queue', id=None)
+        """
+        texts, label = (stored.get("texts"), stored.get("label")) if isinstance(stored, dict) else (None, None)
+        if not isinstance(texts, list) or not all(isinstance(name, str) for name in texts):
+            return None
+        return cls(tuple(texts), label if isinstance(label, str) else None)
 
     @property
     def names(self) -> tuple[str, ...]:

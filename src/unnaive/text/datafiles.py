@@ -35,6 +35,7 @@ class DataFile:
     format     one of FORMATS or "folder"; found from the name and the first lines by default
     text       the columns of text; label, id: the columns of labels and names. Guessed where evident
     separator  between the labels of one document, for instance ";"; a column of lists needs none
+    usual      columns to take, where they are there, before any guess: those that a model was trained on
     """
 
     path: str
@@ -44,6 +45,7 @@ class DataFile:
     id: str | None = None
     separator: str | None = None
     reading: Reading = field(default_factory=Reading)
+    usual: Columns | None = None
 
     @property
     def name(self) -> str:
@@ -53,9 +55,7 @@ class DataFile:
     def batches(self, *, labelled: bool) -> Iterator[Batch]:
         """All documents, a batch at a time, in constant memory; label sets are empty unless `labelled`."""
         table = self._table(labelled)
-        columns = chosen_columns(
-            table.names, self.name, text=self.text, label=self.label, id=self.id or _own_id(table), labelled=labelled
-        )
+        columns = self.reading.findings.columns = self._columns(table, labelled)
         seen = empty = 0
         for values in table.batches(columns.names):
             batch = self._batch(columns, values, seen)
@@ -82,6 +82,14 @@ class DataFile:
         corpus = Corpus(texts, labels, ids=ids, name=self.name)
         several = self.separator is not None or any(len(names) > 1 for names in labels)
         return corpus if several else _without_unlabelled(corpus)
+
+    def _columns(self, table: Table, labelled: bool) -> Columns:
+        text, label = self.text, self.label
+        if self.usual is not None:
+            text = text or tuple(name for name in self.usual.texts if set(self.usual.texts) <= set(table.names))
+            label = label or (self.usual.label if self.usual.label in table.names else None)
+        named = self.id or _own_id(table)
+        return chosen_columns(table.names, self.name, text=text, label=label, id=named, labelled=labelled)
 
     def _is_folder(self) -> bool:
         return self.format in (None, "folder") and self.path != STDIN and existing(self.path).is_dir()
@@ -132,7 +140,7 @@ class DataFile:
     def _tell(self, seen: int, empty: int) -> None:
         if not seen:
             raise BadData(f"{self.name} has a header and no documents below it; add rows")
-        skipped = self.reading.skipped
+        skipped = self.reading.findings.skipped
         if skipped:
             warnings.warn(f"{self.name}: {len(skipped)} bad rows left out, the first at line {skipped[0]}",
                           UnnaiveWarning, stacklevel=2)  # fmt: skip
@@ -191,6 +199,8 @@ def _is_header(line: str) -> bool:
 
 def _without_unlabelled(corpus: Corpus) -> Corpus:
     rows = [row for row, names in enumerate(corpus.labels) if names]
+    if not rows:
+        raise BadData(f"no row of {corpus.name} has a label; name the column with --label")
     if len(rows) == len(corpus):
         return corpus
     warnings.warn(f"{corpus.name}: {len(corpus) - len(rows)} of {len(corpus)} rows have no label and are left out",

@@ -100,7 +100,8 @@ def _nearest(path: Path) -> str | None:
 def open_bytes(path: str | Path, watch: Watch | None = None) -> IO[bytes]:
     """The unpacked bytes of a file, or of stdin for "-"; gzip and zstd are known by their first bytes."""
     if str(path) == STDIN:
-        raw: IO[bytes] = sys.stdin.buffer
+        # unbuffered, so that a line is there when it was typed and not when a block is full
+        raw: IO[bytes] = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
     else:
         try:
             raw = existing(path).open("rb", buffering=0)

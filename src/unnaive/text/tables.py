@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from unnaive.errors import BadData
-from unnaive.text.columns import listed
+from unnaive.text.columns import Columns, listed
 from unnaive.text.sources import STDIN, Watch, existing, open_bytes, text_lines
 
 ROWS = 8192  # in a batch, at most
@@ -30,6 +30,14 @@ class Table(Protocol):
         """The wanted columns, a batch at a time."""
 
 
+@dataclass
+class Findings:
+    """What comes to light while a file is read: lines that were skipped, the columns that were taken."""
+
+    skipped: list[int] = field(default_factory=list)
+    columns: Columns | None = None
+
+
 @dataclass(frozen=True)
 class Reading:
     """How to read a file: everything that is not in the file itself.
@@ -37,7 +45,7 @@ class Reading:
     delimiter   between the fields of a CSV file; found from the first rows by default
     header      False: the columns are called 1, 2, 3, …
     encoding    see sources.text_lines; `language` picks the code page of a file that is not UTF-8
-    skip_bad    leave out rows that cannot be read, instead of stopping at the first; `skipped` counts them
+    skip_bad    leave out rows that cannot be read, instead of stopping at the first
     rows        in a batch, at most; 1 answers every line of a live stream at once
     watch       told of every chunk of bytes read, for a progress bar
     """
@@ -49,13 +57,13 @@ class Reading:
     skip_bad: bool = False
     rows: int = ROWS
     watch: Watch | None = None
-    skipped: list[int] = field(default_factory=list)
+    findings: Findings = field(default_factory=Findings)
 
     def bad(self, path: str, number: int, problem: str) -> None:
         """Stop at a bad line, or remember that it was skipped."""
         if not self.skip_bad:
             raise BadData(f"line {number} of {path} {problem}; repair it, or leave such rows out with --skip-bad")
-        self.skipped.append(number)
+        self.findings.skipped.append(number)
 
 
 def lines_of(path: str, reading: Reading) -> Lines:
