@@ -1,6 +1,7 @@
 """Laws of learning from counts: what was counted adds up, comes off again, and meets in any order, bit for bit."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
@@ -130,6 +131,24 @@ def test_grow_lets_terms_in(counting, documents):
     model.partial_fit(wide[30:], documents.y[30:], grow=True)
     assert_same(model, clone(counting.estimator).fit(wide, documents.y), wide)
     assert model.n_features_in_ == 12
+
+
+def test_grow_refuses_columns_that_do_not_begin_with_those_known(counting, documents):
+    frame = pd.DataFrame(documents.X.toarray(), columns=[f"term{t}" for t in range(12)])
+    model = clone(counting.estimator).fit(frame[frame.columns[:8]], documents.y)
+    with pytest.raises(BadData, match="put new terms after them"):
+        model.partial_fit(frame[frame.columns[::-1]], documents.y, grow=True)
+    model.partial_fit(frame, documents.y, grow=True)
+    assert model.feature_names_in_.tolist() == frame.columns.tolist()
+
+
+def test_classes_listed_later_must_be_known_or_grow(counting, documents):
+    model = clone(counting.estimator).fit(documents.X, documents.y)
+    with pytest.raises(BadData, match="label 'weather' is none of the 3 classes"):
+        model.partial_fit(documents.X, documents.y, classes=["weather"])
+    model.partial_fit(documents.X, documents.y, classes=["weather"], grow=True)
+    assert model.classes_.tolist() == [*CLASSES, "weather"]
+    assert "weather" not in model.predict(documents.X)
 
 
 def test_the_first_call_needs_classes_or_grow(counting, documents):

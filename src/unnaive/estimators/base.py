@@ -83,11 +83,11 @@ class ScorerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy; where documents have several labels, the share whose labels are all right."""
-        predicted = self.predict(X)
-        if self.label_form_ == "sets":
-            right = [set(labels) == set(given) for labels, given in zip(predicted, y, strict=True)]
-            return float(np.average(right, weights=sample_weight))
-        return float(super().score(X, y, sample_weight))
+        check_is_fitted(self)
+        if self.label_form_ != "sets":
+            return float(super().score(X, y, sample_weight))
+        right = [set(labels) == set(given) for labels, given in zip(self.predict(X), y, strict=True)]
+        return float(np.average(right, weights=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -163,9 +163,7 @@ class CountsClassifier(ScorerClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from documents X and labels y alone, whatever was learned before."""
         documents, target = self._labelled(X, y, reset=True)
-        nothing = Counts.zero(len(target.classes), documents.shape[1])
-        new = _summed(documents, target, target.classes, sample_weight)
-        return self._learned(nothing + new, target.classes, target.form)
+        return self._learned(_summed(documents, target, target.classes, sample_weight), target.classes, target.form)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, grow: bool = False) -> Self:
         """Learn from more documents, as if they had come with those before.
@@ -173,21 +171,24 @@ class CountsClassifier(ScorerClassifier):
         The first call needs `classes`, all that may come. With `grow` there may be new ones at any call, and X may have
         further columns; without it either is an error.
         """
-        first = not hasattr(self, "counts_")
-        if first and classes is None and not grow:
+        if hasattr(self, "counts_"):
+            documents, target = self._labelled(X, y, reset=grow and self._is_wider(X))
+            known, form = self.classes_, self.label_form_
+        elif classes is None and not grow:
             raise BadData("classes must be passed on the first call to partial_fit, unless grow=True")
-        documents, target = self._labelled(X, y, reset=first or (grow and _width(X) > self.n_features_in_))
-        form = target.form if first else self.label_form_
-        known = self.classes_ if not first else target.classes if classes is None else np.unique(classes)
-        room = _room(known, form, target, grow=grow)
-        old = Counts.zero(len(room), documents.shape[1]) if first else self._counts_over(room, documents.shape[1])
-        return self._learned(old + _summed(documents, target, room, sample_weight), room, form)
+        else:
+            documents, target = self._labelled(X, y, reset=True)
+            known, form = np.unique(target.classes if classes is None else classes), target.form
+        room = _room(known, form, target, classes, grow=grow)
+        new = _summed(documents, target, room, sample_weight)
+        counts = self._counts_over(room, documents.shape[1]) + new if hasattr(self, "counts_") else new
+        return self._learned(counts, room, form)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Take documents out again: the model is then the one that never saw them."""
         check_is_fitted(self)
         documents, target = self._labelled(X, y, reset=False)
-        room = _room(self.classes_, self.label_form_, target, grow=False)
+        room = _room(self.classes_, self.label_form_, target)
         return self._learned(self.counts_ - _summed(documents, target, room, sample_weight), room, self.label_form_)
 
     def merge(self, other: CountsClassifier) -> Self:
@@ -198,6 +199,14 @@ class CountsClassifier(ScorerClassifier):
         both = np.union1d(self.classes_, other.classes_)
         mine, theirs = (one._counts_over(both, self.n_features_in_) for one in (self, other))
         return self._learned(mine + theirs, both, self.label_form_)
+
+    def _is_wider(self, X: Any) -> bool:
+        """Whether X has columns beyond those known, which must come first and in their order."""
+        shape = X.shape if hasattr(X, "shape") else np.shape(X)
+        known, columns = list(getattr(self, "feature_names_in_", [])), list(getattr(X, "columns", []))
+        if known and columns and columns[: len(known)] != known:
+            raise BadData("the columns of X do not begin with those learned before; put new terms after them")
+        return len(shape) == 2 and shape[1] > self.n_features_in_
 
     def _counts_over(self, classes: NDArray[Any], n_terms: int) -> Counts:
         """The counts with a row for each of `classes`, which has all of classes_ in it, and n_terms columns."""
@@ -245,31 +254,26 @@ class WeightedDocumentsClassifier(DocumentsClassifier):
         return self._learned(documents, target, sample_weight=_weights(sample_weight, documents))
 
 
-def _room(classes: NDArray[Any], form: str, target: Encoded, *, grow: bool) -> NDArray[Any]:
-    """The classes, with those that only `target` has if they may grow."""
+def _room(known: NDArray[Any], form: str, target: Encoded, listed: Any = None, *, grow: bool = False) -> NDArray[Any]:
+    """The known classes, and if they may grow also those that only `target` or the list of classes has."""
     if (target.form == "single") != (form == "single"):
         raise BadData(
             f"labels came in the form {target.form!r} and were {form!r} before; keep to one label, or to any number, "
             "for each document"
         )
-    refuse_mixed_labels(classes, target.classes)
-    unknown = np.setdiff1d(target.classes, classes)
+    refuse_mixed_labels(known, target.classes)
+    coming = target.classes if listed is None else np.union1d(target.classes, np.unique(listed))
+    unknown = np.setdiff1d(coming, known)
     if len(unknown) and not grow:
         raise BadData(
-            f"label {unknown.tolist()[0]!r} is none of the {len(classes)} classes; list it in classes on the first "
+            f"label {unknown.tolist()[0]!r} is none of the {len(known)} classes; list it in classes on the first "
             "call, or pass grow=True to partial_fit"
         )
-    return np.union1d(classes, unknown) if len(unknown) else classes
+    return np.union1d(known, unknown) if len(unknown) else known
 
 
 def _summed(documents: Sparse, target: Encoded, classes: NDArray[Any], sample_weight: Any) -> Counts:
     return Counts.of(documents, target.over(classes), _weights(sample_weight, documents))
-
-
-def _width(X: Any) -> int:
-    """Columns of X, or 0 where it has no shape; validation will say what is wrong with it."""
-    shape = np.shape(X) if not hasattr(X, "shape") else X.shape
-    return int(shape[1]) if len(shape) == 2 else 0
 
 
 def _weights(sample_weight: Any, documents: Sparse) -> Floats | None:
