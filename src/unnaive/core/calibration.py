@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize, minimize_scalar
 from scipy.sparse import csr_array
-from scipy.special import expit, log_softmax
 
 from unnaive.core.links import LINKS
+from unnaive.core.logs import log_softmax
 from unnaive.errors import BadData, BadModel
 
 Floats = NDArray[np.float64]
@@ -42,7 +41,7 @@ class Temperature:
         if not self.exclusive:
             return -np.logaddexp(0.0, -(logits + self.offset))
         nothing = ~np.isfinite(logits.max(axis=1, keepdims=True))
-        shares: Floats = log_softmax(np.where(nothing, 0.0, logits), axis=1)
+        shares: Floats = log_softmax(np.where(nothing, 0.0, logits))
         return shares
 
     def probabilities(self, link: str, scores: Floats) -> Floats:
@@ -113,6 +112,7 @@ def _exclusive_temperature(logits: Floats, Y: Any) -> float:
     apart = np.abs(gaps[np.isfinite(gaps) & (gaps != 0)])
     if not apart.size:
         return 1.0
+    from scipy.optimize import minimize_scalar  # a tenth of a second that only fitting should cost
 
     def loss(log_value: float) -> float:
         return float(np.logaddexp.reduce(gaps * np.exp(-log_value), axis=1).mean())
@@ -126,6 +126,9 @@ def _logistic_line(logits: Floats, truth: NDArray[np.bool_]) -> tuple[float, flo
     """Slope > 0 and offset of the logistic regression of truth on logits."""
     if not len(logits):
         return 1.0, 0.0
+    from scipy.optimize import minimize
+    from scipy.special import expit
+
     centre, spread = float(logits.mean()), float(logits.std()) or 1.0
     unit = (logits - centre) / spread
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
 
+from unnaive.core.logs import log_softmax
 from unnaive.errors import UnnaiveError
 
 Floats = NDArray[np.float64]
@@ -62,7 +62,7 @@ def log_probabilities(link: str, scores: Floats, *, exclusive: bool) -> Floats:
     if exclusive or LINKS[link].exclusive:
         nothing = ~np.isfinite(odds.max(axis=1))
         odds = np.where(nothing[:, None], 0.0, odds)  # no class has any evidence: all alike
-        shares: Floats = log_softmax(odds, axis=1)
+        shares: Floats = log_softmax(odds)
         return shares
     with np.errstate(over="ignore"):
         alone: Floats = -np.logaddexp(0.0, -odds)

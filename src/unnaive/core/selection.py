@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
 
 from unnaive.core.counts import Counts
 from unnaive.core.linear import refuse_full_table
+from unnaive.core.logs import xlogy
 
 Floats = NDArray[np.float64]
 
