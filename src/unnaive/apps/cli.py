@@ -71,7 +71,7 @@ def _run(arguments: list[str]) -> int:
     except SystemExit as left:  # how typer itself ends a broken pipe
         return 0 if isinstance(left.__context__, BrokenPipeError) else EXIT_MISTAKE
     except UnnaiveError as problem:
-        return _said(str(problem), EXIT_MISTAKE)
+        return _said(str(problem), getattr(problem, "exit_code", EXIT_MISTAKE))
     except MemoryError:
         return _said("there is not enough memory; use fewer documents, or --select fewer terms", EXIT_MISTAKE)
     except OSError as problem:

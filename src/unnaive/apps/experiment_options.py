@@ -7,11 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from unnaive.errors import UnnaiveError
+
 if TYPE_CHECKING:
     from unnaive.text.corpus import Corpus
     from unnaive.text.datafiles import DataFile
 
 OUTPUT = "Output"  # panel of the help
+
+
+class Stopped(UnnaiveError):
+    """Interrupted, but not in vain: the message says what is kept and how to go on."""
+
+    exit_code = 130
+
 
 Archives = Annotated[Path | None, typer.Option("--data", help="Folder with the collections' archives.")]
 Seed = Annotated[int, typer.Option(help="Of everything random.")]
@@ -38,8 +47,6 @@ def listed(text: str) -> list[str]:
 
 def number(word: str) -> float:
     """A number, or a sentence about what it should be."""
-    from unnaive.errors import UnnaiveError
-
     try:
         return float(word)
     except ValueError:

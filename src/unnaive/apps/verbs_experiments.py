@@ -15,6 +15,7 @@ from unnaive.apps.experiment_options import (
     Jobs,
     JsonFile,
     Seed,
+    Stopped,
     corpus_of,
     listed,
     number,
@@ -117,8 +118,7 @@ def compared(plan: Plan, material: Material, file: Path, jobs: int) -> list[Reco
         try:
             return run(plan, material, file, jobs=jobs, progress=show)
         except KeyboardInterrupt:
-            typer.echo(f"interrupted; what was measured is in {file}, run the same command to go on", err=True)
-            raise typer.Exit(130) from None
+            raise Stopped(f"interrupted; what was measured is in {file}, run the same command to go on") from None
 
 
 def sizes(train_sizes: str | None, folds: int | None, corpus: Corpus) -> tuple[float, ...]:
