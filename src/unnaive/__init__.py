@@ -17,6 +17,7 @@ _HOMES = {
     "OrBlend": "unnaive.estimators.or_gate",
     "Rocchio": "unnaive.estimators.rocchio",
     "RocchioCounts": "unnaive.estimators.rocchio",
+    "MaxEnt": "unnaive.estimators.maxent",
     "LinearSVM": "unnaive.estimators.baselines",
     "NearestNeighbours": "unnaive.estimators.baselines",
     "DecisionTree": "unnaive.estimators.baselines",

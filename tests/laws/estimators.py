@@ -22,6 +22,7 @@ class Case:
 
 
 ABSENCE = "absent terms are evidence, so an empty document is not without any"
+LEARNED = "its prior is learned together with its weights, and is not the share of documents"
 NO_PRIOR = "it has no prior: an empty document leaves all classes alike"
 
 CASES = [
@@ -39,6 +40,8 @@ CASES = [
     Case(unnaive.OrBlend()),
     Case(unnaive.Rocchio()),
     Case(unnaive.RocchioCounts()),
+    Case(unnaive.MaxEnt(), {"prior": LEARNED}),
+    Case(unnaive.MaxEnt(solver="gis", early_stopping=False), {"prior": LEARNED}),
     Case(unnaive.LinearSVM()),
     Case(unnaive.NearestNeighbours(k=5)),
     Case(unnaive.DecisionTree(), {"prior": ABSENCE}),

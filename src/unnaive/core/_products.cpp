@@ -4,8 +4,11 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace nb = nanobind;
 
@@ -21,9 +24,22 @@ struct Csr {
   int64_t rows;
 };
 
+// cells of terms that few classes have: those of term t are starts[t] … starts[t + 1]
+struct Lists {
+  const int64_t* starts;
+  const int32_t* classes;
+};
+
+struct Documents {
+  const int32_t* targets;
+  const double* weight;
+  const double* offset;  // one for each class, added to the scores of every document
+};
+
 namespace plain {
 #include "_products_loops.h"
-}
+#include "_products_passes.h"
+}  // namespace plain
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define UNNAIVE_WIDE 1
@@ -32,7 +48,8 @@ namespace plain {
 #pragma GCC target("avx2")
 namespace wide {
 #include "_products_loops.h"
-}
+#include "_products_passes.h"
+}  // namespace wide
 #pragma GCC pop_options
 #endif
 
@@ -49,6 +66,7 @@ template <typename T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Dense = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Out = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using OutVector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <typename Index>
 Csr<Index> csr(const Vector<Index>& starts, const Vector<int32_t>& columns, const Vector<double>& values) {
@@ -77,6 +95,25 @@ void run_transposed(Vector<Index> starts, Vector<int32_t> columns, Vector<double
   plain::transposed(X, dense.data(), out.data(), width);
 }
 
+template <typename Index>
+double run_expectations(Vector<Index> row_starts, Vector<int32_t> row_columns, Vector<double> row_values,
+                        Vector<Index> list_starts, Vector<int32_t> list_columns, Vector<double> list_values,
+                        Vector<int64_t> starts, Vector<int32_t> classes, Vector<int32_t> targets, Vector<double> weight,
+                        Vector<double> offset, Vector<double> weights, OutVector expected) {
+  const auto rows = csr<Index>(row_starts, row_columns, row_values);
+  const auto listed = csr<Index>(list_starts, list_columns, list_values);
+  const Lists lists{starts.data(), classes.data()};
+  const Documents documents{targets.data(), weight.data(), offset.data()};
+  const auto width = static_cast<int64_t>(offset.shape(0));
+  const auto n_table = static_cast<int64_t>(weights.shape(0) - classes.shape(0));
+  nb::gil_scoped_release free;
+#ifdef UNNAIVE_WIDE
+  if (has_wide())
+    return wide::expectations(rows, listed, lists, documents, weights.data(), expected.data(), width, n_table);
+#endif
+  return plain::expectations(rows, listed, lists, documents, weights.data(), expected.data(), width, n_table);
+}
+
 }  // namespace
 
 NB_MODULE(_products, m) {
@@ -84,4 +121,6 @@ NB_MODULE(_products, m) {
   m.def("product", &run_product<int64_t>);
   m.def("transposed", &run_transposed<int32_t>);
   m.def("transposed", &run_transposed<int64_t>);
+  m.def("expectations", &run_expectations<int32_t>);
+  m.def("expectations", &run_expectations<int64_t>);
 }

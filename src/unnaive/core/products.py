@@ -13,8 +13,10 @@ from scipy.sparse import csr_array
 
 try:
     import unnaive.core._products as _products
+
+    NATIVE: Any = _products
 except ImportError:  # built without a compiler
-    _products = None
+    NATIVE = None
 
 Floats = NDArray[np.float64]
 Sparse = Any  # scipy.sparse.csr_array, which ships no types
@@ -26,10 +28,10 @@ def product(X: Sparse, dense: Floats) -> Floats:
     >>> product(csr_array([[1.0, 2.0]]), np.array([[1.0], [10.0]]))
     array([[21.]])
     """
-    if _products is None or not _suits(X):
+    if NATIVE is None or not suits(X):
         return np.asarray(X @ dense)
     out = np.empty((X.shape[0], dense.shape[1]))
-    _products.product(X.indptr, X.indices, X.data, np.ascontiguousarray(dense), out)
+    NATIVE.product(X.indptr, X.indices, X.data, np.ascontiguousarray(dense), out)
     return out
 
 
@@ -40,15 +42,15 @@ def transposed_product(X: Sparse, dense: Floats) -> Floats:
     array([[3.],
            [6.]])
     """
-    if _products is None or not _suits(X):
+    if NATIVE is None or not suits(X):
         return np.asarray(X.T @ dense)
     out = np.zeros((X.shape[1], dense.shape[1]))
-    _products.transposed(X.indptr, X.indices, X.data, np.ascontiguousarray(dense), out)
+    NATIVE.transposed(X.indptr, X.indices, X.data, np.ascontiguousarray(dense), out)
     return out
 
 
-def _suits(X: Sparse) -> bool:
-    """What the native loop reads: float64 values and 32-bit column numbers in a csr_array."""
+def suits(X: Sparse) -> bool:
+    """Whether the native loops can read X: float64 values and 32-bit column numbers in a csr_array."""
     return (
         isinstance(X, csr_array)
         and X.data.dtype == np.float64

@@ -139,7 +139,7 @@ class ScorerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         settings = {name: value for name, value in self.get_params(deep=False).items() if name in known}
         if "scheme" in known and settings.get("scheme") is None:
             settings["scheme"] = "multiclass" if form == "single" else "one-vs-rest"
-        scorer: Scorer = function(*statistic, **settings, **more)
+        scorer: Scorer = function(*statistic, **(settings | more))
         return scorer
 
 

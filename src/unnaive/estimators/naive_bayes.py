@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from dataclasses import replace
+from typing import ClassVar, cast
 
+from sklearn.utils.validation import check_is_fitted
+
+from unnaive.core.linear import Linear
+from unnaive.core.weighting import Weighting
 from unnaive.estimators.base import CountsClassifier
+from unnaive.models.bridge import to_maxent
 
 
 class MultinomialNB(CountsClassifier):
@@ -37,6 +43,18 @@ class MultinomialNB(CountsClassifier):
         self.beta = beta
         self.discount = discount
         self.prior = prior
+
+    def to_maxent(self) -> Linear:
+        """The maximum-entropy model with the same posteriors on documents of unit length: weights() = λ, no bias.
+
+        λ_ct = log p(c) + log p(t|c); exclusive classes only, see models/bridge.py.
+
+        >>> MultinomialNB().fit([[2, 0], [0, 1]], ["sport", "politics"]).to_maxent().weights().round(2)
+        array([[-1.79, -1.1 ],
+               [-0.98, -2.08]])
+        """
+        check_is_fitted(self)
+        return to_maxent(replace(cast(Linear, self.scorer_), weighting=Weighting(norm="l1")))
 
 
 class BernoulliNB(CountsClassifier):

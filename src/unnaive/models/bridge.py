@@ -7,7 +7,6 @@ Documents have unit length (Σ_t x_t = 1), so a bias and a constant added to all
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +46,8 @@ def to_maxent(naive_bayes: Linear) -> Linear:
     """The maximum-entropy model with the same posteriors as naive Bayes: λ_ct = log ϑ(c) + log ϑ(t|c), no bias.
 
     λ is determined up to one constant added to all of it, which no posterior can see: `to_naive_bayes` undoes this map
-    exactly, and this undoes `to_naive_bayes` up to that constant.
+    exactly, and this undoes `to_naive_bayes` up to that constant. Of a document without known terms λ says nothing;
+    its posterior is defined as the prior, which is what the naive Bayes form gives: score with that.
 
     >>> from unnaive.core.weighting import Weighting
     >>> prior, given = np.log([0.5, 0.5]), np.log([[0.25, 0.75], [0.5, 0.5]])
@@ -57,8 +57,10 @@ def to_maxent(naive_bayes: Linear) -> Linear:
            [0.25 , 0.25 ]])
     """
     _check_unit_length(naive_bayes)
-    offset = naive_bayes.bias + _or_zeros(naive_bayes.class_background, naive_bayes.n_classes)
-    return replace(naive_bayes, bias=np.zeros(naive_bayes.n_classes), class_background=offset)
+    possible = np.isfinite(naive_bayes.bias)
+    offset = np.where(possible, naive_bayes.bias, 0.0) + _or_zeros(naive_bayes.class_background, naive_bayes.n_classes)
+    # a class that cannot be stays so
+    return replace(naive_bayes, bias=np.where(possible, 0.0, -np.inf), class_background=offset)
 
 
 def _check_unit_length(model: Linear) -> None:
@@ -75,10 +77,13 @@ def _or_zeros(background: Floats | None, size: int) -> Floats:
 
 def _class_log_sums(model: Linear) -> Floats:
     """log Σ_t exp(arcs[c, t] + term_background[t]) (n_classes,), a class at a time: arcs may be sparse."""
-    background = _or_zeros(model.term_background, model.n_terms)
-    return np.array([logsumexp(_row(model.arcs, c) + background) for c in range(model.n_classes)])
+    return np.array([_row_log_sum(model, c) for c in range(model.n_classes)])
 
 
-def _row(arcs: Any, c: int) -> Floats:
-    row: Floats = arcs[[c]].toarray()[0] if issparse(arcs) else arcs[c]
-    return row
+def _row_log_sum(model: Linear, c: int) -> float:
+    if not issparse(model.arcs) or model.term_background is not None:
+        row = model.arcs[[c]].toarray()[0] if issparse(model.arcs) else model.arcs[c]
+        return float(logsumexp(row + _or_zeros(model.term_background, model.n_terms)))
+    seen = model.arcs.data[model.arcs.indptr[c] : model.arcs.indptr[c + 1]]
+    # the cells without an arc weigh exp(0) each
+    return float(logsumexp(np.append(seen, 0.0), b=np.append(np.ones(len(seen)), model.n_terms - len(seen))))

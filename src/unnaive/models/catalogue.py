@@ -60,6 +60,7 @@ MODELS: dict[str, Model] = {
         Model("rocchio", "Rocchio, documents of length 1", f"{_ROOM}.rocchio:rocchio", "documents"),
         Model("rocchio-counts", "Rocchio from counts, exact online", f"{_ROOM}.rocchio:rocchio_counts", "counts"),
         Model("or-blend", "OR gate blended with Rocchio", f"{_ROOM}.blend:blend", "documents"),
+        Model("maxent", "maximum entropy", f"{_ROOM}.maxent:maxent", "documents"),
         Model("hierarchical", "hierarchical Bayesian networks", f"{_ROOM}.hierarchical:hierarchical", "documents"),
         Model(
             "hierarchical-naive-bayes",

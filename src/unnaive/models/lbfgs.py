@@ -7,7 +7,8 @@ smaller span of the documents, in which every iterate lives anyway (log_linear.p
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -15,8 +16,12 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ray = Callable[[float], tuple[float, float]]
+Known = tuple[float, float, float]  # a place on a ray, value and slope there
 
 MEMORY = 10  # pairs of steps and gradient changes that approximate the curvature
+ENOUGH = 1e-4  # of the decrease that the slope promises: what a step must bring
+FLAT = 0.3  # of the slope: what a step may leave
+ROUNDING = 1e-13  # of the value: what it may rise by for no reason
 
 
 class Problem(Protocol):
@@ -32,40 +37,51 @@ class Problem(Protocol):
         """t ↦ (value, slope) at point + t·direction, cheap for each further t."""
 
 
-def minimise(
-    problem: Problem,
-    point: Floats,
-    *,
-    tol: float,
-    max_iter: int,
-    watch: Callable[[int, float, float, Floats], None] | None = None,
-) -> Floats:
-    """The point where the largest partial derivative is at most `tol`, or the best after `max_iter` steps.
+@dataclass(frozen=True, eq=False)
+class State:
+    """After `iteration` steps: where, the value there, and the largest partial derivative."""
 
-    Two-loop recursion of Nocedal (1980); the step satisfies the strong Wolfe conditions.
+    iteration: int
+    value: float
+    steepest: float
+    point: Floats
+
+
+def descent(problem: Problem, point: Floats, *, tol: float, max_iter: int) -> Iterator[State]:
+    """The start, then every step, until the largest partial derivative is at most `tol` or max_iter is up.
+
+    Two-loop recursion of Nocedal (1980); the step satisfies the strong Wolfe conditions. Within rounding of the minimum
+    no step lowers the value: then it ends too.
     """
     pairs: deque[tuple[Floats, Floats, float]] = deque(maxlen=MEMORY)
-    value, gradient, slope = problem.gradient(point)
-    for iteration in range(max_iter):
-        if watch is not None:
-            watch(iteration, value, slope, point)
-        if slope <= tol:
-            break
+    value, gradient, steepest = problem.gradient(point)
+    yield State(0, value, steepest, point)
+    for iteration in range(1, max_iter + 1):
+        if steepest <= tol:
+            return
         direction = -_times_inverse_curvature(gradient, pairs, problem)
-        if problem.dot(direction, gradient) >= 0:  # rounding has spoiled the memory: start afresh
+        slope = problem.dot(direction, gradient)
+        if slope >= 0:  # rounding has spoiled the memory: start afresh
             pairs.clear()
-            direction = -gradient
-        first = 1.0 if pairs else 1.0 / max(1.0, np.sqrt(problem.dot(gradient, gradient)))
-        step = wolfe_step(problem.ray(point, direction), first)
+            direction, slope = -gradient, -problem.dot(gradient, gradient)
+        first = 1.0 if pairs else 1.0 / max(1.0, np.sqrt(-slope))
+        step = wolfe_step(problem.ray(point, direction), first, value, slope)
         if step == 0.0:
-            break  # no progress is possible within rounding
-        before = gradient
-        point = point + step * direction
-        value, gradient, slope = problem.gradient(point)
+            return
+        direction *= step
+        point, before = point + direction, gradient
+        value, gradient, steepest = problem.gradient(point)
+        yield State(iteration, value, steepest, point)
         change = gradient - before
-        curvature = step * problem.dot(direction, change)
+        curvature = problem.dot(direction, change)
         if curvature > 0:
-            pairs.append((step * direction, change, curvature))
+            pairs.append((direction, change, curvature))
+
+
+def minimise(problem: Problem, point: Floats, *, tol: float, max_iter: int) -> Floats:
+    """Where `descent` ends."""
+    for state in descent(problem, point, tol=tol, max_iter=max_iter):
+        point = state.point
     return point
 
 
@@ -85,25 +101,36 @@ def _times_inverse_curvature(gradient: Floats, pairs: deque[tuple[Floats, Floats
     return out
 
 
-def wolfe_step(ray: Ray, step: float, *, most: int = 30) -> float:
-    """A step that lowers the value enough (1e-4 of the slope) and flattens the slope to 0.9 of it; 0 if there is none.
+def wolfe_step(ray: Ray, step: float, value: float, slope: float, *, most: int = 30) -> float:
+    """A step from 0, where value and slope are given, that lowers the value and flattens the slope; 0 if none does.
 
-    >>> wolfe_step(lambda t: ((t - 2) ** 2, 2 * (t - 2)), 1.0)
-    1.0
+    To 0.3 of the slope, and by 1e-4 of what it promises (strong Wolfe conditions). Points on the ray are cheap next to
+    a gradient, so the step is taken close to the minimum: fewer gradients in all than with the customary 0.9.
+
+    >>> wolfe_step(lambda t: ((t - 2) ** 2, 2 * (t - 2)), 1.0, 4.0, -4.0)
+    2.0
     """
-    start, downhill = ray(0.0)
-    low, high = 0.0, np.inf
+    low, high = (0.0, value, slope), None
     for _ in range(most):
-        value, slope = ray(step)
-        if not value <= start + 1e-4 * step * downhill + 1e-12 * abs(start):
-            high = step
-        elif slope < 0.9 * downhill:
-            low = step
-        elif slope > -0.9 * downhill:
-            high = step
+        here = (step, *ray(step))
+        if not here[1] <= value + ENOUGH * step * slope + ROUNDING * abs(value) or here[2] > -FLAT * slope:
+            high = here
+        elif here[2] < FLAT * slope:
+            low = here
         else:
             return step
-        step = 2 * low if np.isinf(high) else (low + high) / 2
-        if step == 0.0:
-            step = high / 2
-    return low
+        step = 2 * step if high is None else _between(low, high)
+    return low[0]
+
+
+def _between(low: Known, high: Known) -> float:
+    """Where the cubic through two points of a ray (place, value, slope) has its minimum, kept away from both."""
+    (a, at_a, down), (b, at_b, up) = low, high
+    width = b - a
+    middle = down + up + 3 * (at_a - at_b) / width
+    root = middle * middle - down * up
+    if not root >= 0 or not np.isfinite(root):
+        return a + width / 2
+    root = np.sqrt(root)
+    bottom = b - width * (up + root - middle) / (up - down + 2 * root)
+    return float(min(max(bottom, a + 0.1 * width), b - 0.1 * width)) if np.isfinite(bottom) else a + width / 2
