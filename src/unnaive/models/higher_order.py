@@ -175,7 +175,7 @@ def higher_order_naive_bayes(X: Sparse, Y: Sparse, *, scheme: str = "multiclass"
     inside = np.column_stack([_path_shares(B[rows]) for rows in members])
     if scheme == "multiclass":
         return _exclusive(inside, class_docs, BERNOULLI)
-    outside = np.column_stack([_path_shares(B[_others(rows, len(Y.indptr) - 1)]) for rows in members])
+    outside = np.column_stack([_path_shares(B[_others(rows, Y.shape[0])]) for rows in members])
     return _against_rest(inside, outside, class_docs, Y.shape[0], BERNOULLI)
 
 

@@ -5,7 +5,7 @@ Higher-order smoothing makes it (higher_order.py); explain.py asks it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -109,14 +109,14 @@ class PathScorer(Linear):
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> PathScorer:
         """The inverse of `to_arrays`; trusts nothing, since models come from files."""
-        scorer = cls.of(Linear.from_arrays(arrays, settings), None, np.zeros((0, 0)))
+        linear = Linear.from_arrays(arrays, settings)
         try:
             n_docs = int(settings["documents"])
-            documents = _table(arrays, "documents", (n_docs, scorer.n_terms))
-            labels = _table(arrays, "labels", (n_docs, scorer.n_classes))
+            documents = _table(arrays, "documents", (n_docs, linear.n_terms))
+            labels = _table(arrays, "labels", (n_docs, linear.n_classes))
         except (KeyError, TypeError, ValueError, IndexError) as problem:
             raise BadModel(f"the paths in this model are damaged ({problem}); train it again") from problem
-        return replace(scorer, documents=documents, labels=labels)
+        return cls.of(linear, documents, labels)
 
 
 def _table(arrays: dict[str, NDArray[Any]], name: str, shape: tuple[int, int]) -> Sparse:
