@@ -20,7 +20,7 @@ TINY = 1e-12  # probabilities stay in [TINY, 1 − TINY], so that no logarithm i
 SEEN = 1e-9  # expected counts below this teach nothing: the table keeps its value
 UNSEEN = 0.5  # configurations that never occur in training
 SPLIT = 4  # from this many hidden variables on, two halves and a matrix product are faster
-CHUNK_BYTES = 1 << 21  # starts are taken together as long as their rows fit the cache
+CHUNK_BYTES = 1 << 20  # starts are taken together as long as their rows fit the cache
 
 Tables = list[Floats]
 """For each node P(node = 1 | hidden states, features): (starts, 2^hidden, configurations of features seen)."""
@@ -64,14 +64,12 @@ class ToClass:
         chances, shown = self._upward(tables)
         inside = chances[-1]
         # ∂ log-likelihood / ∂ P(node = 1) and / ∂ P(node = 0), by row; the class has the data itself
-        slopes: list[tuple[Floats, Floats] | None] = [None] * len(tables)
+        slopes = [(np.empty(0), np.empty(0))] * len(tables)
         slopes[-1] = (self.positive / inside, self.negative / (1 - inside))
         better = list(tables)
         for node in range(len(tables) - 1, -1, -1):
-            stage, slope = self.stages[node], slopes[node]
-            if slope is None:
-                raise RuntimeError("a node of the tree hangs on nothing")
-            better[node], below = improved(stage, tables[node], shown[node], *slope)
+            stage = self.stages[node]
+            better[node], below = improved(stage, tables[node], shown[node], *slopes[node])
             for link, (absent, present) in zip(stage.links, below, strict=True):
                 slopes[link.node] = (link.summed(present), link.summed(absent))
         return better, self._log_likelihood(inside)
