@@ -48,8 +48,8 @@ def _plane(Z: Any, present: NDArray[np.bool_], C: float) -> tuple[Floats, float]
         return np.zeros(Z.shape[1]), 1.0 if present.any() else -1.0
     from sklearn.svm import LinearSVC
 
-    # the primal solver draws nothing at random: the order of documents is irrelevant
-    machine = LinearSVC(C=C, dual=False, tol=1e-8).fit(Z, present)
+    # so tight a tolerance makes the order of documents irrelevant, for half as much time again
+    machine = LinearSVC(C=C, dual="auto", tol=1e-7, max_iter=10_000, random_state=0).fit(Z, present)
     return machine.coef_[0], float(machine.intercept_[0])
 
 
