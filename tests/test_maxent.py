@@ -1,0 +1,260 @@
+"""Maximum entropy: the optimum of scikit-learn, gradients, stopping, starting, several labels, the estimator."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.linear_model import LogisticRegression
+
+import unnaive
+from unnaive.core.links import probabilities
+from unnaive.errors import BadData, UnknownName, UnnaiveError
+from unnaive.models.iterating import two_parts
+from unnaive.models.lbfgs import descent, minimise
+from unnaive.models.log_linear import InSpan, InWeights, logistic_loss, softmax_loss
+from unnaive.models.maxent import maxent
+
+
+def random_problem(n_docs=80, n_terms=40, n_classes=4, seed=0):
+    rng = np.random.default_rng(seed)
+    targets = rng.integers(n_classes, size=n_docs)
+    rates = rng.gamma(0.3, size=(n_classes, n_terms))
+    X = csr_array(rng.poisson(rates[targets]))
+    return X, csr_array(np.eye(n_classes, dtype=np.int64)[targets]), targets
+
+
+def several_labels(seed=0):
+    X, Y, _ = random_problem(seed=seed)
+    more = np.random.default_rng(seed).random(Y.shape) < 0.2
+    return X, csr_array(np.maximum(Y.toarray(), more))
+
+
+def problems():
+    X, _, targets = random_problem(n_docs=25, n_terms=12)
+    weight = np.random.default_rng(1).random(25)
+    _, several = several_labels()
+    for kind in (InWeights, InSpan):
+        for name, loss in (
+            ("softmax", softmax_loss(targets, weight)),
+            ("logistic", logistic_loss(several[:25], weight)),
+        ):
+            yield pytest.param(kind(X.astype(float), loss, 0.3, 4), id=f"{kind.__name__} {name}")
+
+
+@pytest.mark.parametrize("problem", list(problems()))
+def test_gradient_by_finite_differences(problem):
+    """Along every weight and bias, at a point that W = XᵀA can reach; central differences of 1e-6 err below 1e-7."""
+    points = [state.point for state in descent(problem, problem.start(), tol=0.0, max_iter=4)]
+    W, b = problem.parameters(points[-1])
+    _, gradient, steepest = problem.gradient(points[-1])
+    by_weights, by_bias = problem.parameters(gradient)
+
+    def value(W, b):
+        return problem.loss(problem.X @ W + b)[0] + problem.l2 / 2 * (W**2).sum()
+
+    for array, derivative in ((W, by_weights), (b, by_bias)):
+        for index in np.ndindex(array.shape):
+            change = np.zeros_like(array)
+            change[index] = 1e-6
+            ends = [value(*(part + sign * change if part is array else part for part in (W, b))) for sign in (1, -1)]
+            assert (ends[0] - ends[1]) / 2e-6 == pytest.approx(derivative[index], abs=1e-6)
+    assert steepest == pytest.approx(max(np.abs(by_weights).max(), np.abs(by_bias).max()), rel=1e-9)
+
+
+@pytest.mark.parametrize("problem", list(problems()))
+def test_a_ray_is_the_value_along_a_line(problem):
+    *_, state = descent(problem, problem.start(), tol=0.0, max_iter=3)
+    direction = -problem.gradient(state.point)[1]
+    ray = problem.ray(state.point, direction)
+    for t in (0.0, 0.1, 0.7):
+        value, gradient, _ = problem.gradient(state.point + t * direction)
+        assert ray(t) == pytest.approx((value, problem.dot(gradient, direction)), rel=1e-9)
+
+
+def test_both_coordinates_find_the_same_minimum():
+    X, _, targets = random_problem()
+    points = []
+    for kind in (InWeights, InSpan):
+        problem = kind(X.astype(float), softmax_loss(targets, np.ones(80)), 0.5, 4)
+        points.append(problem.parameters(minimise(problem, problem.start(), tol=1e-8, max_iter=500)))
+    np.testing.assert_allclose(points[0][0], points[1][0], atol=1e-7)
+
+
+@pytest.mark.parametrize(("shape", "l2"), [((80, 40), 1.0), ((40, 90), 1.0), ((80, 40), 0.01)])
+def test_the_optimum_is_that_of_scikit_learn(shape, l2):
+    X, Y, targets = random_problem(*shape)
+    ours = maxent(X, Y, features="counts", l2=l2, tol=1e-9, max_iter=5000)
+    theirs = LogisticRegression(C=1 / l2, solver="newton-cholesky", tol=1e-10, max_iter=10_000).fit(X, targets)
+    np.testing.assert_allclose(ours.weights(), theirs.coef_, atol=1e-5)
+    # biases are free up to a constant
+    np.testing.assert_allclose(ours.bias - ours.bias.mean(), theirs.intercept_ - theirs.intercept_.mean(), atol=1e-5)
+
+
+def test_classes_by_themselves_are_binary_regressions():
+    X, Y = several_labels()
+    ours = maxent(X, Y, scheme="one-vs-rest", features="counts", tol=1e-9)
+    assert ours.link == "log-odds"
+    for c, column in enumerate(Y.toarray().T):
+        theirs = LogisticRegression(solver="newton-cholesky", tol=1e-10).fit(X, column)
+        np.testing.assert_allclose(ours.weights()[c], theirs.coef_[0], atol=1e-5)
+        assert ours.bias[c] == pytest.approx(theirs.intercept_[0], abs=1e-5)
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "gis"])
+@pytest.mark.parametrize("start", ["zero", "naive-bayes"])
+def test_the_start_is_forgotten_at_the_optimum_and_warm_starts_end_at_once(solver, start):
+    X, Y, _ = random_problem()
+    settings = {"solver": solver, "features": "normalised", "early_stopping": False, "tol": 1e-7, "max_iter": 20_000}
+    model = maxent(X, Y, start=start, **settings)
+    cold = maxent(X, Y, **settings)
+    known = csr_array(X[np.diff(X.indptr) > 0])
+    one, other = (probabilities("softmax", m.scores(known), exclusive=True) for m in (model, cold))
+    np.testing.assert_allclose(one, other, atol=0.02 if solver == "gis" else 1e-4)  # GIS crawls towards certainty
+    lines = []
+    maxent(X, Y, start=model, progress=lambda _, line: lines.append(line), **settings)
+    assert lines[-1]["iteration"] <= 2
+
+
+def test_naive_bayes_is_where_gis_begins_if_asked():
+    from unnaive.core.counts import Counts
+    from unnaive.core.weighting import Weighting
+    from unnaive.models.naive_bayes import multinomial
+
+    X, Y, targets = random_problem(n_docs=300)
+    begin = maxent(X, Y, solver="gis", start="naive-bayes", max_iter=0, early_stopping=False)
+    unit = Weighting(norm="l1")
+    bayes = multinomial(Counts.of(unit.apply(X), Y), alpha=1e-5)
+    one, other = (m.argmax(axis=1) for m in (begin.scores(X), bayes.scores(unit.apply(X))))
+    assert (one == other).mean() > 0.99
+    assert (one == targets).mean() > 0.7
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "gis"])
+def test_early_stopping_trains_on_all_for_the_best_iteration_of_the_held_out_part(solver):
+    X, Y, _ = random_problem(n_docs=200)
+    lines = []
+    settings = {"solver": solver, "features": "normalised", "l2": 1e-3}
+    model = maxent(X, Y, early_stopping=True, held_out=0.2, progress=lambda _, line: lines.append(line), **settings)
+    held_out = [line for line in lines if "held_out_error" in line]
+    best = min(held_out, key=lambda line: (line["held_out_error"], line["iteration"]))["iteration"]
+    assert lines[-1]["iteration"] == best
+    assert lines[-1]["log_likelihood"] > lines[len(held_out)]["log_likelihood"] or best == 0
+    expected = maxent(X, Y, early_stopping=False, tol=0.0, max_iter=best, **settings)
+    np.testing.assert_allclose(model.scores(X), expected.scores(X), atol=1e-9)
+
+
+def test_held_out_rows_leave_a_document_of_every_class():
+    Y = csr_array(np.eye(10)[[*range(10), *[0] * 20]])
+    for seed in range(20):
+        train, held_out = two_parts(Y, 0.5, seed)
+        assert np.sort(np.append(train, held_out)).tolist() == list(range(30))
+        assert (Y[train].sum(axis=0) > 0).all()
+        assert len(held_out) == 15
+    assert len(two_parts(csr_array(np.eye(3)), 0.5, 0)[1]) == 0
+
+
+@pytest.mark.parametrize("early_stopping", [False, True])
+@pytest.mark.parametrize("solver", ["lbfgs", "gis"])
+def test_an_interruption_keeps_the_best_so_far_only_when_asked(solver, early_stopping):
+    X, Y, targets = random_problem(n_docs=200)
+
+    def interrupt(_, line):
+        if line["iteration"] == 5:
+            raise KeyboardInterrupt
+
+    settings = {"solver": solver, "early_stopping": early_stopping, "progress": interrupt, "l2": 0.01}
+    model = maxent(X, Y, keep_on_interrupt=True, **settings)
+    assert (model.scores(X).argmax(axis=1) == targets).mean() > 0.6
+    with pytest.raises(KeyboardInterrupt):
+        maxent(X, Y, **settings)
+
+
+@pytest.mark.parametrize("early_stopping", [False, True])
+@pytest.mark.parametrize("solver", ["lbfgs", "gis"])
+def test_several_labels(solver, early_stopping):
+    X, Y = several_labels()
+    model = maxent(X, Y, solver=solver, scheme="one-vs-rest", l2=0.01, early_stopping=early_stopping)
+    assert model.link == "log-odds"
+    right = ((model.scores(X) > 0) == Y.toarray()).mean()
+    assert right > max(1 - Y.toarray().mean(), 0.75)
+
+
+@pytest.mark.parametrize("scheme", ["multiclass", "one-vs-rest"])
+@pytest.mark.parametrize("solver", ["lbfgs", "gis"])
+def test_odd_documents(solver, scheme):
+    """An empty document, a duplicate, a class with an empty document only, and a class without documents."""
+    X = csr_array([[2, 0, 0], [2, 0, 0], [0, 1, 1], [0, 0, 0]])
+    Y = csr_array([[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]])
+    model = maxent(X, Y, solver=solver, scheme=scheme, l2=0.01, early_stopping=False)
+    scores = model.scores(csr_array([[1, 0, 0], [0, 1, 0], [0, 0, 0], [9, 9, 9]]))
+    assert not np.isnan(scores).any()
+    assert scores[:2].argmax(axis=1).tolist() == [0, 1]
+    assert (scores.argmax(axis=1) != 3).all()
+
+
+def test_separable_data_end_and_are_finite_without_a_prior():
+    X, Y = csr_array([[3, 1], [1, 3]]), csr_array(np.eye(2))
+    model = maxent(X, Y, l2=0.0, features="counts", tol=1e-8)
+    assert np.isfinite(model.weights()).all()
+    assert model.scores(X).argmax(axis=1).tolist() == [0, 1]
+
+
+def test_sample_weights_are_repetitions():
+    X, Y, _ = random_problem()
+    weight = 1.0 + np.arange(80) % 3
+    repeated = np.repeat(np.arange(80), weight.astype(int))
+    for settings in ({"solver": "gis", "early_stopping": False, "tol": 1e-4}, {"tol": 1e-8}):
+        one, other = maxent(X, Y, sample_weight=weight, **settings), maxent(X[repeated], Y[repeated], **settings)
+        np.testing.assert_allclose(one.scores(X), other.scores(X), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"solver": "newton"}, "no solver called 'newton'"),
+        ({"features": "words"}, "no kind of features called 'words'"),
+        ({"start": "random"}, "no start called 'random'"),
+        ({"l2": -1.0}, "l2 is -1.0"),
+        ({"epsilon": 0.0}, "epsilon is 0.0"),
+        ({"held_out": 1.0}, "held_out is 1.0"),
+        ({"max_iter": -1}, "max_iter is -1"),
+        ({"scheme": "pairs"}, "no scheme called 'pairs'"),
+    ],
+)
+def test_settings_out_of_range_are_refused_in_one_sentence(settings, message):
+    X, Y, _ = random_problem()
+    with pytest.raises((UnnaiveError, UnknownName), match=message):
+        maxent(X, Y, **settings)
+
+
+def test_labels_and_starts_that_do_not_fit_are_refused():
+    X, Y, _ = random_problem()
+    with pytest.raises(BadData, match="scheme='one-vs-rest'"):
+        maxent(X, csr_array(np.ones((80, 2))))
+    small = maxent(X[:, :5], Y)
+    with pytest.raises(UnnaiveError, match="has 4 classes and 5 terms"):
+        maxent(X, Y, start=small)
+    with pytest.raises(UnnaiveError, match="one-vs-rest GIS starts from"):
+        maxent(X, Y, solver="gis", scheme="one-vs-rest", start=maxent(X, Y))
+
+
+def test_the_estimator_tells_its_history_and_starts_warm():
+    X, _, targets = random_problem()
+    lines = []
+    model = unnaive.MaxEnt(warm_start=True, tol=1e-6, progress=lambda name, line: lines.append((name, line)))
+    cold = model.fit(X, targets).n_iter_
+    assert [line for _, line in lines] == model.history_
+    assert {name for name, _ in lines} == {"lbfgs"}
+    assert (np.diff([line["log_likelihood"] for line in model.history_]) >= 0).all()
+    assert model.fit(X, targets).n_iter_ <= 1 < cold
+    assert model.fit(X[:, :20], targets).n_iter_ > 1  # other terms: it starts anew
+
+
+def test_texts_go_through_it_by_its_name():
+    from unnaive import TextClassifier
+
+    texts = ["goal ball match", "ball ball player", "vote law senate", "senate vote party"]
+    for settings in ({"l2": 0.01}, {"solver": "gis", "early_stopping": False}):
+        model = TextClassifier("maxent", **settings).fit(texts, ["sport", "sport", "politics", "politics"])
+        assert model.predict(["the ball", "a vote"]).tolist() == ["sport", "politics"]
+        model = TextClassifier("maxent", **settings).fit(texts, [["sport"], ["sport", "fun"], ["politics"], []])
+        assert model.predict(["ball ball player"]) == [("fun", "sport")]

@@ -1,0 +1,84 @@
+"""Native products and passes against scipy.sparse, which is their specification."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array, random_array
+
+from unnaive.core import cells as cells_module
+from unnaive.core import products
+from unnaive.core.cells import CellDocuments, Cells
+from unnaive.core.products import product, transposed_product
+
+native = pytest.mark.skipif(products.NATIVE is None, reason="built without a compiler")
+
+
+def documents(n_docs, n_terms, density, seed):
+    rng = np.random.default_rng(seed)
+    return csr_array(random_array((n_docs, n_terms), density=density, rng=rng, format="csr"))
+
+
+@native
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 30), st.integers(1, 40), st.integers(1, 45), st.floats(0, 1), st.integers(0, 2**32))
+def test_products_are_those_of_scipy_bit_for_bit(n_docs, n_terms, width, density, seed):
+    X, rng = documents(n_docs, n_terms, density, seed), np.random.default_rng(seed)
+    W, R = rng.normal(size=(n_terms, width)), rng.normal(size=(n_docs, width))
+    np.testing.assert_array_equal(product(X, W), X @ W)
+    np.testing.assert_array_equal(transposed_product(X, R), X.T @ R)
+
+
+@native
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_both_sizes_of_row_starts_are_read(dtype):
+    X = documents(20, 30, 0.2, seed=1)
+    X.indptr = X.indptr.astype(dtype)
+    W = np.ones((30, 7))
+    np.testing.assert_array_equal(product(X, W), X @ W)
+
+
+def test_other_numbers_and_other_orders_of_memory_go_another_way():
+    X, W = documents(20, 30, 0.2, seed=1), np.asfortranarray(np.random.default_rng(0).normal(size=(30, 5)))
+    np.testing.assert_array_equal(product(X, W), X @ np.ascontiguousarray(W))
+    np.testing.assert_allclose(product(X.astype(np.float32), W), X @ W, atol=1e-6)
+    np.testing.assert_allclose(
+        transposed_product((X > 0).astype(np.int64), np.ones((20, 1))), (X > 0).sum(axis=0)[:, None]
+    )
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(1, 30), st.integers(1, 25), st.integers(1, 24), st.floats(0, 1), st.integers(0, 2**32))
+def test_a_pass_expects_what_dense_arithmetic_expects(n_docs, n_terms, n_classes, density, seed):
+    """By a full table of weights that are 0 off the cells; full rows, lists and both together."""
+    X, rng = documents(n_docs, n_terms, density, seed), np.random.default_rng(seed)
+    targets = rng.integers(n_classes, size=n_docs).astype(np.int32)
+    pattern = csr_array(rng.random((n_terms, n_classes)) < rng.random((n_terms, 1)))
+    cells = Cells.of(pattern)
+    table = csr_array(pattern * rng.normal(size=pattern.shape))
+    weights, weight, offset = cells.gathered(table), rng.random(n_docs), rng.normal(size=n_classes)
+    found, expected = CellDocuments.of(X, cells).expectations(weights, targets, weight, offset)
+
+    scores = X @ table.toarray() + offset
+    posteriors = np.exp(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)))
+    assert found == pytest.approx(weight @ np.log(posteriors[np.arange(n_docs), targets]), rel=1e-10, abs=1e-12)
+    full = cells.spread(expected).toarray().T
+    np.testing.assert_allclose(full, (X.T @ (posteriors * weight[:, None])) * pattern.toarray(), atol=1e-12)
+
+
+@native
+def test_without_the_native_pass_the_result_is_the_same(monkeypatch):
+    X, rng = documents(50, 60, 0.2, seed=3), np.random.default_rng(3)
+    cells = Cells.of(csr_array(rng.random((60, 9)) < 0.3))
+    weights = rng.normal(size=len(cells.active)) * cells.active
+    arguments = (weights, rng.integers(9, size=50).astype(np.int32), np.ones(50), np.zeros(9))
+    docs = CellDocuments.of(X, cells)
+    likelihood, expected = docs.expectations(*arguments)
+    monkeypatch.setattr(products, "NATIVE", None)
+    slowly, slow_expected = docs.expectations(*arguments)
+    assert likelihood == pytest.approx(slowly, rel=1e-13)
+    np.testing.assert_allclose(expected, slow_expected, atol=1e-13)
+
+
+def test_the_weights_begin_with_a_cache_line():
+    assert all(cells_module.aligned_zeros(size).ctypes.data % 64 == 0 for size in (1, 100, 10_000))
