@@ -49,6 +49,10 @@ CASES = [
     Case(unnaive.HigherOrderSmoothing(events="multinomial", weights="tfidf")),
     Case(unnaive.HigherOrderNB(), {"prior": ABSENCE}),
     Case(unnaive.HierarchicalBN(restarts=8, average=2), {"prior": ABSENCE}),
+    Case(unnaive.HierarchicalBN(clustering="dep", branching=3, restarts=8, average=2), {"prior": ABSENCE}, slow=True),
+    Case(unnaive.HierarchicalBN(direction="from-class", restarts=8, average=2), {"prior": ABSENCE}, slow=True),
+    Case(unnaive.SelectiveNB(scheme="one-vs-rest"), {"prior": ABSENCE}),
+    Case(unnaive.TreeAugmentedNB(scheme="one-vs-rest"), {"prior": ABSENCE}),
     Case(unnaive.SelectiveNB(), {"prior": ABSENCE}),
     Case(unnaive.TreeAugmentedNB(), {"prior": ABSENCE}),
 ]
