@@ -51,14 +51,13 @@ def pytest_generate_tests(metafunc):
 
 
 def checks():
-    """Once for each class; other settings of a class seldom differ here, so they are left to the whole suite."""
-    checked = set()
+    """Left to the whole suite, but for one estimator that learns from counts and one that learns from documents."""
+    quick = {type(case.estimator).__mro__[1]: case for case in reversed(cases())}.values()
     for case in cases():
-        again = [pytest.mark.slow] if type(case.estimator) in checked else []
-        checked.add(type(case.estimator))
+        later = [] if case in quick else [pytest.mark.slow]
         for estimator, check in estimator_checks_generator(case.estimator):
             name = check.func.__name__
-            yield pytest.param((estimator, check), marks=[*marks(case, name), *again], id=f"{name}-{case}")
+            yield pytest.param((estimator, check), marks=[*marks(case, name), *later], id=f"{name}-{case}")
 
 
 class Documents:
