@@ -133,6 +133,18 @@ def test_two_exclusive_classes_need_one_network(direction):
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
+def test_the_network_of_the_first_of_two_classes_is_that_of_the_second_turned(direction):
+    X, Y = random_documents(n_classes=1, n_terms=5)
+    both = csr_array(np.hstack([1 - Y.toarray(), Y.toarray()]))
+    model = hierarchical(X, both, **FAST, direction=direction, scheme="multiclass")
+    names = [f"w{i}" for i in range(5)]
+    first, second = (model.network(c, names, "c") for c in (0, 1))
+    some = {"w0": 1, "w3": 0}
+    for state in (0, 1):
+        assert first.probability(some | {"c": state}) == pytest.approx(second.probability(some | {"c": 1 - state}))
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("clustering", ["avg", "or", "dep"])
 @pytest.mark.parametrize(
     "spoil", ["constant", "duplicate", "one positive", "no positive", "all positive", "empty", "more branching"]

@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from unnaive.apps.verbs_network import network_lines, network_view, write_network
+from unnaive.classifier import TextClassifier
 from unnaive.core.linear import Linear
 from unnaive.errors import BadData, UnknownName
 
@@ -41,3 +42,33 @@ def test_wrong_class_and_ending_are_refused(classifier, tmp_path):
         network_view(classifier, "sprot")
     with pytest.raises(BadData, match="ends in none of"):
         write_network(network_view(classifier, "sport"), tmp_path / "a.doc")
+
+
+@pytest.fixture(scope="module", params=["hierarchical", "hierarchical-naive-bayes", "tan"])
+def network_model(request):
+    texts = [
+        "ball goal team",
+        "ball team win",
+        "goal ball win",
+        "vote law party",
+        "law party win",
+        "vote party law",
+    ] * 3
+    labels = ["sport", "sport", "sport", "politics", "politics", "politics"] * 3
+    settings = {} if request.param == "tan" else {"branching": 2, "restarts": 4, "average": 2}
+    return TextClassifier(request.param, **settings).fit(texts, labels)
+
+
+def test_models_of_networks_show_theirs(network_model, tmp_path):
+    view = network_view(network_model, "sport")
+    lines = list(network_lines(view))
+    assert lines[0].startswith("class" if network_model.model == "tan" else "sport")
+    assert any("ball" in line for line in lines)
+    for name, start in (("a.bif", b"network"), ("a.uai", b"BAYES")):
+        assert write_network(view, tmp_path / name).read_bytes().startswith(start)
+    if network_model.model == "tan":
+        with pytest.raises(BadData, match="no figure"):
+            write_network(view, tmp_path / "a.png")
+    else:
+        assert lines[-1].startswith("the best of 2 sets of tables")
+        assert write_network(view, tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")

@@ -1,4 +1,7 @@
-"""What `unnaive inspect MODEL --network CLASS` shows: the strongest arcs of a class, as lines, a figure or a file."""
+"""What `unnaive inspect MODEL --network CLASS` shows: the network of a class, as lines, a figure or a file.
+
+Of an OR gate the strongest arcs, of hierarchical models the tree, of TAN the term that each term leans on.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,10 @@ from typing import Any
 
 from unnaive.core.network import Network
 from unnaive.errors import BadData, MissingExtra, choose
+from unnaive.models.feature_trees import FeatureTrees
 from unnaive.models.gate_view import LARGEST_GATE, Arc, gate_network, strongest_arcs
+from unnaive.models.hidden_networks import HiddenNetworks
+from unnaive.models.tree_view import drawn_tree, tree_text
 
 WRITERS = {".bif": "to_bif", ".uai": "to_uai"}
 
@@ -30,18 +36,65 @@ class NetworkView:
         return gate_network(kept, self.class_name, self.terms)
 
 
-def network_view(classifier: Any, class_name: str, k: int = 20) -> NetworkView:
-    """The view of a trained TextClassifier whose model is the OR gate."""
+@dataclass(frozen=True, eq=False)
+class TreeView:
+    """The tree of a class in a hierarchical model: the best of the `members` whose posteriors are averaged."""
+
+    value: Network
+    members: int
+
+    def network(self) -> Network:
+        """The best member."""
+        return self.value
+
+
+@dataclass(frozen=True, eq=False)
+class LeaningView:
+    """The network of a class in tree-augmented naive Bayes: every term leans on the class, and on one other term."""
+
+    value: Network
+
+    def network(self) -> Network:
+        """The network, the class first."""
+        return self.value
+
+
+def network_view(classifier: Any, class_name: str, k: int = 20) -> NetworkView | TreeView | LeaningView:
+    """The view of a trained TextClassifier whose model is a network; `k` arcs of an OR gate."""
     names = [str(name) for name in classifier.classes_]
     place = names.index(choose(names, class_name, "class"))
-    arcs = strongest_arcs(classifier.scorer_, place, k)
-    every = strongest_arcs(classifier.scorer_, place, classifier.scorer_.n_terms)
-    terms = classifier.vocabulary_.terms
+    scorer, terms = classifier.scorer_, classifier.vocabulary_.terms
+    if isinstance(scorer, HiddenNetworks):
+        return TreeView(scorer.network(place, terms, class_name), scorer.selected(place).network.members)
+    if isinstance(scorer, FeatureTrees):
+        return LeaningView(scorer.network(place, terms, names))
+    arcs = strongest_arcs(scorer, place, k)
+    every = strongest_arcs(scorer, place, scorer.n_terms)
     certain = sum(arc.weight >= 1 - 2e-12 for arc in every)
     return NetworkView(class_name, tuple(terms[arc.term] for arc in arcs), tuple(arcs), len(every), certain)
 
 
-def network_lines(view: NetworkView, width: int = 30) -> Iterator[str]:
+def network_lines(view: NetworkView | TreeView | LeaningView) -> Iterator[str]:
+    """The network for people: a tree, or a line for each arc."""
+    if isinstance(view, TreeView):
+        yield from tree_text(view.value).splitlines()
+        if view.members > 1:
+            yield f"the best of {view.members} sets of tables; the model averages their posteriors"
+    elif isinstance(view, LeaningView):
+        yield from leaning_lines(view.value)
+    else:
+        yield from gate_lines(view)
+
+
+def leaning_lines(network: Network) -> Iterator[str]:
+    """One line for each term that leans on another."""
+    yield f"{network.nodes[0]}: {len(network.nodes) - 1} terms, each ◂ the one it leans on"
+    for node, parents in enumerate(network.parents):
+        if node:
+            yield "  " + " ◂ ".join(network.nodes[one] for one in (node, *parents[1:]))
+
+
+def gate_lines(view: NetworkView, width: int = 30) -> Iterator[str]:
     """One line for each arc: the term, the probability that it alone forces the class, a bar."""
     yield f"{view.class_name}: {view.parents:,} parents, {view.certain:,} of them certain; strongest {len(view.arcs)}:"
     longest = max((len(term) for term in view.terms), default=0)
@@ -50,19 +103,26 @@ def network_lines(view: NetworkView, width: int = 30) -> Iterator[str]:
         yield f"  {term:<{longest}}  {arc.weight:<10.4g} {'━' * max(round(width * arc.weight / top), 1)}"
 
 
-def write_network(view: NetworkView, path: Path) -> Path:
+def write_network(view: NetworkView | TreeView | LeaningView, path: Path) -> Path:
     """The network to a .bif or .uai file, or its figure to .png, .svg or .pdf."""
     ending = path.suffix.lower()
     if ending in WRITERS:
         path.write_text(getattr(view.network(), WRITERS[ending])(), encoding="utf-8")
     elif ending in (".png", ".svg", ".pdf"):
-        plot_network(view, path)
+        network_figure(view).savefig(path)
     else:
         raise BadData(f"{path.name} ends in none of .bif, .uai, .png, .svg, .pdf; name the file by what it should be")
     return path
 
 
-def plot_network(view: NetworkView, path: Path) -> None:
+def network_figure(view: NetworkView | TreeView | LeaningView) -> Any:
+    """The network as a matplotlib figure."""
+    if isinstance(view, LeaningView):
+        raise BadData("there is no figure of tree-augmented naive Bayes; write its network to .bif or .uai")
+    return drawn_tree(view.value) if isinstance(view, TreeView) else gate_figure(view)
+
+
+def gate_figure(view: NetworkView) -> Any:
     """Terms on the left, the class on the right, arcs as wide as their weights."""
     try:
         from matplotlib.figure import Figure
@@ -78,4 +138,4 @@ def plot_network(view: NetworkView, path: Path) -> None:
         axes.text(-0.02, -place, f"{term}  {arc.weight:.3g}", ha="right", va="center", fontsize=9)
     axes.text(1.02, -middle, view.class_name, ha="left", va="center", fontsize=11, weight="bold")
     axes.set_xlim(-0.6, 1.4)
-    figure.savefig(path)
+    return figure

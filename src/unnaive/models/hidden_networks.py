@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -68,7 +68,9 @@ class HiddenNetworks:
     def network(self, class_index: int, terms: Any, class_name: str, member: int = 0) -> Network:
         """The network of a class as a value, for looking at and for export; `terms` names all columns of X."""
         one = self.selected(class_index)
-        return one.network.network([str(terms[term]) for term in one.terms], class_name, member)
+        network = one.network.network([str(terms[term]) for term in one.terms], class_name, member)
+        # the only network of two classes is the second's; the first is its negation
+        return turned(network) if self.link == "softmax" and class_index == 0 else network
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Arrays and plain settings from which `from_arrays` makes an equal scorer."""
@@ -87,6 +89,21 @@ class HiddenNetworks:
         if link == "softmax" and len(networks) != 1:
             raise BadModel(f"this model has {len(networks)} networks for two classes, not one; train it again")
         return cls(networks, n_terms, link)
+
+
+def turned(network: Network) -> Network:
+    """The network with "no" and "yes" of its last node, the class, exchanged.
+
+    >>> coin = Network(("heads",), ((),), (np.array([0.25, 0.75]),))
+    >>> turned(coin).tables[0]
+    array([0.75, 0.25])
+    """
+    last = len(network.nodes) - 1
+    tables = []
+    for node, (parents, table) in enumerate(zip(network.parents, network.tables, strict=True)):
+        axes = [axis for axis, variable in enumerate((*parents, node)) if variable == last]
+        tables.append(np.flip(table, axes))
+    return replace(network, tables=tuple(tables))
 
 
 def evidence(X: Sparse, terms: NDArray[np.int64], unknown: Sparse | None = None) -> Rows:
