@@ -101,7 +101,7 @@ def turned(network: Network) -> Network:
     last = len(network.nodes) - 1
     tables = []
     for node, (parents, table) in enumerate(zip(network.parents, network.tables, strict=True)):
-        axes = [axis for axis, variable in enumerate((*parents, node)) if variable == last]
+        axes = tuple(axis for axis, variable in enumerate((*parents, node)) if variable == last)
         tables.append(np.flip(table, axes))
     return replace(network, tables=tuple(tables))
 
