@@ -1,0 +1,47 @@
+"""How long the command line takes: help, and one text through a model of 20 Newsgroups. Wall clock, warm cache.
+
+python benchmarks/startup.py [--repeats N]
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+
+from timing import seconds, show_figure
+
+from unnaive import TextClassifier
+from unnaive.text.collections import load
+
+TEXT = "The shuttle will be launched into orbit next week, says NASA."
+
+
+def run(*arguments):
+    subprocess.run([sys.executable, "-m", "unnaive.apps.cli", *map(str, arguments)], check=True, capture_output=True)
+
+
+def figures(name, function, repeats, wanted):
+    """The best run, which is what an idle machine gives, and the median."""
+    function()
+    times = [seconds(function) for _ in range(repeats)]
+    show_figure(f"{name}, best run", min(times), wanted)
+    show_figure(f"{name}, median", median(times), wanted)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=9)
+    repeats = parser.parse_args().repeats
+    corpus = load("20newsgroups")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "news.model"
+        TextClassifier().fit(corpus.texts, [label for (label,) in corpus.labels]).save(path)
+        print(f"model file: {path.stat().st_size / 1e6:.1f} MB")
+        figures("seconds of unnaive --help", lambda: run("--help"), repeats, 0.3)
+        figures("seconds of unnaive predict, one text", lambda: run("predict", path, "-d", TEXT), repeats, 1.0)
+
+
+if __name__ == "__main__":
+    main()
