@@ -284,3 +284,17 @@ def test_estimator_gives_the_network_of_a_class():
     assert len(network.nodes) == 8 + len(model.scorer_.networks[1].network.tree)
     with pytest.raises(BadData, match="none of the classes"):
         model.network("sport")
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_strongest_terms_are_those_that_add_most_when_nothing_else_is_known(direction):
+    X, Y = random_documents(n_classes=2)
+    model = hierarchical(X, Y, **FAST, direction=direction)
+    found = model.strongest(1, 5)
+    assert 1 <= len(found) <= 5
+    assert [value for _, value in found] == sorted((value for _, value in found), reverse=True)
+    term, value = found[0]
+    unknown = np.ones((2, X.shape[1]), bool)
+    unknown[1, term] = False
+    blind, seen = model.scores_given(csr_array(np.ones((2, X.shape[1]))), unknown)[:, 1]
+    assert value == pytest.approx(seen - blind, abs=1e-8)

@@ -21,6 +21,7 @@ from unnaive.core.scorer import Scorer
 from unnaive.core.targets import Label, class_codes
 from unnaive.errors import BadData
 from unnaive.models.gate_view import forces
+from unnaive.models.hidden_networks import HiddenNetworks
 from unnaive.models.path_scorer import PathScorer
 from unnaive.text.tokens import spans
 
@@ -246,10 +247,13 @@ def strongest_terms(classifier: TextClassifier, label: Label, limit: int = 10) -
     """The terms that speak most for a class, with what a mention adds to its score.
 
     Ranked by mentions in a document of the class × value², which puts telling words before both rare and frequent
-    ones; by value alone in a frozen model, which has no counts. Only linear models have them.
+    ones; by value alone in a frozen model, which has no counts. Of hierarchical networks, by what a term adds when
+    nothing else is known. Only these and linear models have them.
     """
     place = _place(label, classifier)
     scorer = classifier.scorer_
+    if isinstance(scorer, HiddenNetworks):
+        return [(classifier.vocabulary_[term], value) for term, value in scorer.strongest(place, limit)]
     if not isinstance(scorer, Linear):
         return []
     row = csr_array(scorer.arcs[[place], :])

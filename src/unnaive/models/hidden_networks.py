@@ -65,6 +65,16 @@ class HiddenNetworks:
         """The network that tells of a class."""
         return self.networks[0 if self.link == "softmax" else class_index]
 
+    def strongest(self, class_index: int, limit: int) -> list[tuple[int, float]]:
+        """Terms that speak most for a class, with what each adds to its log-odds when nothing else is known."""
+        one = self.selected(class_index)
+        rows = np.full((len(one.terms) + 1, len(one.terms)), UNKNOWN, np.int8)
+        np.fill_diagonal(rows[1:], 1)
+        odds = _log_odds(one.network.posterior(rows))
+        added = (odds[1:] - odds[0]) * (-1 if self.link == "softmax" and class_index == 0 else 1)
+        best = np.argsort(-added, kind="stable")[:limit]
+        return [(int(one.terms[at]), float(added[at])) for at in best if added[at] > 0]
+
     def network(self, class_index: int, terms: Any, class_name: str, member: int = 0) -> Network:
         """The network of a class as a value, for looking at and for export; `terms` names all columns of X."""
         one = self.selected(class_index)
