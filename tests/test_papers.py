@@ -100,6 +100,9 @@ def toy(monkeypatch):
         def runners(self):
             return {"1": runner}
 
+        def figures(self):
+            return {}
+
     paper = Toy("toy", "Toys", "somebody", ("a note",), (TOY,))
     monkeypatch.setattr(lineups, "read_paper", lambda key: paper)
     return paper
