@@ -10,6 +10,7 @@ from unnaive.evaluation.papers.lineup import reproduce
 from unnaive.evaluation.papers.output import Footnotes, as_json, as_text
 from unnaive.evaluation.papers.page import as_html
 from unnaive.evaluation.papers.tables import Measurement, Paper, Run, Table, _check, paper_keys, read_paper
+from unnaive.models.catalogue import MODELS
 
 TEST_DOCUMENTS = (1087, 719, 179, 149, 189, 117, 131, 89, 71, 56)  # of the ten largest Reuters classes
 
@@ -34,6 +35,11 @@ def test_every_table_of_the_five_sources_is_there():
 @pytest.mark.parametrize("key", paper_keys())
 def test_runners_are_about_tables_that_exist(key):
     assert set(read_paper(key).runners()) <= {one.id for one in read_paper(key).tables}
+
+
+@pytest.mark.parametrize("key", paper_keys())
+def test_every_model_that_a_table_names_is_in_the_catalogue(key):
+    assert {model for one in read_paper(key).tables for model in one.models.values()} <= set(MODELS)
 
 
 def test_averages_of_the_thesis_agree_with_their_columns():
