@@ -171,7 +171,11 @@ def calibration_figure(curves: Mapping[str, Reliability], *, title: str = "Calib
 
 
 def confusion_figure(
-    matrix: NDArray[Any], classes: Sequence[str], *, title: str = "Confusion", ink: str = "black"
+    matrix: NDArray[Any],
+    classes: Sequence[str],
+    *,
+    title: str = "Documents by true and given class",
+    ink: str = "black",
 ) -> Figure:
     """Rows are true classes, columns given ones; the shade is the share of the row, the figure the documents."""
     shares = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
@@ -189,7 +193,7 @@ def confusion_figure(
 
 
 def classes_figure(
-    values: Mapping[str, Floats], classes: Sequence[str], *, title: str = "F1 of the classes", ink: str = "black"
+    values: Mapping[str, Floats], classes: Sequence[str], *, title: str = "Precision, recall and F1", ink: str = "black"
 ) -> Figure:
     """Horizontal bars for each class, one for each of the measures."""
     height = float(np.clip(1.4 + 0.16 * len(classes) * (len(values) + 0.6), 2.6, 40))
