@@ -1,0 +1,213 @@
+"""An Explanation is a value: a text, a class and what each term added. Here it is made into text, HTML and JSON.
+
+explain.py computes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from math import isfinite
+from typing import Any
+
+from unnaive.core.targets import Label
+
+SHOWN = 10  # terms for and terms against, at most
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One term of the text: how often it is there, where, and what it adds to the score.
+
+    For the noisy-OR of a network also `alone`, the probability that the term forces the class by itself, and `without`,
+    what the class's probability would be if the term were not there.
+
+    For higher-order smoothing, of a term that never occurred in the class: `paths`, the weight of the second-order
+    paths that lead there, and the terms in their `middles`, those with most paths first.
+    """
+
+    term: str
+    count: int
+    value: float
+    places: tuple[tuple[int, int], ...]
+    alone: float | None = None
+    without: float | None = None
+    paths: float | None = None
+    middles: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a text got a class: `base` + Σ evidence = `score`.
+
+    against   the rival that `score` is measured against; None: the mean of all classes where they exclude each other,
+              else nothing
+    base      what does not depend on the terms: the prior. For a model that is not linear, evidence is what taking a
+              term away would change, and `base` is all the rest.
+    evidence  the known terms of the text, the strongest first
+    """
+
+    text: str
+    label: Label
+    against: Label | None
+    reference: str
+    score: float
+    base: float
+    probability: float | None
+    evidence: tuple[Evidence, ...]
+    exact: bool = True
+
+    @property
+    def title(self) -> str:
+        """What is explained, in a line."""
+        p = "" if self.probability is None else f" ({percent(self.probability)})"
+        return f"{self.label}{p}: {self.score:+.2f} {self.reference}"
+
+    def strongest(self, sign: int, limit: int = SHOWN) -> list[Evidence]:
+        """The terms that spoke for (sign 1) or against (sign −1), the strongest first."""
+        return [one for one in self.evidence if one.value * sign > 0][:limit]
+
+    def marked(self) -> Iterator[tuple[str, float]]:
+        """The text in stretches, each with the evidence of the terms that cover it; 0 where none does.
+
+        >>> one = Explanation("so good", "yes", None, "", 2.0, 0.0, None, (Evidence("good", 1, 2.0, ((3, 7),)),))
+        >>> list(one.marked())
+        [('so ', 0.0), ('good', 2.0)]
+        """
+        changes = {0: 0.0, len(self.text): 0.0}
+        for one in self.evidence:
+            for start, end in one.places:
+                changes[start] = changes.get(start, 0.0) + one.value / one.count
+                changes[end] = changes.get(end, 0.0) - one.value / one.count
+        covered, at = 0.0, 0
+        for place in sorted(changes):
+            if place > at:
+                yield self.text[at:place], covered if abs(covered) > 1e-12 else 0.0
+            covered, at = covered + changes[place], place
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "label": self.label,
+            "against": self.against,
+            "score": self.score,
+            "base": self.base,
+            "probability": self.probability,
+            "exact": self.exact,
+            "evidence": [
+                {
+                    "term": one.term,
+                    "count": one.count,
+                    "value": one.value,
+                    "places": [list(span) for span in one.places],
+                    **({} if one.alone is None else {"alone": one.alone, "without": one.without}),
+                    **({} if one.paths is None else {"paths": one.paths, "middles": [list(k) for k in one.middles]}),
+                }
+                for one in self.evidence
+            ],
+        }
+
+    def __str__(self) -> str:
+        rows = [self.title, f"{self.base:+8.2f}  {self.base_name}"]
+        rows += [f"{one.value:+8.2f}  {_times(one)}" for one in (*self.strongest(1), *self.strongest(-1))]
+        return "\n".join(rows)
+
+    @property
+    def base_name(self) -> str:
+        """What `base` stands for."""
+        return "prior" if self.exact else "what no single term changes"
+
+    def __rich__(self) -> Any:
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        text, largest = Text(), self._largest()
+        for stretch, value in self.marked():
+            text.append(stretch, style=_style(value / largest))
+        table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+        for name, justify in (("for", "right"), ("", "left"), ("against", "right"), ("", "left")):
+            table.add_column(name, justify=justify)  # type: ignore[arg-type]
+        for row in self._paired():
+            table.add_row(*row)
+        return Group(Text(self.title, style="bold"), Text(), text, Text(), table)
+
+    def _paired(self) -> list[tuple[str, str, str, str]]:
+        """Rows of the table: value and term for, value and term against; the base is among them."""
+        sides = []
+        for sign, colour in ((1, "green"), (-1, "red")):
+            side = [(one.value, _escaped(_times(one))) for one in self.strongest(sign)]
+            if self.base * sign > 0 and isfinite(self.base):
+                side.append((self.base, f"[italic]{self.base_name}[/]"))
+            side.sort(key=lambda item: -abs(item[0]))
+            sides.append([(f"[{colour}]{value:+.2f}[/]", name) for value, name in side])
+        longest = max(map(len, sides))
+        one, two = (side + [("", "")] * (longest - len(side)) for side in sides)
+        return [(*left, *right) for left, right in zip(one, two, strict=True)]
+
+    def _largest(self) -> float:
+        return max((abs(value) for _, value in self.marked()), default=0.0) or 1.0
+
+    def _repr_html_(self) -> str:
+        largest = self._largest()
+        marks = "".join(_mark(stretch, value / largest) for stretch, value in self.marked())
+        rows = "".join(
+            f"<tr><td style='text-align:right'>{one.value:+.2f}</td><td style='text-align:left'>"
+            f"{escape(_times(one))}</td></tr>"
+            for one in (*self.strongest(1), *self.strongest(-1))
+        )
+        base = f"<tr><td style='text-align:right'>{self.base:+.2f}</td><td><i>{self.base_name}</i></td></tr>"
+        return (
+            f"<div><p><b>{escape(self.title)}</b></p><p style='white-space:pre-wrap'>{marks}</p>"
+            f"<table>{base}{rows}</table></div>"
+        )
+
+
+def percent(share: float) -> str:
+    """A share in per cent; no model is certain, so neither 100 nor 0 is ever shown.
+
+    >>> percent(0.934), percent(0.9912), percent(1.0), percent(0.0001)
+    ('93 %', '99.1 %', '>99.9 %', '<0.1 %')
+    """
+    if not 0.001 <= share <= 0.999:
+        return ">99.9 %" if share > 0.5 else "<0.1 %"
+    return f"{100 * share:.0f} %" if 0.0995 <= share <= 0.99 else f"{100 * share:.1f} %"
+
+
+def _times(one: Evidence) -> str:
+    name = one.term if one.count == 1 else f"{one.term} ×{one.count}"
+    if one.paths is not None:
+        return f"{name} (never there; {_traced(one)})"
+    if one.alone is None or one.without is None:
+        return name
+    return f"{name} (alone {percent(one.alone)}, without it {percent(one.without)})"
+
+
+def _traced(one: Evidence) -> str:
+    """The paths that lead to a class from a term that it never had."""
+    if not one.middles:
+        return "no path leads there"
+    through = ", ".join(f"{term} {paths:,.4g}" for term, paths in one.middles)
+    return f"paths that lead there: {one.paths:,.4g}, through {through}"
+
+
+def _style(share: float) -> str:
+    """A terminal style for evidence from −1 to 1."""
+    if abs(share) < 0.02:
+        return ""
+    colour = "green" if share > 0 else "red"
+    return f"bold black on {colour}" if abs(share) > 0.6 else f"bold {colour}" if abs(share) > 0.25 else colour
+
+
+def _mark(stretch: str, share: float) -> str:
+    if abs(share) < 0.02:
+        return escape(stretch)
+    colour = "46,160,67" if share > 0 else "218,54,51"
+    return f"<span style='background:rgba({colour},{0.15 + 0.6 * abs(share):.2f})'>{escape(stretch)}</span>"
+
+
+def _escaped(term: str) -> str:
+    from rich.markup import escape as plain
+
+    return plain(term)
