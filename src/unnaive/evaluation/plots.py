@@ -107,6 +107,32 @@ def curves_figure(
         return drawing
 
 
+def panels_figure(
+    panels: Mapping[str, Sequence[Curve]],
+    marks: Mapping[str, Sequence[tuple[float, float]]],
+    *,
+    x: str,
+    y: str,
+    marked: str = "",
+    ink: str = "black",
+) -> Figure:
+    """Curves in panels side by side, logarithmic along x; `marks` are points (x, y) of the curves, in their order."""
+    with style(ink) as library:
+        drawing = library.Figure(figsize=(4.0 * len(panels), 3.6), layout="constrained")
+        for place, (title, curves) in enumerate(panels.items()):
+            axes = drawing.add_subplot(1, len(panels), place + 1)
+            axes.set(title=title, xlabel=x, ylabel=y if place == 0 else "", xscale="log")
+            axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+            for number, curve in enumerate(curves):
+                axes.errorbar(curve.x, curve.mean, curve.spread, label=curve.name, capsize=2, **_look(number))
+            for number, point in enumerate(marks.get(title, ())):
+                axes.plot(*point, "x", color=COLOURS[number % len(COLOURS)], markersize=8)
+            if marks.get(title):
+                axes.plot([], [], "x", color=ink, label=marked)
+        _legend(drawing, drawing.axes[0], 4)
+        return drawing
+
+
 @dataclass(frozen=True, eq=False)
 class Ranking:
     """Precision and recall of one class, or of all decisions pooled, and the point where they are equal."""

@@ -20,9 +20,19 @@ def as_html(paper: Paper, lineups: Sequence[Lineup], run: Run) -> str:
         about,
         [
             html.Section("Summary", summary(lineups) + notes(paper.notes)),
-            *(html.Section(f"Table {one.table.id}", lineup_table(one)) for one in lineups),
+            *(html.Section(f"Table {one.table.id}", lineup_table(one) + drawn(paper, one, run)) for one in lineups),
         ],
     )
+
+
+def drawn(paper: Paper, lineup: Lineup, run: Run) -> str:
+    """The figure of a table that has one and was measured."""
+    draw = paper.figures().get(lineup.table.id)
+    if draw is None or all(line.ours is None for line in lineup.lines):
+        return ""
+    from unnaive.evaluation.plots import INK, inline_svg
+
+    return inline_svg(draw(run, ink=INK), lineup.table.title)
 
 
 def summary(lineups: Sequence[Lineup]) -> str:

@@ -157,8 +157,17 @@ class Paper:
 
     def runners(self) -> dict[str, Runner]:
         """The functions that repeat the tables, by table id."""
-        runners: dict[str, Runner] = import_module(f"{__package__}.{self.key.replace('-', '_')}").TABLES
+        runners: dict[str, Runner] = self._module.TABLES
         return runners
+
+    def figures(self) -> dict[str, Callable[..., Any]]:
+        """The functions (run, ink=…) that draw what a table has in figures, by table id."""
+        figures: dict[str, Callable[..., Any]] = getattr(self._module, "FIGURES", {})
+        return figures
+
+    @property
+    def _module(self) -> Any:
+        return import_module(f"{__package__}.{self.key.replace('-', '_')}")
 
 
 def paper_keys() -> list[str]:
