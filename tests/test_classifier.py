@@ -181,6 +181,9 @@ def test_tuned_decisions_and_temperature():
     kept = tuned.decision_
     assert tuned.partial_fit(NEW, [(label,) for label in TRUTH]).decision_ is kept
     assert isinstance(TextClassifier(decision="rcut").fit(TEXTS, sets).decision_, TopK)
+    shared = TextClassifier(decision="pcut").fit(TEXTS, sets)
+    given = [label for labels in shared.predict(TEXTS) for label in labels]
+    assert {label: given.count(label) for label in WORDS} == {label: LABELS.count(label) for label in WORDS}
     model = TextClassifier(calibrate=True).fit(TEXTS, LABELS)
     np.testing.assert_allclose(model.predict_proba(NEW).sum(axis=1), 1)
     np.testing.assert_array_equal(model.predict(NEW), TextClassifier().fit(TEXTS, LABELS).predict(NEW))
@@ -197,7 +200,9 @@ def test_weights_are_repetitions():
 
 def test_an_unseen_class_needs_leave():
     model = TextClassifier().fit(["ball", "vote"], ["sport", "politics"])
-    with pytest.raises(BadData, match=r"class 'food' is none of the 2 .*\(politics, sport\); say grow=True, or --grow, to add it"):
+    with pytest.raises(
+        BadData, match=r"class 'food' is none of the 2 .*\(politics, sport\); say grow=True, or --grow, to add it"
+    ):
         model.partial_fit(["soup"], ["food"])
     assert model.classes_.tolist() == ["politics", "sport"]
     assert model.partial_fit(["soup"], ["food"], grow=True).predict(["soup"]) == ["food"]

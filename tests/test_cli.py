@@ -214,6 +214,11 @@ class TestPredict:
         assert len(list(csv.reader((tmp_path / "out.csv").open(newline="")))) == 13
         assert not list(tmp_path.glob(".*"))
 
+    def test_texts_from_two_places_at_once(self, run, model, data):
+        code, _, err = run("predict", model, data, "-d", "a text")
+        assert code == 2
+        assert "texts came with --document and as data.csv; give one of the two" in err
+
     def test_a_folder_and_plain_lines(self, run, model, tmp_path):
         (tmp_path / "inbox").mkdir()
         for place, text in enumerate(NEW):
@@ -341,7 +346,7 @@ class TestChange:
         before = (tmp_path / model).read_bytes()
         code, _, err = run("update", model, "art.csv")
         assert code == 2
-        assert "class 'art' is none of the 3 that the model has (food, politics, sport); say grow=True, or --grow, to add it" in err
+        assert "class 'art' is none of the 3 that the model has (food, politics, sport); say grow=True" in err
         assert (tmp_path / model).read_bytes() == before
         assert run("update", model, "art.csv", "--grow")[0] == 0
         assert "art" in TextClassifier.load(model).classes_

@@ -124,7 +124,7 @@ def test_columns_without_a_header_are_numbered(write):
         ("a,b,c", "which column of .* holds the text. it has a, b, c; say --text NAME"),
         ("text,body,label", "which column of .* holds the text"),
         ("text,b,c", "which column of .* holds the labels. it has text, b, c; say --label NAME"),
-        ("text,text", "has two columns called 'text'; rename one"),
+        ("text,text,label", "which column of .* holds the text"),
     ],
 )
 def test_columns_that_are_not_evident(write, header, problem):
@@ -140,6 +140,13 @@ def test_columns_that_are_evident(write, header, columns):
     row = [f"value{place}" for place in range(len(header.split(",")))]
     corpus = DataFile(write(f"{header}\n{','.join(row)}\n")).corpus()
     assert (corpus.labels[0][0], corpus.texts[0]) == tuple(row[place] for place in columns)
+
+
+def test_a_column_that_is_there_twice(write):
+    path = write("text,label,note,note\na,b,c,d\n")
+    assert DataFile(path).corpus().texts == ["a"]
+    with pytest.raises(BadData, match="has two columns called 'note'; rename one"):
+        DataFile(path, text=("note",)).corpus()
 
 
 def test_a_column_that_is_not_there_lists_those_that_are(write):

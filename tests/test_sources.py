@@ -17,6 +17,8 @@ def lines(raw, **options):
 def test_utf8_with_and_without_a_byte_order_mark():
     assert lines("çay\nhindî हिन्दी\n".encode()) == ["çay\n", "hindî हिन्दी\n"]
     assert lines("çay\n".encode("utf-8-sig")) == ["çay\n"]
+    with pytest.warns(UnnaiveWarning, match="such lines are read as cp1252"):
+        assert lines("çay\n".encode("utf-8-sig") + b"caf\xe9\n") == ["çay\n", "café\n"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])

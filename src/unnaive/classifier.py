@@ -18,7 +18,7 @@ from unnaive.core.ledger import Ledger
 from unnaive.core.links import probabilities
 from unnaive.core.scorer import Scorer
 from unnaive.core.targets import Label, Targets, read_targets, refuse_new_classes, refuse_one_class
-from unnaive.decisions import Argmax, Decision, Thresholds, out_of_fold, pcut, rcut, scut
+from unnaive.decisions import Argmax, Decision, Proportional, Thresholds, out_of_fold, pcut, rcut, scut
 from unnaive.errors import BadData, UnnaiveError, choose
 from unnaive.estimators.duck import Parameters, refuse_unknown_settings
 from unnaive.models.catalogue import Model, find_model
@@ -188,6 +188,8 @@ class TextClassifier(Parameters):
         texts = self._ready(texts)
         if self._reader.fused is not None and isinstance(self.decision_, Argmax):
             return self.classes_[self._reader.fused.best(texts)]
+        if isinstance(self.decision_, Proportional):  # it decides about all texts together
+            return self.labels_of(self.scores(texts))
         return self._labels([self._decided(scores) for scores in self._reader.chunks(texts)])
 
     def predict_proba(self, texts: Any) -> Floats:

@@ -48,8 +48,11 @@ def predict(
     unnaive predict tickets.model new.csv -o labelled.csv
     """
     from unnaive.apps.output import like_trained, written
+    from unnaive.errors import UnnaiveError
     from unnaive.store import load
 
+    if document and source.path != "-":
+        raise UnnaiveError(f"texts came with --document and as {source.path}; give one of the two")
     classifier = load(model)
     show = document is not None or output is None
     with written(output) as file:
@@ -83,14 +86,24 @@ def batches(source: DataFile, documents: list[str] | None, unbuffered: bool) -> 
 
 def predictions(classifier: TextClassifier, batch: Batch, *, top: int = 1, explain: bool = False) -> Iterator[Record]:
     """A record for each document: id, text, labels with their values, and which kind the values are."""
+    from unnaive.models.scoring import CHUNK_CELLS
+
+    size = max(1, CHUNK_CELLS // len(classifier.classes_))  # scores of many classes are large
+    for start in range(0, len(batch.texts), size):
+        chunk = slice(start, start + size)
+        yield from records(classifier, batch.ids[chunk], batch.texts[chunk], top, explain)
+
+
+def records(classifier: TextClassifier, ids: list[str], texts: list[str], top: int, explain: bool) -> Iterator[Record]:
+    """The same for a few documents, whose scores are held at once."""
     import numpy as np
 
-    scores = classifier.scores(batch.texts)
+    scores = classifier.scores(texts)
     values, kind = scored(classifier, scores)
     chosen = classifier.labels_of(scores)
-    order = np.argsort(-scores, axis=1, kind="stable")[:, :top]
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :top] if top > 1 else scores.argmax(axis=1)[:, None]
     place = {label: column for column, label in enumerate(classifier.classes_.tolist())}
-    for row, (name, text) in enumerate(zip(batch.ids, batch.texts, strict=True)):
+    for row, (name, text) in enumerate(zip(ids, texts, strict=True)):
         labels = label_list(chosen, row, classifier)
         record: Record = {"id": name, "text": text, "labels": labels, "kind": kind}
         record["values"] = [float(values[row, place[label]]) for label in labels]

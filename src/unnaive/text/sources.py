@@ -159,6 +159,9 @@ def text_lines(
 
 def _decoded(stream: IO[bytes], name: str, encoding: str | None, language: str) -> Iterator[str]:
     encoding = encoding or _marked_encoding(stream)
+    if encoding == "utf-8-sig":
+        stream.read(len(codecs.BOM_UTF8))
+        encoding = None
     if encoding is None:
         return _utf8_or_code_page(stream, name, CODE_PAGES.get(language, WESTERN))
     return _named(stream, name, encoding)

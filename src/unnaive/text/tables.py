@@ -94,11 +94,7 @@ class CsvTable:
     def _header(self) -> tuple[str, ...]:
         first = next((row for row in self._rows if row), [])
         if self._reading.header:
-            names = tuple(name.strip() for name in first)
-            twice = sorted({name for name in names if names.count(name) > 1 and name})
-            if twice:
-                raise BadData(f"{self._path} has two columns called {twice[0]!r}; rename one")
-            return names
+            return tuple(name.strip() for name in first)
         self._rows = chain([first], self._rows)  # type: ignore[assignment]
         return tuple(str(number) for number in range(1, len(first) + 1))
 
@@ -121,6 +117,9 @@ class CsvTable:
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted columns, a batch at a time."""
+        twice = next((name for name in wanted if self.names.count(name) > 1), None)
+        if twice is not None:
+            raise BadData(f"{self._path} has two columns called {twice!r}; rename one")
         places = [self.names.index(name) for name in wanted]
         for rows in bounded(self._good_rows(), self._reading.rows, size=lambda row: sum(map(len, row))):
             yield [[row[place] for row in rows] for place in places]
