@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import time
@@ -11,40 +10,56 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-MEMORY = "import resource, json; print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024))"
+# the high-water mark of this very program: getrusage would count what the parent held when it forked
+MEMORY = """
+with open("/proc/self/status") as lines:
+    print(next(line.split()[1] for line in lines if line.startswith("VmHWM")))
+"""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Seconds of both sides, one entry a repeat."""
+    """Wall-clock seconds of both sides, one entry a repeat, and the ratio of their processor times if it was taken."""
 
     ours: list[float]
     peer: list[float]
+    cpu_ratio: float | None = None
 
     @property
     def ratio(self) -> float:
-        """How many times faster ours is: median of the ratios of neighbouring runs."""
-        return median(peer / ours for ours, peer in zip(self.ours, self.peer, strict=True))
+        """How many times faster ours is by the clock: median of the ratios of neighbouring runs."""
+        return ratio_of(self.ours, self.peer)
+
+
+def ratio_of(ours: list[float], peer: list[float]) -> float:
+    """Median of peer / ours, pair by pair."""
+    return median(theirs / mine for mine, theirs in zip(ours, peer, strict=True))
+
+
+def timed(function: Callable[[], Any]) -> tuple[float, float]:
+    """Wall-clock and processor seconds of one call; the second hardly minds a busy machine."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    function()
+    return time.perf_counter() - wall, time.process_time() - cpu
 
 
 def seconds(function: Callable[[], Any]) -> float:
     """Wall-clock time of one call."""
-    start = time.perf_counter()
-    function()
-    return time.perf_counter() - start
+    return timed(function)[0]
 
 
 def alternated(ours: Callable[[], Any], peer: Callable[[], Any], repeats: int = 5) -> Comparison:
     """Both sides in turn, so that a busy machine slows them alike; one call each beforehand to warm up."""
     ours(), peer()
-    pairs = [(seconds(ours), seconds(peer)) for _ in range(repeats)]
-    return Comparison([pair[0] for pair in pairs], [pair[1] for pair in pairs])
+    runs = [(*timed(ours), *timed(peer)) for _ in range(repeats)]
+    our_wall, our_cpu, peer_wall, peer_cpu = (list(column) for column in zip(*runs, strict=True))
+    return Comparison(our_wall, peer_wall, ratio_of(our_cpu, peer_cpu))
 
 
 def peak_memory(code: str) -> int:
     """Peak resident bytes of a new Python process that runs `code`."""
     done = subprocess.run([sys.executable, "-c", f"{code}\n{MEMORY}"], capture_output=True, text=True, check=True)
-    return int(json.loads(done.stdout.strip().splitlines()[-1]))
+    return int(done.stdout.split()[-1]) * 1024
 
 
 def verdict(value: float, wanted: float, at_most: bool = False) -> str:
@@ -56,8 +71,9 @@ def verdict(value: float, wanted: float, at_most: bool = False) -> str:
 def show(name: str, comparison: Comparison, wanted: float) -> None:
     """One line: both medians, the ratio, and what was wanted."""
     ours, peer = median(comparison.ours), median(comparison.peer)
+    cpu = "" if comparison.cpu_ratio is None else f" (processor time {comparison.cpu_ratio:.1f})"
     print(
-        f"{name:44} ours {ours:8.3f} s   peer {peer:8.3f} s   ratio {comparison.ratio:6.1f}   "
+        f"{name:44} ours {ours:8.3f} s   peer {peer:8.3f} s   ratio {comparison.ratio:6.1f}{cpu}   "
         f"{verdict(comparison.ratio, wanted)}",
         flush=True,
     )

@@ -20,7 +20,6 @@ struct Surfaces {
 
 // Word entries of a batch: kNone for unknown ones, none for stop words; gives how many.
 inline unsigned words_of(const Token* tokens, unsigned n, WordTable& words, uint32_t stops, bool grow, uint32_t* out) {
-  for (unsigned i = 0; i < n; ++i) words.prefetch(tokens[i]);
   unsigned kept = 0;
   for (unsigned i = 0; i < n; ++i) {
     const uint32_t entry = grow ? words.insert(tokens[i]) : words.find(tokens[i]);
@@ -31,7 +30,6 @@ inline unsigned words_of(const Token* tokens, unsigned n, WordTable& words, uint
 }
 
 inline unsigned words_of(const Token* tokens, unsigned n, const Surfaces& surfaces, uint32_t* out) {
-  for (unsigned i = 0; i < n; ++i) surfaces.words.prefetch(tokens[i]);
   unsigned kept = 0;
   for (unsigned i = 0; i < n; ++i) {
     const uint32_t entry = surfaces.words.find(tokens[i]);
@@ -100,7 +98,8 @@ inline void count_grams(Scratch& scratch, Terms& terms, unsigned n, bool grow) {
 inline void count_document(const Document& document, Scratch& scratch, Terms& terms, const Surfaces* surfaces,
                            bool grow) {
   scratch.start_document();
-  scratch.read(document, [&](const Token* tokens, unsigned n) {
+  const WordTable& table = surfaces ? surfaces->words : terms.words();
+  scratch.read(document, table, [&](const Token* tokens, unsigned n) {
     const unsigned kept = surfaces ? words_of(tokens, n, *surfaces, scratch.words)
                                    : words_of(tokens, n, terms.words(), terms.stops(), grow, scratch.words);
     if (terms.plain()) {
@@ -146,6 +145,7 @@ class Engine {
   // The stop words come first, the vocabulary second, before anything is counted.
   void set_words(const std::vector<Bytes>& stops, const std::vector<Bytes>& vocabulary) {
     WordTable& table = stemmed_ ? surfaces_.words : words_;
+    words_.reserve(vocabulary.size() + stops.size());
     for (const Bytes& stop : stops) table.insert(stop);
     stops_ = table.size();
     surfaces_.unit_of.assign(stemmed_ ? stops_ : 0, kDrop);
@@ -169,7 +169,7 @@ class Engine {
   // Reads one document through to word entries, for scoring.
   template <class Use>
   void each_batch(const Document& document, Scratch& scratch, Use&& use) {
-    scratch.read(document, [&](const Token* tokens, unsigned n) {
+    scratch.read(document, stemmed_ ? surfaces_.words : words_, [&](const Token* tokens, unsigned n) {
       use(stemmed_ ? words_of(tokens, n, surfaces_, scratch.words)
                    : words_of(tokens, n, words_, stops_, false, scratch.words));
     });
@@ -182,7 +182,7 @@ class Engine {
   template <class Flush>
   void each_token(const Document& document, Flush&& flush) {
     auto scratch = take_scratch();
-    scratch->read(document, flush);
+    scratch->read(document, words_, flush);
     give_back(std::move(scratch), document.length <= kShort);
   }
 
@@ -315,7 +315,7 @@ inline void Engine::learn(const Documents& documents, bool grow, const Threads& 
     WordTable& words = s ? own[s - 1] : surfaces_.words;
     auto scratch = take_scratch();
     each_document(documents, bounds[s], bounds[s + 1], s == 0, listen, stop, [&](size_t row) {
-      scratch->read(documents.at(row),
+      scratch->read(documents.at(row), words,
                     [&](const Token* tokens, unsigned m) { words_of(tokens, m, words, 0, true, scratch->words); });
     });
     give_back(std::move(scratch), total_size(documents) <= kShort);

@@ -88,9 +88,10 @@ class Scratch {
  public:
   explicit Scratch(const Settings& settings) : settings_(settings), scanner_(settings.rule) {}
 
-  // flush(tokens, n) for every batch of the document's tokens.
+  // flush(tokens, n) for every batch of the document's tokens, which are about to be looked up in `table`.
   template <class Flush>
-  void read(const Document& document, Flush&& flush) {
+  void read(const Document& document, const WordTable& table, Flush&& flush) {
+    scanner_.look_ahead(table.ahead());
     const Bytes text = utf8_of(document, utf8_);
     if (settings_.message == Message::none) {
       scanner_.scan(text, flush);

@@ -78,12 +78,22 @@ struct BytePrefixes {
   }
 };
 
+// Where the slots of a table of words are; a token's slot is fetched as soon as its hash is known.
+struct Ahead {
+  const uint8_t* slots = nullptr;
+  unsigned shift = 63, slot_bits = 0;
+
+  void fetch(uint64_t hash) const { __builtin_prefetch(slots + (hash >> shift << slot_bits)); }
+};
+
 class Scanner {
  public:
   explicit Scanner(const Rule& rule) : rule_(rule), fold_(rule.lowercase ? 0x2020202020202020ull : 0) {
     for (uint32_t code = 0x80; code < 0x800; ++code) two_byte_[code] = packed(code);
     space_.resize(4096);
   }
+
+  void look_ahead(const Ahead& ahead) { ahead_ = ahead; }
 
   // Calls flush(tokens, n) for every batch of the text's tokens; they are valid during the call.
   template <class Flush>
@@ -162,7 +172,6 @@ class Scanner {
   template <class Flush>
   void add(const uint8_t* p, size_t length, bool special, Flush& flush) {
     if (special) return add_decoded(p, length, flush);
-    if (length < rule_.min_length) return;
     if (length > 8) return add_long(p, length, flush);
     uint64_t key = 0;
     if (end_ - p >= 8) {
@@ -171,11 +180,13 @@ class Scanner {
       std::memcpy(&key, p, length);
     }
     key |= fold_ & prefixes_.of[length];
-    push({key, hash_of_key(key), nullptr, static_cast<uint32_t>(length)}, flush);
+    // short words come and go: writing one and not counting it is cheaper than a branch that nobody can predict
+    push({key, hash_of_key(key), nullptr, static_cast<uint32_t>(length)}, length >= rule_.min_length, flush);
   }
 
   template <class Flush>
   void add_long(const uint8_t* p, size_t length, Flush& flush) {
+    if (length < rule_.min_length) return;
     uint8_t* text = reserved(length, flush);
     uint64_t hash = hash_seed ^ static_cast<uint32_t>(length);
     size_t i = 0;
@@ -192,7 +203,7 @@ class Scanner {
       hash = mixed(hash ^ word, kMultiplier);
     }
     used_ += length + 8;
-    push({hash, hash, text, static_cast<uint32_t>(length)}, flush);
+    push({hash, hash, text, static_cast<uint32_t>(length)}, true, flush);
   }
 
   // A run with characters beyond ASCII: some of them separate words, all may fold.
@@ -211,7 +222,7 @@ class Scanner {
       const size_t length = static_cast<size_t>(out - text);
       if (characters < rule_.min_length || length == 0) continue;
       used_ += length + 8;
-      push(token_of({text, length}), flush);
+      push(token_of({text, length}), true, flush);
     }
   }
 
@@ -262,12 +273,15 @@ class Scanner {
   }
 
   template <class Flush>
-  void push(const Token& token, Flush& flush) {
-    batch_[batched_++] = token;
+  void push(const Token& token, bool counted, Flush& flush) {
+    ahead_.fetch(token.hash);
+    batch_[batched_] = token;
+    batched_ += counted;
     if (batched_ == kBatch) finish(flush);
   }
 
   Rule rule_;
+  Ahead ahead_;
   uint64_t fold_;
   const uint8_t* end_ = nullptr;
   std::array<uint32_t, 0x800> two_byte_{};

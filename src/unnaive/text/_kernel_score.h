@@ -173,13 +173,9 @@ class Scorer {
            std::ldexp(largest_bias_, -50);
   }
 
-  void add_terms(Space& space, const uint32_t* terms, unsigned n) {
-    const size_t row_bytes = groups_ * sizeof(Four);
-    for (unsigned i = 0; i < n; ++i) {
-      const char* row = reinterpret_cast<const char*>(rows_.data() + terms[i] * groups_);
-      for (size_t at = 0; at < row_bytes && at < 256; at += 64) __builtin_prefetch(row + at);
-    }
-    add_(rows_.data(), groups_, terms, n, space.sums.data());
+  void fetch(uint32_t term) const {
+    const Four* row = rows_.data() + term * groups_;
+    for (size_t g = 0; g < groups_ && g < 16; g += 4) __builtin_prefetch(row + g);
   }
 
   // The number of terms whose rows have been added.
@@ -191,10 +187,11 @@ class Scorer {
       unsigned kept = 0;
       for (unsigned i = 0; i < n; ++i) {
         const uint32_t word = words[i];
-        words[kept] = word - stops;
-        kept += word != kNone;
+        if (word == kNone) continue;
+        words[kept++] = word - stops;
+        fetch(word - stops);
       }
-      add_terms(space, words, kept);
+      add_(rows_.data(), groups_, words, kept, space.sums.data());
       total += kept;
     });
     return total;

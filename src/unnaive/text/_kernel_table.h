@@ -70,6 +70,17 @@ class Slots {
   Slot& operator[](size_t i) { return slots_[i]; }
   const Slot& operator[](size_t i) const { return slots_[i]; }
   void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash >> shift_]); }
+  Ahead ahead() const {
+    static_assert(sizeof(Slot) == 16, "a slot is a quarter of a cache line");
+    return {reinterpret_cast<const uint8_t*>(slots_.data()), shift_, 4};
+  }
+
+  // Room for this many from the start: then those that come first, the frequent ones, find their own slot free.
+  void reserve(size_t used) {
+    unsigned bits = 64 - shift_;
+    while ((size_t{1} << bits) < 2 * (used + 1)) ++bits;
+    allocate(bits);
+  }
   bool crowded(size_t used) const { return 2 * (used + 1) > slots_.size(); }
 
   // Doubles the room; hash(slot) tells where each goes.
@@ -99,6 +110,13 @@ class Slots {
   unsigned shift_ = 0;
 };
 
+// Equality of more than 8 bytes, 8 at a time; the last 8 may overlap those before.
+inline bool same_bytes(const uint8_t* a, const uint8_t* b, size_t length) {
+  for (size_t i = 0; i + 8 < length; i += 8)
+    if (load8(a + i) != load8(b + i)) return false;
+  return load8(a + length - 8) == load8(b + length - 8);
+}
+
 // Words in the order they came; their bytes one after another.
 class WordTable {
  public:
@@ -109,7 +127,10 @@ class WordTable {
   const std::vector<uint8_t>& bytes() const { return bytes_; }
   const std::vector<uint64_t>& ends() const { return ends_; }
 
-  void prefetch(const Token& token) const { slots_.prefetch(token.hash); }
+  Ahead ahead() const { return slots_.ahead(); }
+
+  // Only while there are no words.
+  void reserve(size_t words) { slots_.reserve(words); }
 
   uint32_t find(const Token& token) const {
     for (size_t i = slots_.begin(token.hash);; i = slots_.next(i)) {
@@ -161,7 +182,7 @@ class WordTable {
   static uint64_t hash_of(const Slot& slot) { return slot.length <= 8 ? hash_of_key(slot.key) : slot.key; }
 
   bool same(uint32_t entry, const Token& token) const {
-    return token.length <= 8 || std::memcmp(bytes_.data() + ends_[entry], token.text, token.length) == 0;
+    return token.length <= 8 || same_bytes(bytes_.data() + ends_[entry], token.text, token.length);
   }
 
   Slots<Slot> slots_;

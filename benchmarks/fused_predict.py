@@ -1,0 +1,84 @@
+"""Raw text → predicted class, beside scikit-learn's CountVectorizer + MultinomialNB and fastText's predict.
+
+python benchmarks/fused_predict.py [--repeats N]
+
+20 Newsgroups by date, 20 classes, one thread each. All are trained on the same texts; the weights of ours are those
+that scikit-learn has learnt, so that both must decide alike.
+"""
+
+import argparse
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import make_pipeline
+from timing import alternated, seconds, show
+from vectorise import WORDS
+
+from unnaive.text.collections import load
+from unnaive.text.counting import TextCounter, TextScorer
+from unnaive.text.tokens import TokenRule
+
+
+def pipeline_and_scorer(texts, labels):
+    """scikit-learn's pipeline, and our scorer with its weights."""
+    pipeline = make_pipeline(CountVectorizer(token_pattern=WORDS), MultinomialNB()).fit(texts, labels)
+    counter, bayes = TextCounter(), pipeline[-1]
+    counter.count(texts, grow=True)  # terms in the order of the texts, as when we train
+    columns = [pipeline[0].vocabulary_[term] for term in counter.vocabulary]
+    weights = bayes.feature_log_prob_[:, columns]
+    return pipeline, TextScorer(TokenRule(), counter.vocabulary, weights, bias=bayes.class_log_prior_, threads=1)
+
+
+def fasttext_model(texts, labels):
+    """A fastText classifier; how well it does is not the question here, how fast it predicts is."""
+    import fasttext
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "train.txt"
+        lines = (
+            f"__label__{label} {' '.join(text.lower().split())}\n" for text, label in zip(texts, labels, strict=True)
+        )
+        path.write_text("".join(lines), encoding="utf-8")
+        return fasttext.train_supervised(str(path), lr=0.01, epoch=1, thread=1, verbose=0)
+
+
+def fasttext_lines(texts):
+    """fastText takes single lines."""
+    return [" ".join(text.split()) for text in texts]
+
+
+def single(scorer, text, calls=2000):
+    """Microseconds for one text."""
+    return seconds(lambda: [scorer.best([text]) for _ in range(calls)]) / calls * 1e6
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=5)
+    repeats = parser.parse_args().repeats
+    corpus = load("20newsgroups")
+    texts, labels = list(corpus.texts), np.array([label for (label,) in corpus.labels])
+    pipeline, scorer = pipeline_and_scorer(texts, labels)
+    same = (pipeline.predict(texts) == pipeline.classes_[scorer.best(texts)]).mean()
+    print(f"decisions that agree with scikit-learn's: {same:.2%}")
+    show(
+        "predict, CountVectorizer + MultinomialNB",
+        alternated(lambda: scorer.best(texts), lambda: pipeline.predict(texts), repeats),
+        25,
+    )
+    try:
+        model = fasttext_model(texts, labels)
+    except ImportError:
+        print("fastText is not installed; pip install 'unnaive[bench]'")
+    else:
+        lines = fasttext_lines(texts)
+        show("predict, fastText", alternated(lambda: scorer.best(lines), lambda: model.predict(lines), repeats), 5)
+    short = texts[5][:400]
+    print(f"one text of {len(short)} characters: {single(scorer, short):.1f} µs")
+
+
+if __name__ == "__main__":
+    main()
