@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from unnaive import TextClassifier
 from unnaive.decisions import Argmax, Thresholds, TopK
-from unnaive.errors import BadData, UnknownName, UnnaiveError
+from unnaive.errors import BadData, UnknownName, UnnaiveError, UnnaiveWarning
 from unnaive.models.catalogue import MODELS
 
 WORDS = {
@@ -247,6 +247,33 @@ def test_models_that_read_differently_do_not_merge():
     many = TextClassifier().fit(TEXTS, [(label,) for label in LABELS])
     with pytest.raises(UnnaiveError, match="one label for each text and one of several cannot be merged"):
         one.merge(many)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"alpha": 0.1}, {"model": "bernoulli"}, {"model": "or-gate", "select": 9}, {"min_df": 4, "smoothing": "absolute"}],
+)
+def test_weights_are_made_anew_from_counts_alone(parameters):
+    model = TextClassifier(alpha=2.0).fit(TEXTS, LABELS).remake(**parameters)
+    fresh = TextClassifier(**({"alpha": 2.0} if "model" not in parameters else {}) | parameters).fit(TEXTS, LABELS)
+    same(model, fresh)
+    assert model.get_params() == fresh.get_params()
+
+
+def test_making_anew_is_all_or_nothing():
+    model = TextClassifier().fit(TEXTS, LABELS)
+    before = dict(model.__dict__)
+    for parameters in ({"stem": "porter"}, {"alpha": -1}, {"alhpa": 1}, {"model": "svm"}, {"min_df": 999}):
+        with pytest.raises(UnnaiveError):
+            model.remake(**parameters)
+    assert model.__dict__ == before
+
+
+def test_a_tuned_decision_does_not_outlive_a_change_of_classes():
+    model = TextClassifier(decision="scut").fit(TEXTS, [(label,) for label in LABELS])
+    with pytest.warns(UnnaiveWarning, match="the decision tuned by scut is gone; fit anew"):
+        model.partial_fit(["a painting"], [("art",)], grow=True)
+    assert len(model.decision_.values) == 4
 
 
 def test_models_of_documents_learn_all_at_once():

@@ -64,7 +64,18 @@ class TestTop:
         code, out, _ = run()
         assert code == 0
         assert "Start with: unnaive demo" in out
-        for verb in ("train", "predict", "evaluate", "explain", "inspect", "update", "forget", "merge", "demo"):
+        for verb in (
+            "train",
+            "predict",
+            "evaluate",
+            "explain",
+            "inspect",
+            "update",
+            "forget",
+            "merge",
+            "remake",
+            "demo",
+        ):
             assert verb in out
 
     def test_version(self, run):
@@ -357,6 +368,18 @@ class TestChange:
         code, _, err = run("forget", model, "art.csv")
         assert (code, (tmp_path / model).read_bytes()) == (2, before)
         assert "never saw the term 'surrealism'" in err
+
+    def test_another_model_from_the_same_counts(self, run, data, model):
+        code, out, _ = run(
+            "remake", model, "--model", "bernoulli", "--set", "alpha=0.5", "--min-df", 2, "-o", "b.model"
+        )
+        assert code == 0
+        assert "made anew: b.model now has 12 documents, 3 classes, " in out
+        fresh = TextClassifier("bernoulli", alpha=0.5, min_df=2).fit(*zip(*ROWS, strict=True))
+        np.testing.assert_array_equal(TextClassifier.load("b.model").scores(NEW), fresh.scores(NEW))
+        code, _, err = run("remake", model, "--model", "knn")
+        assert code == 2
+        assert "k nearest neighbours learns from all documents at once" in err
 
     def test_models_that_read_differently(self, run, data, model):
         run("train", data, "-o", "other.model", "--stem", "porter")

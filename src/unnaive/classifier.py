@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -17,10 +18,10 @@ from unnaive.core.labels import label_sets
 from unnaive.core.ledger import Ledger
 from unnaive.core.links import probabilities
 from unnaive.core.scorer import Scorer
-from unnaive.core.targets import Label, Targets, read_targets, refuse_new_classes, refuse_one_class
-from unnaive.decisions import Argmax, Decision, Proportional, Thresholds, out_of_fold, pcut, rcut, scut
-from unnaive.errors import BadData, UnnaiveError, choose
-from unnaive.estimators.duck import Parameters, refuse_unknown_settings
+from unnaive.core.targets import Label, Targets, checked_weight, read_targets, refuse_new_classes, refuse_one_class
+from unnaive.decisions import TUNINGS, Argmax, Decision, Proportional, out_of_fold, untuned
+from unnaive.errors import BadData, UnnaiveError, UnnaiveWarning, choose
+from unnaive.estimators.duck import Parameters, not_fitted, refuse_unknown_settings
 from unnaive.models.catalogue import Model, find_model
 from unnaive.models.scoring import TextReader
 from unnaive.text.columns import Columns
@@ -32,19 +33,7 @@ Floats = NDArray[np.float64]
 Sparse = Any  # scipy.sparse.csr_array, which ships no types
 Progress = Callable[[str, dict[str, Any]], None]
 
-TUNED: dict[str, Callable[[Floats, Sparse, str], Decision]] = {
-    # noisy-or scores grow with the length of the document, so its thresholds are relative to the document's best
-    "scut": lambda scores, Y, link: scut(scores, Y, on="relative" if link == "noisy-or" else "scores"),
-    "rcut": lambda scores, Y, link: rcut(scores, Y),
-    "pcut": lambda scores, Y, link: pcut(Y),
-}
 OFFERED = ("seed", "sample_weight", "progress")  # settings of models that are given by the classifier itself
-# Thresholds for several labels where nothing was tuned: even odds, or half of the document's best score where scores
-# have no such point (cosine) or grow with the length of the document (noisy-or).
-UNTUNED = {
-    "softmax": (0.5, "probabilities"), "log-odds": (0.0, "scores"), "margin": (0.0, "scores"),
-    "noisy-or": (0.5, "relative"), "cosine": (0.5, "relative"),
-}  # fmt: skip
 
 
 class TextClassifier(Parameters):
@@ -128,12 +117,12 @@ class TextClassifier(Parameters):
         X, vocabulary = self._counted(texts)
         if not X.nnz:
             raise BadData(f"none of the {len(texts)} texts has a term to learn from; check the column and the settings")
-        weight = _checked_weight(sample_weight, len(texts))
+        weight = checked_weight(sample_weight, len(texts))
         self.form_, self.temperature_ = targets.form, None
         self.__dict__.pop("decision_", None)
         self._learn(Ledger.of(X, targets, vocabulary, weight), X, targets.Y, progress=progress, sample_weight=weight)
-        if self.calibrate or self.decision in TUNED:
-            self._tune(X, targets.Y, vocabulary)
+        if self.calibrate or self.decision in TUNINGS:
+            self._tune(X, targets.Y, vocabulary, weight)
         return self
 
     def partial_fit(
@@ -154,7 +143,7 @@ class TextClassifier(Parameters):
         if not grow:
             refuse_new_classes(targets.classes, old.classes)
         X, vocabulary = self._counted(texts)
-        new = Ledger.of(X, targets, vocabulary, _checked_weight(sample_weight, len(texts)))
+        new = Ledger.of(X, targets, vocabulary, checked_weight(sample_weight, len(texts)))
         self._learn(old + new)
         return self
 
@@ -167,7 +156,7 @@ class TextClassifier(Parameters):
         old = self._ledger("forget")
         texts, targets = self._documents(texts, labels)
         X, vocabulary = self._counted(texts)
-        left = old - Ledger.of(X, targets, vocabulary, _checked_weight(sample_weight, len(texts)))
+        left = old - Ledger.of(X, targets, vocabulary, checked_weight(sample_weight, len(texts)))
         if not left.counts.n_docs:
             raise BadData("no document would be left in the model; delete it instead")
         self._learn(left)
@@ -181,6 +170,25 @@ class TextClassifier(Parameters):
             self._refuse_other_reading(other)
             ledger = ledger + other._ledger("be merged")
         self._learn(ledger)
+        return self
+
+    def remake(self, **parameters: Any) -> Self:
+        """Make the weights anew with another model or other settings, from the counts: no document is needed.
+
+        >>> model = TextClassifier().fit(["good ball", "fair vote"], ["sport", "politics"])
+        >>> model.remake(model="bernoulli", alpha=0.5)
+        TextClassifier(model='bernoulli', alpha=0.5)
+        """
+        ledger = self._ledger("be made anew")
+        kept = {name: value for name, value in self.get_params().items() if name in self._named()}
+        settings = self._settings if parameters.get("model", self.model) == self.model else {}
+        other = type(self)(**kept, **settings).set_params(**parameters)
+        other._checked_model(online=True)
+        if other.rule != self.rule:
+            raise UnnaiveError("counts depend on how texts were read; to read them otherwise, fit again")
+        other.form_, other.temperature_ = self.form_, None
+        other._learn(ledger)
+        self.__dict__.update({**other.__dict__, "columns_": self.columns_})
         return self
 
     def predict(self, texts: Any) -> Any:
@@ -286,7 +294,7 @@ class TextClassifier(Parameters):
         refuse_unknown_settings(self._settings, self._named(), self._known_settings(), self.model)
         checked_select(self.select)
         if isinstance(self.decision, str):
-            choose(["argmax", *TUNED], self.decision, "decision")
+            choose(["argmax", *TUNINGS], self.decision, "decision")
         if online and model.statistic != "counts":
             raise UnnaiveError(f"{model.title} learns from all documents at once; call fit with all of them instead")
         return model
@@ -296,7 +304,7 @@ class TextClassifier(Parameters):
 
     def _ready(self, texts: Any) -> Any:
         if not self._is_fitted():
-            raise _not_fitted()
+            raise not_fitted(self)
         return as_texts(texts)
 
     def _documents(self, texts: Any, labels: Any) -> tuple[Any, Targets]:
@@ -313,7 +321,7 @@ class TextClassifier(Parameters):
 
     def _ledger(self, purpose: str) -> Ledger:
         if not self._is_fitted():
-            raise _not_fitted()
+            raise not_fitted(self)
         if self.ledger_ is None:
             raise UnnaiveError(f"this model cannot {purpose}: it was saved frozen, without its counts")
         return self.ledger_
@@ -365,23 +373,35 @@ class TextClassifier(Parameters):
         scorer: Scorer = model.function(*data, **({k: v for k, v in offered.items() if k in known} | self._settings))
         return scorer
 
-    def _tune(self, X: Sparse, Y: Sparse, terms: Vocabulary) -> None:
+    def _tune(self, X: Sparse, Y: Sparse, terms: Vocabulary, weight: NDArray[Any] | None) -> None:
         """Decision and temperature, from scores of documents by models that have not seen them."""
+        total = Counts.of(X, Y, weight)
 
         def score(train: NDArray[np.int64], held_out: NDArray[np.int64]) -> Floats:
-            scorer, active = self._trained(Counts.of(X[train], Y[train]), terms, X[train], Y[train])
+            aside = Counts.of(X[held_out], Y[held_out], None if weight is None else weight[held_out])
+            # what is left of the counts is the model without the fold
+            scorer, active = self._trained(total - aside, terms, X[train], Y[train])
             return scorer.scores(X[held_out] if active is None else X[held_out][:, active])
 
         scores = out_of_fold(score, Y, seed=self.seed)
         if self.calibrate:
             self.temperature_ = fit_temperature(self.scorer_.link, scores, Y, exclusive=self.form_ == "single")
-        if isinstance(self.decision, str) and self.decision in TUNED:
-            self.decision_ = TUNED[self.decision](scores, Y, self.scorer_.link)
+        if isinstance(self.decision, str) and self.decision in TUNINGS:
+            self.decision_ = TUNINGS[self.decision](scores, Y, self.scorer_.link)
 
     def _kept_decision(self, scorer: Scorer) -> Decision | None:
         """A tuned decision outlives an update, as long as the classes are the same."""
         kept: Decision | None = self.__dict__.get("decision_")
-        return kept if self.decision in TUNED and kept is not None and scorer.n_classes == len(self.classes_) else None
+        if kept is None or self.decision not in TUNINGS:
+            return None
+        if scorer.n_classes == len(self.classes_):
+            return kept
+        warnings.warn(
+            f"the classes have changed, so the decision tuned by {self.decision} is gone; fit anew to tune it again",
+            UnnaiveWarning,
+            stacklevel=4,
+        )
+        return None
 
     def _untuned(self, scorer: Scorer) -> Decision:
         """The decision that needs no held-out scores."""
@@ -389,8 +409,7 @@ class TextClassifier(Parameters):
             return self.decision
         if self.form_ == "single" or self.decision == "argmax":
             return Argmax()
-        threshold, on = UNTUNED[scorer.link]
-        return Thresholds((threshold,) * scorer.n_classes, on)
+        return untuned(scorer.link, scorer.n_classes)
 
     def _decided(self, scores: Floats) -> Sparse:
         on_probabilities = getattr(self.decision_, "on", None) == "probabilities"
@@ -413,26 +432,5 @@ def _own_settings(model: Model) -> dict[str, Any]:
     return {name: value for name, value in model.settings().items() if name not in OFFERED}
 
 
-def _checked_weight(weight: Any, n_docs: int) -> NDArray[np.float64] | None:
-    if weight is None:
-        return None
-    weights = np.asarray(weight, np.float64)
-    if weights.shape != (n_docs,) or not bool(np.all(weights >= 0)):
-        raise BadData(f"sample_weight has shape {weights.shape}; give {n_docs} numbers from 0 on, one for each text")
-    return weights
-
-
 def _label_rows(targets: Targets) -> list[tuple[Any, ...]]:
     return label_sets(targets.Y, targets.classes)  # type: ignore[arg-type]
-
-
-def _not_fitted() -> Exception:
-    """scikit-learn's own error where it is in use, so that its tools know it; else one that reads alike."""
-    import sys
-
-    message = "this TextClassifier has not learnt anything yet; call fit first"
-    if "sklearn" in sys.modules:
-        from sklearn.exceptions import NotFittedError
-
-        return NotFittedError(message)  # type: ignore[no-any-return]
-    return UnnaiveError(message)

@@ -235,6 +235,30 @@ def pcut(Y: Any, *, factor: float = 1.0) -> Proportional:
     return Proportional(tuple(np.asarray(shares, np.float64).tolist()))
 
 
+TUNINGS: dict[str, Callable[[Floats, Any, str], Decision]] = {
+    # noisy-or scores grow with the length of the document, so its thresholds are relative to the document's best
+    "scut": lambda scores, Y, link: scut(scores, Y, on="relative" if link == "noisy-or" else "scores"),
+    "rcut": lambda scores, Y, link: rcut(scores, Y),
+    "pcut": lambda scores, Y, link: pcut(Y),
+}
+# Where nothing was tuned: even odds, or half of the document's best score where scores have no such point (cosine) or
+# grow with the length of the document (noisy-or).
+UNTUNED = {
+    "softmax": (0.5, "probabilities"), "log-odds": (0.0, "scores"), "margin": (0.0, "scores"),
+    "noisy-or": (0.5, "relative"), "cosine": (0.5, "relative"),
+}  # fmt: skip
+
+
+def untuned(link: str, n_classes: int) -> Thresholds:
+    """The decision about several labels that needs no held-out scores.
+
+    >>> untuned("log-odds", 2)
+    Thresholds(values=(0.0, 0.0), on='scores', at_least_one=False)
+    """
+    threshold, on = UNTUNED[link]
+    return Thresholds((threshold,) * n_classes, on)
+
+
 def folds(Y: Any, n_folds: int, *, seed: int = 0) -> NDArray[np.int64]:
     """A fold for each document (n_docs,): shuffled, the documents of every label set spread evenly.
 

@@ -1,18 +1,18 @@
-"""`unnaive update`, `forget` and `merge`: models that learn more, unlearn, and join, exactly and atomically."""
+"""`unnaive update`, `forget`, `merge` and `remake`: models that learn more, unlearn, join and change, exactly."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.options import AsJson, ModelFile, reading
+from unnaive.apps.options import AsJson, ModelFile, reading, settings_of
 
 if TYPE_CHECKING:
     from unnaive.classifier import TextClassifier
-    from unnaive.text.corpus import Corpus
     from unnaive.text.datafiles import DataFile
 
 Output = Annotated[
@@ -25,6 +25,7 @@ def register(app: typer.Typer) -> None:
     app.command()(update)
     app.command()(forget)
     app.command()(merge)
+    app.command()(remake)
 
 
 @reading("More labelled documents: a file, a folder with a folder for each class, or - for stdin.")
@@ -42,10 +43,10 @@ def update(
     unnaive update tickets.model this-week.csv
     """
 
-    def learn(classifier: TextClassifier, corpus: Corpus, labels: list[tuple[Any, ...]]) -> None:
-        classifier.partial_fit(corpus.texts, labels, grow=grow)
+    def learn(classifier: TextClassifier) -> None:
+        classifier.partial_fit(*documents(source, classifier), grow=grow)
 
-    report("learnt", changed(model, source, output, learn), as_json)
+    report("learnt", changed(model, output, learn), as_json)
 
 
 @reading("The documents to unlearn, with the labels that they were learnt with.")
@@ -57,10 +58,10 @@ def forget(model: ModelFile, source: DataFile, output: Output = None, as_json: A
     unnaive forget tickets.model withdrawn.csv
     """
 
-    def unlearn(classifier: TextClassifier, corpus: Corpus, labels: list[tuple[Any, ...]]) -> None:
-        classifier.forget(corpus.texts, labels)
+    def unlearn(classifier: TextClassifier) -> None:
+        classifier.forget(*documents(source, classifier))
 
-    report("forgot", changed(model, source, output, unlearn), as_json)
+    report("forgot", changed(model, output, unlearn), as_json)
 
 
 def merge(
@@ -74,42 +75,76 @@ def merge(
 
     unnaive merge north.model south.model -o all.model
     """
+    from unnaive.apps.screen import Progress
     from unnaive.errors import UnnaiveError
     from unnaive.store import check_writable, load
 
     if len(models) < 2:
         raise UnnaiveError("there is one model; name two or more to merge")
     check_writable(output)
-    first = load(models[0])
-    before = figures(first)
-    for path in models[1:]:
-        first.merge(load(path))
-    first.save(output)
+    with Progress("merging", len(models)) as bar:
+        first = load(models[0])
+        before = figures(first)
+        for path in models[1:]:
+            bar.advance(1)
+            first.merge(load(path))
+        first.save(output)
     report("merged", {"file": str(output), "before": before, "after": figures(first)}, as_json)
 
 
-def changed(model: Path, source: DataFile, output: Path | None, change: Any) -> dict[str, Any]:
-    """Change the model in a file, or a copy of it; nothing is written if anything goes wrong."""
-    from unnaive.apps.output import labels_for, like_trained
-    from unnaive.apps.screen import reading_progress
-    from unnaive.store import check_writable, load, updating
+def remake(
+    model: ModelFile,
+    name: Annotated[str | None, typer.Option("--model", "-m", help="Another model that learns from counts.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the model.")
+    ] = None,
+    min_df: Annotated[int | None, typer.Option(help="Leave out terms of fewer documents.")] = None,
+    select: Annotated[str | None, typer.Option(metavar="[MEASURE:]K", help="Keep the K best terms.")] = None,
+    output: Output = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change the model or its settings without the documents.
 
-    def work(classifier: TextClassifier) -> dict[str, Any]:
-        before = figures(classifier)
-        with reading_progress(like_trained(source, classifier)) as (watched, bar):
-            corpus = watched.corpus()
-            bar.rename("learning")
-            change(classifier, corpus, labels_for(classifier, corpus))
-        return {"file": str(output or model), "before": before, "after": figures(classifier)}
+    The weights are made anew from the counts that are in the file.
+
+    unnaive remake tickets.model --set alpha=0.01 -o sharper.model
+    """
+    from unnaive.apps.verbs_train import selection
+
+    given = {"model": name, "min_df": min_df, "select": selection(select)}
+    parameters = {key: value for key, value in given.items() if value is not None} | settings_of(settings or [])
+
+    def change(classifier: TextClassifier) -> None:
+        classifier.remake(**parameters)
+
+    report("made anew", changed(model, output, change), as_json)
+
+
+def changed(model: Path, output: Path | None, change: Callable[[TextClassifier], None]) -> dict[str, Any]:
+    """Change the model in a file, or a copy of it; nothing is written if anything goes wrong."""
+    from unnaive.store import check_writable, load, updating
 
     if output is None:
         with updating(model) as classifier:
-            return work(classifier)
-    check_writable(output)
-    classifier = load(model)
-    summary = work(classifier)
-    classifier.save(output)
-    return summary
+            before = figures(classifier)
+            change(classifier)
+    else:
+        check_writable(output)
+        classifier = load(model)
+        before = figures(classifier)
+        change(classifier)
+        classifier.save(output)
+    return {"file": str(output or model), "before": before, "after": figures(classifier)}
+
+
+def documents(source: DataFile, classifier: TextClassifier) -> tuple[Any, list[tuple[Any, ...]]]:
+    """The texts of a source, and their labels as the classifier has them."""
+    from unnaive.apps.output import labels_for, like_trained
+    from unnaive.apps.screen import reading_progress
+
+    with reading_progress(like_trained(source, classifier)) as (watched, _):
+        corpus = watched.corpus()
+    return corpus.texts, labels_for(classifier, corpus)
 
 
 def figures(classifier: TextClassifier) -> dict[str, int]:

@@ -168,7 +168,7 @@ def refuse_new_classes(classes: Sequence[Label], known: Sequence[Label]) -> None
 
     >>> refuse_new_classes(["eggs"], ["ham", "spam"])
     Traceback (most recent call last):
-    unnaive.errors.BadData: class 'eggs' is none of the 2 that the model has (ham, spam); say grow=True, or --grow, to add it
+    unnaive.errors.BadData: class 'eggs' is none of the 2 that the model has (ham, spam); say grow=True, or --grow, ...
     """
     new = [label for label in classes if label not in known]
     if new:
@@ -176,3 +176,13 @@ def refuse_new_classes(classes: Sequence[Label], known: Sequence[Label]) -> None
             f"class {new[0]!r} is none of the {len(known)} that the model has ({shown_classes(known)}); "
             "say grow=True, or --grow, to add it"
         )
+
+
+def checked_weight(weight: Any, n_docs: int) -> NDArray[np.float64] | None:
+    """A weight from 0 on for each document, or None."""
+    if weight is None:
+        return None
+    weights = np.asarray(weight, np.float64)
+    if weights.shape != (n_docs,) or not bool(np.all(weights >= 0)):
+        raise BadData(f"sample_weight has shape {weights.shape}; give {n_docs} numbers from 0 on, one for each text")
+    return weights

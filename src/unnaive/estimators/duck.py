@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from html import escape
 from typing import Any, Self
 
-from unnaive.errors import UnknownName, choose
+from unnaive.errors import UnknownName, UnnaiveError, choose
 
 
 class Parameters:
@@ -97,3 +98,13 @@ def _near(name: str, names: list[str]) -> str:
 
     near = difflib.get_close_matches(name, names, n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def not_fitted(estimator: object) -> Exception:
+    """scikit-learn's own error where it is in use, so that its tools know it; else one that reads alike."""
+    message = f"this {type(estimator).__name__} has not learnt anything yet; call fit first"
+    if "sklearn" in sys.modules:
+        from sklearn.exceptions import NotFittedError
+
+        return NotFittedError(message)  # type: ignore[no-any-return]
+    return UnnaiveError(message)
