@@ -195,5 +195,9 @@ def in_threads(work: Callable[[int], Any], items: list[int], threads: int | None
     """`work` on every item, some at once; each BLAS call keeps to one core, so that sums do not depend on how many."""
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(max(1, threads or os.cpu_count() or 1)) as pool:
-        return list(pool.map(work, items))
+    pool = ThreadPoolExecutor(max(1, threads or os.cpu_count() or 1))
+    with threadpool_limits(1, "blas"):
+        try:
+            return list(pool.map(work, items))
+        finally:
+            pool.shutdown(cancel_futures=True)  # an interruption does not wait for classes that have not begun
