@@ -8,7 +8,8 @@ their joint states are split in two halves whose product is a matrix product.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -27,9 +28,13 @@ Tables = list[Floats]
 
 
 class ToClass:
-    """EM for one class: tables in, better tables and the likelihood of the old ones out."""
+    """EM for one class: tables in, better tables and the likelihood of the old ones out.
 
-    def __init__(self, tree: Tree, cases: Cases) -> None:
+    Starts are worked on some at a time; `each` is `map`, or one that uses threads. The outcome is the same.
+    """
+
+    def __init__(self, tree: Tree, cases: Cases, each: Callable[..., Iterable[Any]] = map) -> None:
+        self.each = each
         self.stages, order = compiled(tree, cases.rows)
         self.positive = sums_by(order, cases.positive)
         self.negative = sums_by(order, cases.negative)
@@ -44,17 +49,20 @@ class ToClass:
 
     def log_likelihood(self, tables: Tables) -> Floats:
         """log P(classes | features) of each start; by Proposition 1 the likelihood itself differs by a constant."""
-        return np.concatenate([self._log_likelihood(self._upward(part)[0][-1]) for part in self._parts(tables)])
+        return np.concatenate(list(self.each(self._likelihood_before, self._parts(tables))))
 
     def step(self, tables: Tables) -> tuple[Tables, Floats]:
         """One iteration: the tables that maximise the expected likelihood, and the likelihood before."""
-        done = [self._step(part) for part in self._parts(tables)]
+        done = list(self.each(self._step, self._parts(tables)))
         better = [np.concatenate(parts) for parts in zip(*(part for part, _ in done), strict=True)]
         return better, np.concatenate([likelihood for _, likelihood in done])
 
     def _parts(self, tables: Tables) -> Iterator[Tables]:
         for first in range(0, len(tables[0]), self.chunk):
             yield [table[first : first + self.chunk] for table in tables]
+
+    def _likelihood_before(self, tables: Tables) -> Floats:
+        return self._log_likelihood(self._upward(tables)[0][-1])
 
     def _log_likelihood(self, inside: Floats) -> Floats:
         likelihood: Floats = np.log(inside) @ self.positive + np.log1p(-inside) @ self.negative

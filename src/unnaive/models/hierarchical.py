@@ -8,9 +8,9 @@ Karčiauskas (2002), "Text categorization using hierarchical Bayesian network cl
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -22,8 +22,8 @@ from unnaive.core.counts import Counts
 from unnaive.core.selection import binary_gain, top_terms
 from unnaive.errors import UnnaiveError, choose
 from unnaive.models.cases import Cases, Floats
-from unnaive.models.em import Search, fitted
-from unnaive.models.em_from_class import FromClass, branches
+from unnaive.models.em import Search, Tables, fitted
+from unnaive.models.em_from_class import Branch, FromClass, branches
 from unnaive.models.em_to_class import ToClass
 from unnaive.models.hidden_naive_bayes import HiddenNaiveBayes
 from unnaive.models.hidden_networks import HiddenNetworks, Selected
@@ -33,6 +33,7 @@ from unnaive.models.tree_shape import CLUSTERINGS, Tree, shaped
 Sparse = Any  # scipy.sparse.csr_array, which ships no types
 Progress = Callable[[str, dict[str, Any]], None]
 Tell = Callable[[int, Floats], None]
+Each = Callable[..., Iterable[Any]]  # map, or one that uses threads
 
 TUNED = {"avg": (7, 0.05), "or": (9, 0.09), "dep": (7, 170.0)}
 """branching and alpha that did best on the thesis's validation data (table 4.1)."""
@@ -71,7 +72,7 @@ def hierarchical(
     average     how many of the best are run to the end; their posteriors are averaged. 1 is the thesis
     tolerance, stopping, iterations   when EM ends (see em.Search); stopping="absolute" is the thesis
     scheme      "multiclass": of two classes that exclude each other one network tells all
-    threads     classes trained at once, None for all cores; the outcome does not depend on it
+    threads     None for all cores; classes share them, and starts within a class. The outcome does not depend on it
     progress    told of every iteration: ("em", {"class", "classes", "iteration", "restarts", "log_likelihood"})
 
     A class's network depends on its own documents, `seed` and nothing else: not on other classes or their order.
@@ -82,37 +83,31 @@ def hierarchical(
     array([ True,  True, False, False])
     """
     choose(list(CLUSTERINGS), clustering, "feature clustering")
-    shape = Shape(clustering, *_tuned(clustering, branching, alpha))
-    learn = LEARNERS[choose(list(LEARNERS), direction, "direction")]
-    search = Search(restarts, average, tolerance, stopping, iterations)
+    choose(["multiclass", "one-vs-rest"], scheme, "scheme")
     if features < 1:
         raise UnnaiveError(f"features is {features}; a class needs at least 1")
-    data = Documents(X, Y, sample_weight)
-    choose(["multiclass", "one-vs-rest"], scheme, "scheme")
-    pair = scheme == "multiclass" and data.n_classes == 2
-    wanted = [1] if pair else list(range(data.n_classes))
+    branching, alpha = _tuned(clustering, branching, alpha)
+    learn = LEARNERS[choose(list(LEARNERS), direction, "direction")]
+    search = Search(restarts, average, tolerance, stopping, iterations)
+    documents = Documents(X, Y, sample_weight)
+    pair = scheme == "multiclass" and documents.n_classes == 2
+    wanted = [1] if pair else list(range(documents.n_classes))
 
-    def network(c: int) -> Selected:
-        terms = data.best_terms(c, features)
-        cases = data.cases(c, terms)
-        tree = shaped(cases, clustering=shape.clustering, branching=shape.branching, alpha=shape.alpha)
-        return Selected(terms, learn(tree, cases, search, np.random.default_rng(seed), _told(progress, c, len(wanted))))
+    def network(each: Each, c: int) -> Selected:
+        terms = documents.best_terms(c, features)
+        cases = documents.cases(c, terms)
+        tree = shaped(cases, clustering=clustering, branching=branching, alpha=alpha)
+        tell = _told(progress, c, len(wanted))
+        return Selected(terms, learn(tree, cases, search, np.random.default_rng(seed), tell, each))
 
-    networks = in_threads(network, wanted, threads)
-    return HiddenNetworks(tuple(networks), data.n_terms, "softmax" if pair else "log-odds")
+    n_threads = max(1, threads or os.cpu_count() or 1)
+    with spare_threads(n_threads, len(wanted)) as each:
+        networks = in_threads(partial(network, each), wanted, n_threads)
+    return HiddenNetworks(tuple(networks), documents.n_terms, "softmax" if pair else "log-odds")
 
 
 hierarchical_naive_bayes = partial(hierarchical, direction="from-class")
 """HNB: the arcs turned round."""
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What tree_shape.py needs to know."""
-
-    clustering: str
-    branching: int
-    alpha: float
 
 
 def _tuned(clustering: str, branching: int | None, alpha: float | None) -> tuple[int, float]:
@@ -159,19 +154,26 @@ class Documents:
         return Cases.of(rows, inside, self.weight)
 
 
-def learned_to_class(tree: Tree, cases: Cases, search: Search, random: np.random.Generator, tell: Tell) -> HiddenTree:
-    """HBN: one EM for the whole tree."""
-    problem = ToClass(tree, cases)
+def learned_to_class(
+    tree: Tree, cases: Cases, search: Search, random: np.random.Generator, tell: Tell, each: Each
+) -> HiddenTree:
+    """HBN: one EM for the whole tree, spare threads for the starts."""
+    problem = ToClass(tree, cases, each)
     tables, _ = fitted(problem, search, random, tell)
     return HiddenTree.of(tree, cases, problem, tables)
 
 
 def learned_from_class(
-    tree: Tree, cases: Cases, search: Search, random: np.random.Generator, tell: Tell
+    tree: Tree, cases: Cases, search: Search, random: np.random.Generator, tell: Tell, each: Each
 ) -> HiddenNaiveBayes:
-    """HNB: an EM with restarts of its own for each branch."""
-    parts = [(branch, fitted(FromClass(branch, cases), search, random, tell)[0]) for branch in branches(tree)]
-    return HiddenNaiveBayes.of(tree, cases, parts, search.average)
+    """HNB: an EM with restarts of its own for each branch, spare threads for the branches."""
+    own = branches(tree)
+
+    def tables(branch: Branch, random: np.random.Generator) -> Tables:
+        return fitted(FromClass(branch, cases), search, random, tell)[0]
+
+    found = each(tables, own, random.spawn(len(own)))
+    return HiddenNaiveBayes.of(tree, cases, list(zip(own, found, strict=True)), search.average)
 
 
 LEARNERS: dict[str, Callable[..., HiddenTree | HiddenNaiveBayes]] = {
@@ -189,6 +191,19 @@ def _told(progress: Progress | None, c: int, n_classes: int) -> Tell:
         progress("em", found | {"log_likelihood": float(likelihoods.max())})
 
     return tell
+
+
+@contextmanager
+def spare_threads(threads: int, n_classes: int) -> Iterator[Each]:
+    """A `map` for the work within one class: over threads, where there are more of them than classes."""
+    if threads <= n_classes:
+        yield map
+        return
+    pool = ThreadPoolExecutor(threads)
+    try:
+        yield pool.map
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def in_threads(work: Callable[[int], Any], items: list[int], threads: int | None) -> list[Any]:
