@@ -24,6 +24,14 @@ struct Csr {
   int64_t rows;
 };
 
+// the entries of documents, those of chunk i from starts[i] to starts[i + 1], sorted by term
+struct Entries {
+  const int64_t* starts;
+  const int32_t* terms;
+  const int32_t* documents;  // counted from the first of the chunk
+  const double* values;
+};
+
 // cells of terms that few classes have: those of term t are starts[t] … starts[t + 1]
 struct Lists {
   const int64_t* starts;
@@ -31,6 +39,7 @@ struct Lists {
 };
 
 struct Documents {
+  int64_t size, chunk;
   const int32_t* targets;
   const double* weight;
   const double* offset;  // one for each class, added to the scores of every document
@@ -95,15 +104,16 @@ void run_transposed(Vector<Index> starts, Vector<int32_t> columns, Vector<double
   plain::transposed(X, dense.data(), out.data(), width);
 }
 
-template <typename Index>
-double run_expectations(Vector<Index> row_starts, Vector<int32_t> row_columns, Vector<double> row_values,
-                        Vector<Index> list_starts, Vector<int32_t> list_columns, Vector<double> list_values,
+double run_expectations(Vector<int64_t> row_starts, Vector<int32_t> row_terms, Vector<int32_t> row_documents,
+                        Vector<double> row_values, Vector<int64_t> list_starts, Vector<int32_t> list_terms,
+                        Vector<int32_t> list_documents, Vector<double> list_values, int64_t chunk,
                         Vector<int64_t> starts, Vector<int32_t> classes, Vector<int32_t> targets, Vector<double> weight,
                         Vector<double> offset, Vector<double> weights, OutVector expected) {
-  const auto rows = csr<Index>(row_starts, row_columns, row_values);
-  const auto listed = csr<Index>(list_starts, list_columns, list_values);
+  const Entries rows{row_starts.data(), row_terms.data(), row_documents.data(), row_values.data()};
+  const Entries listed{list_starts.data(), list_terms.data(), list_documents.data(), list_values.data()};
   const Lists lists{starts.data(), classes.data()};
-  const Documents documents{targets.data(), weight.data(), offset.data()};
+  const Documents documents{static_cast<int64_t>(targets.shape(0)), chunk, targets.data(), weight.data(),
+                            offset.data()};
   const auto width = static_cast<int64_t>(offset.shape(0));
   const auto n_table = static_cast<int64_t>(weights.shape(0) - classes.shape(0));
   nb::gil_scoped_release free;
@@ -121,6 +131,5 @@ NB_MODULE(_products, m) {
   m.def("product", &run_product<int64_t>);
   m.def("transposed", &run_transposed<int32_t>);
   m.def("transposed", &run_transposed<int64_t>);
-  m.def("expectations", &run_expectations<int32_t>);
-  m.def("expectations", &run_expectations<int64_t>);
+  m.def("expectations", &run_expectations);
 }

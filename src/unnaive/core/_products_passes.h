@@ -1,78 +1,78 @@
 // One pass over the documents for generalised iterative scaling (cells.py), compiled once for each instruction set:
-// included in two namespaces of _products.cpp, so no guard. For every document: its scores, its posteriors, and what
-// these expect of every cell. Terms that most classes have are rows of a table, the others short lists of cells.
+// included in two namespaces of _products.cpp, so no guard. Documents come in chunks whose scores fit the second-level
+// cache, the entries of a chunk by term: what belongs to a term is loaded once, and all else is near.
 
-// sums[0…4K) += Σ_k values[k] · table[columns[k], from…from+4K)
-template <int K, typename Index>
-void gather_block(const Csr<Index>& X, int64_t d, const double* table, double* sums, int64_t width, int64_t from) {
-  Four held[K];
-  for (int j = 0; j < K; ++j) held[j] = load(sums + from + 4 * j);
-  const Index stop = X.starts[d + 1];
-  for (Index k = X.starts[d]; k < stop; ++k) {
-    const double* row = table + static_cast<int64_t>(X.columns[k]) * width + from;
-    const double x = X.values[k];
-    for (int j = 0; j < K; ++j) held[j] += x * load(row + 4 * j);
-  }
-  for (int j = 0; j < K; ++j) store(sums + from + 4 * j, held[j]);
-}
-
-// table[columns[k], from…from+4K) += values[k] · row[0…4K)
-template <int K, typename Index>
-void scatter_block(const Csr<Index>& X, int64_t d, double* table, const double* row, int64_t width, int64_t from) {
-  Four held[K];
-  for (int j = 0; j < K; ++j) held[j] = load(row + from + 4 * j);
-  const Index stop = X.starts[d + 1];
-  for (Index k = X.starts[d]; k < stop; ++k) {
-    double* target = table + static_cast<int64_t>(X.columns[k]) * width + from;
-    const double x = X.values[k];
-    for (int j = 0; j < K; ++j) store(target + 4 * j, load(target + 4 * j) + x * held[j]);
+// scores[document, from…from+4K) += value · weights[term, from…from+4K), over the entries of a chunk
+template <int K>
+void add_rows(const Entries& X, int64_t k, int64_t stop, const double* weights, double* scores, int64_t width,
+              int64_t from) {
+  while (k < stop) {
+    const int32_t term = X.terms[k];
+    Four row[K];
+    for (int j = 0; j < K; ++j) row[j] = load(weights + term * width + from + 4 * j);
+    do {
+      const double x = X.values[k];
+      double* own = scores + X.documents[k] * width + from;
+      for (int j = 0; j < K; ++j) store(own + 4 * j, load(own + 4 * j) + x * row[j]);
+    } while (++k < stop && X.terms[k] == term);
   }
 }
 
-template <typename Index>
-void gather(const Csr<Index>& X, int64_t d, const double* table, double* sums, int64_t width) {
+// expected[term, from…from+4K) += value · posteriors[document, from…from+4K)
+template <int K>
+void expect_rows(const Entries& X, int64_t k, int64_t stop, const double* posteriors, double* expected, int64_t width,
+                 int64_t from) {
+  while (k < stop) {
+    const int32_t term = X.terms[k];
+    Four row[K];
+    for (int j = 0; j < K; ++j) row[j] = load(expected + term * width + from + 4 * j);
+    do {
+      const double x = X.values[k];
+      const double* own = posteriors + X.documents[k] * width + from;
+      for (int j = 0; j < K; ++j) row[j] += x * load(own + 4 * j);
+    } while (++k < stop && X.terms[k] == term);
+    for (int j = 0; j < K; ++j) store(expected + term * width + from + 4 * j, row[j]);
+  }
+}
+
+inline void add_rows(const Entries& X, int64_t k, int64_t stop, const double* weights, double* scores, int64_t width) {
   int64_t from = 0;
-  for (; width - from >= 20; from += 20) gather_block<5>(X, d, table, sums, width, from);
-  for (; width - from >= 8; from += 8) gather_block<2>(X, d, table, sums, width, from);
-  for (; width - from >= 4; from += 4) gather_block<1>(X, d, table, sums, width, from);
+  for (; width - from >= 20; from += 20) add_rows<5>(X, k, stop, weights, scores, width, from);
+  for (; width - from >= 8; from += 8) add_rows<2>(X, k, stop, weights, scores, width, from);
+  for (; width - from >= 4; from += 4) add_rows<1>(X, k, stop, weights, scores, width, from);
   for (; from < width; ++from)
-    for (Index k = X.starts[d]; k < X.starts[d + 1]; ++k)
-      sums[from] += X.values[k] * table[static_cast<int64_t>(X.columns[k]) * width + from];
+    for (int64_t i = k; i < stop; ++i)
+      scores[X.documents[i] * width + from] += X.values[i] * weights[X.terms[i] * width + from];
 }
 
-template <typename Index>
-void scatter(const Csr<Index>& X, int64_t d, double* table, const double* row, int64_t width) {
+inline void expect_rows(const Entries& X, int64_t k, int64_t stop, const double* posteriors, double* expected,
+                        int64_t width) {
   int64_t from = 0;
-  for (; width - from >= 20; from += 20) scatter_block<5>(X, d, table, row, width, from);
-  for (; width - from >= 8; from += 8) scatter_block<2>(X, d, table, row, width, from);
-  for (; width - from >= 4; from += 4) scatter_block<1>(X, d, table, row, width, from);
+  for (; width - from >= 20; from += 20) expect_rows<5>(X, k, stop, posteriors, expected, width, from);
+  for (; width - from >= 8; from += 8) expect_rows<2>(X, k, stop, posteriors, expected, width, from);
+  for (; width - from >= 4; from += 4) expect_rows<1>(X, k, stop, posteriors, expected, width, from);
   for (; from < width; ++from)
-    for (Index k = X.starts[d]; k < X.starts[d + 1]; ++k)
-      table[static_cast<int64_t>(X.columns[k]) * width + from] += X.values[k] * row[from];
+    for (int64_t i = k; i < stop; ++i)
+      expected[X.terms[i] * width + from] += X.values[i] * posteriors[X.documents[i] * width + from];
 }
 
-// sums[class] += Σ_k values[k] · weight, over the cells of each term
-template <typename Index>
-void gather_lists(const Csr<Index>& X, int64_t d, const Lists& lists, const double* weights, double* sums) {
-  const Index last = X.starts[X.rows];
-  for (Index k = X.starts[d]; k < X.starts[d + 1]; ++k) {
+inline void add_lists(const Entries& X, int64_t k, int64_t stop, const Lists& lists, const double* weights,
+                      double* scores, int64_t width) {
+  for (; k < stop; ++k) {
     const double x = X.values[k];
-    const int64_t stop = lists.starts[X.columns[k] + 1];
-    if (k + 2 * kAhead < last) {
-      __builtin_prefetch(lists.starts + X.columns[k + 2 * kAhead]);
-      __builtin_prefetch(weights + lists.starts[X.columns[k + kAhead]]);
-      __builtin_prefetch(lists.classes + lists.starts[X.columns[k + kAhead]]);
-    }
-    for (int64_t j = lists.starts[X.columns[k]]; j < stop; ++j) sums[lists.classes[j]] += x * weights[j];
+    double* own = scores + X.documents[k] * width;
+    const int64_t end = lists.starts[X.terms[k] + 1];
+    for (int64_t j = lists.starts[X.terms[k]]; j < end; ++j) own[lists.classes[j]] += x * weights[j];
   }
 }
 
-template <typename Index>
-void scatter_lists(const Csr<Index>& X, int64_t d, const Lists& lists, double* cells, const double* row) {
-  for (Index k = X.starts[d]; k < X.starts[d + 1]; ++k) {
+inline void expect_lists(const Entries& X, int64_t k, int64_t stop, const Lists& lists, const double* posteriors,
+                         double* expected, int64_t width) {
+  for (; k < stop; ++k) {
     const double x = X.values[k];
-    const int64_t stop = lists.starts[X.columns[k] + 1];
-    for (int64_t j = lists.starts[X.columns[k]]; j < stop; ++j) cells[j] += x * row[lists.classes[j]];
+    const double* own = posteriors + X.documents[k] * width;
+    const int64_t end = lists.starts[X.terms[k] + 1];
+    for (int64_t j = lists.starts[X.terms[k]]; j < end; ++j) expected[j] += x * own[lists.classes[j]];
   }
 }
 
@@ -87,18 +87,21 @@ inline double posteriors(double* scores, int64_t width, int32_t target, double w
   return weight * (own - std::log(total));
 }
 
-template <typename Index>
-double expectations(const Csr<Index>& rows, const Csr<Index>& listed, const Lists& lists, const Documents& documents,
-                    const double* weights, double* expected, int64_t width, int64_t n_table) {
-  std::vector<double> scores(width);
+inline double expectations(const Entries& rows, const Entries& listed, const Lists& lists, const Documents& documents,
+                           const double* weights, double* expected, int64_t width, int64_t n_table) {
+  std::vector<double> room(documents.chunk * width + 8);
+  double* scores = room.data() + (8 - reinterpret_cast<uintptr_t>(room.data()) / sizeof(double) % 8) % 8;
   double likelihood = 0.0;
-  for (int64_t d = 0; d < rows.rows; ++d) {
-    std::copy(documents.offset, documents.offset + width, scores.begin());
-    gather(rows, d, weights, scores.data(), width);
-    gather_lists(listed, d, lists, weights + n_table, scores.data());
-    likelihood += posteriors(scores.data(), width, documents.targets[d], documents.weight[d]);
-    scatter(rows, d, expected, scores.data(), width);
-    scatter_lists(listed, d, lists, expected + n_table, scores.data());
+  for (int64_t chunk = 0; chunk * documents.chunk < documents.size; ++chunk) {
+    const int64_t first = chunk * documents.chunk;
+    const int64_t size = std::min(documents.chunk, documents.size - first);
+    for (int64_t d = 0; d < size; ++d) std::copy(documents.offset, documents.offset + width, scores + d * width);
+    add_rows(rows, rows.starts[chunk], rows.starts[chunk + 1], weights, scores, width);
+    add_lists(listed, listed.starts[chunk], listed.starts[chunk + 1], lists, weights + n_table, scores, width);
+    for (int64_t d = 0; d < size; ++d)
+      likelihood += posteriors(scores + d * width, width, documents.targets[first + d], documents.weight[first + d]);
+    expect_rows(rows, rows.starts[chunk], rows.starts[chunk + 1], scores, expected, width);
+    expect_lists(listed, listed.starts[chunk], listed.starts[chunk + 1], lists, scores, expected + n_table, width);
   }
   return likelihood;
 }

@@ -7,11 +7,12 @@ full row for each term that a good part of the classes have, then a list of cell
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 from scipy.special import log_softmax
 
 from unnaive.core import products
@@ -19,6 +20,7 @@ from unnaive.core import products
 Floats = NDArray[np.float64]
 Sparse = Any  # scipy.sparse.csr_array, which ships no types
 
+CHUNK_CELLS = 1 << 15  # scores at work at a time: 256 kB of float64, which a second-level cache holds
 FULL = 0.35  # a term that more than this share of the classes have gets a full row
 
 
@@ -48,7 +50,6 @@ class Cells:
         classes_of_term = np.diff(pattern.indptr)
         full = classes_of_term > FULL * pattern.shape[1]
         rows, lists = np.flatnonzero(full), np.flatnonzero(~full)
-        rows = rows[np.argsort(-pattern[rows].sum(axis=1), kind="stable")]
         lists = lists[
             np.argsort(classes_of_term[lists], kind="stable")
         ]  # lists of one length in a row: no mispredictions
@@ -95,10 +96,7 @@ class CellDocuments:
     @classmethod
     def of(cls, X: Sparse, cells: Cells) -> CellDocuments:
         """X (n_docs, n_terms) float64."""
-        in_rows, in_lists = X[:, cells.rows], X[:, cells.lists]
-        in_rows.sort_indices()
-        in_lists.sort_indices()
-        return cls(cells, in_rows, in_lists)
+        return cls(cells, X[:, cells.rows], X[:, cells.lists])
 
     def scores(self, weights: Floats) -> Floats:
         """Σ_t x_t · weight of every class (n_docs, n_classes)."""
@@ -113,15 +111,23 @@ class CellDocuments:
 
         p(c|x) ∝ exp(offset_c + Σ_t x_t · weight_ct); an offset of −∞ leaves a class out. `documents` are their weights.
         """
-        if products.NATIVE is None or not (products.suits(self.in_rows) and products.suits(self.in_lists)):
+        if products.NATIVE is None:
             return self._expectations(weights, targets, documents, offset)
         expected = aligned_zeros(len(weights))
-        parts = [(X.indptr, X.indices, X.data) for X in (self.in_rows, self.in_lists)]
-        lists = (self.cells.starts, self.cells.classes)
         likelihood = products.NATIVE.expectations(
-            *parts[0], *parts[1], *lists, targets, documents, offset, weights, expected
-        )
+            *self._entries, self._chunk, self.cells.starts, self.cells.classes, targets, documents, offset, weights,
+            expected,
+        )  # fmt: skip
         return float(likelihood), expected
+
+    @property
+    def _chunk(self) -> int:
+        return max(CHUNK_CELLS // self.cells.shape[1], 8)
+
+    @cached_property
+    def _entries(self) -> tuple[NDArray[Any], ...]:
+        """Of the full rows, then of the lists: starts of the chunks, and term, document and value of each entry."""
+        return *_by_chunk(self.in_rows, self._chunk), *_by_chunk(self.in_lists, self._chunk)
 
     def _expectations(
         self, weights: Floats, targets: NDArray[np.int32], documents: Floats, offset: Floats
@@ -140,3 +146,18 @@ class CellDocuments:
         n_classes, n_table = cells.shape[1], cells.n_table
         listed = csr_array((weights[n_table:], cells.classes, cells.starts), shape=(len(cells.lists), n_classes))
         return weights[:n_table].reshape(-1, n_classes), listed
+
+
+def _by_chunk(X: Sparse, chunk: int) -> tuple[NDArray[Any], ...]:
+    """X by chunks of so many documents, each sorted by term; two transpositions, so in linear time."""
+    by_term = csr_array(X).tocsc()
+    place = csc_array(
+        (np.arange(X.nnz), by_term.indices // chunk, by_term.indptr), shape=(-(-X.shape[0] // chunk), X.shape[1])
+    ).tocsr()
+    documents = (by_term.indices % chunk)[place.data]
+    return (
+        place.indptr.astype(np.int64),
+        place.indices.astype(np.int32),
+        documents.astype(np.int32),
+        by_term.data[place.data],
+    )

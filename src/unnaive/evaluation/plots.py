@@ -123,6 +123,7 @@ def panels_figure(
             axes = drawing.add_subplot(1, len(panels), place + 1)
             axes.set(title=title, xlabel=x, ylabel=y if place == 0 else "", xscale="log")
             axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+            axes.xaxis.set_minor_formatter(lambda value, _: "")
             for number, curve in enumerate(curves):
                 axes.errorbar(curve.x, curve.mean, curve.spread, label=curve.name, capsize=2, **_look(number))
             for number, point in enumerate(marks.get(title, ())):

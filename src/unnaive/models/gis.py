@@ -56,6 +56,7 @@ class Scaling:
         observed.eliminate_zeros()
         self.cells = Cells.of(observed)
         self.observed = self.cells.gathered(observed)
+        self.absent = np.flatnonzero(~self.cells.active)
         self.documents = CellDocuments.of(Z, self.cells)
         self.weighting = weighting
         self.targets, self.weight = targets.astype(np.int32), np.asarray(weight, np.float64)
@@ -89,15 +90,13 @@ class Scaling:
         return documents.scores(point) + self.offset
 
     def _updated(self, weights: Floats, expected: Floats) -> Floats:
-        absent = ~self.cells.active
         np.maximum(expected, SMALLEST, out=expected)
-        expected[absent] = 1.0
-        np.divide(self.observed + absent, expected, out=expected)
+        np.divide(self.observed, expected, out=expected)
+        expected[self.absent] = 1.0
         np.log(expected, out=expected)
         if self.longest != 1.0:
             expected /= self.longest
-        out = aligned_zeros(len(weights))
-        return np.add(weights, expected, out=out)
+        return np.add(weights, expected, out=expected)
 
     def _weights_of(self, start: Linear) -> Floats:
         """λ of a model at the active cells, up to the one constant that puts absent cells at 0."""
