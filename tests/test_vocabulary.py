@@ -4,23 +4,24 @@ import numpy as np
 import pytest
 
 from unnaive.errors import BadData, BadModel
+from unnaive.text import vocabulary
 from unnaive.text.vocabulary import Vocabulary
 
 TERMS = ["ball", "çay", "ball game", "वोट", "𝔘"]
 
 
 def test_terms_and_ids():
-    vocabulary = Vocabulary(TERMS)
-    assert len(vocabulary) == 5
-    assert list(vocabulary) == vocabulary.terms == TERMS
-    assert [vocabulary.id(term) for term in TERMS] == [0, 1, 2, 3, 4]
-    assert vocabulary.ids(["वोट", "goal", "ball"]).tolist() == [3, -1, 0]
-    assert vocabulary.ids([]).dtype == np.int64
-    assert "ball" in vocabulary
-    assert "goal" not in vocabulary
-    assert repr(vocabulary) == "Vocabulary(5 terms: 'ball', 'çay', 'ball game', …)"
+    terms = Vocabulary(TERMS)
+    assert len(terms) == 5
+    assert list(terms) == terms.terms == TERMS
+    assert [terms.id(term) for term in TERMS] == [0, 1, 2, 3, 4]
+    assert terms.ids(["वोट", "goal", "ball"]).tolist() == [3, -1, 0]
+    assert terms.ids([]).dtype == np.int64
+    assert "ball" in terms
+    assert "goal" not in terms
+    assert repr(terms) == "Vocabulary(5 terms: 'ball', 'çay', 'ball game', …)"
     with pytest.raises(BadData, match="'goal'"):
-        vocabulary.id("goal")
+        terms.id("goal")
 
 
 @pytest.mark.parametrize("terms", [TERMS, [], ["one"]])
@@ -83,7 +84,10 @@ def bytes_of(text):
         (np.zeros(3, dtype=np.int64), [0, 3], "uint8"),
     ],
 )
-def test_damaged_arrays_are_refused_in_one_sentence(blob, offsets, part):
+@pytest.mark.parametrize("native", [True, False])
+def test_damaged_arrays_are_refused_in_one_sentence(blob, offsets, part, native, monkeypatch):
+    if not native:
+        monkeypatch.setattr(vocabulary, "kernel", None)
     with pytest.raises(BadModel, match=part) as caught:
         Vocabulary.from_arrays(blob, np.array(offsets))
     assert "\n" not in str(caught.value)

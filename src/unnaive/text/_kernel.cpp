@@ -120,6 +120,22 @@ std::vector<Bytes> words_in(const Vector<uint8_t>& blob, const Vector<int64_t>& 
   return words;
 }
 
+// Of a vocabulary that is not trusted: the first term that is not UTF-8, and the first that comes again; -1 for none.
+nb::tuple check_terms(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets) {
+  const std::vector<Bytes> terms = words_in(blob, offsets);
+  int64_t odd = -1, again = -1;
+  {
+    nb::gil_scoped_release release;
+    WordTable seen;
+    seen.reserve(terms.size());
+    for (size_t i = 0; i < terms.size() && odd < 0 && again < 0; ++i) {
+      if (!is_utf8(terms[i].data, terms[i].size)) odd = static_cast<int64_t>(i);
+      if (seen.insert(terms[i]) != i) again = static_cast<int64_t>(i);
+    }
+  }
+  return nb::make_tuple(odd, again);
+}
+
 nb::tuple count(Engine& engine, nb::handle texts, bool grow, const Threads& threads, size_t limit) {
   const Held input = held(texts, limit);
   Counts counts;
@@ -326,4 +342,5 @@ NB_MODULE(_kernel, m) {
       .def("scores", &scores, "texts"_a, "threads"_a, "limit"_a)
       .def("best", &best, "texts"_a, "threads"_a, "limit"_a);
   m.def("read_files", &files, "paths"_a, "threads"_a);
+  m.def("check_terms", &check_terms, "terms"_a, "ends"_a);
 }

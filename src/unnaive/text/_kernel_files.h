@@ -21,15 +21,34 @@ struct FileTexts {
   int error = 0;
 };
 
+// Bytes that grow in place where the system can, and are not cleared first.
+struct Growing {
+  uint8_t* data = nullptr;
+  size_t size = 0, used = 0;
+
+  Growing() = default;
+  Growing(const Growing&) = delete;
+  Growing& operator=(const Growing&) = delete;
+  ~Growing() { std::free(data); }
+  void make_room(size_t more) {
+    if (size - used >= more) return;
+    const size_t wanted = std::max<size_t>(2 * size, used + more);
+    auto* grown = static_cast<uint8_t*>(std::realloc(data, wanted));
+    if (!grown) throw std::bad_alloc();
+    data = grown;
+    size = wanted;
+  }
+};
+
 // Appends a file to `out`; gives errno.
-inline int append_file(const char* path, std::vector<uint8_t>& out, size_t& used) {
+inline int append_file(const char* path, Growing& out) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return errno;
   int error = 0;
   while (true) {
-    if (out.size() - used < 65536) out.resize(std::max<size_t>(2 * out.size(), 1 << 20));
-    const ssize_t got = read(file, out.data() + used, out.size() - used);
-    if (got > 0) used += static_cast<size_t>(got);
+    out.make_room(size_t{1} << 16);
+    const ssize_t got = read(file, out.data + out.used, out.size - out.used);
+    if (got > 0) out.used += static_cast<size_t>(got);
     if (got < 0 && errno != EINTR) error = errno;
     if (got == 0 || error) break;
   }
@@ -38,26 +57,24 @@ inline int append_file(const char* path, std::vector<uint8_t>& out, size_t& used
 }
 
 // The files from `from` to `to`, on one thread.
-inline void read_shard(const std::vector<std::string>& paths, size_t from, size_t to, FileTexts& texts,
-                       std::vector<uint8_t>& out, std::atomic<int>& error) {
-  size_t used = 0;
+inline void read_shard(const std::vector<std::string>& paths, size_t from, size_t to, FileTexts& texts, Growing& out,
+                       std::atomic<int>& error) {
   for (size_t i = from; i < to && !error.load(std::memory_order_relaxed); ++i) {
-    const size_t start = used;
-    const int failure = append_file(paths[i].c_str(), out, used);
+    const size_t start = out.used;
+    const int failure = append_file(paths[i].c_str(), out);
     if (failure) {
       int none = 0;
       if (error.compare_exchange_strong(none, failure)) texts.failed = i;
       return;
     }
-    const bool mark = used - start >= 3 && std::memcmp(out.data() + start, "\xEF\xBB\xBF", 3) == 0;
-    if (mark) {
-      std::memmove(out.data() + start, out.data() + start + 3, used - start - 3);
-      used -= 3;
+    uint8_t* text = out.data + start;
+    if (out.used - start >= 3 && std::memcmp(text, "\xEF\xBB\xBF", 3) == 0) {  // a byte order mark
+      std::memmove(text, text + 3, out.used - start - 3);
+      out.used -= 3;
     }
-    texts.ends[i + 1] = static_cast<int64_t>(used - start);
-    texts.odd[i] = !is_utf8(out.data() + start, used - start);
+    texts.ends[i + 1] = static_cast<int64_t>(out.used - start);
+    texts.odd[i] = !is_utf8(text, out.used - start);
   }
-  out.resize(used);
 }
 
 inline FileTexts read_files(const std::vector<std::string>& paths, unsigned threads) {
@@ -66,8 +83,7 @@ inline FileTexts read_files(const std::vector<std::string>& paths, unsigned thre
   texts.ends[0] = 0;
   texts.odd.resize(paths.size());
   const auto n = static_cast<unsigned>(std::max<size_t>(1, std::min<size_t>({threads, paths.size() / 64, 64})));
-  std::vector<std::vector<uint8_t>> parts(n);
-  std::vector<size_t> sizes(n);
+  std::vector<Growing> parts(n);
   std::atomic<int> error{0};
   Stop stop;
   run_sharded(n, stop, [&](unsigned s) {
@@ -79,8 +95,7 @@ inline FileTexts read_files(const std::vector<std::string>& paths, unsigned thre
   texts.blob = Array<uint8_t>(static_cast<size_t>(texts.ends[paths.size()]));
   run_sharded(n, stop, [&](unsigned s) {
     uint8_t* to = texts.blob.data() + texts.ends[paths.size() * s / n];
-    if (!parts[s].empty()) std::memcpy(to, parts[s].data(), parts[s].size());
-    std::vector<uint8_t>().swap(parts[s]);
+    if (parts[s].used) std::memcpy(to, parts[s].data, parts[s].used);
   });
   return texts;
 }

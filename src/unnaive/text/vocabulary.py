@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unnaive.errors import BadData, BadModel
+from unnaive.text.backend import kernel
 
 Bytes = NDArray[np.uint8]
 Ids = NDArray[np.int64]
@@ -48,11 +49,10 @@ class Vocabulary:
         """The vocabulary that `to_arrays` wrote; arrays that cannot be one are refused in one sentence."""
         bytes_, ends = _checked_arrays(np.asarray(blob), np.asarray(offsets))
         self = cls.trusted(bytes_, ends)
-        try:
-            repeated = len(self._index) != len(self)
-        except UnicodeDecodeError as error:
-            raise BadModel("the vocabulary holds bytes that are not UTF-8; the model file is damaged") from error
-        if repeated:
+        decodable, distinct = _checked_terms(self)
+        if not decodable:
+            raise BadModel("the vocabulary holds bytes that are not UTF-8; the model file is damaged")
+        if not distinct:
             raise BadModel(f"the vocabulary has {_repeated(self.terms)!r} twice; the model file is damaged")
         return self
 
@@ -144,6 +144,17 @@ def _repeated(terms: list[str]) -> str:
     """The first term that comes a second time."""
     seen: set[str] = set()
     return next(term for term in terms if term in seen or seen.add(term))  # type: ignore[func-returns-value]
+
+
+def _checked_terms(vocabulary: Vocabulary) -> tuple[bool, bool]:
+    """(whether all terms are UTF-8, whether no term comes twice), without a str for each where there is a kernel."""
+    if kernel is not None:
+        odd, again = kernel.check_terms(*vocabulary.to_arrays())
+        return odd < 0, again < 0
+    try:
+        return True, len(set(vocabulary.terms)) == len(vocabulary)
+    except UnicodeDecodeError:
+        return False, True
 
 
 def _checked_arrays(blob: NDArray[Any], offsets: NDArray[Any]) -> tuple[Bytes, Ids]:
