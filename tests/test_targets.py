@@ -1,0 +1,95 @@
+"""Labels as people have them: every container and kind, and what is wrong with one."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy.sparse import csr_array, csr_matrix
+
+from unnaive.core.targets import checked_weight, class_codes, read_targets, sorted_classes
+from unnaive.errors import BadData
+
+NAMES = ["b", "a", "b"]
+
+
+@pytest.mark.parametrize("container", [list, tuple, np.array, pd.Series, pl.Series, pa.array, iter, pd.Categorical])
+def test_containers_of_single_labels(container):
+    found = read_targets(container(NAMES), 3)
+    assert (found.classes, found.form, found.multilabel) == (("a", "b"), "single", False)
+    np.testing.assert_array_equal(found.Y.toarray(), [[0, 1], [1, 0], [0, 1]])
+
+
+@pytest.mark.parametrize("collection", [list, tuple, set, frozenset, np.array])
+def test_collections_of_labels(collection):
+    found = read_targets([collection(["b", "a"]), collection(["b"]), collection([])], 3)
+    assert (found.classes, found.form) == (("a", "b"), "sets")
+    np.testing.assert_array_equal(found.Y.toarray(), [[1, 1], [0, 1], [0, 0]])
+    assert found.Y.has_sorted_indices
+
+
+def test_a_label_twice_counts_once():
+    assert read_targets([["a", "a"]], 1).Y.data.tolist() == [1]
+
+
+@pytest.mark.parametrize("kind", [np.array, csr_array, csr_matrix])
+def test_indicators(kind):
+    found = read_targets(kind([[1, 0], [0, 0]]), 2)
+    assert (found.classes, found.form) == ((0, 1), "indicator" if kind is np.array else "sparse")
+    np.testing.assert_array_equal(found.Y.toarray(), [[1, 0], [0, 0]])
+
+
+def test_the_form_can_be_told():
+    assert read_targets(NAMES, 3, multilabel=True).form == "sets"
+    assert read_targets([("b",), ("a",)], 2, multilabel=False).form == "single"
+    with pytest.raises(BadData, match="document 1 has 0 labels; with multilabel=False every document has one"):
+        read_targets([("b",), ()], 2, multilabel=False)
+
+
+@pytest.mark.parametrize(
+    ("values", "classes"),
+    [
+        ({3, 1}, (1, 3)),
+        ({np.int32(3), 1.0}, (1, 3)),
+        ({True, False}, (False, True)),
+        ({np.str_("x"), "y"}, ("x", "y")),
+        ({"10", "9"}, ("10", "9")),
+    ],
+)
+def test_classes_are_plain_and_sorted(values, classes):
+    found = sorted_classes(values)
+    assert found == classes
+    assert all(type(label) in (str, int, bool) for label in found)
+
+
+@pytest.mark.parametrize(
+    ("labels", "problem"),
+    [
+        ("abc", "labels came as one str"),
+        (7, "labels came as int"),
+        (["a", "b"], "3 texts came with 2 labels"),
+        (["a", 1, "b"], "labels mix int and str"),
+        (["a", True, "b"], "labels mix bool and str"),
+        (["a", None, "b"], r"a label is missing \(None\)"),
+        ([1.0, float("nan"), 2.0], r"a label is missing \(nan\)"),
+        ([0.5, 1, 2], "a label is 0.5, a float; labels are str, int or bool"),
+        ([b"a", b"b", b"c"], "a label is b'.', a bytes"),
+        (np.array([[1, 0], [0, 1]]), "3 texts came with an indicator matrix of 2 rows"),
+        (np.array([[1, 0], [0, 2], [0, 0]]), "something else than 0 and 1"),
+    ],
+)
+def test_labels_that_cannot_be_used(labels, problem):
+    with pytest.raises(BadData, match=problem):
+        read_targets(labels, 3)
+
+
+def test_codes_name_the_label_that_is_unknown():
+    assert class_codes(["b", "a"], ("a", "b")).tolist() == [1, 0]
+    with pytest.raises(BadData, match="label 'c' is none of the 2 classes a, b"):
+        class_codes(["c"], ("a", "b"))
+
+
+@pytest.mark.parametrize("weight", [[1, 2], [[1], [2], [3]], [1, -1, 2], [1, float("nan"), 2]])
+def test_weights_are_one_for_each_document_and_not_negative(weight):
+    with pytest.raises(BadData, match="give 3 numbers from 0 on"):
+        checked_weight(weight, 3)
