@@ -42,9 +42,18 @@ def test_other_numbers_and_other_orders_of_memory_go_another_way():
     X, W = documents(20, 30, 0.2, seed=1), np.asfortranarray(np.random.default_rng(0).normal(size=(30, 5)))
     np.testing.assert_array_equal(product(X, W), X @ np.ascontiguousarray(W))
     np.testing.assert_allclose(product(X.astype(np.float32), W), X @ W, atol=1e-6)
+    np.testing.assert_allclose(product(X, W.astype(np.float32)), X @ W, atol=1e-6)
     np.testing.assert_allclose(
         transposed_product((X > 0).astype(np.int64), np.ones((20, 1))), (X > 0).sum(axis=0)[:, None]
     )
+
+
+def test_shapes_that_do_not_fit_are_an_error_and_not_a_read_out_of_bounds():
+    X = documents(20, 30, 0.2, seed=1)
+    for function, rows in ((product, 29), (product, 31), (transposed_product, 19), (transposed_product, 21)):
+        with pytest.raises(ValueError, match=r"[Dd]imension|matmul|mismatch"):
+            function(X, np.ones((rows, 4)))
+    np.testing.assert_allclose(product(X, np.ones(30)), X.sum(axis=1))
 
 
 @settings(deadline=None, max_examples=60)

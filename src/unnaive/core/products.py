@@ -28,7 +28,7 @@ def product(X: Sparse, dense: Floats) -> Floats:
     >>> product(csr_array([[1.0, 2.0]]), np.array([[1.0], [10.0]]))
     array([[21.]])
     """
-    if NATIVE is None or not suits(X):
+    if NATIVE is None or not suits(X, dense, X.shape[1]):
         return np.asarray(X @ dense)
     out = np.empty((X.shape[0], dense.shape[1]))
     NATIVE.product(X.indptr, X.indices, X.data, np.ascontiguousarray(dense), out)
@@ -42,18 +42,20 @@ def transposed_product(X: Sparse, dense: Floats) -> Floats:
     array([[3.],
            [6.]])
     """
-    if NATIVE is None or not suits(X):
+    if NATIVE is None or not suits(X, dense, X.shape[0]):
         return np.asarray(X.T @ dense)
     out = np.zeros((X.shape[1], dense.shape[1]))
     NATIVE.transposed(X.indptr, X.indices, X.data, np.ascontiguousarray(dense), out)
     return out
 
 
-def suits(X: Sparse) -> bool:
-    """Whether the native loops can read X: float64 values and 32-bit column numbers in a csr_array."""
+def suits(X: Sparse, dense: Floats, n_rows: int) -> bool:
+    """Whether the native loops can read both; shapes that do not fit are left to scipy, which has the words for it."""
     return (
         isinstance(X, csr_array)
-        and X.data.dtype == np.float64
+        and X.data.dtype == dense.dtype == np.float64
         and X.indices.dtype == np.int32
         and X.indptr.dtype in (np.int32, np.int64)
+        and dense.ndim == 2
+        and dense.shape[0] == n_rows
     )
