@@ -144,6 +144,14 @@ def test_text_html_and_terminal(model):
     assert json.loads(json.dumps(one.to_dict()))["evidence"][0]["term"] == one.evidence[0].term
 
 
+def test_small_numbers_are_shown_with_the_digits_that_matter():
+    small = TextClassifier("or-gate").fit(TEXTS, LABELS).explain("bread and soup")
+    largest = small.evidence[0].value
+    assert largest < 0.1
+    shown = str(small).splitlines()[2].split()[0]
+    assert float(shown) == pytest.approx(largest, rel=0.05)
+
+
 def test_words_that_look_like_markup_are_shown_as_they_are():
     model = TextClassifier().fit(["[red] ball", "vote"], ["[bold]", "b"])
     console = Console(width=80)

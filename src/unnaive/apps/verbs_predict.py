@@ -144,8 +144,13 @@ def writer(
     head = ["id", "label", kind]
     for number in range(2, min(top, len(classifier.classes_)) + 1):
         head += [f"label{number}", f"{kind}{number}"]
-    table.writerow([*head, "because"] if explain else head)
-    return lambda record: table.writerow(csv_row(record, top))
+    rows = iter([[*head, "because"] if explain else head])
+
+    def write(record: Record) -> None:
+        table.writerows(rows)  # the header, before the first record and then no more
+        table.writerow(csv_row(record, top))
+
+    return write
 
 
 def csv_row(record: Record, top: int) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
-from math import isfinite
+from math import floor, isfinite, log10
 from typing import Any
 
 from unnaive.core.targets import Label
@@ -62,7 +62,12 @@ class Explanation:
     def title(self) -> str:
         """What is explained, in a line."""
         p = "" if self.probability is None else f" ({percent(self.probability)})"
-        return f"{self.label}{p}: {self.score:+.2f} {self.reference}"
+        return f"{self.label}{p}: {self._shown(self.score)} {self.reference}"
+
+    def _shown(self, value: float) -> str:
+        """A number with its sign and two digits that matter beside the largest of the evidence."""
+        largest = max((abs(one.value) for one in self.evidence), default=1.0) or 1.0
+        return f"{value:+.{max(2, 1 - floor(log10(largest)))}f}"
 
     def strongest(self, sign: int, limit: int = SHOWN) -> list[Evidence]:
         """The terms that spoke for (sign 1) or against (sign −1), the strongest first."""
@@ -109,8 +114,8 @@ class Explanation:
         }
 
     def __str__(self) -> str:
-        rows = [self.title, f"{self.base:+8.2f}  {self.base_name}"]
-        rows += [f"{one.value:+8.2f}  {_times(one)}" for one in (*self.strongest(1), *self.strongest(-1))]
+        rows = [self.title, f"{self._shown(self.base):>8}  {self.base_name}"]
+        rows += [f"{self._shown(one.value):>8}  {_times(one)}" for one in (*self.strongest(1), *self.strongest(-1))]
         return "\n".join(rows)
 
     @property
@@ -141,7 +146,7 @@ class Explanation:
             if self.base * sign > 0 and isfinite(self.base):
                 side.append((self.base, f"[italic]{self.base_name}[/]"))
             side.sort(key=lambda item: -abs(item[0]))
-            sides.append([(f"[{colour}]{value:+.2f}[/]", name) for value, name in side])
+            sides.append([(f"[{colour}]{self._shown(value)}[/]", name) for value, name in side])
         longest = max(map(len, sides))
         one, two = (side + [("", "")] * (longest - len(side)) for side in sides)
         return [(*left, *right) for left, right in zip(one, two, strict=True)]
@@ -153,11 +158,11 @@ class Explanation:
         largest = self._largest()
         marks = "".join(_mark(stretch, value / largest) for stretch, value in self.marked())
         rows = "".join(
-            f"<tr><td style='text-align:right'>{one.value:+.2f}</td><td style='text-align:left'>"
+            f"<tr><td style='text-align:right'>{self._shown(one.value)}</td><td style='text-align:left'>"
             f"{escape(_times(one))}</td></tr>"
             for one in (*self.strongest(1), *self.strongest(-1))
         )
-        base = f"<tr><td style='text-align:right'>{self.base:+.2f}</td><td><i>{self.base_name}</i></td></tr>"
+        base = f"<tr><td style='text-align:right'>{self._shown(self.base)}</td><td><i>{self.base_name}</i></td></tr>"
         return (
             f"<div><p><b>{escape(self.title)}</b></p><p style='white-space:pre-wrap'>{marks}</p>"
             f"<table>{base}{rows}</table></div>"
