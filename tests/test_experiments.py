@@ -17,6 +17,8 @@ from unnaive.errors import BadData, UnknownName, UnnaiveError
 from unnaive.evaluation.experiments import run
 from unnaive.evaluation.records import RecordFile
 from unnaive.evaluation.trials import Bench, Contender, Material, Plan, counts_of_rows
+from unnaive.text.corpus import Corpus
+from unnaive.text.tokens import TokenRule
 
 SOURCE = Path(unnaive.__file__).parents[1]
 
@@ -180,8 +182,13 @@ def test_plans_and_contenders_are_checked():
         plan(measures=("luck",))
     with pytest.raises(BadData, match="one or the other"):
         plan(folds=3)
-    with pytest.raises(BadData, match="between 0 and 100"):
+    with pytest.raises(BadData, match="above 0 and below 100"):
         plan(train_sizes=(0.8, 100))
+    for wrong in ({"splits": 0}, {"min_df": 0}, {"seed": -1}, {"vocabularies": (0,)}, {"vocabularies": (2.5,)}):
+        with pytest.raises(BadData, match="give a whole number from"):
+            plan(**wrong)
+    with pytest.raises(BadData, match="no measures"):
+        plan(measures=())
     with pytest.raises(BadData, match="no models"):
         Plan((), ("accuracy",))
     with pytest.raises(UnknownName, match="no setting of multinomial called 'gamma'"):
@@ -191,6 +198,20 @@ def test_plans_and_contenders_are_checked():
     bench = Bench(Material("toy", material().X, material().Y), plan(train_sizes=()))
     with pytest.raises(BadData, match="toy has no split of its own"):
         bench.records(bench.plan.trials()[0])
+
+
+def test_one_class_is_nothing_to_compare():
+    with pytest.raises(BadData, match="toy has only the class 'all'"):
+        Material.of(Corpus(["a b", "c"], [("all",), ("all",)], name="toy"), TokenRule())
+
+
+def test_terms_of_few_documents_are_left_out_and_records_say_so(tmp_path):
+    few, many = (run(plan(min_df=least), material(), tmp_path / "run.jsonl") for least in (1, 8))
+    assert {record.min_df for record in few} == {1}
+    assert {record.min_df for record in many} == {8}
+    assert [one.value for one in few] != [one.value for one in many]
+    with pytest.raises(BadData, match="no term is in 500 of the"):
+        run(plan(min_df=500), material(), tmp_path / "run.jsonl")
 
 
 def test_a_fixed_split_is_one_split(tmp_path):

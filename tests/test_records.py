@@ -1,6 +1,7 @@
 """The file of records: whole lines count, half lines are cut off, nothing else is lost."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -54,7 +55,16 @@ def test_the_trial_tells_jobs_apart_and_survives_json():
     again = Record(**json.loads(one.to_json()))
     assert again.trial == one.trial == record(train_size=10.0, measure="macro-f1", seconds=9.0).trial
     others = [record(train_size=20), record(seed=1), record(parameters={}), record(terms=5), record(protocol="5 folds")]
-    assert len({one.trial, *(other.trial for other in others)}) == 6
+    assert len({one.trial, *(other.trial for other in [*others, record(min_df=3)])}) == 7
+
+
+def test_runs_that_share_a_file_lose_nothing(tmp_path):
+    path = tmp_path / "run.jsonl"
+    with ThreadPoolExecutor(
+        8
+    ) as pool:  # a file opened anew for each write: threads lock each other out as processes do
+        list(pool.map(lambda split: RecordFile(path).append([record(split=split)] * 5), range(40)))
+    assert sorted(one.split for one in RecordFile(path).read()) == sorted([*range(40)] * 5)
 
 
 def test_versions_name_what_numbers_depend_on():

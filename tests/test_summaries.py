@@ -58,7 +58,7 @@ def test_where_less_is_better_the_sign_is_turned():
 
 def test_one_split_is_no_test():
     (duel,) = duels([*rows("nb", [0.7]), *rows("svm", [0.8])])
-    assert (duel.paired, duel.corrected, str(duel.outcome), duel.verdict) == (None, None, "1/0/0", "no difference")
+    assert (duel.paired, duel.corrected, str(duel.outcome), duel.verdict) == (None, None, "1/0/0", "untested")
 
 
 def test_curves_run_along_their_axis():

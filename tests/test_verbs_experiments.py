@@ -75,7 +75,19 @@ def test_compare_of_a_file_takes_80_percent(run, tmp_path):
         ((*COMPARE, "--against", "svm"), UnknownName, "no model in this comparison called 'svm'"),
         (("reproduce", "bible"), UnknownName, "no paper called 'bible'"),
         (("plot", "absent.jsonl"), BadData, "absent.jsonl"),
-        (("plot", "absent.jsonl", "-f", "confusion"), UnknownName, "no figure of records called 'confusion'"),
+        (("compare", "ticket"), UnknownName, "did you mean 'tickets'?"),
+        (("compare", "tickets", "--models", ","), BadData, "no models to compare"),
+        (("compare", "tickets", "--models", "multinomial:alpha=much"), UnnaiveError, "give a number, such as 1.0"),
+        (("compare", "tickets", "--vocabulary", "1e3"), UnnaiveError, "a vocabulary size came as '1e3'"),
+        (("compare", "tickets", "--html", "."), UnnaiveError, ". is a folder"),
+        (("compare", "reuters", "--data", "nowhere"), BadData, "is not in nowhere, which does not exist; get it with"),
+        (("reproduce", "iir", "--table", "c"), UnknownName, "no table of iir called 'c'; there are a, b, example"),
+        (
+            ("reproduce", "or-gate", "--models", "oracle"),
+            UnknownName,
+            "no row or model of these tables called 'oracle'",
+        ),
+        (("reproduce", "iir", "--data", "nowhere"), BadData, "--data names nowhere, which is not there"),
     ],
 )
 def test_mistakes_are_sentences(run, words, error, message):
@@ -94,9 +106,9 @@ def test_reproduce_prints_ours_beside_theirs(run, tmp_path):
 
 
 def test_reproduce_without_the_collection_says_so(run, tmp_path):
-    result = run("reproduce", "hierarchical", "--table", "4.10", "--data", tmp_path / "nowhere")
-    assert result.exit_code == 0
+    result = run("reproduce", "hierarchical", "--table", "4.10", "--data", tmp_path)
     assert "the collection 'reuters' is not in" in result.stdout
+    assert "no figure could be measured" in str(result.exception)
 
 
 def test_plot_draws_curves_of_records(run, tmp_path):
@@ -106,6 +118,10 @@ def test_plot_draws_curves_of_records(run, tmp_path):
     assert (tmp_path / "curve.png").stat().st_size > 5000
     result = run("plot", "r.jsonl", "-f", "vocabulary-curve")
     assert "compare with --vocabulary" in str(result.exception)
+    assert "no figure of records called 'confusion'" in str(run("plot", "r.jsonl", "-f", "confusion").exception)
+    assert "ends in .png" in str(run("plot", "r.jsonl", "-o", "curve.gif").exception)
+    (tmp_path / "r.jsonl").rename(tmp_path / "records")
+    assert run("plot", "records", "-o", "again.png").exit_code == 0
 
 
 @pytest.mark.parametrize("figure", ["precision-recall", "calibration", "confusion", "classes"])

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unnaive.errors import UnnaiveError
+from unnaive.errors import BadData, UnnaiveError, choose
 
 if TYPE_CHECKING:
     from unnaive.text.corpus import Corpus
     from unnaive.text.datafiles import DataFile
 
 OUTPUT = "Output"  # panel of the help
+STDOUT = Path("-")
 
 
 class Stopped(UnnaiveError):
@@ -23,8 +25,8 @@ class Stopped(UnnaiveError):
 
 
 Archives = Annotated[Path | None, typer.Option("--data", help="Folder with the collections' archives.")]
-Seed = Annotated[int, typer.Option(help="Of everything random.")]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Processes; the numbers do not depend on it.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of everything random.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes; the numbers do not depend on it.")]
 Html = Annotated[Path | None, typer.Option("--html", help="Write a page.", rich_help_panel=OUTPUT)]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Write JSON; - for stdout.", rich_help_panel=OUTPUT)]
 
@@ -35,14 +37,31 @@ def corpus_of(source: DataFile, data: Path | None) -> Corpus:
     from unnaive.text.tickets import tickets
 
     name, _, view = source.path.partition(":")
-    if Path(source.path).exists() or name not in ("tickets", *COLLECTIONS):
+    names = ["tickets", *COLLECTIONS]
+    if name not in names and looks_like_a_name(name):
+        choose(names, name, "file, folder or collection")
+    if Path(source.path).exists() or name not in names:
         return source.corpus()
-    return tickets(view or "queue") if name == "tickets" else load(name, view=view or None, data=data)
+    if name == "tickets":
+        return tickets(view or "queue")
+    return load(name, view=view or None, data=data)
+
+
+def looks_like_a_name(word: str) -> bool:
+    """Whether someone who wrote this may have meant a collection: no file, no folder, no ending."""
+    return word != "-" and not Path(word).exists() and Path(word).name == word and not Path(word).suffix
+
+
+def existing_place(data: Path | None) -> Path | None:
+    """The folder or archive named with --data, which must be there."""
+    if data is not None and not data.exists():
+        raise BadData(f"--data names {data}, which is not there; give the folder with the archives, or one archive")
+    return data
 
 
 def listed(text: str) -> list[str]:
-    """The words between commas."""
-    return [word.strip() for word in text.split(",") if word.strip()]
+    """The words between commas, each once."""
+    return list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
 
 
 def number(word: str) -> float:
@@ -53,11 +72,26 @@ def number(word: str) -> float:
         raise UnnaiveError(f"{word!r} is no number; give numbers with commas between them, such as 10,50,80") from None
 
 
+def ready(paths: Iterable[Path | None]) -> None:
+    """Make the folders that results will be written to, before the work and not after it is found that one cannot."""
+    for path in paths:
+        if path is None or path == STDOUT:
+            continue
+        if path.is_dir():
+            raise UnnaiveError(f"{path} is a folder; give the name of a file to write")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise UnnaiveError(
+                f"{path} cannot be written: the folder {path.parent} cannot be made ({problem.strerror})"
+            ) from problem
+
+
 def write(path: Path, text: str) -> None:
-    """Write a file, or to stdout for -."""
-    if path == Path("-"):
-        typer.echo(text, nl=False)
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    typer.echo(f"wrote {path}", err=True)
+    """Write a file, whole or not at all, or to stdout for -."""
+    from unnaive.apps.output import written
+
+    with written(path) as file:
+        file.write(text)
+    if path != STDOUT:
+        typer.echo(f"wrote {path}", err=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unnaive.apps import verbs_plot, verbs_reproduce
 from unnaive.apps.experiment_options import (
     OUTPUT,
+    STDOUT,
     Archives,
     Html,
     Jobs,
@@ -19,12 +20,14 @@ from unnaive.apps.experiment_options import (
     corpus_of,
     listed,
     number,
+    ready,
     write,
 )
 from unnaive.apps.options import reading
 
 if TYPE_CHECKING:
     from unnaive.evaluation.records import Record
+    from unnaive.evaluation.summaries import Duel, Summary
     from unnaive.evaluation.trials import Material, Plan
     from unnaive.text.corpus import Corpus
     from unnaive.text.datafiles import DataFile
@@ -74,27 +77,39 @@ def compare(
 
     unnaive compare tickets --models multinomial,complement,svm --train-sizes 10,50,80 --jobs 2
     """
+    from dataclasses import replace
+
+    from unnaive.errors import choose
     from unnaive.evaluation.trials import Contender, Material, Plan
     from unnaive.text.tokens import TokenRule
 
-    corpus = corpus_of(source, archives)
-    material = Material.of(corpus, TokenRule(language, digits=digits, stopwords=stopwords, stem=stem))
-    named = ("accuracy", "macro-f1") if material.exclusive else ("micro-f1", "macro-f1")
+    # whatever can be wrong with the command is found before the data is read
+    rule = TokenRule(language, digits=digits, stopwords=stopwords, stem=stem)
     plan = Plan(
-        tuple(Contender.parsed(name) for name in (listed(models) if models else family())),
-        tuple(listed(measures)) if measures else named,
+        tuple(Contender.parsed(name) for name in (family() if models is None else listed(models))),
+        ("accuracy", "macro-f1") if measures is None else tuple(listed(measures)),
         splits=splits,
-        train_sizes=sizes(train_sizes, folds, corpus),
-        vocabularies=tuple(None if word == "all" else int(number(word)) for word in listed(vocabulary)),
+        train_sizes=() if train_sizes is None else tuple(number(word) for word in listed(train_sizes)),
+        vocabularies=tuple(vocabulary_size(word) for word in listed(vocabulary)),
         folds=folds,
         min_df=min_df,
         seed=seed,
     )
+    names = [str(contender) for contender in plan.contenders]
+    rival = names[0] if against is None else choose(names, against, "model in this comparison")
+    ready([records, html, json_file, markdown])
+    corpus = corpus_of(replace(source, reading=replace(source.reading, language=language)), archives)
+    material = Material.of(corpus, rule)
+    note_small_classes(corpus)
+    if measures is None and not material.exclusive:
+        plan = replace(plan, measures=("micro-f1", "macro-f1"))
+    if train_sizes is None and folds is None and not has_own_split(corpus):
+        plan = replace(plan, train_sizes=(80.0,))
     file = records if records is not None else Path(f"compare-{material.fingerprint.replace('#', '-')}.jsonl")
     made = compared(plan, material, file, jobs)
-    write_comparison(made, html=html, json_file=json_file, markdown=markdown)
-    if json_file != Path("-"):
-        show_comparison(made, against, file)
+    write_comparison(made, rival, html=html, json_file=json_file, markdown=markdown)
+    if json_file != STDOUT:
+        show_comparison(made, rival, file)
 
 
 def family() -> list[str]:
@@ -121,16 +136,43 @@ def compared(plan: Plan, material: Material, file: Path, jobs: int) -> list[Reco
             raise Stopped(f"interrupted; what was measured is in {file}, run the same command to go on") from None
 
 
-def sizes(train_sizes: str | None, folds: int | None, corpus: Corpus) -> tuple[float, ...]:
-    """The training sizes asked for; 80 % where there are none and the data has no split of its own."""
-    if train_sizes is not None:
-        return tuple(number(word) for word in listed(train_sizes))
-    fixed = corpus.split is not None and {"train", "test"} <= set(corpus.split)
-    return () if folds is not None or fixed else (80.0,)
+def vocabulary_size(word: str) -> int | None:
+    """A number of terms, or None for all of them."""
+    from unnaive.errors import UnnaiveError
+
+    if word == "all":
+        return None
+    if not word.isdecimal():
+        raise UnnaiveError(f"a vocabulary size came as {word!r}; give whole numbers or all, such as 100,1000,all")
+    return int(word)
+
+
+def has_own_split(corpus: Corpus) -> bool:
+    """Whether the data says which documents are for training and which for testing."""
+    return corpus.split is not None and {"train", "test"} <= set(corpus.split)
+
+
+def note_small_classes(corpus: Corpus) -> None:
+    """A remark on classes that cannot be on both sides of a split."""
+    import warnings
+    from collections import Counter
+
+    from unnaive.errors import UnnaiveWarning
+
+    sizes = Counter(label for labels in corpus.labels for label in labels)
+    alone = sorted(label for label, size in sizes.items() if size == 1)
+    if alone:
+        names = ", ".join(alone[:5]) + (", …" if len(alone) > 5 else "")
+        warnings.warn(
+            f"{corpus.name}: {len(alone)} of {len(sizes)} classes have a single document ({names}); where one has no "
+            "test document, macro averages count it as 0",
+            UnnaiveWarning,
+            stacklevel=2,
+        )
 
 
 def write_comparison(
-    records: list[Record], *, html: Path | None, json_file: Path | None, markdown: Path | None
+    records: list[Record], rival: str, *, html: Path | None, json_file: Path | None, markdown: Path | None
 ) -> None:
     """The files that were asked for."""
     from unnaive.evaluation.summaries import as_json, as_markdown
@@ -138,45 +180,58 @@ def write_comparison(
     if html is not None:
         from unnaive.evaluation.comparison_page import comparison_page
 
-        write(html, comparison_page(records))
+        write(html, comparison_page(records, against=rival))
     if markdown is not None:
         write(markdown, as_markdown(records) + "\n")
     if json_file is not None:
-        write(json_file, as_json(records) + "\n")
+        write(json_file, as_json(records, against=rival) + "\n")
 
 
-def show_comparison(records: list[Record], against: str | None, file: Path) -> None:
+def show_comparison(records: list[Record], rival: str, file: Path) -> None:
     """Means and differences as tables for the terminal."""
-    from unnaive.apps.screen import console, plain_table
-    from unnaive.evaluation.summaries import contender_name, duels, place_name, summaries
+    from unnaive.apps.screen import console
+    from unnaive.evaluation.summaries import duels, summaries
 
-    out = console()
     found = summaries(records)
     for measure in dict.fromkeys(one.measure for one in found):
-        places = list(dict.fromkeys((one.train_size, one.terms) for one in found if one.measure == measure))
-        table = plain_table(measure, *(f">{place_name(place)}" for place in places), ">seconds")
-        for name in dict.fromkeys(one.contender for one in found):
-            cells = {
-                (one.train_size, one.terms): one for one in found if (one.contender, one.measure) == (name, measure)
-            }
-            seconds = sum(one.seconds for one in cells.values()) / len(cells)
-            table.add_row(name, *(str(cells[place]) if place in cells else "–" for place in places), f"{seconds:.2f}")
-        out.print(table, "")
-    names = list(dict.fromkeys(contender_name(record) for record in records))
-    rival = None if against is None else _chosen(names, against)
+        show_means([one for one in found if one.measure == measure])
     fights = duels(records, against=rival)
     if fights:
-        table = plain_table(f"{fights[0].measure} against {fights[0].second}", "where", "win/tie/loss", ">p", "verdict")
-        for one in fights:
-            test = one.corrected or one.paired
-            p = "–" if test is None else f"{test.p:.2g}"
-            table.add_row(one.first, place_name(one.place), str(one.outcome), p, one.verdict)
-        out.print(table)
+        console().print(duel_table(fights))
+    if any(duel.corrected for duel in fights):
         typer.echo("p: corrected resampled t-test (Nadeau and Bengio), two-sided; verdict at .05")
+    elif fights:
+        typer.echo("one split says nothing of chance: compare with --train-sizes or --folds for a test")
     typer.echo(f"records: {file}")
 
 
-def _chosen(names: list[str], name: str) -> str:
-    from unnaive.errors import choose
+def show_means(found: list[Summary]) -> None:
+    """One measure: models by training size and vocabulary, in as many tables as the width asks for."""
+    from unnaive.apps.screen import console, plain_table
+    from unnaive.evaluation.summaries import fitting, place_name
 
-    return choose(names, name, "model in this comparison")
+    out = console()
+    cells = {(one.contender, (one.train_size, one.terms)): one for one in found}
+    names = list(dict.fromkeys(one.contender for one in found))
+    places = list(dict.fromkeys((one.train_size, one.terms) for one in found))
+    room = out.width - max(len(word) for word in (found[0].measure, *names)) - len("  seconds")
+    widths = [max(len(place_name(place)), *(len(str(cells[name, place])) for name in names)) for place in places]
+    for group in fitting(places, widths, room):
+        table = plain_table(found[0].measure, *(f">{place_name(place)}" for place in group), ">seconds")
+        for name in names:
+            seconds = sum(cells[name, place].seconds for place in group) / len(group)
+            table.add_row(name, *(str(cells[name, place]) for place in group), f"{seconds:.2f}")
+        out.print(table, "")
+
+
+def duel_table(fights: list[Duel]) -> Any:
+    """Who beats whom."""
+    from unnaive.apps.screen import plain_table
+    from unnaive.evaluation.summaries import place_name
+
+    table = plain_table(f"{fights[0].measure} against {fights[0].second}", "where", "win/tie/loss", ">p", "verdict")
+    for one in fights:
+        test = one.corrected or one.paired
+        p = "–" if test is None else f"{test.p:.2g}"
+        table.add_row(one.first, place_name(one.place), str(one.outcome), p, one.verdict)
+    return table

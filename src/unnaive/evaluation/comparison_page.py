@@ -20,8 +20,8 @@ from unnaive.evaluation.summaries import (
 )
 
 
-def comparison_page(records: Sequence[Record], *, title: str | None = None) -> str:
-    """The records of a comparison: tables of means, curves, and who beats whom."""
+def comparison_page(records: Sequence[Record], *, title: str | None = None, against: str | None = None) -> str:
+    """The records of a comparison: tables of means, curves, and who beats whom (the first, or `against`)."""
     names = list(dict.fromkeys(contender_name(record) for record in records))
     data = ", ".join(dict.fromkeys(record.data.split("#")[0] for record in records))
     splits = len({record.split for record in records})
@@ -33,7 +33,7 @@ def comparison_page(records: Sequence[Record], *, title: str | None = None) -> s
         [
             html.Section("Results", result_tables(records)),
             html.Section("Curves", record_curves(records)),
-            html.Section("Differences", duel_table(records)),
+            html.Section("Differences", duel_table(records, against)),
         ],
     )
 
@@ -67,9 +67,9 @@ def _best(cells: dict[Any, Any], place: Any, pick: Any) -> float | None:
     return pick(values) if values else None
 
 
-def duel_table(records: Sequence[Record]) -> str:
-    """Everyone against the first, by the first measure."""
-    found = duels(records) if records else []
+def duel_table(records: Sequence[Record], against: str | None = None) -> str:
+    """Everyone against the first, or another, by the first measure."""
+    found = duels(records, against=against) if records else []
     if not found:
         return ""
     rows = [

@@ -12,6 +12,7 @@ import multiprocessing
 import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -88,8 +89,9 @@ def _made_by_processes(bench: Bench, trials: list[Trial], jobs: int) -> Iterator
     queue, running = iter(trials), dict[Future[list[Record]], Trial]()
     try:
         while True:
-            for trial in islice(queue, 2 * jobs - len(running)):
-                running[pool.submit(_records, trial)] = trial
+            with _deaf():
+                for trial in islice(queue, 2 * jobs - len(running)):
+                    running[pool.submit(_records, trial)] = trial
             if not running:
                 break
             for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -100,6 +102,19 @@ def _made_by_processes(bench: Bench, trials: list[Trial], jobs: int) -> Iterator
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Processes started meanwhile never hear of Ctrl-C, not even while they import; this one hears of it after."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _bench: Bench | None = None  # of a worker process, set when it begins

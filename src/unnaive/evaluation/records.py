@@ -1,7 +1,7 @@
 """Records: one figure of one experiment each, written as a line of JSON the moment it is made.
 
 A run that was interrupted finds its lines again and repeats nothing; the half line that a killed process leaves
-behind is cut off before the next is written.
+behind is cut off before the next is written. Several runs may share a file: their writes take turns.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from unnaive.errors import BadData
 
@@ -25,7 +26,8 @@ class Record:
 
     `data` names the data and its fingerprint, `protocol` the kind of split ("random", "5 folds", "fixed"), `split`
     counts from 0, `train_size` is a share in % (random splits), `terms` the number of selected terms (None for all),
-    `seconds` covers fitting and scoring. A measure that is not a number, or that a model cannot have, is null.
+    `min_df` the fewest training documents of a term, `seconds` covers fitting and scoring. A measure that is not a
+    number, or that a model cannot have, is null.
     """
 
     data: str
@@ -39,6 +41,7 @@ class Record:
     seconds: float
     train_size: float | None = None
     terms: int | None = None
+    min_df: int = 1
     n_train: int = 0
     n_test: int = 0
     versions: dict[str, str] = field(default_factory=dict)
@@ -48,9 +51,8 @@ class Record:
         """What this record belongs to: all records of one fitted model share it."""
         settings = json.dumps(self.parameters, sort_keys=True)
         size = None if self.train_size is None else float(self.train_size)
-        return tuple(
-            map(str, (self.data, self.protocol, self.split, self.seed, self.model, settings, size, self.terms))
-        )
+        place = (self.data, self.protocol, self.split, self.seed, self.model, settings, size, self.terms, self.min_df)
+        return tuple(map(str, place))
 
     def to_json(self) -> str:
         """One line."""
@@ -78,6 +80,29 @@ def versions() -> dict[str, str]:
     return dict(_versions())
 
 
+@contextmanager
+def _alone(file: BinaryIO) -> Iterator[None]:
+    """No other process that asks for the same has the file meanwhile; where there are no locks, all go ahead."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    fcntl.flock(file, fcntl.LOCK_EX)  # closing the file gives it back
+    yield
+
+
+def _cut_half_line(file: BinaryIO) -> None:
+    """End the file at its last line end."""
+    size = file.seek(0, os.SEEK_END)
+    if not size:
+        return
+    file.seek(size - 1)
+    if file.read(1) != b"\n":
+        file.seek(0)
+        file.truncate(file.read().rfind(b"\n") + 1)
+
+
 class RecordFile:
     """A JSONL file of records that only grows; safe against a kill at any moment.
 
@@ -95,7 +120,8 @@ class RecordFile:
         """The records so far; a last line without its end is left out."""
         if not self.path.exists():
             return
-        whole, _ = self._whole_lines()
+        raw = self.path.read_bytes()
+        whole = raw[: raw.rfind(b"\n") + 1].decode("utf-8", errors="replace")
         for number, line in enumerate(whole.split("\n"), 1):
             if line.strip():
                 yield self._record(line, number)
@@ -105,25 +131,12 @@ class RecordFile:
         lines = "".join(record.to_json() + "\n" for record in records).encode()
         if not lines:
             return
-        self._cut_half_line()
-        with self.path.open("ab") as file:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a+b") as file, _alone(file):
+            _cut_half_line(file)
             file.write(lines)
             file.flush()
             os.fsync(file.fileno())
-
-    def _whole_lines(self) -> tuple[str, int]:
-        """The text up to the last line end, and its length in bytes."""
-        raw = self.path.read_bytes()
-        end = raw.rfind(b"\n") + 1
-        return raw[:end].decode("utf-8", errors="replace"), end
-
-    def _cut_half_line(self) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        if not self.path.exists():
-            return
-        _, end = self._whole_lines()
-        if end < self.path.stat().st_size:
-            os.truncate(self.path, end)
 
     def _record(self, line: str, number: int) -> Record:
         known = {one.name for one in fields(Record)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from unnaive.evaluation.measures import measure_called
 from unnaive.evaluation.records import Record
 from unnaive.evaluation.significance import Test, WinTieLoss, corrected_t, paired_t, win_tie_loss
 
+Item = TypeVar("Item")
 Place = tuple[float | None, int | None]  # training size, terms
 
 
@@ -77,9 +78,11 @@ class Duel:
 
     @property
     def verdict(self) -> str:
-        """ "better", "worse" or "no difference" by the corrected test at the level .05, or the plain one without it."""
+        """ "better", "worse" or "no difference" by the corrected test at the level .05; "untested" with one split."""
         test = self.corrected or self.paired
-        if test is None or not test.significant():
+        if test is None:
+            return "untested"
+        if not test.significant():
             return "no difference"
         return "better" if test.difference > 0 else "worse"
 
@@ -186,18 +189,35 @@ def place_name(place: Place) -> str:
     """A training size and vocabulary in words.
 
     >>> place_name((10.0, 2000)), place_name((None, None))
-    ('10 % training, 2,000 terms', 'all')
+    ('10 % training, 2,000 terms', 'all terms')
     """
     size, terms = place
     parts = [f"{size:g} % training" if size is not None else "", f"{terms:,} terms" if terms is not None else ""]
-    return ", ".join(part for part in parts if part) or "all"
+    return ", ".join(part for part in parts if part) or "all terms"
 
 
-def as_json(records: Sequence[Record]) -> str:
+def fitting(things: Sequence[Item], widths: Sequence[int], room: int) -> list[list[Item]]:
+    """The things in groups whose widths, with two spaces each, fit the room; at least one in each.
+
+    >>> fitting(["a", "b", "c"], [5, 5, 5], 14)
+    [['a', 'b'], ['c']]
+    """
+    groups: list[list[Item]] = [[]]
+    left = room
+    for thing, width in zip(things, widths, strict=True):
+        if groups[-1] and left < width + 2:
+            groups.append([])
+            left = room
+        groups[-1].append(thing)
+        left -= width + 2
+    return groups
+
+
+def as_json(records: Sequence[Record], *, against: str | None = None) -> str:
     """Summaries and duels as JSON."""
     content = {
         "summaries": [vars(one) for one in summaries(records)],
-        "duels": [_duel_json(duel) for duel in duels(records)],
+        "duels": [_duel_json(duel) for duel in duels(records, against=against)],
     }
     return json.dumps(content, indent=2, ensure_ascii=False)
 

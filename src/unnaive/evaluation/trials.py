@@ -94,12 +94,23 @@ class Plan:
     def __post_init__(self) -> None:
         for name in self.measures:
             measure_called(name)
-        if not self.contenders:
-            raise BadData("no models to compare were given; name at least one")
+        for what, given in (("models to compare", self.contenders), ("measures", self.measures)):
+            if not given:
+                raise BadData(f"no {what} were given; name at least one")
         if self.folds is not None and self.train_sizes:
             raise BadData("folds and training sizes were both given; a plan has one or the other")
-        if any(not 0 < size < 100 for size in self.train_sizes):
-            raise BadData(f"training sizes {self.train_sizes} are not all between 0 and 100; they are shares in %")
+        for size in self.train_sizes:
+            if not 0 < size < 100:
+                raise BadData(f"a training size came as {size:g}; it is a share in %, above 0 and below 100")
+        for what, number, least in (
+            ("number of splits", self.splits, 1),
+            ("number of folds", self.folds, 2),
+            ("min_df", self.min_df, 1),
+            ("seed", self.seed, 0),
+            *(("vocabulary size", size, 1) for size in self.vocabularies),
+        ):
+            if number is not None and (number != int(number) or number < least):
+                raise BadData(f"the {what} came as {number:g}; give a whole number from {least} up")
 
     @property
     def protocol(self) -> str:
@@ -142,6 +153,9 @@ class Material:
     @classmethod
     def of(cls, corpus: Corpus, rule: TokenRule) -> Material:
         """Count the terms of all documents; which of them take part is decided split by split."""
+        if len(corpus.classes) < 2 and all(corpus.labels):
+            found = f"only the class {corpus.classes[0]!r}" if corpus.classes else "no documents with a label"
+            raise BadData(f"{corpus.name} has {found}; there is something to tell apart from two classes up")
         X = TextCounter(rule).count(corpus.texts, grow=True)
         parts = None if corpus.split is None else np.asarray(corpus.split)
         return cls(corpus.name, X, label_matrix(corpus.labels, corpus.classes), parts)
@@ -200,6 +214,7 @@ class Bench:
             "parameters": dict(trial.contender.settings),
             "train_size": trial.train_size,
             "terms": trial.terms,
+            "min_df": self.plan.min_df,
             "seconds": 0.0,
             **more,
         }
@@ -223,6 +238,9 @@ class Bench:
         train, test = self._rows(trial)
         counts = counts_of_rows(self.material, train, test)
         terms = np.flatnonzero(counts.df >= self.plan.min_df)
+        if not len(terms):
+            fewest = f"no term is in {self.plan.min_df} of the {len(train)} training documents"
+            raise BadData(f"{fewest} of {self.material.name}; lower min_df, or look whether the texts are empty")
         if trial.terms is not None:
             best = top_terms(information_gain(counts.take_terms(terms)), trial.terms)
             terms = np.sort(terms[best])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
 
-from unnaive.errors import UnknownName, choose
+from unnaive.errors import UnknownName, UnnaiveError, choose
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,15 @@ class Model:
         return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
     def checked(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """`settings`, if the function knows them all."""
+        """`settings`, if the function knows them all and has no word where it wants a number."""
         known = self.settings()
-        for name in settings:
+        for name, value in settings.items():
             if not known:
                 raise UnknownName(f"{self.name} takes no settings, so {name!r} cannot be set")
-            choose(list(known), name, f"setting of {self.name}")
+            default = known[choose(list(known), name, f"setting of {self.name}")]
+            if isinstance(value, str) and isinstance(default, (bool, int, float)):
+                kind = "true or false" if isinstance(default, bool) else f"a number, such as {default}"
+                raise UnnaiveError(f"{name} of {self.name} came as {value!r}; give {kind}")
         return settings
 
 

@@ -57,6 +57,8 @@ def collection_path(name: str, data: Place = None) -> Path:
         if found is not None:
             return found
     places = " nor ".join(str(folder) for folder in folders)
+    if data is not None and not Path(data).exists():
+        places += ", which does not exist"
     raise BadData(
         f"the collection {name!r} is not in {places}; {collection.origin}, then pass --data DIR or set UNNAIVE_DATA"
         f" to the folder with {collection.file} (or its unpacked files)"
