@@ -137,6 +137,18 @@ def sentence(found: Check) -> str:
     return f"✓ {found.name}: {counts}, {how.get(found.verified, 'counts; no checksum is published')} [{found.path}]"
 
 
+def whole_copy(name: str) -> Path | None:
+    """Where a good copy of the collection is, among the places that are looked at; None without one."""
+    from unnaive.errors import UnnaiveError
+    from unnaive.text.collections import check as check_one
+
+    try:
+        found = check_one(name)
+    except UnnaiveError:  # not here, or not a collection: fetching says which
+        return None
+    return found.path if found.good else None
+
+
 @collections.command()
 def fetch(
     name: Annotated[str, typer.Argument(help="The collection.")],
@@ -149,6 +161,10 @@ def fetch(
 
     from unnaive.text.fetching import fetch as fetch_one
 
+    there = whole_copy(name) if data is None else None
+    if there is not None:
+        typer.echo(f"{name} is here already, and verified: {there}; to have it elsewhere too, pass --data DIR")
+        return
     columns = (TextColumn(name), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(name, total=None)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.experiment_options import Archives, corpus_of
+from unnaive.apps.experiment_options import Archives, corpus_of, ready
 from unnaive.apps.options import reading
 
 if TYPE_CHECKING:
-    from unnaive.text.corpus import Corpus
+    from unnaive.evaluation.records import Record
     from unnaive.text.datafiles import DataFile
 
 CURVES = ("learning-curve", "vocabulary-curve")
@@ -43,18 +44,25 @@ def plot(
     unnaive plot tickets.model tickets.csv --figure confusion -o confusion.svg
     """
     from unnaive.errors import choose
-    from unnaive.evaluation.plots import save_figure
+    from unnaive.evaluation.plots import format_of, save_figure
+    from unnaive.text.sources import existing
 
-    of_records = what.suffix == ".jsonl"
+    of_records = holds_records(existing(what))
     there = CURVES if of_records else OF_A_MODEL
     name = choose(list(there), figure or there[0], f"figure of {'records' if of_records else 'a model'}")
-    drawn = (
-        curve(what, name, measure, title)
-        if of_records
-        else model_figure(what, corpus_of(source, archives), name, title)
-    )
-    path = save_figure(drawn, output if output is not None else Path(f"{name}.png"))
-    typer.echo(f"wrote {path}")
+    path = output if output is not None else Path(f"{name}.png")
+    format_of(path)
+    ready([path])
+    drawn = curve(what, name, measure, title) if of_records else model_figure(what, source, archives, name, title)
+    typer.echo(f"wrote {save_figure(drawn, path)}")
+
+
+def holds_records(path: Path) -> bool:
+    """Whether a file is records of experiments and no model: lines of JSON, by its ending or its first byte."""
+    if path.suffix == ".jsonl":
+        return True
+    with path.open("rb") as file:
+        return file.read(1) == b"{"
 
 
 def curve(path: Path, name: str, measure: str | None, title: str | None) -> Any:
@@ -63,18 +71,21 @@ def curve(path: Path, name: str, measure: str | None, title: str | None) -> Any:
     from unnaive.evaluation.plots import curves_figure
     from unnaive.evaluation.records import RecordFile
     from unnaive.evaluation.summaries import learning_curves, vocabulary_curves
-    from unnaive.text.sources import existing
 
-    records = list(RecordFile(existing(path)).read())
+    records = list({(one.trial, one.measure): one for one in RecordFile(path).read()}.values())
     there = list(dict.fromkeys(record.measure for record in records))
     if not there:
         raise BadData(f"{path} has no records; make some with unnaive compare")
     chosen = choose(there, measure or there[0], f"measure in {path}")
     by_terms = name == "vocabulary-curve"
     curves = vocabulary_curves if by_terms else learning_curves
+
     # a file may hold several comparisons; the last that has such a curve is drawn
-    parts = dict.fromkeys((record.data, record.protocol) for record in reversed(records))
-    each = (curves([one for one in records if (one.data, one.protocol) == part], chosen) for part in parts)
+    def comparison(record: Record) -> tuple[object, ...]:
+        return record.data, record.protocol, record.seed, record.min_df
+
+    parts = dict.fromkeys(comparison(record) for record in reversed(records))
+    each = (curves([one for one in records if comparison(one) == part], chosen) for part in parts)
     found = next((some for some in each if some), None)
     if found is None:
         option = "--vocabulary 100,1000,all" if by_terms else "--train-sizes 10,50,80"
@@ -84,14 +95,19 @@ def curve(path: Path, name: str, measure: str | None, title: str | None) -> Any:
     return curves_figure(found, title=heading, x=axis, y=chosen, logarithmic=by_terms)
 
 
-def model_figure(path: Path, corpus: Corpus, name: str, title: str | None) -> Any:
+def model_figure(path: Path, source: DataFile, archives: Path | None, name: str, title: str | None) -> Any:
     """What a model does on labelled data."""
+    from unnaive.apps.output import as_known, like_trained
     from unnaive.classifier import TextClassifier
     from unnaive.errors import BadData
     from unnaive.evaluation import plots
     from unnaive.evaluation.report import Evaluation, by_size
 
-    found = Evaluation.of(TextClassifier.load(path), corpus)
+    classifier = TextClassifier.load(path)
+    if source.path == "-" and sys.stdin.isatty():
+        raise BadData(f"{path} is drawn on labelled data, which was not given; write unnaive plot {path} DATA")
+    corpus = corpus_of(like_trained(source, classifier), archives)
+    found = Evaluation.of(classifier, as_known(classifier, corpus))
     words = {"title": title} if title else {}
     if name == "precision-recall":
         return plots.precision_recall_figure(found.rankings(), **words)

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unnaive.apps.experiment_options import OUTPUT, Archives, Html, Jobs, JsonFile, Seed, listed, write
+from unnaive.apps.experiment_options import (
+    OUTPUT,
+    STDOUT,
+    Archives,
+    Html,
+    Jobs,
+    JsonFile,
+    Seed,
+    existing_place,
+    listed,
+    ready,
+    write,
+)
 
 if TYPE_CHECKING:
     from unnaive.evaluation.papers.lineup import Lineup
-    from unnaive.evaluation.papers.tables import Run
+    from unnaive.evaluation.papers.tables import Run, Table
 
 
 def register(app: typer.Typer) -> None:
@@ -42,16 +56,35 @@ def reproduce(
     unnaive reproduce or-gate --models naive-bayes
     """
     from unnaive.apps.screen import Progress
-    from unnaive.evaluation.papers.tables import Run
+    from unnaive.errors import UnnaiveError
+    from unnaive.evaluation.papers.tables import Run, read_paper
 
+    tables = read_paper(paper).chosen(table)
+    chosen = tuple(known_models(tables, listed(models))) if models is not None else None
+    ready([html, json_file])
+    run = Run(existing_place(archives), quick, seed, chosen, jobs, records=records)
     with Progress(f"reproducing {paper}") as bar:
-        chosen = tuple(listed(models)) if models is not None else None
-        run = Run(archives, quick, seed, chosen, jobs, bar.rename, records)
-        done = show_lineups(paper, table, run, quiet=json_file == Path("-"))
+        run = replace(run, progress=bar.rename)
+        done = show_lineups(paper, table, run, quiet=json_file == STDOUT)
     write_reproduction(paper, done, run, html=html, json_file=json_file)
+    if all(line.ours is None for one in done for line in one.lines):
+        raise UnnaiveError("no figure could be measured; the tables say why, and where the data can be had")
     outside = sum(len(one.outside) for one in done)
     if strict and outside:
         raise typer.Exit(1)
+
+
+def known_models(tables: Sequence[Table], names: list[str]) -> list[str]:
+    """The names, if each is a row or column of the tables, one of our models, or a family of them; in any case."""
+    from unnaive.errors import choose
+    from unnaive.evaluation.papers.tables import family
+    from unnaive.models.catalogue import MODELS
+
+    labels = {label for table in tables for label in table.models}
+    behind = {model for table in tables for model in table.models.values()} or set(MODELS)
+    there = sorted(labels | behind | {family(model) for model in behind})
+    lower = [name.lower() for name in there]
+    return [name if name.lower() in lower else choose(there, name, "row or model of these tables") for name in names]
 
 
 def show_lineups(paper: str, table: str | None, run: Run, *, quiet: bool) -> list[Lineup]:

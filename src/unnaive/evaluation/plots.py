@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.errors import MissingExtra, choose
+from unnaive.errors import MissingExtra, UnnaiveError
 from unnaive.evaluation.calibration import Reliability
 from unnaive.evaluation.ranking import precision_recall, r_precision
 from unnaive.evaluation.summaries import Curve
@@ -239,13 +239,27 @@ def classes_figure(
 
 
 def save_figure(drawing: Figure, path: Path | str) -> Path:
-    """Write a figure in the format that the name ends in."""
-    path = Path(path)
-    kind = choose(list(FORMATS), path.suffix.lower().lstrip("."), "figure format")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write a figure in the format that the name ends in, whole or not at all."""
+    path, content = Path(path), io.BytesIO()
+    kind = format_of(path)
     with style():
-        drawing.savefig(path, format=kind, dpi=200, metadata={"Date": None} if kind == "svg" else None)
+        drawing.savefig(content, format=kind, dpi=200, metadata={"Date": None} if kind == "svg" else None)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.getvalue())
     return path
+
+
+def format_of(path: Path) -> str:
+    """The format that a file's name ends in.
+
+    >>> format_of(Path("curve.gif"))
+    Traceback (most recent call last):
+    unnaive.errors.UnnaiveError: the figure is to be written to curve.gif; give a name that ends in .png, .svg or .pdf
+    """
+    kind = path.suffix.lower().lstrip(".")
+    if kind not in FORMATS:
+        raise UnnaiveError(f"the figure is to be written to {path}; give a name that ends in .png, .svg or .pdf")
+    return kind
 
 
 def inline_svg(drawing: Figure, alt: str) -> str:

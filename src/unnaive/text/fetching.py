@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import os
 import re
+import socket
 import time
 import urllib.error
 import urllib.request
@@ -58,7 +59,10 @@ def fetch(
     collection = COLLECTIONS[choose(list(COLLECTIONS), name, "collection")]
     addresses = [url] if url else list(collection.urls)
     if not addresses:
-        raise BadData(f"no archive of {name!r} is known to be offered for download; {collection.origin}, or pass --url")
+        raise BadData(
+            f"no archive of {name!r} is known to be offered for download; {collection.origin}, then pass --data DIR or"
+            f" set UNNAIVE_DATA to the folder with it, or pass --url with the address of a {collection.file}"
+        )
     for address in addresses:
         refuse_scheme(address)
     target = writable(folder) / collection.file
@@ -72,8 +76,11 @@ def fetch(
             part.replace(target)
             return target
         reasons.append(f"{address}: {reason}")
-    kept = f"; {part.name} was kept, and the same command resumes it" if part.exists() else "; nothing was kept"
-    raise BadData(f"{name!r} could not be fetched ({'; '.join(reasons)}){kept}")
+    kept = f"{part.name} was kept, and the same command resumes it" if part.exists() else "nothing was kept"
+    raise BadData(
+        f"{name!r} could not be fetched ({'; '.join(reasons)}); {kept}; if you have {collection.file} from elsewhere,"
+        " pass --data DIR with its folder to the other verbs"
+    )
 
 
 def refusal(collection: Collection, url: str, part: Path, progress: Progress | None, patience: Patience) -> str:
@@ -123,6 +130,8 @@ def receive(url: str, part: Path, progress: Progress | None, patience: Patience)
         kind = Stopped if error.code >= 500 or error.code == 429 else Unavailable
         raise kind(f"the server answered {error.code} {error.reason}") from error
     except urllib.error.URLError as error:
+        if isinstance(error.reason, socket.gaierror) and error.reason.errno != socket.EAI_AGAIN:
+            raise Unavailable("no server of that name was found; is there a network?") from error  # nor will there be
         raise Stopped(f"no connection ({error.reason})") from error
     except (TimeoutError, ConnectionError, http.client.HTTPException) as error:
         raise Stopped(f"the connection broke ({type(error).__name__})") from error

@@ -7,6 +7,7 @@ from typing import Any
 
 from unnaive.evaluation.papers.lineup import INSIDE, OUTSIDE, Line, Lineup
 from unnaive.evaluation.papers.tables import Paper, Run, Table
+from unnaive.evaluation.summaries import fitting
 
 MARKS = {INSIDE: "✓", OUTSIDE: "✗"}
 LEGEND = "ours | theirs difference; ✓ inside and ✗ outside the band stated for our value, nothing where none is stated"
@@ -58,10 +59,9 @@ def as_text(lineup: Lineup, *, width: int = 110) -> str:
     table, remarks = lineup.table, Footnotes()
     cells = {(line.row, line.column): _cell(line, table, remarks) for line in lineup.lines}
     first = max(len(row) for row in table.rows)
-    blocks = [
-        _block(table.rows, columns, cells, first)
-        for columns in _fitting(table.columns, cells, table.rows, width - first)
-    ]
+    widths = {column: max(len(column), *(len(cells[row, column]) for row in table.rows)) for column in table.columns}
+    groups = fitting(table.columns, list(widths.values()), width - first)
+    blocks = [_block(table.rows, [(one, widths[one]) for one in group], cells, first) for group in groups]
     unit = f" [{table.unit}]" if table.unit else ""
     head = f"Table {table.id}. {table.title}{unit}\n{table.what}"
     notes = [f"  [{number}] {text}" for number, text in enumerate(remarks.texts, 1)]
@@ -78,19 +78,6 @@ def _cell(line: Line, table: Table, remarks: Footnotes) -> str:
         for part in (f"{ours}{HALF}{theirs}", apart, MARKS.get(line.mark, ""), remarks.mark(remarks_of(line)))
         if part
     )
-
-
-def _fitting(
-    columns: Sequence[str], cells: dict[tuple[str, str], str], rows: Sequence[str], room: int
-) -> list[list[tuple[str, int]]]:
-    """The columns with their widths, in groups that fit the room."""
-    groups: list[list[tuple[str, int]]] = [[]]
-    for column in columns:
-        wide = max(len(column), *(len(cells[row, column]) for row in rows))
-        if groups[-1] and sum(2 + one for _, one in groups[-1]) + 2 + wide > room:
-            groups.append([])
-        groups[-1].append((column, wide))
-    return groups
 
 
 def _block(rows: Sequence[str], columns: list[tuple[str, int]], cells: dict[tuple[str, str], str], first: int) -> str:

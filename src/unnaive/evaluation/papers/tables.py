@@ -152,7 +152,8 @@ class Paper:
             return self.tables
         found = tuple(table for table in self.tables if number in (table.number, table.id))
         if not found:
-            choose([table.number for table in self.tables], number, f"table of {self.key}")
+            there = (name for table in self.tables for name in (table.number, table.id))
+            choose(list(dict.fromkeys(there)), number, f"table of {self.key}")
         return found
 
     def runners(self) -> dict[str, Runner]:
