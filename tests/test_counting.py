@@ -1,5 +1,7 @@
 """Texts from every container, counts, files, and the fallback without a kernel."""
 
+import copy
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -160,6 +162,18 @@ def test_the_stem_cache_is_bounded(monkeypatch):
         assert counter.count([f"cats w{n}a w{n}b w{n}c"]).sum() == 1
     if BACKEND == "native":
         assert counter._engine.kernel.surfaces() < 20
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_counters_and_scorers_travel_to_other_processes(backend):
+    counter = TextCounter(TokenRule(stem="porter"), backend=backend)
+    counter.count(["cats dogs"], grow=True)
+    again = pickle.loads(pickle.dumps(counter))  # noqa: S301  # as joblib does
+    assert again.count(["dog"]).toarray().tolist() == [[0, 1]]
+    assert again.backend == backend
+    scorer = TextScorer(TokenRule(), Vocabulary(["aa", "bb"]), np.eye(2), bias=[0.5, 0.0], binary=True, backend=backend)
+    for copied in (copy.deepcopy(scorer), pickle.loads(pickle.dumps(scorer))):  # noqa: S301
+        assert copied.scores(["aa aa bb"]).tolist() == [[1.5, 1.0]]
 
 
 def test_wrong_settings():

@@ -28,7 +28,7 @@ FRAGMENTS = [
     *"ıİğĞşŞçÇöÖüÜßẞéÉςσΣ\u0345\u0301\u0307",
     *"ȺⱥÅKΩ½²Ⅷⅷ٣९中字ﬁꙮ\ufeff\u200d\u00ad\ufe0f\ud800\udfff\ud83d\uffff\U0001f600\U0001d518\U0010ffff\U0001e900",
     "word", "Words", "İSTANBUL", "ILIK", "हिन्दी", "naïve", "x" * 7, "Y" * 8, "z" * 9, "é" * 40, "Q" * 63, "q" * 70,
-    "\n\n", "From: ", "Subject: ", "\nSubject: Re", "From ann", "begin 644 f\n", "\nend\n", "`\n",
+    "\n\n", "From: ", "Subject: ", "\nSubject: Re", "From ann", " path\nA: b\n", "begin 644 f\n", "\nend\n", "`\n",
     "M" + "A" * 60 + "\n", "M" + "\\" * 61 + "\n", "#ABCD\n",
     "<b>", "</p>", "<script>", "</script>", "&eacute;", "&#305;",
 ]  # fmt: skip

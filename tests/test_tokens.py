@@ -116,7 +116,8 @@ def test_a_text_without_header_is_all_body():
 def test_header_without_body_and_windows_line_ends():
     assert tokens("Subject: only this", TokenRule(message="subject-body")) == ["only", "this"]
     assert tokens("Subject: hi there\r\nX: y\r\n\r\nthe body\r\n", TokenRule(message="body")) == ["the", "body"]
-    assert tokens("From me Mon\nX: yy\n\nbody", TokenRule(message="body")) == ["body"]
+    for first in ("From me Mon\n", " uunet!cut off path\n", ""):
+        assert tokens(f"{first}X: yy\n\nbody", TokenRule(message="body")) == ["body"]
 
 
 def test_spans_point_into_the_original():

@@ -22,6 +22,7 @@ struct Line {
   }
   size_t size() const { return static_cast<size_t>(end - start); }
   bool empty() const { return start == end; }
+  bool indented() const { return !empty() && (*start == ' ' || *start == '\t'); }
   bool starts_with(const char* text) const {
     const size_t length = std::strlen(text);
     return size() >= length && std::memcmp(start, text, length) == 0;
@@ -75,11 +76,11 @@ inline const uint8_t* read_header(Bytes text, Message wanted, std::vector<Bytes>
       in_field = true;
       keep = wanted_field(line, colon, wanted);
       if (keep) parts.push_back({colon + 1, static_cast<size_t>(line.next - colon - 1)});
-    } else if (in_field && !line.empty() && (*line.start == ' ' || *line.start == '\t')) {
+    } else if (in_field && line.indented()) {
       if (keep) parts.push_back({line.start, static_cast<size_t>(line.next - line.start)});
     } else if (in_field && line.empty()) {
       return line.next;
-    } else if (!(at == text.data && line.starts_with("From "))) {
+    } else if (!(at == text.data && (line.starts_with("From ") || line.indented()))) {
       in_field = false;
       break;
     }

@@ -40,6 +40,10 @@ class TextCounter:
         self.backend = engine_kind(backend)
         self._engine = engine_for(self.rule, vocabulary or Vocabulary(), self.threads, self.backend)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and other processes start from the vocabulary so far."""
+        return TextCounter, (self.rule, self.vocabulary, self.threads, self.backend)
+
     @property
     def vocabulary(self) -> Vocabulary:
         """The terms so far, as a value that later counting does not change."""

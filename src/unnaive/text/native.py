@@ -127,7 +127,9 @@ def _by_term(arcs: Any) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray
     if not hasattr(arcs, "tocsc"):
         return np.ascontiguousarray(arcs.T).ravel(), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
     columns = arcs.tocsc()
-    columns.sum_duplicates()
+    if not columns.has_canonical_format:
+        columns = columns.copy()
+        columns.sum_duplicates()
     return (
         columns.data.astype(np.float64, copy=False),
         columns.indices.astype(np.int32, copy=False),

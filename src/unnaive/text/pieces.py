@@ -66,7 +66,7 @@ def _header(text: str, wanted: tuple[str, ...]) -> tuple[list[tuple[int, int]], 
     """(where the values of the wanted fields are, where the body starts).
 
     A header is fields and their indented continuations up to an empty line or the end; a text that does not
-    begin so has none. An mbox "From " line may come first.
+    begin so has none. An mbox "From " line, or the rest of a line that was cut, may come first.
     """
     values: list[tuple[int, int]] = []
     in_field = keep = False
@@ -81,7 +81,7 @@ def _header(text: str, wanted: tuple[str, ...]) -> tuple[list[tuple[int, int]], 
                 values.append((start, end))
         elif in_field and not line:
             return values, end
-        elif not (start == 0 and line.startswith("From ")):
+        elif not (start == 0 and line.startswith(("From ", " ", "\t"))):
             return [], 0
     return (values, len(text)) if in_field else ([], 0)
 

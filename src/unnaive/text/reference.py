@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.text.buffer import Texts
+from unnaive.errors import BadData
+from unnaive.text.buffer import LARGEST_TEXT, Texts
 from unnaive.text.tokens import TokenRule, tokens
 from unnaive.text.vocabulary import Vocabulary
 
@@ -34,7 +35,9 @@ class ReferenceEngine:
         counts: list[int] = []
         ids: list[int] = []
         ends = [0]
-        for text in texts:
+        for place, text in enumerate(texts):
+            if len(text) > LARGEST_TEXT:
+                raise BadData(f"text {place} has {len(text)} characters; a text may have {LARGEST_TEXT}, split it")
             row = sorted(self._row(tokens(text, self.rule), grow).items())
             ids.extend(place for place, _ in row)
             counts.extend(count for _, count in row)

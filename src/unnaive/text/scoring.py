@@ -54,8 +54,13 @@ class TextScorer:
             _vector(bias, arcs.shape[0], "bias"),
             bool(binary),
         )
-        engine = engine_for(rule, vocabulary, thread_count(threads), engine_kind(backend))
-        self._scorer = scorer_for(engine, linear)
+        self._made_of = (rule, vocabulary, arcs, linear.class_background, linear.term_background, linear.bias)
+        self._options = (linear.binary, thread_count(threads), engine_kind(backend))
+        self._scorer = scorer_for(engine_for(rule, vocabulary, *self._options[1:]), linear)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and other processes make their own tables."""
+        return TextScorer, (*self._made_of, *self._options)
 
     def scores(self, texts: Any) -> Scores:
         """(n_texts, n_classes) scores."""
