@@ -250,7 +250,8 @@ def linear_model(rng, n_classes, n_terms, sparse, scale):
 @pytest.mark.parametrize("n_classes", [1, 2, 7, 20, 33, 60])
 @pytest.mark.parametrize("fast", [True, False])
 def test_decisions_are_those_of_the_float64_scores(n_classes, fast, monkeypatch):
-    monkeypatch.setattr(native, "FAST_CELLS", 1 << 23 if fast else -(1 << 40))
+    monkeypatch.setattr(native, "FAST_CELLS", 1 << 23 if fast else 0)
+    monkeypatch.setattr(native, "FAST_SHARE", 0)
     rng = np.random.default_rng(n_classes)
     texts = [" ".join(f"w{rng.zipf(1.3) % 300}" for _ in range(length)) for length in (0, 1, 2, 5, 40, 400) * 5]
     for round_ in range(12):

@@ -20,6 +20,7 @@ from unnaive.text.vocabulary import Vocabulary
 
 WORTH_A_THREAD = 1 << 17  # bytes
 FAST_CELLS = 1 << 23  # weights that may always be kept dense, in float32
+FAST_SHARE = 4  # and so may those of which a quarter are arcs
 REMEMBERED = 1 << 20  # words whose stems are kept from call to call
 
 
@@ -41,10 +42,7 @@ class NativeEngine:
         self.rule = rule
         self.options = {"threads": kernel.Threads(threads, WORTH_A_THREAD), "limit": LARGEST_TEXT}
         self._stems = Lock()  # from looking words up to counting them
-        self._fresh(vocabulary)
-
-    def _fresh(self, vocabulary: Vocabulary) -> None:
-        rule = self.rule
+        self._vocabulary = vocabulary
         self.kernel: Any = kernel.Engine(
             lowercase=rule.lowercase,
             turkish=rule.language == "tr",
@@ -90,8 +88,10 @@ class NativeEngine:
             self.kernel.resolve(found, ends, grow=grow)
 
     def vocabulary(self) -> Vocabulary:
-        """The terms so far."""
-        return Vocabulary.trusted(*self.kernel.terms())
+        """The terms so far; they only ever grow, so that as many are the same."""
+        if len(self._vocabulary) != len(self):
+            self._vocabulary = Vocabulary.trusted(*self.kernel.terms())
+        return self._vocabulary
 
 
 class NativeScorer:
@@ -110,7 +110,7 @@ class NativeScorer:
             term_background=linear.term_background,
             bias=linear.bias,
             binary=linear.binary,
-            fast=cells <= FAST_CELLS,
+            fast=cells <= max(FAST_CELLS, FAST_SHARE * len(arcs)),
         )
 
     def scores(self, texts: Texts) -> NDArray[np.float64]:
