@@ -30,7 +30,7 @@ LOADED = """
 from scipy.sparse import csr_array, load_npz
 X, Y = (csr_array(load_npz({folder!r} + name)) for name in ("/X.npz", "/Y.npz"))
 """
-OURS = LOADED + "from unnaive.models.maxent import maxent\nmaxent(X, Y, tol=1e-6)"
+OURS = LOADED + "from unnaive.models.maxent import maxent\nmaxent(X, Y, l2=1.0, tol=1e-6)"
 THEIRS = """
 from scipy.sparse import load_npz
 from sklearn.linear_model import LogisticRegression
@@ -83,7 +83,7 @@ def descent(found, folder, repeats):
     results = {}
 
     def ours():
-        model = maxent(found.X, found.Y, tol=TOLERANCE)
+        model = maxent(found.X, found.Y, l2=1.0, tol=TOLERANCE)
         results["ours"] = model.weights().T, model.bias
 
     def peer():

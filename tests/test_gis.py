@@ -67,6 +67,15 @@ def test_the_likelihood_never_falls(weighting, seed):
     assert (rises >= -1e-13).all()  # rounding of a mean around 1
 
 
+def test_the_likelihood_never_falls_with_a_prior_either():
+    X, targets = random_problem()
+    run = Scaling(UNIT.apply(X), targets, 5, np.ones(60), UNIT, prior=True)
+    shares = np.bincount(targets) / 60
+    found = likelihoods(run)
+    assert found[0] == pytest.approx(shares @ np.log(shares))
+    assert (np.diff(found) >= -1e-13).all()
+
+
 def test_separable_documents_go_to_certainty_and_weights_without_bound():
     run = scaling([[3, 1], [1, 3]], [0, 1], 2)
     steps = list(run.steps(tol=0.0, max_iter=3000))

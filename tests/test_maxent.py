@@ -91,7 +91,7 @@ def test_the_optimum_is_that_of_scikit_learn(shape, l2):
 
 def test_classes_by_themselves_are_binary_regressions():
     X, Y = several_labels()
-    ours = maxent(X, Y, scheme="one-vs-rest", features="counts", tol=1e-11)
+    ours = maxent(X, Y, scheme="one-vs-rest", features="counts", l2=1.0, tol=1e-11)
     assert ours.link == "log-odds"
     for c, column in enumerate(Y.toarray().T):
         theirs = LogisticRegression(solver="newton-cholesky", tol=1e-10).fit(X, column)
@@ -176,6 +176,14 @@ def test_several_labels(solver, early_stopping):
     assert model.link == "log-odds"
     right = ((model.scores(X) > 0) == Y.toarray()).mean()
     assert right > max(1 - Y.toarray().mean(), 0.75)
+
+
+def test_classes_by_themselves_start_from_their_shares():
+    """A document of unknown terms has the odds of the class."""
+    X, Y = several_labels()
+    model = maxent(X, Y, scheme="one-vs-rest", solver="gis", early_stopping=False)
+    shares = Y.toarray().mean(axis=0)
+    np.testing.assert_allclose(model.scores(csr_array((1, 40)))[0], np.log(shares / (1 - shares)), rtol=1e-12)
 
 
 @pytest.mark.parametrize("scheme", ["multiclass", "one-vs-rest"])

@@ -31,7 +31,7 @@ class MaxEnt(WeightedDocumentsClassifier):
     history_  a dict for every iteration: iteration, log_likelihood, and held_out_error where one was measured
     n_iter_   iterations of the model that was kept
 
-    >>> MaxEnt(l2=0.1).fit([[2, 0], [0, 1]], ["sport", "politics"]).predict([[1, 0]]).tolist()
+    >>> MaxEnt().fit([[2, 0], [0, 1]], ["sport", "politics"]).predict([[1, 0]]).tolist()
     ['sport']
     """
 
@@ -46,7 +46,7 @@ class MaxEnt(WeightedDocumentsClassifier):
         solver: str = "lbfgs",
         features: str | None = None,
         scheme: str | None = None,
-        l2: float = 1.0,
+        l2: float = 0.1,
         intercept: bool = True,
         start: str = "zero",
         epsilon: float = 1e-5,

@@ -32,7 +32,8 @@ class Scaling:
     λ_ct += log(N_ct / E_ct) / f,   N_ct = Σ_{d in c} w_d z_dt,   E_ct = Σ_d w_d p(c|d) z_dt,   f = max_d Σ_t z_dt
 
     over the (c, t) with N_ct > 0; f = 1 for documents of unit length. The likelihood never falls. A class without
-    documents is left out.
+    documents is left out. With `prior` p(c|d) ∝ N_c exp Σ_t z_dt λ_ct: absent features then leave the share of a class
+    as it is, not all classes alike, which matters where one is rare.
 
     >>> Z = csr_array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])
     >>> scaling = Scaling(Z, np.array([0, 0, 1]), 2, np.ones(3), Weighting(norm="l1"))
@@ -48,6 +49,8 @@ class Scaling:
         weight: Floats,
         weighting: Weighting,
         start: Linear | None = None,
+        *,
+        prior: bool = False,
     ) -> None:
         if Z.nnz and Z.data.min() < 0:
             raise BadData("GIS needs features from 0 on, and some are below; train with features='normalised'")
@@ -60,8 +63,10 @@ class Scaling:
         self.documents = CellDocuments.of(Z, self.cells)
         self.weighting = weighting
         self.targets, self.weight = targets.astype(np.int32), np.asarray(weight, np.float64)
-        present = np.bincount(targets, weights=weight, minlength=n_classes) > 0
-        self.offset = np.where(present, 0.0, -np.inf)
+        masses = np.bincount(targets, weights=weight, minlength=n_classes)
+        with np.errstate(divide="ignore"):
+            self.offset = np.log(masses / masses.sum() if prior else masses > 0)
+        self.in_bayes_form = weighting.norm == "l1" and not prior
         self.longest = float(max(Z.sum(axis=1).max(initial=0.0), SMALLEST))
         self.first = aligned_zeros(len(self.observed)) if start is None else self._weights_of(start)
 
@@ -77,9 +82,12 @@ class Scaling:
             weights = self._updated(weights, expected)
 
     def model(self, point: Floats) -> Linear:
-        """λ as a scorer; of unit-length documents in naive Bayes form, so that an unknown document gets the prior."""
+        """λ as a scorer; without `prior` in naive Bayes form, so that an unknown document gets ϑ(c).
+
+        That is for documents of unit length; of others λ says nothing where no term is known.
+        """
         maxent = Linear(self.cells.spread(point), self.offset, weighting=self.weighting)
-        return to_naive_bayes(maxent) if self.weighting.norm == "l1" else maxent
+        return to_naive_bayes(maxent) if self.in_bayes_form else maxent
 
     def prepared(self, Z: Sparse) -> CellDocuments:
         """Documents in the form that `scores` takes."""
