@@ -109,6 +109,7 @@ def test_a_class_without_documents_is_impossible():
     *_, last = run.steps(tol=0.0, max_iter=50)
     scores = run.model(last.point).scores(csr_array([[1, 0], [0, 0]]))
     assert (scores[:, 1] == -np.inf).all()
+    assert run.offset.dtype == np.float64
     assert np.isfinite(scores[:, [0, 2]]).all()
 
 

@@ -65,7 +65,7 @@ class Scaling:
         self.targets, self.weight = targets.astype(np.int32), np.asarray(weight, np.float64)
         masses = np.bincount(targets, weights=weight, minlength=n_classes)
         with np.errstate(divide="ignore"):
-            self.offset = np.log(masses / masses.sum() if prior else masses > 0)
+            self.offset = np.log(masses / masses.sum() if prior else np.sign(masses))
         self.in_bayes_form = weighting.norm == "l1" and not prior
         self.longest = float(max(Z.sum(axis=1).max(initial=0.0), SMALLEST))
         self.first = aligned_zeros(len(self.observed)) if start is None else self._weights_of(start)
