@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from unnaive import TextClassifier
 from unnaive.apps import verbs_experiments
-from unnaive.errors import BadData, UnknownName, UnnaiveError
+from unnaive.errors import BadData, UnknownName, UnnaiveError, UnnaiveWarning
 from unnaive.evaluation.records import RecordFile
 from unnaive.text.tickets import tickets
 
@@ -131,4 +131,14 @@ def test_plot_draws_what_a_model_does(run, tmp_path, figure):
     TextClassifier().fit(train.texts, [label[0] for label in train.labels]).save(tmp_path / "t.model")
     result = run("plot", "t.model", "tickets", "-f", figure, "-o", "figure.svg")
     assert result.exit_code == 0, result.exception
-    assert (tmp_path / "figure.svg").read_text().startswith("<?xml")
+    assert "tickets, test documents: " in (tmp_path / "figure.svg").read_text()
+
+
+def test_plot_of_a_model_needs_data_and_has_a_default_figure(run, tmp_path):
+    pytest.importorskip("matplotlib", reason="figures need the extra `plots`")
+    TextClassifier().fit(["good ball", "fair vote"], ["खेल", "वोट"]).save(tmp_path / "t.model")
+    (tmp_path / "data.csv").write_text("text,label\ngood ball,खेल\nfair vote,वोट\n")
+    with pytest.warns(UnnaiveWarning, match="shows as boxes; an .svg has them as text"):
+        assert run("plot", "t.model", "data.csv").exit_code == 0
+    assert (tmp_path / "precision-recall.png").stat().st_size > 5000
+    assert "expected documents" in str(run("plot", "t.model").exception)

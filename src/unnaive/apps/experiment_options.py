@@ -59,6 +59,11 @@ def existing_place(data: Path | None) -> Path | None:
     return data
 
 
+def has_own_split(corpus: Corpus) -> bool:
+    """Whether the data says which documents are for training and which for testing."""
+    return corpus.split is not None and {"train", "test"} <= set(corpus.split)
+
+
 def listed(text: str) -> list[str]:
     """The words between commas, each once."""
     return list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))

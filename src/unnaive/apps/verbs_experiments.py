@@ -18,6 +18,7 @@ from unnaive.apps.experiment_options import (
     Seed,
     Stopped,
     corpus_of,
+    has_own_split,
     listed,
     number,
     ready,
@@ -147,11 +148,6 @@ def vocabulary_size(word: str) -> int | None:
     return int(word)
 
 
-def has_own_split(corpus: Corpus) -> bool:
-    """Whether the data says which documents are for training and which for testing."""
-    return corpus.split is not None and {"train", "test"} <= set(corpus.split)
-
-
 def note_small_classes(corpus: Corpus) -> None:
     """A remark on classes that cannot be on both sides of a split."""
     import warnings
@@ -197,6 +193,7 @@ def show_comparison(records: list[Record], rival: str, file: Path) -> None:
         show_means([one for one in found if one.measure == measure])
     fights = duels(records, against=rival)
     if fights:
+        console().print(f"{fights[0].measure} against {rival}", style="bold")
         console().print(duel_table(fights))
     if any(duel.corrected for duel in fights):
         typer.echo("p: corrected resampled t-test (Nadeau and Bengio), two-sided; verdict at .05")
@@ -208,16 +205,16 @@ def show_comparison(records: list[Record], rival: str, file: Path) -> None:
 def show_means(found: list[Summary]) -> None:
     """One measure: models by training size and vocabulary, in as many tables as the width asks for."""
     from unnaive.apps.screen import console, plain_table
-    from unnaive.evaluation.summaries import fitting, place_name
+    from unnaive.evaluation.summaries import fitting, place_names
 
     out = console()
     cells = {(one.contender, (one.train_size, one.terms)): one for one in found}
     names = list(dict.fromkeys(one.contender for one in found))
-    places = list(dict.fromkeys((one.train_size, one.terms) for one in found))
+    places = place_names((one.train_size, one.terms) for one in found)
     room = out.width - max(len(word) for word in (found[0].measure, *names)) - len("  seconds")
-    widths = [max(len(place_name(place)), *(len(str(cells[name, place])) for name in names)) for place in places]
-    for group in fitting(places, widths, room):
-        table = plain_table(found[0].measure, *(f">{place_name(place)}" for place in group), ">seconds")
+    widths = [max(len(words), *(len(str(cells[name, place])) for name in names)) for place, words in places.items()]
+    for group in fitting(list(places), widths, room):
+        table = plain_table(found[0].measure, *(f">{places[place]}" for place in group), ">seconds")
         for name in names:
             seconds = sum(cells[name, place].seconds for place in group) / len(group)
             table.add_row(name, *(str(cells[name, place]) for place in group), f"{seconds:.2f}")
@@ -227,11 +224,12 @@ def show_means(found: list[Summary]) -> None:
 def duel_table(fights: list[Duel]) -> Any:
     """Who beats whom."""
     from unnaive.apps.screen import plain_table
-    from unnaive.evaluation.summaries import place_name
+    from unnaive.evaluation.summaries import place_names
 
-    table = plain_table(f"{fights[0].measure} against {fights[0].second}", "where", "win/tie/loss", ">p", "verdict")
+    where = place_names(one.place for one in fights)
+    table = plain_table("model", "where", "win/tie/loss", ">p", "verdict")
     for one in fights:
         test = one.corrected or one.paired
         p = "–" if test is None else f"{test.p:.2g}"
-        table.add_row(one.first, place_name(one.place), str(one.outcome), p, one.verdict)
+        table.add_row(one.first, where[one.place], str(one.outcome), p, one.verdict)
     return table

@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.experiment_options import Archives, corpus_of, ready
+from unnaive.apps.experiment_options import Archives, corpus_of, has_own_split, ready
 from unnaive.apps.options import reading
 
 if TYPE_CHECKING:
-    from unnaive.evaluation.records import Record
     from unnaive.text.datafiles import DataFile
 
 CURVES = ("learning-curve", "vocabulary-curve")
-OF_A_MODEL = ("precision-recall", "calibration", "confusion", "classes")
+OF_A_MODEL = {
+    "precision-recall": "precision and recall",
+    "calibration": "calibration",
+    "confusion": "documents by true and given class",
+    "classes": "precision, recall and F1",
+}
 
 
 def register(app: typer.Typer) -> None:
@@ -24,7 +28,7 @@ def register(app: typer.Typer) -> None:
     app.command()(plot)
 
 
-@reading("For a model: the data to draw it on.", optional=True)
+@reading("For a model: the data to draw it on; of a collection with a split, its test documents.", optional=True)
 def plot(
     what: Annotated[Path, typer.Argument(metavar="RECORDS|MODEL", help="Records of compare, or a model file.")],
     source: DataFile,
@@ -48,8 +52,8 @@ def plot(
     from unnaive.text.sources import existing
 
     of_records = holds_records(existing(what))
-    there = CURVES if of_records else OF_A_MODEL
-    name = choose(list(there), figure or there[0], f"figure of {'records' if of_records else 'a model'}")
+    there = list(CURVES if of_records else OF_A_MODEL)
+    name = choose(there, figure or there[0], f"figure of {'records' if of_records else 'a model'}")
     path = output if output is not None else Path(f"{name}.png")
     format_of(path)
     ready([path])
@@ -66,32 +70,29 @@ def holds_records(path: Path) -> bool:
 
 
 def curve(path: Path, name: str, measure: str | None, title: str | None) -> Any:
-    """A learning or vocabulary curve from records."""
+    """A learning or vocabulary curve from records; of several comparisons in the file, the last that has one."""
     from unnaive.errors import BadData, choose
     from unnaive.evaluation.plots import curves_figure
     from unnaive.evaluation.records import RecordFile
-    from unnaive.evaluation.summaries import learning_curves, vocabulary_curves
+    from unnaive.evaluation.summaries import comparisons, learning_curves, vocabulary_curves
 
-    records = list({(one.trial, one.measure): one for one in RecordFile(path).read()}.values())
-    there = list(dict.fromkeys(record.measure for record in records))
+    made = list(comparisons(RecordFile(path).read()).values())
+    there = list(dict.fromkeys(record.measure for records in made for record in records))
     if not there:
         raise BadData(f"{path} has no records; make some with unnaive compare")
     chosen = choose(there, measure or there[0], f"measure in {path}")
     by_terms = name == "vocabulary-curve"
     curves = vocabulary_curves if by_terms else learning_curves
-
-    # a file may hold several comparisons; the last that has such a curve is drawn
-    def comparison(record: Record) -> tuple[object, ...]:
-        return record.data, record.protocol, record.seed, record.min_df
-
-    parts = dict.fromkeys(comparison(record) for record in reversed(records))
-    each = (curves([one for one in records if comparison(one) == part], chosen) for part in parts)
-    found = next((some for some in each if some), None)
-    if found is None:
+    for records in reversed(made):
+        found = curves(records, chosen)
+        if found:
+            break
+    else:
         option = "--vocabulary 100,1000,all" if by_terms else "--train-sizes 10,50,80"
         raise BadData(f"{path} has no two points along that axis; compare with {option} first")
     axis = "terms, best by information gain (log scale)" if by_terms else "training documents, % of all"
-    heading = title or f"{chosen} by {'vocabulary' if by_terms else 'training size'}"
+    data = records[0].data.partition("#")[0]
+    heading = title or f"{data}: {chosen} by {'vocabulary' if by_terms else 'training size'}"
     return curves_figure(found, title=heading, x=axis, y=chosen, logarithmic=by_terms)
 
 
@@ -107,17 +108,18 @@ def model_figure(path: Path, source: DataFile, archives: Path | None, name: str,
     if source.path == "-" and sys.stdin.isatty():
         raise BadData(f"{path} is drawn on labelled data, which was not given; write unnaive plot {path} DATA")
     corpus = corpus_of(like_trained(source, classifier), archives)
-    found = Evaluation.of(classifier, as_known(classifier, corpus))
-    words = {"title": title} if title else {}
+    tested = has_own_split(corpus)  # a model is drawn on documents that it has not learned from
+    found = Evaluation.of(classifier, as_known(classifier, corpus.part("test") if tested else corpus))
+    heading = title or f"{found.name}{', test documents' if tested else ''}: {OF_A_MODEL[name]}"
     if name == "precision-recall":
-        return plots.precision_recall_figure(found.rankings(), **words)
+        return plots.precision_recall_figure(found.rankings(), title=heading)
     if name == "calibration":
         if not found.calibration():
             raise BadData(f"{path} gives no probabilities to draw; train it with --calibrate")
-        return plots.calibration_figure(found.calibration(), **words)
+        return plots.calibration_figure(found.calibration(), title=heading)
     if name == "confusion":
-        return plots.confusion_figure(found.confusion, found.classes, **words)
+        return plots.confusion_figure(found.confusion, found.classes, title=heading)
     order = by_size(found)
     tally = found.tally
     values = {"precision": tally.precision[order], "recall": tally.recall[order], "F1": tally.f1[order]}
-    return plots.classes_figure(values, [found.classes[c] for c in order], **words)
+    return plots.classes_figure(values, [found.classes[c] for c in order], title=heading)

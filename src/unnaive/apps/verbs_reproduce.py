@@ -92,12 +92,13 @@ def show_lineups(paper: str, table: str | None, run: Run, *, quiet: bool) -> lis
     import shutil
 
     from unnaive.evaluation.papers.lineup import reproduce as lineups
-    from unnaive.evaluation.papers.output import LEGEND, as_text
+    from unnaive.evaluation.papers.output import LEGEND, QUICK, as_text
     from unnaive.evaluation.papers.tables import read_paper
 
     about, done = read_paper(paper), []
     if not quiet:
-        typer.echo("\n".join([f"{about.title} ({about.source})", *(f"  {note}" for note in about.notes), LEGEND, ""]))
+        notes = [*about.notes, *([QUICK] if run.quick else [])]
+        typer.echo("\n".join([f"{about.title} ({about.source})", *(f"  {note}" for note in notes), LEGEND, ""]))
     for one in lineups(paper, run, table=table):
         done.append(one)
         if not quiet:

@@ -14,7 +14,7 @@ from unnaive.evaluation.summaries import (
     contender_name,
     duels,
     learning_curves,
-    place_name,
+    place_names,
     summaries,
     vocabulary_curves,
 )
@@ -58,7 +58,7 @@ def _result_table(records: Sequence[Record], measure: str) -> str:
         ]
         seconds = [one.seconds for one in shown if one is not None]
         rows.append((escape(name), *texts, f"{sum(seconds) / len(seconds):.2f}"))
-    head = (escape(measure), *(escape(place_name(place)) for place in places), "seconds")
+    head = (escape(measure), *map(escape, place_names(places).values()), "seconds")
     return f"<h3>{escape(measure)}</h3>" + html.table(head, rows, label=f"{measure} of the models")
 
 
@@ -72,10 +72,11 @@ def duel_table(records: Sequence[Record], against: str | None = None) -> str:
     found = duels(records, against=against) if records else []
     if not found:
         return ""
+    where = place_names(duel.place for duel in found)
     rows = [
         (
             escape(duel.first),
-            escape(place_name(duel.place)),
+            escape(where[duel.place]),
             str(duel.outcome),
             "–" if duel.paired is None else f"{duel.paired.difference:+.4f}",
             "–" if duel.paired is None else f"{duel.paired.p:.2g}",
@@ -90,7 +91,7 @@ def duel_table(records: Sequence[Record], against: str | None = None) -> str:
         "resampled test (Nadeau and Bengio) at the level .05.</p>"
     )
     head = ("model", "where", "win/tie/loss", "difference", "paired p", "corrected p", "verdict")
-    return note + html.table(head, rows, label="Differences and their significance")
+    return note + html.table(head, rows, kind="duels", label="Differences and their significance")
 
 
 def record_curves(records: Sequence[Record]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.errors import MissingExtra, UnnaiveError
+from unnaive.errors import MissingExtra, UnnaiveError, UnnaiveWarning
 from unnaive.evaluation.calibration import Reliability
 from unnaive.evaluation.ranking import precision_recall, r_precision
 from unnaive.evaluation.summaries import Curve
@@ -41,6 +42,7 @@ STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
+    "axes.axisbelow": True,
     "grid.alpha": 0.25,
     "grid.linewidth": 0.6,
     "legend.frameon": False,
@@ -83,11 +85,12 @@ def _look(number: int) -> dict[str, Any]:
     }
 
 
-def _legend(drawing: Figure, axes: Any, columns: int = 2) -> None:
+def _legend(drawing: Figure, axes: Any, columns: int = 2, title: str | None = None) -> None:
     """Below the axes: it covers nothing."""
     handles, labels = axes.get_legend_handles_labels()
     if labels:
-        drawing.legend(handles, labels, loc="outside lower center", ncols=min(columns, len(labels)))
+        columns = min(columns, len(labels))
+        drawing.legend(handles, labels, loc="outside lower center", ncols=columns, title=title, title_fontsize=8)
 
 
 def curves_figure(
@@ -101,10 +104,20 @@ def curves_figure(
             axes.plot(curve.x, mean, label=curve.name, **look)
             axes.fill_between(curve.x, mean - spread, mean + spread, color=look["color"], alpha=0.18, linewidth=0)
         if logarithmic:
-            axes.set_xscale("log")
-            axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+            _logarithmic(axes, [x for curve in curves for x in curve.x])
         _legend(drawing, axes)
         return drawing
+
+
+def _logarithmic(axes: Any, points: Sequence[float]) -> None:
+    """A logarithmic axis along x whose ticks are the points themselves, those aside that would touch the one before."""
+    axes.set_xscale("log")
+    ticks: list[float] = []
+    for point in sorted(set(points)):
+        if not ticks or point > 1.45 * ticks[-1]:
+            ticks.append(point)
+    axes.set_xticks(ticks, [f"{tick:,.0f}" for tick in ticks])
+    axes.minorticks_off()
 
 
 def panels_figure(
@@ -163,10 +176,10 @@ def precision_recall_figure(
             axes.plot(*points, color=look["color"], linestyle=look["linestyle"])
             axes.plot(
                 [one.breakeven], [one.breakeven], color=look["color"], marker=look["marker"], markersize=7,
-                linestyle=look["linestyle"], label=f"{one.name}: {one.breakeven:.3f}",
+                linestyle=look["linestyle"], label=f"{one.name}: {one.breakeven:.3f}", clip_on=False, zorder=3,
             )  # fmt: skip
         axes.set(xlim=(0, 1.02), ylim=(0, 1.02), aspect="equal")
-        _legend(drawing, axes)
+        _legend(drawing, axes, title="breakeven point, where precision equals recall")
         return drawing
 
 
@@ -189,9 +202,10 @@ def calibration_figure(curves: Mapping[str, Reliability], *, title: str = "Calib
             look = _look(number)
             axes.plot(one.confidence[used], one.accuracy[used], **{**look, "marker": ""})
             axes.scatter(
-                one.confidence[used], one.accuracy[used], s=sizes, color=look["color"], marker=look["marker"], zorder=3
-            )
-            axes.plot([], [], **look, label=f"{name}: error {one.error:.3f}")  # one marker size in the legend
+                one.confidence[used], one.accuracy[used], s=sizes, color=look["color"], marker=look["marker"], zorder=3,
+                clip_on=False,
+            )  # fmt: skip
+            axes.plot([], [], **look, label=f"{name}: calibration error {one.error:.3f}")  # one size in the legend
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
         _legend(drawing, axes, 1)
         return drawing
@@ -208,7 +222,7 @@ def confusion_figure(
     shares = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
     side = float(np.clip(1.8 + 0.34 * len(classes), 3.6, 14))
     with style(ink) as library:
-        drawing, axes = _axes(library, title, "class given", "true class", size=(side, side))
+        drawing, axes = _axes(library, title, "class given (shade: share of the row)", "true class", size=(side, side))
         axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
         axes.set_xticks(range(len(classes)), classes, rotation=90)
         axes.set_yticks(range(len(classes)), classes)
@@ -242,8 +256,12 @@ def save_figure(drawing: Figure, path: Path | str) -> Path:
     """Write a figure in the format that the name ends in, whole or not at all."""
     path, content = Path(path), io.BytesIO()
     kind = format_of(path)
-    with style():
+    with style(), warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
         drawing.savefig(content, format=kind, dpi=200, metadata={"Date": None} if kind == "svg" else None)
+    if kind != "svg" and any("missing from" in str(one.message) for one in said):
+        sentence = f"no font of the figure has some letters of its labels, which {path} shows as boxes"
+        warnings.warn(f"{sentence}; an .svg has them as text, for the viewer's fonts", UnnaiveWarning, stacklevel=2)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content.getvalue())
     return path

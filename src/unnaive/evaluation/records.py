@@ -26,8 +26,8 @@ class Record:
 
     `data` names the data and its fingerprint, `protocol` the kind of split ("random", "5 folds", "fixed"), `split`
     counts from 0, `train_size` is a share in % (random splits), `terms` the number of selected terms (None for all),
-    `min_df` the fewest training documents of a term, `seconds` covers fitting and scoring. A measure that is not a
-    number, or that a model cannot have, is null.
+    `min_df` the fewest training documents of a term, `n_terms` how many terms took part, `seconds` covers fitting and
+    scoring. A measure that is not a number, or that a model cannot have, is null.
     """
 
     data: str
@@ -44,6 +44,7 @@ class Record:
     min_df: int = 1
     n_train: int = 0
     n_test: int = 0
+    n_terms: int = 0
     versions: dict[str, str] = field(default_factory=dict)
 
     @property

@@ -26,7 +26,8 @@ def contender_name(record: Record) -> str:
 class Summary:
     """One contender at one training size and vocabulary: a measure over the splits.
 
-    `spread` is the standard deviation with divisor n − 1, 0 for a single split; `seconds` the mean of fit and scoring.
+    `spread` is the standard deviation with divisor n − 1, 0 for a single split; `seconds` the mean of fit and scoring,
+    `n_terms` the mean number of terms that took part.
     """
 
     contender: str
@@ -37,11 +38,21 @@ class Summary:
     spread: float
     splits: int
     seconds: float
+    n_terms: float = 0.0
 
     def __str__(self) -> str:
         if self.mean is None:
             return "–"
         return f"{self.mean:.4f} ± {self.spread:.4f}" if self.splits > 1 else f"{self.mean:.4f}"
+
+
+def comparisons(records: Iterable[Record]) -> dict[tuple[object, ...], list[Record]]:
+    """The records of each comparison that a file holds, oldest first; of a figure made twice, the later."""
+    found: dict[tuple[object, ...], dict[tuple[object, ...], Record]] = {}
+    for record in records:
+        of_one = found.setdefault((record.data, record.protocol, record.seed, record.min_df), {})
+        of_one[record.trial, record.measure] = record
+    return {key: list(of_one.values()) for key, of_one in found.items()}
 
 
 def summaries(records: Iterable[Record]) -> list[Summary]:
@@ -57,7 +68,10 @@ def _summary(key: tuple[str, float | None, int | None, str], group: Sequence[Rec
     values = [record.value for record in group if record.value is not None]
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
     mean = float(np.mean(values)) if values else None
-    return Summary(*key, mean, spread, len(values), float(np.mean([record.seconds for record in group])))
+    seconds, terms = (
+        float(np.mean(column)) for column in zip(*((one.seconds, one.n_terms) for one in group), strict=True)
+    )
+    return Summary(*key, mean, spread, len(values), seconds, terms)
 
 
 @dataclass(frozen=True)
@@ -132,8 +146,8 @@ def learning_curves(records: Sequence[Record], measure: str) -> list[Curve]:
 
 
 def vocabulary_curves(records: Sequence[Record], measure: str) -> list[Curve]:
-    """By number of terms, one curve for each contender, at the largest training size."""
-    return _curves(records, measure, lambda one: one.terms, lambda one: one.train_size)
+    """By number of terms, one curve for each contender, at the largest training size; all terms are the last point."""
+    return _curves(records, measure, lambda one: one.terms or one.n_terms or None, lambda one: one.train_size)
 
 
 def _curves(
@@ -165,7 +179,7 @@ def _markdown_table(records: Sequence[Record], measure: str) -> str:
     names = list(dict.fromkeys(one.contender for one in found))
     cells = {(one.contender, (one.train_size, one.terms)): one for one in found}
     best = {place: _best([cells[name, place] for name in names if (name, place) in cells], measure) for place in places}
-    lines = [f"| {measure} | " + " | ".join(place_name(place) for place in places) + " |"]
+    lines = [f"| {measure} | " + " | ".join(place_names(places).values()) + " |"]
     lines.append("|---" * (len(places) + 1) + "|")
     for name in names:
         shown = [_markdown_cell(cells.get((name, place)), best[place]) for place in places]
@@ -185,15 +199,22 @@ def _markdown_cell(one: Summary | None, best: float | None) -> str:
     return f"**{one}**" if one.mean is not None and one.mean == best else str(one)
 
 
-def place_name(place: Place) -> str:
-    """A training size and vocabulary in words.
+def place_names(places: Iterable[Place]) -> dict[Place, str]:
+    """Each training size and vocabulary in words; "all terms" where others have fewer, or nothing else is to be said.
 
-    >>> place_name((10.0, 2000)), place_name((None, None))
-    ('10 % training, 2,000 terms', 'all terms')
+    >>> place_names([(10.0, None)])
+    {(10.0, None): '10 % training'}
+    >>> list(place_names([(10.0, None), (10.0, 2000)]).values())
+    ['10 % training, all terms', '10 % training, 2,000 terms']
     """
-    size, terms = place
-    parts = [f"{size:g} % training" if size is not None else "", f"{terms:,} terms" if terms is not None else ""]
-    return ", ".join(part for part in parts if part) or "all terms"
+    places = list(places)
+    differ = any(terms is not None for _, terms in places)
+
+    def name(size: float | None, terms: int | None) -> str:
+        vocabulary = f"{terms:,} terms" if terms is not None else "all terms" if differ or size is None else ""
+        return ", ".join(part for part in (f"{size:g} % training" if size is not None else "", vocabulary) if part)
+
+    return {place: name(*place) for place in places}
 
 
 def fitting(things: Sequence[Item], widths: Sequence[int], room: int) -> list[list[Item]]:

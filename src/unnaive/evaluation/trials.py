@@ -197,7 +197,8 @@ class Bench:
         scores = scorer.scores(sides.X_test)
         seconds = time.perf_counter() - started
         evidence = self._evidence(sides, trial, scorer, scores)
-        common = self.blank(trial, seconds=round(seconds, 4), n_train=len(sides.train), n_test=len(sides.test))
+        sizes = {"n_train": len(sides.train), "n_test": len(sides.test), "n_terms": len(sides.terms)}
+        common = self.blank(trial, seconds=round(seconds, 4), **sizes)
         return [
             Record(**common, measure=name, value=_measured(name, evidence), versions=versions())
             for name in self.plan.measures

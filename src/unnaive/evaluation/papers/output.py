@@ -11,6 +11,9 @@ from unnaive.evaluation.summaries import fitting
 
 MARKS = {INSIDE: "✓", OUTSIDE: "✗"}
 LEGEND = "ours | theirs difference; ✓ inside and ✗ outside the band stated for our value, nothing where none is stated"
+QUICK = (
+    "A quick run has fewer splits, folds and sizes; the bands are for the whole run, so some figures may miss theirs."
+)
 HALF = " | "
 
 

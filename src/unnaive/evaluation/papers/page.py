@@ -7,14 +7,13 @@ from html import escape
 
 from unnaive.evaluation import page as html
 from unnaive.evaluation.papers.lineup import Line, Lineup
-from unnaive.evaluation.papers.output import MARKS, Footnotes, figure, remarks_of, spread_figure
+from unnaive.evaluation.papers.output import MARKS, QUICK, Footnotes, figure, remarks_of, spread_figure
 from unnaive.evaluation.papers.tables import Paper, Run, Table
 
 
 def as_html(paper: Paper, lineups: Sequence[Lineup], run: Run) -> str:
     """The tables of a paper, ours and theirs, with a summary of what fell outside its band."""
-    quick = ", quick (fewer splits and sizes)" if run.quick else ""
-    about = f"{paper.source}. Seed {run.seed}{quick}."
+    about = f"{paper.source}. Seed {run.seed}." + (f" {QUICK}" if run.quick else "")
     return html.page(
         f"{paper.title}: theirs and ours",
         about,
