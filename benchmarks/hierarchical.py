@@ -21,10 +21,10 @@ from timing import show_figure, verdict
 
 from unnaive.evaluation.papers.hierarchical import CLASSES, data
 from unnaive.evaluation.papers.tables import Run
-from unnaive.models.em import Search, fitted
-from unnaive.models.em_to_class import ToClass
-from unnaive.models.hierarchical import TUNED, Documents, hierarchical
-from unnaive.models.tree_shape import shaped
+from unnaive.models.hierarchical.em import Search, fitted
+from unnaive.models.hierarchical.em_to_class import ToClass
+from unnaive.models.hierarchical.learner import TUNED, Documents, hierarchical
+from unnaive.models.hierarchical.tree_shape import shaped
 
 WANTED = {"avg": 3.0, "or": 3.0, "dep": 1.0}
 JOINT_STATES = 4000  # of hidden variables, times rows, that the peer enumerates in one iteration

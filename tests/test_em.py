@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from unnaive.errors import UnnaiveError
-from unnaive.models import em_to_class
-from unnaive.models.cases import Cases
-from unnaive.models.em import Search, fitted, rounds
-from unnaive.models.em_from_class import FromClass, branches
-from unnaive.models.em_to_class import ToClass
-from unnaive.models.hidden_naive_bayes import HiddenNaiveBayes
-from unnaive.models.hidden_tree import HiddenTree
-from unnaive.models.network_scores import NETWORK_SCORES, conditional_log_likelihood, log_likelihood
-from unnaive.models.tree_shape import Node
+from unnaive.models.hierarchical import em_to_class
+from unnaive.models.hierarchical.cases import Cases
+from unnaive.models.hierarchical.em import Search, fitted, rounds
+from unnaive.models.hierarchical.em_from_class import FromClass, branches
+from unnaive.models.hierarchical.em_to_class import ToClass
+from unnaive.models.hierarchical.hidden_naive_bayes import HiddenNaiveBayes
+from unnaive.models.hierarchical.hidden_tree import HiddenTree
+from unnaive.models.hierarchical.network_scores import NETWORK_SCORES, conditional_log_likelihood, log_likelihood
+from unnaive.models.hierarchical.tree_shape import Node
 
 TREES = {
     "one node": (Node((0, 1, 2), ()),),

@@ -7,10 +7,10 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from unnaive.errors import UnknownName
-from unnaive.models.cases import Cases, codes_of, distinct_rows
-from unnaive.models.dependence_clusters import clusters_by_dependence, independence
-from unnaive.models.feature_clusters import clusters_by_average, clusters_by_or, feature_information
-from unnaive.models.tree_shape import Node, features_below, node_names, shaped
+from unnaive.models.hierarchical.cases import Cases, codes_of, distinct_rows
+from unnaive.models.hierarchical.dependence_clusters import clusters_by_dependence, independence
+from unnaive.models.hierarchical.feature_clusters import clusters_by_average, clusters_by_or, feature_information
+from unnaive.models.hierarchical.tree_shape import Node, features_below, node_names, shaped
 
 
 def random_documents(seed, n_docs=300, n_features=9):

@@ -6,12 +6,12 @@ from scipy.sparse import csr_array
 
 from unnaive.errors import BadData, BadModel, UnnaiveError
 from unnaive.estimators.hierarchical import HierarchicalBN
-from unnaive.models import em_to_class
-from unnaive.models.hidden_naive_bayes import HiddenNaiveBayes
-from unnaive.models.hidden_networks import HiddenNetworks
-from unnaive.models.hidden_tree import HiddenTree
-from unnaive.models.hierarchical import hierarchical
-from unnaive.models.tree_shape import Node
+from unnaive.models.hierarchical import em_to_class
+from unnaive.models.hierarchical.hidden_naive_bayes import HiddenNaiveBayes
+from unnaive.models.hierarchical.hidden_networks import HiddenNetworks
+from unnaive.models.hierarchical.hidden_tree import HiddenTree
+from unnaive.models.hierarchical.learner import hierarchical
+from unnaive.models.hierarchical.tree_shape import Node
 
 TREE = (Node((1, 3), ()), Node((0,), (0,)), Node((4,), ()), Node((2,), (1, 2)))
 NAMES = ["a", "b", "c", "d", "e"]

@@ -5,10 +5,10 @@ import pytest
 
 from unnaive.core.network import Network
 from unnaive.errors import BadData
-from unnaive.models.hidden_naive_bayes import HiddenNaiveBayes
-from unnaive.models.hidden_tree import HiddenTree
-from unnaive.models.tree_shape import Node
-from unnaive.models.tree_view import drawn_tree, hanging_tree, tree_text
+from unnaive.models.hierarchical.hidden_naive_bayes import HiddenNaiveBayes
+from unnaive.models.hierarchical.hidden_tree import HiddenTree
+from unnaive.models.hierarchical.tree_shape import Node
+from unnaive.models.hierarchical.tree_view import drawn_tree, hanging_tree, tree_text
 
 TREE = (Node((1, 2), ()), Node((0,), (0,)))
 NAMES = ["trade", "gatt", "yen"]

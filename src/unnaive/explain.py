@@ -19,7 +19,7 @@ from unnaive.core.scorer import Scorer
 from unnaive.core.targets import Label, class_codes
 from unnaive.errors import BadData
 from unnaive.models.gate_view import forces
-from unnaive.models.hidden_networks import HiddenNetworks
+from unnaive.models.hierarchical.hidden_networks import HiddenNetworks
 from unnaive.models.path_scorer import PathScorer
 from unnaive.text.tokens import Span, spans
 

@@ -47,7 +47,7 @@ SCORERS = {
     "linear": "unnaive.core.linear:Linear",
     "blend": "unnaive.models.blend:Blend",
     "feature-trees": "unnaive.models.feature_trees:FeatureTrees",
-    "hidden-networks": "unnaive.models.hidden_networks:HiddenNetworks",
+    "hidden-networks": "unnaive.models.hierarchical.hidden_networks:HiddenNetworks",
     "neighbours": "unnaive.models.neighbours:Neighbours",
     "paths": "unnaive.models.path_scorer:PathScorer",
     "trees": "unnaive.models.trees:Trees",

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from unnaive.evaluation.papers.hierarchical import CLASSES, breakevens, data, network
 from unnaive.evaluation.papers.lineup import reproduce
 from unnaive.evaluation.papers.tables import Run, read_paper
-from unnaive.models.hierarchical import hierarchical
+from unnaive.models.hierarchical.learner import hierarchical
 from unnaive.text.collections import data_folder
 
 pytestmark = [

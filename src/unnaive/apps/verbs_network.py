@@ -14,8 +14,8 @@ from unnaive.core.network import Network
 from unnaive.errors import BadData, MissingExtra, choose
 from unnaive.models.feature_trees import FeatureTrees
 from unnaive.models.gate_view import LARGEST_GATE, Arc, gate_network, strongest_arcs
-from unnaive.models.hidden_networks import HiddenNetworks
-from unnaive.models.tree_view import drawn_tree, tree_text
+from unnaive.models.hierarchical.hidden_networks import HiddenNetworks
+from unnaive.models.hierarchical.tree_view import drawn_tree, tree_text
 
 WRITERS = {".bif": "to_bif", ".uai": "to_uai"}
 

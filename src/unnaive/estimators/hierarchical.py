@@ -13,13 +13,13 @@ from unnaive.core.links import probabilities
 from unnaive.core.network import Network
 from unnaive.errors import BadData
 from unnaive.estimators.base import WeightedDocumentsClassifier
-from unnaive.models.hidden_networks import HiddenNetworks
+from unnaive.models.hierarchical.hidden_networks import HiddenNetworks
 
 
 class HierarchicalBN(WeightedDocumentsClassifier):
     """A Bayesian network for each class: its best terms, hidden variables between them and the class, tables by EM.
 
-    Parameters as in models/hierarchical.py: `clustering` "or", "avg" or "dep" shapes the tree, `direction` "to-class"
+    Parameters as in its learner: `clustering` "or", "avg" or "dep" shapes the tree, `direction` "to-class"
     is HBN and "from-class" HNB, `average` of `restarts` runs of EM are kept.
 
     >>> X, y = [[1, 1, 0], [1, 0, 0], [0, 1, 1], [0, 0, 1]], ["trade", "trade", "ship", "ship"]

@@ -64,11 +64,13 @@ MODELS: dict[str, Model] = {
         Model("rocchio-counts", "Rocchio from counts, exact online", f"{_ROOM}.rocchio:rocchio_counts", "counts"),
         Model("or-blend", "OR gate blended with Rocchio", f"{_ROOM}.blend:blend", "documents"),
         Model("maxent", "maximum entropy", f"{_ROOM}.maxent:maxent", "documents"),
-        Model("hierarchical", "hierarchical Bayesian networks", f"{_ROOM}.hierarchical:hierarchical", "documents"),
+        Model(
+            "hierarchical", "hierarchical Bayesian networks", f"{_ROOM}.hierarchical.learner:hierarchical", "documents"
+        ),
         Model(
             "hierarchical-naive-bayes",
             "hierarchical naive Bayes networks",
-            f"{_ROOM}.hierarchical:hierarchical_naive_bayes",
+            f"{_ROOM}.hierarchical.learner:hierarchical_naive_bayes",
             "documents",
         ),
         Model("tan", "tree-augmented naive Bayes", f"{_ROOM}.tan:tan", "documents"),

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from unnaive.core.network import Network
 from unnaive.errors import BadModel, choose
-from unnaive.models.tree_shape import distinct_name
+from unnaive.models.hierarchical.tree_shape import distinct_name
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.int64]

@@ -24,7 +24,7 @@ from unnaive.evaluation.papers.tables import Measurement, Run, Runner
 from unnaive.evaluation.ranking import breakeven, weighted_mean
 from unnaive.evaluation.tally import class_sizes
 from unnaive.evaluation.training import trained
-from unnaive.models.hierarchical import TUNED, in_threads
+from unnaive.models.hierarchical.learner import TUNED, in_threads
 
 Floats = NDArray[np.float64]
 Sparse = Any  # scipy.sparse.csr_array, which ships no types

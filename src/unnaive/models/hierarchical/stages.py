@@ -11,8 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from unnaive.models.cases import Floats, Index, Rows, codes_of, distinct_rows
-from unnaive.models.tree_shape import Tree, features_below
+from unnaive.models.hierarchical.cases import Floats, Index, Rows, codes_of, distinct_rows
+from unnaive.models.hierarchical.tree_shape import Tree, features_below
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from unnaive.models.cases import Cases, Floats
-from unnaive.models.hidden_naive_bayes import HiddenNaiveBayes
-from unnaive.models.hidden_tree import HiddenTree
+from unnaive.models.hierarchical.cases import Cases, Floats
+from unnaive.models.hierarchical.hidden_naive_bayes import HiddenNaiveBayes
+from unnaive.models.hierarchical.hidden_tree import HiddenTree
 
 AnyNetwork = HiddenTree | HiddenNaiveBayes
 

@@ -12,9 +12,9 @@ import numpy as np
 from scipy.special import expit, logit
 
 from unnaive.core.network import Network
-from unnaive.models.cases import Cases, Floats, Rows, distinct_rows
-from unnaive.models.em_from_class import TINY, Branch, Tables, class_shares, said
-from unnaive.models.tree_shape import Tree, inputs, node_names
+from unnaive.models.hierarchical.cases import Cases, Floats, Rows, distinct_rows
+from unnaive.models.hierarchical.em_from_class import TINY, Branch, Tables, class_shares, said
+from unnaive.models.hierarchical.tree_shape import Tree, inputs, node_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class HiddenNaiveBayes:
     hidden    P(hidden = 1 | state of what it hangs on), of all nodes but the class  (members, 2, n_nodes − 1)
     features  P(feature = 1 | state of what it hangs on)                             (members, 2, n_features)
 
-    >>> from unnaive.models.tree_shape import Node
+    >>> from unnaive.models.hierarchical.tree_shape import Node
     >>> naive = HiddenNaiveBayes((Node((0,), ()),), 0.5, np.empty((1, 2, 0)), np.array([[[0.1], [0.3]]]))
     >>> naive.posterior(np.array([[1], [-1]], np.int8))   # present, unknown
     array([0.75, 0.5 ])

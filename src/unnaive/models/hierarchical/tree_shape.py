@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from unnaive.errors import choose
-from unnaive.models.cases import Cases
-from unnaive.models.dependence_clusters import clusters_by_dependence
-from unnaive.models.feature_clusters import Cluster, clusters_by_average, clusters_by_or
+from unnaive.models.hierarchical.cases import Cases
+from unnaive.models.hierarchical.dependence_clusters import clusters_by_dependence
+from unnaive.models.hierarchical.feature_clusters import Cluster, clusters_by_average, clusters_by_or
 
 CLUSTERINGS: dict[str, Callable[[Cases, Sequence[int], int, float], list[Cluster]]] = {
     "avg": clusters_by_average,

@@ -11,10 +11,10 @@ from scipy.sparse import csc_array
 
 from unnaive.core.network import Network
 from unnaive.errors import BadModel, choose
-from unnaive.models.cases import UNKNOWN, Floats, Rows
-from unnaive.models.hidden_naive_bayes import HiddenNaiveBayes
-from unnaive.models.hidden_tree import HiddenTree
-from unnaive.models.network_arrays import packed, unpacked
+from unnaive.models.hierarchical.cases import UNKNOWN, Floats, Rows
+from unnaive.models.hierarchical.hidden_naive_bayes import HiddenNaiveBayes
+from unnaive.models.hierarchical.hidden_tree import HiddenTree
+from unnaive.models.hierarchical.network_arrays import packed, unpacked
 
 Sparse = Any  # scipy.sparse.csr_array, which ships no types
 

@@ -21,14 +21,14 @@ from scipy.sparse import csc_array, csr_array
 from unnaive.core.counts import Counts
 from unnaive.core.selection import binary_gain, top_terms
 from unnaive.errors import UnnaiveError, choose
-from unnaive.models.cases import Cases, Floats
-from unnaive.models.em import Search, Tables, fitted
-from unnaive.models.em_from_class import Branch, FromClass, branches
-from unnaive.models.em_to_class import ToClass
-from unnaive.models.hidden_naive_bayes import HiddenNaiveBayes
-from unnaive.models.hidden_networks import HiddenNetworks, Selected
-from unnaive.models.hidden_tree import HiddenTree
-from unnaive.models.tree_shape import CLUSTERINGS, Tree, shaped
+from unnaive.models.hierarchical.cases import Cases, Floats
+from unnaive.models.hierarchical.em import Search, Tables, fitted
+from unnaive.models.hierarchical.em_from_class import Branch, FromClass, branches
+from unnaive.models.hierarchical.em_to_class import ToClass
+from unnaive.models.hierarchical.hidden_naive_bayes import HiddenNaiveBayes
+from unnaive.models.hierarchical.hidden_networks import HiddenNetworks, Selected
+from unnaive.models.hierarchical.hidden_tree import HiddenTree
+from unnaive.models.hierarchical.tree_shape import CLUSTERINGS, Tree, shaped
 
 Sparse = Any  # scipy.sparse.csr_array, which ships no types
 Progress = Callable[[str, dict[str, Any]], None]

@@ -10,8 +10,15 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import chdtrc
 
-from unnaive.models.cases import Cases, Floats, Index
-from unnaive.models.feature_clusters import TIE, Cluster, by_information, feature_information, first_least, joined
+from unnaive.models.hierarchical.cases import Cases, Floats, Index
+from unnaive.models.hierarchical.feature_clusters import (
+    TIE,
+    Cluster,
+    by_information,
+    feature_information,
+    first_least,
+    joined,
+)
 
 
 def clusters_by_dependence(cases: Cases, features: Sequence[int], n_clusters: int, alpha: float) -> list[Cluster]:

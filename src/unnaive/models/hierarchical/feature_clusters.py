@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy.special import xlogy
 
-from unnaive.models.cases import Cases, Floats, Index
+from unnaive.models.hierarchical.cases import Cases, Floats, Index
 
 TIE = 1e-12  # criteria closer than this are equal: sums in another order differ by less
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from unnaive.errors import UnnaiveError, choose
-from unnaive.models.cases import Floats
+from unnaive.models.hierarchical.cases import Floats
 
 Tables = list[Floats]
 Progress = Callable[[str, dict[str, Any]], None]

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.errors import choose
-from unnaive.models.cases import Floats
-from unnaive.models.hidden_naive_bayes import HiddenNaiveBayes
-from unnaive.models.hidden_tree import HiddenTree
-from unnaive.models.tree_shape import Node, Tree
+from unnaive.models.hierarchical.cases import Floats
+from unnaive.models.hierarchical.hidden_naive_bayes import HiddenNaiveBayes
+from unnaive.models.hierarchical.hidden_tree import HiddenTree
+from unnaive.models.hierarchical.tree_shape import Node, Tree
 
 Arrays = dict[str, NDArray[Any]]
 AnyNetwork = HiddenTree | HiddenNaiveBayes

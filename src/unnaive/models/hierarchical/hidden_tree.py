@@ -11,10 +11,10 @@ from typing import ClassVar
 import numpy as np
 
 from unnaive.core.network import Network
-from unnaive.models.cases import UNKNOWN, Cases, Floats, Rows, distinct_rows
-from unnaive.models.em_to_class import TINY, UNSEEN, Tables, ToClass, chance
-from unnaive.models.stages import compiled
-from unnaive.models.tree_shape import Tree, inputs, node_names
+from unnaive.models.hierarchical.cases import UNKNOWN, Cases, Floats, Rows, distinct_rows
+from unnaive.models.hierarchical.em_to_class import TINY, UNSEEN, Tables, ToClass, chance
+from unnaive.models.hierarchical.stages import compiled
+from unnaive.models.hierarchical.tree_shape import Tree, inputs, node_names
 
 SOFT_CELLS = 1 << 22  # numbers at once where features are unknown
 
@@ -29,7 +29,7 @@ class HiddenTree:
 
     In a table the first hidden variable and the first feature are the highest bits of their index.
 
-    >>> from unnaive.models.tree_shape import Node
+    >>> from unnaive.models.hierarchical.tree_shape import Node
     >>> either = HiddenTree((Node((0, 1), ()),), np.array([0.5, 0.2]), (np.array([[[0.0, 1.0, 1.0, 1.0]]]),))
     >>> either.posterior(np.array([[0, 1], [0, -1]], np.int8)).round(3)   # second: absent, unknown
     array([1. , 0.2])
