@@ -17,6 +17,7 @@ from unnaive.errors import BadData
 Sparse = Any  # scipy.sparse.csr_array, which ships no types
 
 DENSE_SHARE = 4  # classes × terms up to this many times the entries: then a class is counted in an array of all terms
+BLOCK = 1 << 21  # entries summed at a time
 ROUNDING = 1e-11  # of the largest sum: what fractional sums may be off by after adding and taking away
 
 
@@ -59,11 +60,11 @@ class Counts:
         """
         weight = _document_weights(X.shape[0], sample_weight)
         number = np.result_type(_number(X.data), weight)
-        X = _without_zeros(csr_array(X)).astype(number, copy=False)
-        by_class, rows = _in_order(_weighted_labels(csr_array(Y), weight), X)
-        often = 0 < by_class.shape[0] * X.shape[1] <= DENSE_SHARE * rows.nnz
-        class_terms, class_df = (_tables_by_counting if often else _tables_by_product)(by_class, rows)
-        terms, df = _column_sums(X, slice(None), _by_entry(weight, X))
+        X, by_class = _without_zeros(csr_array(X)), _weighted_labels(csr_array(Y), weight)
+        entries = int(np.diff(X.indptr)[by_class.indices].sum())
+        often = 0 < by_class.shape[0] * X.shape[1] <= DENSE_SHARE * entries
+        class_terms, class_df = (_tables_by_counting if often else _tables_by_product)(by_class, X, number)
+        terms, df = _column_sums(X, weight, number)
         return cls(weight.sum(), by_class.sum(axis=1), class_terms, class_df, terms, df)
 
     @classmethod
@@ -200,39 +201,55 @@ def _in_order(by_class: Sparse, X: Sparse) -> tuple[Sparse, Sparse]:
     return laid_out, X[order]
 
 
-def _tables_by_product(by_class: Sparse, rows: Sparse) -> tuple[Sparse, Sparse]:
+def _tables_by_product(by_class: Sparse, X: Sparse, number: Any) -> tuple[Sparse, Sparse]:
     """class_terms and class_df, each a sparse product: memory follows what was seen."""
+    by_class, rows = _in_order(by_class, X.astype(number, copy=False))
     present = csr_array((np.ones(rows.nnz, by_class.dtype), rows.indices, rows.indptr), shape=rows.shape)
     return _canonical(by_class @ rows), _canonical(by_class @ present)
 
 
-def _tables_by_counting(by_class: Sparse, rows: Sparse) -> tuple[Sparse, Sparse]:
+def _tables_by_counting(by_class: Sparse, X: Sparse, number: Any) -> tuple[Sparse, Sparse]:
     """The same class by class in an array of all terms: faster, where a class has a good share of them."""
-    weight = _by_entry(by_class.data, rows)
     columns, sums, documents = [], [], []
-    for start, end in pairwise(rows.indptr[by_class.indptr]):
-        terms, df = _column_sums(rows, slice(start, end), weight)
-        columns.append(np.flatnonzero(df).astype(rows.indices.dtype))
+    for start, end in pairwise(by_class.indptr):
+        terms, df = _column_sums(_rows(X, by_class.indices[start:end]), by_class.data[start:end], number)
+        columns.append(np.flatnonzero(df).astype(X.indices.dtype))
         sums.append(terms[columns[-1]])
         documents.append(df[columns[-1]])
-    indptr = np.cumsum([0, *map(len, columns)], dtype=rows.indptr.dtype)
-    shape = by_class.shape[0], rows.shape[1]
+    indptr = np.cumsum([0, *map(len, columns)], dtype=X.indptr.dtype)
+    shape = by_class.shape[0], X.shape[1]
     seen = np.concatenate(columns)
     return tuple(csr_array((np.concatenate(part), seen, indptr), shape=shape) for part in (sums, documents))
 
 
-def _column_sums(X: Sparse, entries: slice, weight: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Sums of some entries of X by term, and how many there are; `weight` by entry. Whole numbers are exact to 2⁵³."""
-    columns, values, n_terms = X.indices[entries], X.data[entries], X.shape[1]
-    if weight is None:
-        return np.bincount(columns, values, n_terms).astype(values.dtype), np.bincount(columns, minlength=n_terms)
-    sums = np.bincount(columns, values * weight[entries], n_terms).astype(values.dtype)
-    return sums, np.bincount(columns, weight[entries], n_terms).astype(weight.dtype)
+def _rows(X: Sparse, rows: NDArray[Any]) -> Sparse:
+    """Some rows of X, ascending; without a copy where they follow each other."""
+    if not len(rows) or rows[-1] - rows[0] + 1 != len(rows):
+        return X[rows]
+    ends = X.indptr[rows[0] : rows[-1] + 2]
+    entries = slice(ends[0], ends[-1])
+    return csr_array((X.data[entries], X.indices[entries], ends - ends[0]), shape=(len(rows), X.shape[1]))
 
 
-def _by_entry(weight: NDArray[Any], X: Sparse) -> NDArray[Any] | None:
-    """The weight of its document for each entry of X; None if all are one."""
-    return None if bool(np.all(weight == 1)) else np.repeat(weight, np.diff(X.indptr))
+def _column_sums(X: Sparse, weight: NDArray[Any], number: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Σ_d weight[d] X[d, t] and Σ_d weight[d] [X[d, t] > 0], (n_terms,) each. Whole numbers are exact to 2⁵³.
+
+    Block by block: what a block needs is memory used again, and time stays proportional however large X is.
+    """
+    n_terms, alike = X.shape[1], bool(np.all(weight == 1))
+    sums, df = np.zeros(n_terms, number), np.zeros(n_terms, weight.dtype)
+    cuts = np.unique([*np.searchsorted(X.indptr, np.arange(0, X.nnz, BLOCK)), X.shape[0]])
+    for first, last in pairwise(cuts.tolist()):
+        ends = X.indptr[first : last + 1]
+        columns, values = X.indices[ends[0] : ends[-1]], X.data[ends[0] : ends[-1]]
+        if alike:
+            sums += np.bincount(columns, values, n_terms).astype(number)
+            df += np.bincount(columns, minlength=n_terms)
+        else:
+            each = np.repeat(weight[first:last], np.diff(ends))
+            sums += np.bincount(columns, values * each, n_terms).astype(number)
+            df += np.bincount(columns, each, n_terms).astype(weight.dtype)
+    return sums, df
 
 
 def _without_zeros(X: Sparse) -> Sparse:
