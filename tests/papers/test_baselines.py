@@ -22,10 +22,17 @@ def test_rows_are_in_their_bands(paper, table, models):
     assert not [line for line in lines if line.mark == OUTSIDE]
 
 
-@pytest.mark.parametrize(("table", "apart"), [("4.8", 2.0), ("4.9", 2.5)])
-def test_validation_tables_of_the_thesis_are_near(table, apart):
-    """Measured apart: naive Bayes up to 1.2 points, SVM up to 1.2, with 30 and 60 features."""
+# What is measured on one quarter of the training documents, as the thesis does, is known no better than this: standard
+# deviation of the average over 200 bootstrap samples of that quarter, the larger of 30 and 60 features. The models and
+# the split are fixed: four seeds gave the same figures to the last digit (77.36 and 77.96; 83.43 and 86.25), and other
+# quarters, which are easier, up to 5 points more.
+SPREAD = {"4.8": 0.89, "4.9": 0.76}
+
+
+@pytest.mark.parametrize(("table", "expected"), [("4.8", (77.4, 78.0)), ("4.9", (83.4, 86.3))])
+def test_validation_tables_of_the_thesis_are_near(table, expected):
+    """Within two standard deviations of the thesis (measured: −0.9, −1.1; +0.1, +1.2), and where they were before."""
     (lineup,) = reproduce("hierarchical", Run(quick=True, models=("naive-bayes", "svm")), table=table)
-    measured = [line.difference for line in lineup.lines if line.ours is not None]
-    assert measured
-    assert max(map(abs, measured)) < apart
+    measured = [line for line in lineup.lines if line.ours is not None]
+    assert max(abs(line.difference) for line in measured) < 2 * SPREAD[table]
+    assert [line.ours for line in measured] == pytest.approx(expected, abs=0.1)
