@@ -159,7 +159,7 @@ def test_a_million_empty_documents():
     counts = TextCounter().count([""] * 1_000_000 + ["one word"], grow=True)
     assert counts.shape == (1_000_001, 2)
     assert counts.nnz == 2
-    assert time.perf_counter() - start < 5  # 0.1 s on an idle machine
+    assert time.perf_counter() - start < 5  # 0.1 s of processor time
 
 
 def test_texts_of_4_gib_are_refused(monkeypatch):
@@ -194,13 +194,13 @@ def test_ids_do_not_depend_on_threads():
 
 def test_the_gil_is_released():
     counter, turns = TextCounter(threads=1), 0
-    text = "several different words " * 1_000_000
+    text = "several different words " * 4_000_000
     worker = threading.Thread(target=counter.count, args=([text], True))
     worker.start()
     while worker.is_alive():
         time.sleep(0.001)
         turns += 1
-    assert turns >= 5  # 24 MB take 100 ms
+    assert turns >= 5  # 96 MB take some 140 ms, and with the GIL held there would be one turn or two
 
 
 def test_one_counter_serves_many_threads():
@@ -222,7 +222,7 @@ def test_ctrl_c_stops_the_kernel():
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    texts = ["several different words " * 50_000] * 2_000  # 2.4 GB, some 10 s
+    texts = ["several different words " * 50_000] * 20_000  # 24 GB of one str, some 34 s of processor time
     previous = signal.signal(signal.SIGALRM, interrupt)
     start = time.perf_counter()
     try:
@@ -232,7 +232,7 @@ def test_ctrl_c_stops_the_kernel():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
-    assert time.perf_counter() - start < 5
+    assert time.perf_counter() - start < 8  # one that did not listen would read to the end first
 
 
 def linear_model(rng, n_classes, n_terms, sparse, scale):
