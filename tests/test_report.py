@@ -126,7 +126,7 @@ def test_nothing_to_evaluate_is_an_error(single):
 class Links(HTMLParser):
     """Whatever a page would load, and whether its tags are closed."""
 
-    VOID = frozenset({"meta", "link", "br", "hr", "img", "input"})
+    VOID = frozenset({"meta", "link", "br", "wbr", "hr", "img", "input"})
 
     def __init__(self):
         super().__init__()

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from unnaive.evaluation.grids import as_markdown
 from unnaive.evaluation.records import Record
 from unnaive.evaluation.summaries import (
     as_json,
-    as_markdown,
     duels,
     learning_curves,
     summaries,

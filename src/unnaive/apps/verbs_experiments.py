@@ -27,8 +27,9 @@ from unnaive.apps.experiment_options import (
 from unnaive.apps.options import reading
 
 if TYPE_CHECKING:
+    from unnaive.evaluation.grids import Grid
     from unnaive.evaluation.records import Record
-    from unnaive.evaluation.summaries import Duel, Summary
+    from unnaive.evaluation.summaries import Duel
     from unnaive.evaluation.trials import Material, Plan
     from unnaive.text.corpus import Corpus
     from unnaive.text.datafiles import DataFile
@@ -171,7 +172,8 @@ def write_comparison(
     records: list[Record], rival: str, *, html: Path | None, json_file: Path | None, markdown: Path | None
 ) -> None:
     """The files that were asked for."""
-    from unnaive.evaluation.summaries import as_json, as_markdown
+    from unnaive.evaluation.grids import as_markdown
+    from unnaive.evaluation.summaries import as_json
 
     if html is not None:
         from unnaive.evaluation.comparison_page import comparison_page
@@ -186,11 +188,11 @@ def write_comparison(
 def show_comparison(records: list[Record], rival: str, file: Path) -> None:
     """Means and differences as tables for the terminal."""
     from unnaive.apps.screen import console
-    from unnaive.evaluation.summaries import duels, summaries
+    from unnaive.evaluation.grids import grids
+    from unnaive.evaluation.summaries import duels
 
-    found = summaries(records)
-    for measure in dict.fromkeys(one.measure for one in found):
-        show_means([one for one in found if one.measure == measure])
+    for grid in grids(records):
+        show_grid(grid)
     fights = duels(records, against=rival)
     if fights:
         console().print(f"{fights[0].measure} against {rival}", style="bold")
@@ -202,29 +204,25 @@ def show_comparison(records: list[Record], rival: str, file: Path) -> None:
     typer.echo(f"records: {file}")
 
 
-def show_means(found: list[Summary]) -> None:
+def show_grid(grid: Grid) -> None:
     """One measure: models by training size and vocabulary, in as many tables as the width asks for."""
     from unnaive.apps.screen import console, plain_table
-    from unnaive.evaluation.summaries import fitting, place_names
+    from unnaive.evaluation.grids import fitting
 
     out = console()
-    cells = {(one.contender, (one.train_size, one.terms)): one for one in found}
-    names = list(dict.fromkeys(one.contender for one in found))
-    places = place_names((one.train_size, one.terms) for one in found)
-    room = out.width - max(len(word) for word in (found[0].measure, *names)) - len("  seconds")
-    widths = [max(len(words), *(len(str(cells[name, place])) for name in names)) for place, words in places.items()]
-    for group in fitting(list(places), widths, room):
-        table = plain_table(found[0].measure, *(f">{places[place]}" for place in group), ">seconds")
-        for name in names:
-            seconds = sum(cells[name, place].seconds for place in group) / len(group)
-            table.add_row(name, *(str(cells[name, place]) for place in group), f"{seconds:.2f}")
+    room = out.width - max(len(word) for word in (grid.measure, *grid.names)) - len("  seconds")
+    widths = [max(map(len, (words, *(grid.text(who, at) for who in grid.names)))) for at, words in grid.places.items()]
+    for group in fitting(list(grid.places), widths, room):
+        table = plain_table(grid.measure, *(f">{grid.places[place]}" for place in group), ">seconds")
+        for name in grid.names:
+            table.add_row(name, *(grid.text(name, place) for place in group), f"{grid.seconds(name, group):.2f}")
         out.print(table, "")
 
 
 def duel_table(fights: list[Duel]) -> Any:
     """Who beats whom."""
     from unnaive.apps.screen import plain_table
-    from unnaive.evaluation.summaries import place_names
+    from unnaive.evaluation.grids import place_names
 
     where = place_names(one.place for one in fights)
     table = plain_table("model", "where", "win/tie/loss", ">p", "verdict")

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import Any
 
 from unnaive.evaluation import page as html
 from unnaive.evaluation import plots
-from unnaive.evaluation.measures import measure_called
+from unnaive.evaluation.grids import Grid, grids, place_names
 from unnaive.evaluation.records import Record
-from unnaive.evaluation.summaries import (
-    contender_name,
-    duels,
-    learning_curves,
-    place_names,
-    summaries,
-    vocabulary_curves,
-)
+from unnaive.evaluation.summaries import Place, contender_name, duels, learning_curves, vocabulary_curves
 
 
 def comparison_page(records: Sequence[Record], *, title: str | None = None, against: str | None = None) -> str:
@@ -31,40 +23,25 @@ def comparison_page(records: Sequence[Record], *, title: str | None = None, agai
         title or f"{data}: comparison",
         about,
         [
-            html.Section("Results", result_tables(records)),
+            html.Section("Results", "".join(map(result_table, grids(records)))),
             html.Section("Curves", record_curves(records)),
             html.Section("Differences", duel_table(records, against)),
         ],
     )
 
 
-def result_tables(records: Sequence[Record]) -> str:
-    """A table for each measure: models by training size and vocabulary; the best in bold."""
-    return "".join(_result_table(records, measure) for measure in dict.fromkeys(record.measure for record in records))
+def result_table(grid: Grid) -> str:
+    """One measure: models by training size and vocabulary; the best in bold."""
 
+    def cell(name: str, place: Place) -> str:
+        return f"<b>{grid.text(name, place)}</b>" if grid.is_best(name, place) else grid.text(name, place)
 
-def _result_table(records: Sequence[Record], measure: str) -> str:
-    found = [one for one in summaries(records) if one.measure == measure]
-    places = list(dict.fromkeys((one.train_size, one.terms) for one in found))
-    cells = {(one.contender, (one.train_size, one.terms)): one for one in found}
-    pick = max if measure_called(measure).larger_is_better else min
-    best = {place: _best(cells, place, pick) for place in places}
-    rows = []
-    for name in dict.fromkeys(one.contender for one in found):
-        shown = [cells.get((name, place)) for place in places]
-        texts = [
-            "–" if one is None else f"<b>{one}</b>" if one.mean is not None and one.mean == best[place] else str(one)
-            for one, place in zip(shown, places, strict=True)
-        ]
-        seconds = [one.seconds for one in shown if one is not None]
-        rows.append((escape(name), *texts, f"{sum(seconds) / len(seconds):.2f}"))
-    head = (escape(measure), *map(escape, place_names(places).values()), "seconds")
-    return f"<h3>{escape(measure)}</h3>" + html.table(head, rows, label=f"{measure} of the models")
-
-
-def _best(cells: dict[Any, Any], place: Any, pick: Any) -> float | None:
-    values = [one.mean for (_, where), one in cells.items() if where == place and one.mean is not None]
-    return pick(values) if values else None
+    rows = [
+        (escape(name), *(cell(name, place) for place in grid.places), f"{grid.seconds(name):.2f}")
+        for name in grid.names
+    ]
+    head = (escape(grid.measure), *map(escape, grid.places.values()), "seconds")
+    return f"<h3>{escape(grid.measure)}</h3>" + html.table(head, rows, label=f"{grid.measure} of the models")
 
 
 def duel_table(records: Sequence[Record], against: str | None = None) -> str:

@@ -5,6 +5,7 @@ Pieces are plain functions from values to HTML; whatever comes from data goes th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -84,14 +85,25 @@ def bar(share: float, name: str) -> str:
     return f'<td class="bar"><i style="width:{wide:.1f}%" role="img" aria-label="{escape(name, quote=True)}"></i></td>'
 
 
-def figure(draw: Callable[..., Figure], *values: Any, alt: str, caption: str = "", **settings: Any) -> str:
+def figure(
+    draw: Callable[..., Figure], *values: Any, alt: str, caption: str = "", kind: str = "", **settings: Any
+) -> str:
     """A figure drawn by one of plots.py; a line with the install command where matplotlib is absent."""
     try:
         svg = inline_svg(draw(*values, ink=INK, **settings), alt)
     except MissingExtra as problem:
         return f'<p class="note">{escape(alt)}: {escape(str(problem))}</p>'
     text = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-    return f"<figure>{svg}{text}</figure>"
+    return f'<figure class="{kind}">{svg}{text}</figure>'
+
+
+def breakable(name: str) -> str:
+    """A name as HTML that may be broken after its punctuation.
+
+    >>> breakable("comp.sys & co")
+    'comp.<wbr>sys &amp; co'
+    """
+    return re.sub(r"([._/-])(?=\w)", r"\1<wbr>", escape(name))
 
 
 def figures(*drawn: str) -> str:

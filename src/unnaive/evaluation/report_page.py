@@ -72,7 +72,7 @@ def classes(found: Evaluation) -> str:
     head = ("class", "F1, 0 to 1", "F1", "precision", "recall", "documents")
     rows = [
         (
-            escape(name),
+            html.breakable(name),
             html.bar(f1, f"F1 of {name}: {f1:.3f}"),
             f"{f1:.3f}",
             f"{precision:.3f}",

@@ -1,11 +1,11 @@
-"""Records → what one wants to know: means with their spread, curves, and who beats whom."""
+"""Records → what one wants to know: means with their spread, curves, and who beats whom; grids.py lays them out."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from unnaive.evaluation.measures import measure_called
 from unnaive.evaluation.records import Record
 from unnaive.evaluation.significance import Test, WinTieLoss, corrected_t, paired_t, win_tie_loss
 
-Item = TypeVar("Item")
 Place = tuple[float | None, int | None]  # training size, terms
 
 
@@ -166,72 +165,6 @@ def _curves(
         values.sort()
         curves.append(Curve(name, *(tuple(point[part] for point in values) for part in range(3))))
     return [curve for curve in curves if len(curve.x) > 1]
-
-
-def as_markdown(records: Sequence[Record]) -> str:
-    """A table for every measure: contenders by place, mean ± standard deviation, the best of each place in bold."""
-    return "\n\n".join(_markdown_table(records, name) for name in dict.fromkeys(record.measure for record in records))
-
-
-def _markdown_table(records: Sequence[Record], measure: str) -> str:
-    found = [one for one in summaries(records) if one.measure == measure]
-    places = list(dict.fromkeys((one.train_size, one.terms) for one in found))
-    names = list(dict.fromkeys(one.contender for one in found))
-    cells = {(one.contender, (one.train_size, one.terms)): one for one in found}
-    best = {place: _best([cells[name, place] for name in names if (name, place) in cells], measure) for place in places}
-    lines = [f"| {measure} | " + " | ".join(place_names(places).values()) + " |"]
-    lines.append("|---" * (len(places) + 1) + "|")
-    for name in names:
-        shown = [_markdown_cell(cells.get((name, place)), best[place]) for place in places]
-        lines.append(f"| {name} | " + " | ".join(shown) + " |")
-    return "\n".join(lines)
-
-
-def _best(found: Sequence[Summary], measure: str) -> float | None:
-    values = [one.mean for one in found if one.mean is not None]
-    pick = max if measure_called(measure).larger_is_better else min
-    return pick(values) if values else None
-
-
-def _markdown_cell(one: Summary | None, best: float | None) -> str:
-    if one is None:
-        return "–"
-    return f"**{one}**" if one.mean is not None and one.mean == best else str(one)
-
-
-def place_names(places: Iterable[Place]) -> dict[Place, str]:
-    """Each training size and vocabulary in words; "all terms" where others have fewer, or nothing else is to be said.
-
-    >>> place_names([(10.0, None)])
-    {(10.0, None): '10 % training'}
-    >>> list(place_names([(10.0, None), (10.0, 2000)]).values())
-    ['10 % training, all terms', '10 % training, 2,000 terms']
-    """
-    places = list(places)
-    differ = any(terms is not None for _, terms in places)
-
-    def name(size: float | None, terms: int | None) -> str:
-        vocabulary = f"{terms:,} terms" if terms is not None else "all terms" if differ or size is None else ""
-        return ", ".join(part for part in (f"{size:g} % training" if size is not None else "", vocabulary) if part)
-
-    return {place: name(*place) for place in places}
-
-
-def fitting(things: Sequence[Item], widths: Sequence[int], room: int) -> list[list[Item]]:
-    """The things in groups whose widths, with two spaces each, fit the room; at least one in each.
-
-    >>> fitting(["a", "b", "c"], [5, 5, 5], 14)
-    [['a', 'b'], ['c']]
-    """
-    groups: list[list[Item]] = [[]]
-    left = room
-    for thing, width in zip(things, widths, strict=True):
-        if groups[-1] and left < width + 2:
-            groups.append([])
-            left = room
-        groups[-1].append(thing)
-        left -= width + 2
-    return groups
 
 
 def as_json(records: Sequence[Record], *, against: str | None = None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -13,7 +12,7 @@ from scipy.sparse import csr_array
 from unnaive.core.counts import Counts
 from unnaive.decisions import out_of_fold, scut
 from unnaive.evaluation.papers.preparation import Prepared, prepared
-from unnaive.evaluation.papers.tables import Measurement, Run, Runner
+from unnaive.evaluation.papers.tables import Classifier, Measurement, Run, Runner
 from unnaive.evaluation.tally import Tally
 from unnaive.evaluation.training import trained
 from unnaive.models.naive_bayes import multinomial
@@ -22,15 +21,6 @@ from unnaive.text.counting import TextCounter
 TRAINING = ("Chinese Beijing Chinese", "Chinese Chinese Shanghai", "Chinese Macao", "Tokyo Japan Chinese")
 TEST = "Chinese Chinese Chinese Tokyo Japan"
 TOP_10 = ("earn", "acq", "money-fx", "grain", "crude", "trade", "interest", "ship", "wheat", "corn")
-
-
-@dataclass(frozen=True)
-class Classifier:
-    """A column of the tables: as printed, the model of ours, its settings."""
-
-    label: str
-    model: str
-    settings: tuple[tuple[str, Any], ...] = ()
 
 
 CLASSIFIERS = (

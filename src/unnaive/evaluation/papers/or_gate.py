@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any
 
 import numpy as np
 
 from unnaive.errors import BadData
 from unnaive.evaluation.measures import measure
 from unnaive.evaluation.papers.preparation import Prepared, prepared
-from unnaive.evaluation.papers.tables import Measurement, Run, Runner
+from unnaive.evaluation.papers.tables import Classifier, Measurement, Run, Runner
 from unnaive.evaluation.training import trained
-
-
-@dataclass(frozen=True)
-class Classifier:
-    """A row of the tables: as printed, the model of ours, its settings."""
-
-    label: str
-    model: str
-    settings: tuple[tuple[str, Any], ...] = ()
-
 
 CLASSIFIERS = (
     Classifier("NBayes", "multinomial", (("scheme", "one-vs-rest"),)),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from unnaive.evaluation.grids import fitting
 from unnaive.evaluation.papers.lineup import INSIDE, OUTSIDE, Line, Lineup
 from unnaive.evaluation.papers.tables import Paper, Run, Table
-from unnaive.evaluation.summaries import fitting
 
 MARKS = {INSIDE: "✓", OUTSIDE: "✗"}
 LEGEND = "ours | theirs difference; ✓ inside and ✗ outside the band stated for our value, nothing where none is stated"
@@ -45,9 +45,11 @@ def remarks_of(line: Line) -> list[str]:
 
 
 def figure(value: float | None, table: Table, *, signed: bool = False) -> str:
-    """A value with the decimals of its table; a dash for none."""
+    """A value with the decimals of its table, none from a thousand up; a dash for no value."""
     if value is None:
         return "–"
+    if abs(value) >= 1000:
+        return f"{value:{'+' if signed else ''},.0f}"
     rounded = round(value, table.decimals) + 0.0  # no "-0.0"
     return f"{rounded:{'+' if signed else ''}.{table.decimals}f}"
 

@@ -29,9 +29,7 @@ def drawn(paper: Paper, lineup: Lineup, run: Run) -> str:
     draw = paper.figures().get(lineup.table.id)
     if draw is None or all(line.ours is None for line in lineup.lines):
         return ""
-    from unnaive.evaluation.plots import INK, inline_svg
-
-    return inline_svg(draw(run, ink=INK), lineup.table.title)
+    return html.figure(draw, run, alt=lineup.table.title, kind="wide")
 
 
 def summary(lineups: Sequence[Lineup]) -> str:

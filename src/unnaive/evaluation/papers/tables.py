@@ -36,6 +36,15 @@ class Measurement:
 
 
 @dataclass(frozen=True)
+class Classifier:
+    """A row or column of a table: as printed, the model of ours, its settings."""
+
+    label: str
+    model: str
+    settings: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
 class Run:
     """How to repeat a paper's experiments; hashable, so that tables can share what they computed.
 

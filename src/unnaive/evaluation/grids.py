@@ -1,0 +1,104 @@
+"""Summaries laid out: a Grid for each measure, contenders by place; Markdown here, HTML and the terminal elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from unnaive.evaluation.measures import measure_called
+from unnaive.evaluation.records import Record
+from unnaive.evaluation.summaries import Place, Summary, summaries
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One measure: rows are contenders, columns places (training size and vocabulary) with their names."""
+
+    measure: str
+    names: tuple[str, ...]
+    places: dict[Place, str]
+    cells: dict[tuple[str, Place], Summary]
+
+    @classmethod
+    def of(cls, found: Sequence[Summary]) -> Grid:
+        """From the summaries of one measure."""
+        cells = {(one.contender, (one.train_size, one.terms)): one for one in found}
+        names = tuple(dict.fromkeys(name for name, _ in cells))
+        return cls(found[0].measure, names, place_names(place for _, place in cells), cells)
+
+    def text(self, name: str, place: Place) -> str:
+        """Mean ± standard deviation; a dash where nothing was measured."""
+        return str(self.cells.get((name, place), "–"))
+
+    def is_best(self, name: str, place: Place) -> bool:
+        """Whether no contender has a better mean there; all of those that tie are best."""
+        means = {who: one.mean for (who, where), one in self.cells.items() if where == place and one.mean is not None}
+        pick = max if measure_called(self.measure).larger_is_better else min
+        return name in means and means[name] == pick(means.values())
+
+    def seconds(self, name: str, places: Iterable[Place] | None = None) -> float:
+        """Mean seconds of a contender over some places, all by default."""
+        asked = self.places if places is None else places
+        spent = [self.cells[name, place].seconds for place in asked if (name, place) in self.cells]
+        return sum(spent) / len(spent) if spent else 0.0
+
+
+def grids(records: Iterable[Record]) -> list[Grid]:
+    """A grid for each measure, in the order of the records."""
+    by_measure: dict[str, list[Summary]] = {}
+    for one in summaries(records):
+        by_measure.setdefault(one.measure, []).append(one)
+    return [Grid.of(found) for found in by_measure.values()]
+
+
+def place_names(places: Iterable[Place]) -> dict[Place, str]:
+    """Each training size and vocabulary in words; "all terms" where others have fewer, or nothing else is to be said.
+
+    >>> place_names([(10.0, None)])
+    {(10.0, None): '10 % training'}
+    >>> list(place_names([(10.0, None), (10.0, 2000)]).values())
+    ['10 % training, all terms', '10 % training, 2,000 terms']
+    """
+    places = list(dict.fromkeys(places))
+    differ = any(terms is not None for _, terms in places)
+
+    def name(size: float | None, terms: int | None) -> str:
+        vocabulary = f"{terms:,} terms" if terms is not None else "all terms" if differ or size is None else ""
+        return ", ".join(part for part in (f"{size:g} % training" if size is not None else "", vocabulary) if part)
+
+    return {place: name(*place) for place in places}
+
+
+def fitting(things: Sequence[Item], widths: Sequence[int], room: int) -> list[list[Item]]:
+    """The things in groups whose widths, with two spaces each, fit the room; at least one in each.
+
+    >>> fitting(["a", "b", "c"], [5, 5, 5], 14)
+    [['a', 'b'], ['c']]
+    """
+    groups: list[list[Item]] = [[]]
+    left = room
+    for thing, width in zip(things, widths, strict=True):
+        if groups[-1] and left < width + 2:
+            groups.append([])
+            left = room
+        groups[-1].append(thing)
+        left -= width + 2
+    return groups
+
+
+def as_markdown(records: Iterable[Record]) -> str:
+    """A table for every measure, the best of each place in bold."""
+    return "\n\n".join(_markdown_table(grid) for grid in grids(records))
+
+
+def _markdown_table(grid: Grid) -> str:
+    def cell(name: str, place: Place) -> str:
+        return f"**{grid.text(name, place)}**" if grid.is_best(name, place) else grid.text(name, place)
+
+    rows = [(name, *(cell(name, place) for place in grid.places)) for name in grid.names]
+    rule = "|---" * (len(grid.places) + 1) + "|"
+    head, *body = ("| " + " | ".join(row) + " |" for row in ((grid.measure, *grid.places.values()), *rows))
+    return "\n".join([head, rule, *body])
