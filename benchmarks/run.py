@@ -1,10 +1,12 @@
 """Runs every benchmark of this folder, one after the other, each in its own process."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 NOT_BENCHMARKS = {"run.py", "timing.py"}
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # of BLAS, for ours and the peers alike
 
 
 def main() -> int:
@@ -15,7 +17,7 @@ def main() -> int:
         if script.name in NOT_BENCHMARKS:
             continue
         print(f"\n== {script.name}", flush=True)
-        if subprocess.run([sys.executable, str(script)], check=False).returncode:
+        if subprocess.run([sys.executable, str(script)], env=os.environ | ONE_THREAD, check=False).returncode:
             failed.append(script.name)
     if failed:
         print(f"\nfailed: {', '.join(failed)}")
