@@ -7,6 +7,7 @@ import socket
 import tarfile
 import threading
 import time
+import urllib.error
 
 import pytest
 
@@ -319,6 +320,19 @@ def test_nobody_listens(folder):
     with pytest.raises(BadData, match="no connection"):
         fetch("1150haber", folder, url=f"http://127.0.0.1:{port}/x", patience=QUICK)
     assert left(folder) == []
+
+
+def test_an_unknown_server_is_not_asked_again(folder, monkeypatch):
+    asked = []
+
+    def nowhere(url, *_):
+        asked.append(url)
+        raise urllib.error.URLError(socket.gaierror(socket.EAI_NONAME, "Name or service not known"))
+
+    monkeypatch.setattr(fetching, "opened", nowhere)
+    with pytest.raises(BadData, match="no server of that name was found; is there a network"):
+        fetching.fetch("webkb4", folder, url="http://nowhere.example/x.tar.gz")
+    assert len(asked) == 1
 
 
 def test_the_second_address_serves_when_the_first_does_not(server, folder, small, monkeypatch):

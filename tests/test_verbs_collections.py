@@ -3,6 +3,7 @@
 import io
 import json
 import tarfile
+from dataclasses import replace
 
 import pytest
 import typer
@@ -87,6 +88,16 @@ def test_fetch_hands_on_and_reports(run, tmp_path, monkeypatch):
     assert result.exit_code == 0, result.exception
     assert f"webkb4 is here and verified: {tmp_path / 'x.tar.gz'}" in result.output.replace("\n", "")
     assert seen == {"name": "webkb4", "folder": tmp_path, "url": "http://example.org/x"}
+
+
+def test_fetch_of_what_is_here_and_whole_fetches_nothing(run, folder, monkeypatch):
+    monkeypatch.setenv("UNNAIVE_DATA", str(folder))
+    whole = replace(COLLECTIONS["1150haber"], documents=1, contents="")
+    monkeypatch.setitem(COLLECTIONS, "1150haber", whole)
+    result = run("fetch", "1150haber")
+    assert "1150haber is here already, and verified: " in result.output
+    monkeypatch.setitem(COLLECTIONS, "1150haber", replace(whole, documents=2))
+    assert "no archive of '1150haber' is known" in str(run("fetch", "1150haber").exception)
 
 
 def test_fetch_without_an_address(run, tmp_path):

@@ -45,7 +45,7 @@ def evaluate(
         found = report.Evaluation.of(classifier, corpus)
         values = chosen(found, measure)
     if html is not None:
-        text = report.evaluation_page(classifier, corpus)
+        text = report.evaluation_page(classifier, corpus, evaluation=found)
         with written(html) as file:
             file.write(text)
     if markdown is not None:
