@@ -29,20 +29,25 @@ ALMOST_ONE = 1 - 1e-12  # a weight of 1 would make the class certain for ever
 
 @dataclass(frozen=True)
 class _Arcs:
-    """What the estimates look at: one number for each arc T_k → C_i, in the order of the csr cells.
+    """What the estimates look at, with the arcs T_k → C_i in the order of the csr cells.
 
     inside    N_ik           occurrences of the term in the class      (n_arcs,)
-    overall   N_•k           occurrences of the term                   (n_arcs,)
+    terms     k              the term that each arc comes from         (n_arcs,)
+    overall   N_•k           occurrences of the term                   (n_terms,)
     totals    N_i•           tokens of each class                      (n_classes,)
-    total     N              tokens of the corpus
     starts    csr row starts, so that the arcs of class i are starts[i]:starts[i + 1]
     """
 
     inside: Floats
+    terms: NDArray[Any]
     overall: Floats
     totals: Floats
-    total: float
     starts: NDArray[Any]
+
+    @property
+    def total(self) -> float:
+        """N, tokens of the corpus; never 0."""
+        return max(float(self.overall.sum()), 1e-300)
 
     @property
     def sizes(self) -> NDArray[Any]:
@@ -53,45 +58,62 @@ class _Arcs:
         """A number for each class, repeated on its arcs."""
         return np.repeat(of_class, self.sizes)
 
-    def class_sums(self, of_arc: NDArray[Any]) -> Floats:
-        """The sum over the arcs of each class (n_classes,); 0 for a class without arcs."""
-        sums, some = np.zeros(len(self.sizes)), self.sizes > 0
+    def class_products(self, of_arc: Floats) -> Floats:
+        """The product over the arcs of each class (n_classes,); 1 for a class without arcs."""
+        products, some = np.ones(len(self.totals)), self.sizes > 0
         if some.any():  # reduceat has no empty stretches
-            sums[some] = np.add.reduceat(of_arc, self.starts[:-1][some])
-        return sums
+            products[some] = np.multiply.reduceat(of_arc, self.starts[:-1][some])
+        return products
 
 
 def _ml(arcs: _Arcs) -> Floats:
     """Eq. 11: w = N_ik / N_•k."""
-    return arcs.inside / arcs.overall
+    return arcs.inside / arcs.overall.take(arcs.terms)
 
 
 def _laplace(arcs: _Arcs) -> Floats:
     """Eq. 12: w = (N_ik + 1) / (N_•k + 2), on arcs only."""
-    return (arcs.inside + 1) / (arcs.overall + 2)
+    return (arcs.inside + 1) / (arcs.overall + 2).take(arcs.terms)
 
 
 def _independent(arcs: _Arcs) -> Floats:
-    """Eq. 15: w = N_ik / N_•k · Π_{h ≠ k} f_ih over the other parents h,  f_ih = (1 − N_ih/N_i•) / (1 − N_•h/N).
-
-    The product without its own factor is the whole product of the class over f_ik. A class with a single term has
-    f = 0, and nothing may be divided by it: zero factors are counted apart, the logarithms are of the others.
-    """
-    misses, zero = 1 - arcs.inside / arcs.by_arc(arcs.totals), None
-    if misses.size and misses.min() <= 0:
-        zero = misses <= 0
-        misses = np.where(zero, 1.0, misses)
-    factor = misses / np.maximum(1 - arcs.overall / arcs.total, 2.0**-53)
-    weights: Floats = _ml(arcs) * arcs.by_arc(np.exp(arcs.class_sums(np.log(factor)))) / factor
-    if zero is None:
-        return weights
-    return np.where(arcs.by_arc(arcs.class_sums(zero)) > zero, 0.0, weights)
+    """Eq. 15: w = N_ik / N_•k · Π_{h ≠ k} f_ih over the other parents h,  f_ih = (1 − N_ih/N_i•) / (1 − N_•h/N)."""
+    return _scaled_products(arcs, np.ones(len(arcs.totals)))
 
 
 def _relaxed(arcs: _Arcs) -> Floats:
     """Eq. 17: eq. 15 over nt_i, the number of parents."""
-    weights: Floats = _independent(arcs) / arcs.by_arc(arcs.sizes)
+    return _scaled_products(arcs, 1 / np.maximum(arcs.sizes, 1))
+
+
+def _scaled_products(arcs: _Arcs, scale: Floats) -> Floats:
+    """scale_i · N_ik / N_•k · Π_{h ≠ k} f_ih: the whole product of the class, over the arc's own factor.
+
+    With r = 1 − N_ik/N_i• and the odds o = p/(1 − p) of p = N_•k/N, f = r/(1 − p) = r + r·o and N_•k·f = N·r·o. Neither
+    Π r nor Π (1 − p) can underflow, because the shares in each add up to at most 1.
+    """
+    shares = np.minimum(arcs.overall / arcs.total, 1 - 2.0**-53)  # below 1 also for the only term of the corpus
+    odds = (shares / (1 - shares)).take(arcs.terms)
+    factors = arcs.by_arc(arcs.totals)
+    np.divide(arcs.inside, factors, out=factors)  # arcs are many: what is no longer needed is written over
+    np.subtract(1, factors, out=factors)
+    odds *= factors
+    factors += odds
+    products = arcs.class_products(factors)
+    if not products.all():
+        weights: Floats = _ml(arcs) * _products_beside_zeros(arcs, factors) * arcs.by_arc(scale)
+        return weights
+    weights = np.divide(arcs.inside, odds, out=odds)
+    weights *= arcs.by_arc(scale * products / arcs.total)
     return weights
+
+
+def _products_beside_zeros(arcs: _Arcs, factors: Floats) -> Floats:
+    """Π_{h ≠ k} f_ih where some factors are 0, at most one in a class, since it takes all of the class's tokens."""
+    zero = factors <= 0
+    others = np.where(zero, 1.0, factors)
+    products: Floats = arcs.by_arc(arcs.class_products(others)) / others
+    return np.where(zero | arcs.by_arc(arcs.class_products(factors) > 0), products, 0.0)
 
 
 WEIGHTS: dict[str, Callable[[_Arcs], Floats]] = {
@@ -130,9 +152,12 @@ def gates(
     estimate = WEIGHTS[choose(list(WEIGHTS), weights, "weight estimate")]
     overall = TOTALS[choose(list(TOTALS), totals, "kind of totals")](statistic)
     table = statistic.class_terms if terms_per_class is None else telling_arcs(statistic, terms_per_class)
-    raw = estimate(_arcs(table, statistic.class_totals, overall))
-    cut = np.clip(raw, 0.0, ALMOST_ONE)
-    return Gates(csr_array((cut, table.indices, table.indptr), shape=table.shape), int(np.count_nonzero(cut != raw)))
+    found = estimate(_arcs(table, statistic.class_totals, overall))
+    clipped = 0
+    if found.size and found.max() > ALMOST_ONE:
+        clipped = int(np.count_nonzero(found > ALMOST_ONE))
+        np.minimum(found, ALMOST_ONE, out=found)
+    return Gates(csr_array((found, table.indices, table.indptr), shape=table.shape), clipped)
 
 
 def or_gate(
@@ -169,26 +194,20 @@ def or_gate(
     table = found.weights
     if progress is not None:
         progress("or-gate", {"arcs": int(table.nnz), "clipped": found.clipped})
-    arcs = csr_array((minus_log_of_rest(table.data), table.indices, table.indptr), shape=table.shape)
+    table.data = _minus_log_of_rest(table.data)
     weighting = Weighting("raw" if counts else "binary")
-    return Linear(arcs, np.zeros(statistic.n_classes), weighting=weighting, link="noisy-or")
+    return Linear(table, np.zeros(statistic.n_classes), weighting=weighting, link="noisy-or")
 
 
-def minus_log_of_rest(weights: Floats) -> Floats:
-    """−log(1 − w), to the last digits also where w is tiny; numpy's log1p does the same nine times slower.
+def _minus_log_of_rest(weights: Floats) -> Floats:
+    """−log(1 − w), to the last digits also where w is tiny.
 
-    With u = 1 − w as rounded, log(1 − w) = log(u) · w / (1 − u): the rounding of u cancels (Kahan); w itself if u = 1.
-
-    >>> minus_log_of_rest(np.array([0.0, 1e-20, 0.5]))
+    >>> _minus_log_of_rest(np.array([0.0, 1e-20, 0.5]))
     array([0.00000000e+00, 1.00000000e-20, 6.93147181e-01])
     """
-    rest = 1 - weights
-    gap = 1 - rest
-    lost = gap == 0
-    gap[lost] = 1.0
-    logs: Floats = np.log(rest) * (-weights / gap)
-    logs[lost] = weights[lost]
-    return logs
+    logs = np.negative(weights)
+    np.log1p(logs, out=logs)
+    return np.abs(logs, out=logs)  # a negative, and no −0
 
 
 def telling_arcs(statistic: Counts, per_class: int) -> Sparse:
@@ -218,6 +237,5 @@ def _arcs(table: Sparse, class_totals: NDArray[Any], overall: NDArray[Any]) -> _
     inside = np.asarray(table.data, np.float64)
     if inside.size and inside.min() < 0:
         raise BadData("a term occurs a negative number of times; the OR gate needs counts, or masses, from 0 on")
-    at_arcs = np.asarray(overall, np.float64)[table.indices]
-    total = max(float(overall.sum()), 1e-300)
-    return _Arcs(inside, at_arcs, np.asarray(class_totals, np.float64), total, table.indptr)
+    whole, sizes = np.asarray(overall, np.float64), np.asarray(class_totals, np.float64)
+    return _Arcs(inside, table.indices, whole, sizes, table.indptr)
