@@ -279,6 +279,15 @@ class TestEvaluateExplainInspect:
         found = json.loads(run("evaluate", model, data, "--json", "--measure", "accuracy", "--measure", "f1@2")[1])
         assert found["measures"] == {"accuracy": 1.0, "f1@2": pytest.approx(2 / 3)}
 
+    def test_evaluate_with_the_curves_of_a_comparison(self, run, model, data, tmp_path):
+        pytest.importorskip("matplotlib", reason="figures need the extra `plots`")
+        small = ("--models", "multinomial", "--splits", "2", "--train-sizes", "30,60")
+        assert run("compare", data, *small, "--records", "r.jsonl")[0] == 0
+        assert run("evaluate", model, data, "--html", "page.html", "--records", "r.jsonl")[0] == 0
+        assert "accuracy by training size" in (tmp_path / "page.html").read_text()
+        code, _, err = run("evaluate", model, data, "--html", "page.html", "--records", data)
+        assert (code, "is no record of an experiment" in err) == (2, True)
+
     def test_classes_that_do_not_match(self, run, model, tmp_path):
         (tmp_path / "test.csv").write_text("text,label\na late goal,sport\na film,art\na play,art\n")
         code, out, _ = run("evaluate", model, "test.csv")

@@ -11,6 +11,7 @@ import typer
 from unnaive.apps.options import AsJson, ModelFile, reading
 
 if TYPE_CHECKING:
+    from unnaive.evaluation.records import Record
     from unnaive.evaluation.report import Evaluation
     from unnaive.text.datafiles import DataFile
 
@@ -26,6 +27,9 @@ def evaluate(
     source: DataFile,
     html: Annotated[Path | None, typer.Option(help="Write a report with figures.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write the tables as Markdown.")] = None,
+    records: Annotated[
+        Path | None, typer.Option(help="Records of compare, whose learning and vocabulary curves the report shows.")
+    ] = None,
     measure: Annotated[list[str] | None, typer.Option(help="Only these measures, by name.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -38,6 +42,7 @@ def evaluate(
     from unnaive.evaluation import report
     from unnaive.store import load
 
+    made = comparison(records) if records is not None else []
     classifier = load(model)
     with reading_progress(like_trained(source, classifier)) as (watched, bar):
         corpus = as_known(classifier, watched.corpus())
@@ -45,7 +50,7 @@ def evaluate(
         found = report.Evaluation.of(classifier, corpus)
         values = chosen(found, measure)
     if html is not None:
-        text = report.evaluation_page(classifier, corpus, evaluation=found)
+        text = report.evaluation_page(classifier, corpus, evaluation=found, records=made)
         with written(html) as file:
             file.write(text)
     if markdown is not None:
@@ -55,6 +60,19 @@ def evaluate(
         typer.echo(json.dumps(report.as_dict(found) | {"measures": values}, ensure_ascii=False))
     else:
         show(found, values)
+
+
+def comparison(path: Path) -> list[Record]:
+    """The last comparison that a file of records holds."""
+    from unnaive.errors import BadData
+    from unnaive.evaluation.records import RecordFile
+    from unnaive.evaluation.summaries import comparisons
+    from unnaive.text.sources import existing
+
+    found = list(comparisons(RecordFile(existing(path)).read()).values())
+    if not found:
+        raise BadData(f"{path} has no records; make some with unnaive compare")
+    return found[-1]
 
 
 def chosen(found: Evaluation, names: list[str] | None) -> dict[str, float]:

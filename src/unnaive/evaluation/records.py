@@ -146,5 +146,6 @@ class RecordFile:
             return Record(**{name: value for name, value in values.items() if name in known})
         except (ValueError, TypeError, AttributeError) as problem:
             raise BadData(
-                f"line {number} of {self.path} is no record of an experiment ({problem}); give another file to write to"
+                f"line {number} of {self.path} is no record of an experiment ({problem}); name a file made by"
+                " unnaive compare, or a new one"
             ) from problem

@@ -11,6 +11,7 @@ from unnaive.evaluation.papers.tables import Measurement, Paper, Run, Runner, Ta
 from unnaive.models.catalogue import MODELS
 
 INSIDE, OUTSIDE, UNMARKED = "inside", "outside", ""
+LEFT_OUT = "left out by --models"
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,18 @@ class Lineup:
     def line(self, row: str, column: str) -> Line:
         """The cell at row and column."""
         return next(line for line in self.lines if (line.row, line.column) == (row, column))
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The rows to show: without those that --models leaves out, all of them if it leaves out every one."""
+        kept = {line.row for line in self.lines if line.reason != LEFT_OUT}
+        return tuple(row for row in self.table.rows if row in kept) or self.table.rows
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns to show, likewise."""
+        kept = {line.column for line in self.lines if line.reason != LEFT_OUT}
+        return tuple(column for column in self.table.columns if column in kept) or self.table.columns
 
     @property
     def outside(self) -> tuple[Line, ...]:
@@ -110,5 +123,5 @@ def _reason(table: Table, row: str, column: str, problem: str, run: Run) -> str:
     if named is not None and named[1] not in MODELS:
         return f"no classifier called {named[1]} yet"
     if named is not None and not run.keeps(*named):
-        return "left out by --models"
+        return LEFT_OUT
     return problem or "not measured in this run"

@@ -30,7 +30,8 @@ class Footnotes:
 
     def mark(self, remarks: Iterable[str]) -> str:
         """The numbers of these remarks, in brackets; nothing for none."""
-        return "".join(["[", ",".join(str(self.number(remark)) for remark in remarks), "]"]) if remarks else ""
+        numbers = sorted(self.number(remark) for remark in remarks)
+        return f"[{','.join(map(str, numbers))}]" if numbers else ""
 
     def number(self, remark: str) -> int:
         """The number of a remark, given now if it is new."""
@@ -62,11 +63,12 @@ def spread_figure(value: float | None, spread: float | None, table: Table) -> st
 def as_text(lineup: Lineup, *, width: int = 110) -> str:
     """The table for a terminal: blocks of as many columns as fit, then the footnotes."""
     table, remarks = lineup.table, Footnotes()
-    cells = {(line.row, line.column): _cell(line, table, remarks) for line in lineup.lines}
-    first = max(len(row) for row in table.rows)
-    widths = {column: max(len(column), *(len(cells[row, column]) for row in table.rows)) for column in table.columns}
-    groups = fitting(table.columns, list(widths.values()), width - first)
-    blocks = [_block(table.rows, [(one, widths[one]) for one in group], cells, first) for group in groups]
+    rows, columns = lineup.rows, lineup.columns
+    cells = {(row, column): _cell(lineup.line(row, column), table, remarks) for row in rows for column in columns}
+    first = max(len(row) for row in rows)
+    widths = {column: max(len(column), *(len(cells[row, column]) for row in rows)) for column in columns}
+    groups = fitting(columns, list(widths.values()), width - first)
+    blocks = [_block(rows, [(one, widths[one]) for one in group], cells, first) for group in groups]
     unit = f" [{table.unit}]" if table.unit else ""
     head = f"Table {table.id}. {table.title}{unit}\n{table.what}"
     notes = [f"  [{number}] {text}" for number, text in enumerate(remarks.texts, 1)]

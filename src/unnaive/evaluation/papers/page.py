@@ -60,10 +60,10 @@ def lineup_table(lineup: Lineup) -> str:
     table, remarks = lineup.table, Footnotes()
     unit = f" [{table.unit}]" if table.unit else ""
     rows = [
-        (escape(row), *(_cell(lineup.line(row, column), table, remarks) for column in table.columns))
-        for row in table.rows
+        (escape(row), *(_cell(lineup.line(row, column), table, remarks) for column in lineup.columns))
+        for row in lineup.rows
     ]
-    shown = html.table(("", *map(escape, table.columns)), rows, kind="lineup", label=f"Table {table.id}")
+    shown = html.table(("", *map(escape, lineup.columns)), rows, kind="lineup", label=f"Table {table.id}")
     about = f"<p><b>{escape(table.title)}{escape(unit)}</b></p><p class='note'>{escape(table.what)}</p>"
     legend = (
         "<p class='note'><span class='ours'>ours</span> | theirs difference; ✓ inside, ✗ outside the stated band.</p>"
