@@ -50,16 +50,17 @@ def register(app: typer.Typer) -> None:
 def compare(
     source: DataFile,
     models: Annotated[
-        str | None, typer.Option(help="Models with commas between, settings as in multinomial:alpha=0.1; the family.")
+        str | None,
+        typer.Option(help="Models, commas between, settings as in multinomial:alpha=0.1. Without: one of each kind."),
     ] = None,
     splits: Annotated[int, typer.Option(help="Random splits.")] = 10,
     train_sizes: Annotated[
-        str | None, typer.Option(help="Shares for training in %: 1,5,10,80. The data's own split without.")
+        str | None, typer.Option(help="Shares for training in %: 1,5,10,80. Without: the data's own split, else 80.")
     ] = None,
     vocabulary: Annotated[str, typer.Option(help="Numbers of terms, best by information gain: 100,1000,all.")] = "all",
     folds: Annotated[int | None, typer.Option(help="Cross-validation in place of random splits.")] = None,
-    measures: Annotated[str | None, typer.Option(help="Measures; accuracy or micro-f1, and macro-f1.")] = None,
-    against: Annotated[str | None, typer.Option(help="The model to test the others against.")] = None,
+    measures: Annotated[str | None, typer.Option(help="Without: accuracy or micro-f1, and macro-f1.")] = None,
+    against: Annotated[str | None, typer.Option(help="Test the others against this one, the first without.")] = None,
     min_df: Annotated[int, typer.Option(help="Leave out terms of fewer training documents.")] = 1,
     seed: Seed = 0,
     jobs: Jobs = 1,
