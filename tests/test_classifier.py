@@ -157,11 +157,11 @@ def test_several_labels_as_collections(labels):
 @pytest.mark.parametrize("kind", [np.array, csr_array])
 def test_an_indicator_matrix_gives_one_back(kind):
     Y = np.array([[1, 1], [0, 1], [0, 0]])
-    model = TextClassifier().fit(["ball vote", "vote", "soup"], kind(Y))
+    model = TextClassifier().fit(["ball ball vote", "vote", "soup"], kind(Y))
     found = model.predict(["ball vote", "soup"])
     assert type(found) is (np.ndarray if kind is np.array else csr_array)
     assert found.shape == (2, 2)
-    assert model.score(["ball vote"], kind(Y[:1])) == 1.0
+    assert model.score(["ball ball vote"], kind(Y[:1])) == 1.0
 
 
 def test_several_labels_are_each_decided_by_their_own_odds():

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from unnaive.core.links import LINKS, accepted, probabilities
 from unnaive.decisions import (
     Argmax,
     Proportional,
@@ -17,6 +18,7 @@ from unnaive.decisions import (
     pcut,
     rcut,
     scut,
+    untuned,
 )  # fmt: skip
 from unnaive.errors import BadData, BadModel
 
@@ -128,3 +130,11 @@ def test_out_of_fold_scores_come_from_the_other_documents():
 
     assert out_of_fold(score, np.ones((9, 1)), n_folds=3).ravel().tolist() == list(range(9))
     assert all(row not in train and len(train) == 6 for row, train in seen.items())
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_the_untuned_decision_is_what_estimators_accept(link):
+    scores = np.abs(np.random.default_rng(0).normal(size=(40, 3))) - (0 if link == "noisy-or" else 0.5)
+    scores[:2] = 0.0
+    seen = probabilities(link, scores, exclusive=True) if LINKS[link].exclusive else scores
+    np.testing.assert_array_equal(untuned(link, 3).decide(seen).toarray() == 1, accepted(link, scores))

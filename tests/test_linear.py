@@ -165,13 +165,16 @@ def test_scores_that_are_no_probabilities_say_so(link):
 
 
 def test_accepted_is_more_likely_than_not():
-    for link in LINKS:
-        scores = np.abs(SCORES) if link == "noisy-or" else SCORES
-        found = accepted(link, scores)
-        if LINKS[link].log_odds is None:
-            np.testing.assert_array_equal(found, scores > 0)
-        else:
-            np.testing.assert_array_equal(found, probabilities(link, scores, exclusive=False) > 0.5)
+    for link in ("softmax", "log-odds"):
+        likely = probabilities(link, SCORES, exclusive=False) > 0.5
+        np.testing.assert_array_equal(accepted(link, SCORES), likely)
+    np.testing.assert_array_equal(accepted("margin", SCORES), SCORES > 0)
+
+
+@pytest.mark.parametrize("link", ["noisy-or", "cosine"])
+def test_accepted_is_near_the_best_where_even_odds_say_little(link):
+    scores = np.array([[0.01, 0.0091, 0.0089], [5.0, 4.6, 4.4], [0.0, 0.0, 0.0]])
+    assert accepted(link, scores).tolist() == [[True, True, False]] * 2 + [[False] * 3]
 
 
 def test_the_lead_of_the_second_class_follows_its_probability_and_is_finite():

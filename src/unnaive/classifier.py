@@ -45,7 +45,8 @@ class TextClassifier(Parameters):
     min_df      leave out terms of fewer documents
     select      keep the best terms: 2000 by information gain, or ("chi2", 2000), or ("information-gain-per-class", 30)
     multilabel  None goes by how labels come: a list, tuple or set for each text means any number of labels
-    decision    None: the best class, or with several labels every class past even odds; "scut", "rcut" or "pcut"
+    decision    None: the best class, or with several labels every class above even odds, but for the OR gate and
+                cosines those within a tenth of the best score (links.accepted); "scut", "rcut" or "pcut"
                 tune it on held-out scores; or a Decision
     calibrate   fit a temperature on held-out scores, so that probabilities are honest
     threads     for reading texts; None for all cores

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
-from unnaive.core.calibration import relative
+from unnaive.core.links import LINKS, relative
 from unnaive.errors import BadData, BadModel, choose
 
 Floats = NDArray[np.float64]
@@ -236,27 +236,27 @@ def pcut(Y: Any, *, factor: float = 1.0) -> Proportional:
 
 
 TUNINGS: dict[str, Callable[[Floats, Any, str], Decision]] = {
-    # noisy-or scores grow with the length of the document, so its thresholds are relative to the document's best
-    "scut": lambda scores, Y, link: scut(scores, Y, on="relative" if link == "noisy-or" else "scores"),
+    # where scores cannot be compared across documents, thresholds are relative to the best of each
+    "scut": lambda scores, Y, link: scut(scores, Y, on="scores" if LINKS[link].share is None else "relative"),
     "rcut": lambda scores, Y, link: rcut(scores, Y),
     "pcut": lambda scores, Y, link: pcut(Y),
 }
-# Where nothing was tuned: even odds, or half of the document's best score where scores have no such point (cosine) or
-# grow with the length of the document (noisy-or).
-UNTUNED = {
-    "softmax": (0.5, "probabilities"), "log-odds": (0.0, "scores"), "margin": (0.0, "scores"),
-    "noisy-or": (0.5, "relative"), "cosine": (0.5, "relative"),
-}  # fmt: skip
 
 
 def untuned(link: str, n_classes: int) -> Thresholds:
-    """The decision about several labels that needs no held-out scores.
+    """The decision about several labels that needs no held-out scores: `accepted` of core/links.py as a value.
 
-    >>> untuned("log-odds", 2)
-    Thresholds(values=(0.0, 0.0), on='scores', at_least_one=False)
+    Even odds are not enough, so that a document which says nothing does not get every label.
+
+    >>> untuned("noisy-or", 2)
+    Thresholds(values=(0.9, 0.9), on='relative', at_least_one=False)
     """
-    threshold, on = UNTUNED[link]
-    return Thresholds((threshold,) * n_classes, on)
+    share = LINKS[link].share
+    if share is not None:
+        return Thresholds((share,) * n_classes, "relative")
+    if LINKS[link].exclusive:
+        return Thresholds((np.nextafter(0.5, 1),) * n_classes, "probabilities")
+    return Thresholds((np.finfo(np.float64).tiny,) * n_classes, "scores")
 
 
 def folds(Y: Any, n_folds: int, *, seed: int = 0) -> NDArray[np.int64]:

@@ -65,20 +65,6 @@ class Temperature:
             raise BadModel(f"the calibration in this model is damaged ({problem}); train it again") from problem
 
 
-def relative(scores: Floats) -> Floats:
-    """Each document's scores divided by their maximum; a document whose maximum is not positive is left as it is.
-
-    Scores that are sums over tokens (noisy-or) grow with the length of the document; one threshold for all
-    documents makes sense only after this.
-
-    >>> relative(np.array([[1.0, 4.0], [-1.0, -2.0]]))
-    array([[ 0.25,  1.  ],
-           [-1.  , -2.  ]])
-    """
-    top = scores.max(axis=1, keepdims=True)
-    return scores / np.where(top > 0, top, 1.0)
-
-
 def fit_temperature(link: str, scores: Floats, Y: Any, *, exclusive: bool) -> Temperature:
     """The temperature with the least log-loss on held-out scores (n_docs, n_classes) and labels Y.
 

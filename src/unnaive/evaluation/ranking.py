@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.core.calibration import relative
+from unnaive.core.links import relative
 from unnaive.errors import BadData, choose
 from unnaive.evaluation.tally import Sparse, Tally, class_sizes, membership, same_shape
 

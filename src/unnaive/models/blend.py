@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.core.calibration import relative
 from unnaive.core.counts import Counts
 from unnaive.core.linear import Linear
+from unnaive.core.links import relative
 from unnaive.errors import BadData, BadModel
 from unnaive.models.or_gate import or_gate
 from unnaive.models.rocchio import rocchio
