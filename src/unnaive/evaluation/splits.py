@@ -52,8 +52,9 @@ def stratified_split(Y: Sparse, train_share: float, *, seed: int, split: int = 0
     """
     if not 0 < train_share < 1:
         raise BadData(f"a share of {train_share} for training leaves no documents on one side; give 0 < share < 1")
-    order = training_order(strata(Y), np.random.default_rng([seed, split]))
-    n_train = max(round(len(order) * train_share), len(np.unique(strata(Y))))
+    stratum = strata(Y)
+    order = training_order(stratum, np.random.default_rng([seed, split]))
+    n_train = max(round(len(order) * train_share), len(np.unique(stratum)))
     return np.sort(order[:n_train]), np.sort(order[n_train:])
 
 
