@@ -21,7 +21,7 @@ from unnaive.core.scorer import Scorer
 from unnaive.core.targets import Label, Targets, checked_weight, read_targets, refuse_new_classes, refuse_one_class
 from unnaive.decisions import TUNINGS, Argmax, Decision, Proportional, out_of_fold, untuned
 from unnaive.errors import BadData, UnnaiveError, UnnaiveWarning, choose
-from unnaive.estimators.duck import Parameters, not_fitted, refuse_unknown_settings
+from unnaive.estimators.duck import Parameters, not_fitted, refuse_unknown_settings, same
 from unnaive.models.catalogue import Model, find_model
 from unnaive.models.scoring import TextReader
 from unnaive.text.columns import Columns
@@ -168,8 +168,10 @@ class TextClassifier(Parameters):
         self._checked_model(online=True)
         ledger = self._ledger("be merged")
         for other in others:
+            other_ledger = other._ledger("be merged")
             self._refuse_other_reading(other)
-            ledger = ledger + other._ledger("be merged")
+            self._tell_of_other_settings(other)
+            ledger = ledger + other_ledger
         self._learn(ledger)
         return self
 
@@ -293,11 +295,12 @@ class TextClassifier(Parameters):
     def _checked_model(self, *, online: bool = False) -> Model:
         model = find_model(self.model)
         refuse_unknown_settings(self._settings, self._named(), self._known_settings(), self.model)
+        model.checked(self._settings)
         checked_select(self.select)
         if isinstance(self.decision, str):
             choose(["argmax", *TUNINGS], self.decision, "decision")
         if online and model.statistic != "counts":
-            raise UnnaiveError(f"{model.title} learns from all documents at once; call fit with all of them instead")
+            raise UnnaiveError(f"{model.title} learns from all documents at once; train it with all of them instead")
         return model
 
     def _is_fitted(self) -> bool:
@@ -324,6 +327,7 @@ class TextClassifier(Parameters):
         if not self._is_fitted():
             raise not_fitted(self)
         if self.ledger_ is None:
+            self._checked_model(online=True)  # which may know a better reason
             raise UnnaiveError(f"this model cannot {purpose}: it was saved frozen, without its counts")
         return self.ledger_
 
@@ -337,6 +341,18 @@ class TextClassifier(Parameters):
             )
         if (self.form_ == "single") != (other.form_ == "single"):
             raise UnnaiveError("a model of one label for each text and one of several cannot be merged")
+
+    def _tell_of_other_settings(self, other: TextClassifier) -> None:
+        mine, theirs = (
+            {"model": one.model, "min_df": one.min_df, "select": one.select} | one._settings for one in (self, other)
+        )
+        names = [name for name in {**mine, **theirs} if not same(mine.get(name), theirs.get(name))]
+        if names:
+            warnings.warn(
+                f"the models differ in {', '.join(names)}; the merged one keeps the settings of the first",
+                UnnaiveWarning,
+                stacklevel=3,
+            )
 
     def _learn(self, ledger: Ledger, *documents: Sparse, **offered: Any) -> None:
         """Make the scorer anew, from the counts or, where the model needs them, from the documents X, Y."""
@@ -371,7 +387,9 @@ class TextClassifier(Parameters):
         if offered.get("sample_weight") is not None and "sample_weight" not in known:
             raise UnnaiveError(f"{model.title} takes no sample_weight; fit without it")
         offered |= {"seed": self.seed} | ({} if self.form_ == "single" else {"scheme": "one-vs-rest"})
-        scorer: Scorer = model.function(*data, **({k: v for k, v in offered.items() if k in known} | self._settings))
+        scorer: Scorer = model.function(
+            *data, **{k: v for k, v in offered.items() if k in known}, **model.checked(self._settings)
+        )
         return scorer
 
     def _tune(self, X: Sparse, Y: Sparse, terms: Vocabulary, weight: NDArray[Any] | None) -> None:

@@ -135,11 +135,12 @@ class ScorerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def _trained(self, form: str, *statistic: Any, **more: Any) -> Scorer:
         """What the model's function makes of the statistic; `scheme` follows the form of labels unless chosen."""
-        function, known = find_model(self.model).function, find_model(self.model).settings()
+        model = find_model(self.model)
+        known = model.settings()
         settings = {name: value for name, value in self.get_params(deep=False).items() if name in known}
         if "scheme" in known and settings.get("scheme") is None:
             settings["scheme"] = "multiclass" if form == "single" else "one-vs-rest"
-        scorer: Scorer = function(*statistic, **(settings | more))
+        scorer: Scorer = model.function(*statistic, **(model.checked(settings) | more))
         return scorer
 
 

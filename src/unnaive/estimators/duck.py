@@ -53,7 +53,7 @@ class Parameters:
     def _changed(self) -> dict[str, Any]:
         """The parameters that differ from their defaults."""
         defaults = self._named()
-        return {name: value for name, value in self.get_params().items() if not _same(value, defaults.get(name, ...))}
+        return {name: value for name, value in self.get_params().items() if not same(value, defaults.get(name, ...))}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._changed().items())})"
@@ -77,7 +77,8 @@ class Parameters:
         )
 
 
-def _same(value: Any, default: Any) -> bool:
+def same(value: Any, default: Any) -> bool:
+    """Whether two settings are alike; arrays are alike only if they are one."""
     try:
         return bool(value is default or (type(value) is type(default) and value == default))
     except ValueError:  # arrays have no one truth

@@ -6,7 +6,10 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from numbers import Integral, Real
 from typing import Any, Literal
+
+import numpy as np
 
 from unnaive.errors import UnknownName, UnnaiveError, choose
 
@@ -33,20 +36,62 @@ class Model:
 
     def settings(self) -> dict[str, Any]:
         """The keyword settings that the function takes, with their defaults."""
-        parameters = inspect.signature(self.function).parameters.values()
-        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+        return {name: parameter.default for name, parameter in self._parameters().items()}
 
     def checked(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """`settings`, if the function knows them all and has no word where it wants a number."""
-        known = self.settings()
-        for name, value in settings.items():
+        """`settings`, if the function knows them all and each is of the kind that its annotation names."""
+        known = self._parameters()
+        for name in settings:
             if not known:
                 raise UnknownName(f"{self.name} takes no settings, so {name!r} cannot be set")
-            default = known[choose(list(known), name, f"setting of {self.name}")]
-            if isinstance(value, str) and isinstance(default, (bool, int, float)):
-                kind = "true or false" if isinstance(default, bool) else f"a number, such as {default}"
-                raise UnnaiveError(f"{name} of {self.name} came as {value!r}; give {kind}")
-        return settings
+            choose(list(known), name, f"setting of {self.name}")
+        return {name: self._of_kind(value, known[name]) for name, value in settings.items()}
+
+    def _parameters(self) -> dict[str, inspect.Parameter]:
+        parameters = inspect.signature(self.function).parameters.values()
+        return {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+    def _of_kind(self, value: Any, parameter: inspect.Parameter) -> Any:
+        """The value, a number as a plain one; annotations that name other kinds than KINDS take anything."""
+        names = str(parameter.annotation).split(" | ")
+        if not set(names) <= set(KINDS):
+            return value
+        for name in names:
+            if KINDS[name].holds(value):
+                return KINDS[name].plain(value)
+        example = "" if parameter.default is None else f", such as {parameter.default!r}"
+        wanted = " or ".join(KINDS[name].title for name in names)
+        raise UnnaiveError(f"{parameter.name} of {self.name} came as {_short(value)}; give {wanted}{example}")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of setting: what to call it, whether a value is of it, and the value as Python's own."""
+
+    title: str
+    holds: Callable[[Any], bool]
+    plain: Callable[[Any], Any]
+
+
+KINDS = {
+    "bool": Kind("true or false", lambda value: isinstance(value, (bool, np.bool_)), bool),
+    "int": Kind("a whole number", lambda value: _is(value, Integral), int),
+    "float": Kind("a number", lambda value: _is(value, Real), float),
+    "str": Kind("a word", lambda value: isinstance(value, str), str),
+    "None": Kind("None", lambda value: value is None, lambda value: value),
+}
+
+
+def _is(value: Any, numbers: type) -> bool:
+    """Whether it is such a number; true is none, nor is one that no machine number holds."""
+    if not isinstance(value, numbers) or isinstance(value, bool):
+        return False
+    return isinstance(value, (float, np.floating)) or abs(int(value)) < 1 << 63  # type: ignore[call-overload]
+
+
+def _short(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
 
 
 _ROOM = "unnaive.models"

@@ -171,7 +171,10 @@ def _documents_of_prior(counts: Counts, prior: str) -> Floats:
 
 
 def _given_prior(prior: Any, n_classes: int) -> Floats:
-    given = np.asarray(prior, np.float64)
+    try:
+        given = np.asarray(prior, np.float64)
+    except (TypeError, ValueError):
+        given = np.zeros(0)
     if given.shape != (n_classes,) or not bool(np.all((given > 0) & (given <= 1))):
         raise UnnaiveError(
             f"prior came as {prior!r}; give 'data', 'uniform' or {n_classes} probabilities above 0, one for each class"
