@@ -200,6 +200,8 @@ def test_progress_tells_the_likelihood_which_never_falls():
         ({"direction": "up"}, "no direction called 'up'"),
         ({"branching": 1}, "branching is 1"),
         ({"branching": 40}, "branching is 40"),
+        ({"alpha": -5.0}, "alpha is -5.0"),
+        ({"iterations": 0}, "iterations is 0"),
         ({"features": 0}, "features is 0"),
         ({"restarts": 2, "average": 3}, "average=3 of restarts=2"),
         ({"stopping": "late"}, "no stopping rule called 'late'"),
@@ -301,3 +303,20 @@ def test_strongest_terms_are_those_that_add_most_when_nothing_else_is_known(dire
     unknown[1, term] = False
     blind, seen = model.scores_given(csr_array(np.ones((2, X.shape[1]))), unknown)[:, 1]
     assert value == pytest.approx(seen - blind, abs=1e-8)
+
+
+@pytest.mark.parametrize("labels", [["ship", "trade"], ["corn", "ship", "trade"]])
+def test_scores_of_a_network_are_those_of_the_documents_it_is_given(labels):
+    random = np.random.default_rng(3)
+    X, y = random.integers(0, 2, (60, 4)), random.choice(labels, 60)
+    model = HierarchicalBN(restarts=4, average=1).fit(X, y)
+    for place, label in enumerate(labels):
+        found = model.network_scores(label, X, y)
+        p = model.scorer_.selected(place).network.posterior(
+            (X[:, model.scorer_.selected(place).terms] > 0).astype(np.int8)
+        )
+        p = 1 - p if len(labels) == 2 and place == 0 else p
+        assert found["CLL"] == pytest.approx(np.log(np.where(y == label, p, 1 - p)).sum(), rel=1e-9)
+        assert found["MDL"] - found["CMDL"] == pytest.approx(found["CLL"] - found["LL"], rel=1e-9)
+    with pytest.raises(BadData, match="none of the classes"):
+        model.network_scores("tin", X, y)

@@ -6,14 +6,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from unnaive.core.links import probabilities
 from unnaive.core.network import Network
 from unnaive.errors import BadData
 from unnaive.estimators.base import WeightedDocumentsClassifier
-from unnaive.models.hierarchical.hidden_networks import HiddenNetworks
+from unnaive.models.hierarchical.cases import Cases
+from unnaive.models.hierarchical.hidden_networks import HiddenNetworks, evidence
+from unnaive.models.hierarchical.network_scores import NETWORK_SCORES
 
 
 class HierarchicalBN(WeightedDocumentsClassifier):
@@ -75,15 +77,40 @@ class HierarchicalBN(WeightedDocumentsClassifier):
         scores = self.scorer_.scores_given(documents, mask)
         return probabilities(self.scorer_.link, scores, exclusive=self._exclusive)
 
+    def network_scores(self, label: Any, X: Any, y: Any) -> dict[str, float]:
+        """How well the network of a class fits documents: "LL", "CLL", "MDL" and "CMDL" of its best member.
+
+        Log-likelihood of features and class, and of the class given the features, in nats over all documents; both as
+        description lengths, with the price of parameters. See models/hierarchical/network_scores.py.
+
+        >>> X, y = [[1, 1, 0], [1, 0, 0], [0, 1, 1], [0, 0, 1]], ["trade", "trade", "ship", "ship"]
+        >>> found = HierarchicalBN(restarts=8).fit(X, y).network_scores("trade", X, y)
+        >>> list(found), round(found["CLL"], 3)
+        (['LL', 'CLL', 'MDL', 'CMDL'], -0.0)
+        """
+        check_is_fitted(self)
+        documents, target = self._labelled(X, y, reset=False)
+        place = self._place(label)
+        one = self.scorer_.selected(place)
+        own = target.over(self.classes_)[:, [place]].toarray()[:, 0] > 0
+        # the only network of two classes is the second's
+        inside = ~own if self.scorer_.link == "softmax" and place == 0 else own
+        cases = Cases.of(evidence(csc_array(documents), one.terms), inside)
+        return {name: score(one.network, cases) for name, score in NETWORK_SCORES.items()}
+
     def network(self, label: Any, terms: Any = None, member: int = 0) -> Network:
         """The network of a class, for looking at and for export to BIF; `terms` names the columns of X."""
         check_is_fitted(self)
+        place = self._place(label)
+        names = terms if terms is not None else getattr(self, "feature_names_in_", None)
+        names = [f"term{i}" for i in range(self.n_features_in_)] if names is None else names
+        return self.scorer_.network(place, names, str(label), member)
+
+    def _place(self, label: Any) -> int:
         places = np.flatnonzero(self.classes_ == label)
         if not len(places):
             raise BadData(f"{label!r} is none of the classes {', '.join(map(str, self.classes_))}; name one of them")
-        names = terms if terms is not None else getattr(self, "feature_names_in_", None)
-        names = [f"term{i}" for i in range(self.n_features_in_)] if names is None else names
-        return self.scorer_.network(int(places[0]), names, str(label), member)
+        return int(places[0])
 
 
 class TreeAugmentedNB(WeightedDocumentsClassifier):

@@ -60,6 +60,11 @@ class Search:
                 f"average={self.average} of restarts={self.restarts} runs cannot be kept; average is at least 1 and at "
                 "most restarts"
             )
+        if self.iterations < 1 or not self.tolerance >= 0:
+            raise UnnaiveError(
+                f"iterations is {self.iterations} and tolerance {self.tolerance}; give at least 1 iteration, and a "
+                "tolerance from 0 on"
+            )
 
     def enough(self, gain: Floats, weight: float) -> Any:
         """Whether a gain in log-likelihood is too small to go on."""

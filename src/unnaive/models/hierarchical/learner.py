@@ -115,7 +115,10 @@ def _tuned(clustering: str, branching: int | None, alpha: float | None) -> tuple
     branching = best_branching if branching is None else branching
     if not 2 <= branching <= WIDEST:
         raise UnnaiveError(f"branching is {branching}; it can be 2 to {WIDEST}, and tables have 2^branching cells")
-    return branching, best_alpha if alpha is None else alpha
+    alpha = best_alpha if alpha is None else alpha
+    if not 0 <= alpha < np.inf:
+        raise UnnaiveError(f"alpha is {alpha}; give a number from 0 on, such as {best_alpha} for {clustering!r}")
+    return branching, alpha
 
 
 class Documents:
