@@ -69,7 +69,7 @@ def test_the_parts_add_up_to_the_score(options, label, against):
         total = one.base + sum(evidence.value for evidence in one.evidence)
         assert total == pytest.approx(lead(model, text, label, against), rel=1e-9, abs=1e-9)
         assert one.score == pytest.approx(total, rel=1e-9, abs=1e-9)
-        assert one.exact is (options.get("model") not in ("knn", "tree", "or-blend"))
+        assert one.exact is (options.get("model") not in ("knn", "tree"))
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))
@@ -197,3 +197,26 @@ def test_an_explanation_without_known_words(model):
     assert isinstance(one, Explanation)
     assert one.evidence == ()
     assert list(one.marked()) == [("xyzzy", 0.0)]
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("weights", ["relaxed", "laplace"])
+def test_without_a_term_an_or_gate_gives_what_it_gives_to_the_text_without_it(weights, several):
+    labels = [(label,) for label in LABELS] if several else LABELS
+    model = TextClassifier("or-gate", weights=weights).fit(TEXTS, labels)
+    one = model.explain(TEXT)
+    place = model.classes_.tolist().index(one.label)
+    forced = [evidence for evidence in one.evidence if evidence.without is not None]
+    assert forced
+    for evidence in forced:
+        rest = TEXT
+        for start, end in sorted(evidence.places, reverse=True):
+            rest = rest[:start] + rest[end:]
+        assert evidence.without == pytest.approx(model.predict_proba([rest])[0, place], rel=1e-9)
+
+
+def test_a_text_of_unknown_terms_says_so(capsys):
+    from rich.console import Console
+
+    Console().print(TextClassifier("or-gate").fit(TEXTS, LABELS).explain("zzz"))
+    assert "knows none of its terms" in capsys.readouterr().out

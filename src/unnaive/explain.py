@@ -78,7 +78,7 @@ def _evidence(
     places: dict[str, list[tuple[int, int]]] = {}
     for start, end, term in found:
         places.setdefault(term, []).append((start, end))
-    force = {} if rival is not None else _forces(classifier.scorer_, document, chosen)
+    force = {} if rival is not None else _forces(classifier, document, chosen)
     bridges = _bridges(classifier, document, chosen)
     evidence = []
     for column, count, value in zip(document.indices.tolist(), document.data.tolist(), values.tolist(), strict=True):
@@ -153,11 +153,19 @@ def _linear_contributions(scorer: Linear, document: Sparse, chosen: int, rival: 
     return float(bias), features.data * arcs
 
 
-def _forces(scorer: Scorer, document: Sparse, chosen: int) -> dict[int, tuple[float, float]]:
-    """(alone, without) of each term with an arc to the class, where the scorer is a noisy-OR."""
+def _forces(classifier: TextClassifier, document: Sparse, chosen: int) -> dict[int, tuple[float, float]]:
+    """(alone, without) of each term with an arc to the class, where the scorer is a noisy-OR.
+
+    `without` is a probability as the classifier gives it: among exclusive classes their share, else the gate's own.
+    """
+    scorer = classifier.scorer_
     if not isinstance(scorer, Linear) or scorer.link != "noisy-or":
         return {}
-    return {one.term: (one.alone, one.without) for one in forces(scorer, document, chosen)}
+    features = scorer.weighting.apply(document)
+    pushes = (scorer.weights(features.indices) * features.data).T  # (terms of the document, n_classes)
+    left = classifier.probabilities(np.maximum(pushes.sum(axis=0) - pushes, 0.0))[:, chosen]
+    without = dict(zip(features.indices.tolist(), left.tolist(), strict=True))
+    return {one.term: (one.alone, without[one.term]) for one in forces(scorer, document, chosen)}
 
 
 def _bridges(classifier: TextClassifier, document: Sparse, chosen: int) -> dict[int, dict[str, Any]]:

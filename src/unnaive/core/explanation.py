@@ -136,7 +136,8 @@ class Explanation:
             table.add_column(name, justify=justify)  # type: ignore[arg-type]
         for row in self._paired():
             table.add_row(*row)
-        return Group(Text(self.title, style="bold"), Text(), text, Text(), table)
+        below = table if self.evidence else Text("the model knows none of its terms")
+        return Group(Text(self.title, style="bold"), Text(), text, Text(), below)
 
     def _paired(self) -> list[tuple[str, str, str, str]]:
         """Rows of the table: value and term for, value and term against; the base is among them."""
@@ -186,15 +187,21 @@ def _times(one: Evidence) -> str:
         return f"{name} (never there; {_traced(one)})"
     if one.alone is None or one.without is None:
         return name
-    return f"{name} (alone {percent(one.alone)}, without it {percent(one.without)})"
+    alone = percent(one.alone) if one.alone >= 0.001 else f"{100 * one.alone:.2g} %"  # relaxed weights are tiny
+    return f"{name} (alone {alone}, without it {percent(one.without)})"
 
 
 def _traced(one: Evidence) -> str:
     """The paths that lead to a class from a term that it never had."""
     if not one.middles:
         return "no path leads there"
-    through = ", ".join(f"{term} {paths:,.4g}" for term, paths in one.middles)
-    return f"paths that lead there: {one.paths:,.4g}, through {through}"
+    through = ", ".join(f"{term} {_counted(paths)}" for term, paths in one.middles)
+    return f"paths that lead there: {_counted(one.paths or 0.0)}, through {through}"
+
+
+def _counted(paths: float) -> str:
+    """A number of paths, which weights may make a fraction."""
+    return f"{paths:,.0f}" if paths >= 1000 else f"{paths:.4g}"
 
 
 def _style(share: float) -> str:

@@ -51,6 +51,20 @@ class Blend:
         """Scores of documents X (n_docs, n_terms) → (n_docs, n_classes)."""
         return self.share * relative(self.gate.scores(X)) + (1 - self.share) * relative(self.centroids.scores(X))
 
+    def contributions(self, document: Sparse, chosen: int, rival: int | None) -> tuple[float, Floats]:
+        """What each term of a document (1, n_terms) adds to the score of a class, or to its lead over a rival.
+
+        For one document the two maxima are numbers, so its score is a sum over terms after all; the base is 0.
+        """
+        values = np.zeros(document.nnz)
+        for part, share in ((self.gate, self.share), (self.centroids, 1 - self.share)):
+            features = part.weighting.apply(document)
+            adds = part.weights(features.indices) * features.data
+            top = adds.sum(axis=1).max(initial=0.0)
+            own = adds[chosen] - (0.0 if rival is None else adds[rival])
+            values += share * own / (top if top > 0 else 1.0)
+        return 0.0, values
+
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Arrays and JSON settings from which `from_arrays` makes an equal scorer."""
         arrays: dict[str, NDArray[Any]] = {}
