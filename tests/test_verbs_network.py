@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from unnaive.apps.verbs_network import network_lines, network_view, write_network
+from unnaive.apps.verbs_network import network_json, network_lines, network_view, write_network
 from unnaive.classifier import TextClassifier
 from unnaive.core.linear import Linear
 from unnaive.errors import BadData, UnknownName
@@ -30,6 +30,21 @@ def test_network_has_the_noisy_or_of_its_arcs(classifier):
     network = network_view(classifier, "sport").network()
     assert network.nodes == ("ball", "goal", "sport")
     assert network.tables[2][1, 1, 1] == pytest.approx(1 - 0.5 * 0.75)
+
+
+def test_json_has_the_arcs(classifier):
+    found = network_json(network_view(classifier, "sport"))
+    assert found["parents"] == 2
+    assert found["arcs"] == [
+        {"term": "ball", "weight": pytest.approx(0.5)},
+        {"term": "goal", "weight": pytest.approx(0.25)},
+    ]
+
+
+def test_a_model_that_is_no_network_says_which_are(classifier):
+    classifier.scorer_ = Linear(csr_array([[1.0]]), np.zeros(1), link="cosine")
+    with pytest.raises(BadData, match="or-gate, hierarchical or tan"):
+        network_view(classifier, "sport")
 
 
 @pytest.mark.parametrize(("name", "start"), [("a.bif", b"network"), ("a.uai", b"BAYES"), ("a.png", b"\x89PNG")])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.apps.options import AsJson, ModelFile
+from unnaive.errors import UnnaiveError
 
 if TYPE_CHECKING:
     from unnaive.classifier import TextClassifier
@@ -23,7 +24,7 @@ def inspect(
     model: ModelFile,
     terms: Annotated[int, typer.Option(help="Terms to show of each class.", min=0)] = 8,
     label: Annotated[list[str] | None, typer.Option("--class", help="Only this class; may be repeated.")] = None,
-    network: Annotated[str | None, typer.Option(metavar="CLASS", help="The OR gate of a class, as a network.")] = None,
+    network: Annotated[str | None, typer.Option(metavar="CLASS", help="The Bayesian network of a class.")] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write the network: .bif, .uai, .png, .svg or .pdf.")
     ] = None,
@@ -38,8 +39,10 @@ def inspect(
 
     classifier = load(model)
     if network is not None:
-        show_network(classifier, network, max(1, terms), output)
+        show_network(classifier, network, max(1, terms), output, as_json=as_json)
         return
+    if output is not None:
+        raise UnnaiveError(f"{output} is for the network of a class; name the class with --network")
     shown = [known(classifier, name) for name in label] if label else classifier.classes_.tolist()
     found = described(classifier, model, shown, terms)
     if as_json:
@@ -122,13 +125,17 @@ def facts_of(found: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def show_network(classifier: TextClassifier, name: str, terms: int, output: Path | None) -> None:
-    """The strongest arcs of a class as lines, or as a file."""
-    from unnaive.apps.verbs_network import network_lines, network_view, write_network
+def show_network(
+    classifier: TextClassifier, name: str, terms: int, output: Path | None, *, as_json: bool = False
+) -> None:
+    """The network of a class as lines or JSON, or as a file."""
+    from unnaive.apps.verbs_network import network_json, network_lines, network_view, write_network
 
     view = network_view(classifier, name, terms)
     if output is not None:
         typer.echo(f"wrote {write_network(view, output)}")
-        return
-    for line in network_lines(view):
-        typer.echo(line)
+    elif as_json:
+        typer.echo(json.dumps(network_json(view), ensure_ascii=False))
+    else:
+        for line in network_lines(view):
+            typer.echo(line)

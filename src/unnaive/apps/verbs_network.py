@@ -64,6 +64,8 @@ def network_view(classifier: Any, class_name: str, k: int = 20) -> NetworkView |
     names = [str(name) for name in classifier.classes_]
     place = names.index(choose(names, class_name, "class"))
     scorer, terms = classifier.scorer_, classifier.vocabulary_.terms
+    if not (isinstance(scorer, (HiddenNetworks, FeatureTrees)) or getattr(scorer, "link", None) == "noisy-or"):
+        raise BadData("this model is no network; those trained with or-gate, hierarchical or tan have one to show")
     if isinstance(scorer, HiddenNetworks):
         return TreeView(scorer.network(place, terms, class_name), scorer.selected(place).network.members)
     if isinstance(scorer, FeatureTrees):
@@ -78,12 +80,21 @@ def network_lines(view: NetworkView | TreeView | LeaningView) -> Iterator[str]:
     """The network for people: a tree, or a line for each arc."""
     if isinstance(view, TreeView):
         yield from tree_text(view.value).splitlines()
+        yield "arrows as the arcs point; a number is the share of documents where the node is true"
         if view.members > 1:
             yield f"the best of {view.members} sets of tables; the model averages their posteriors"
     elif isinstance(view, LeaningView):
         yield from leaning_lines(view.value)
     else:
         yield from gate_lines(view)
+
+
+def network_json(view: NetworkView | TreeView | LeaningView) -> dict[str, Any]:
+    """The network as plain values: the arcs of an OR gate, the nodes and tables of the others."""
+    if not isinstance(view, NetworkView):
+        return {"nodes": view.network().to_dict()}
+    arcs = [{"term": term, "weight": arc.weight} for term, arc in zip(view.terms, view.arcs, strict=True)]
+    return {"class": view.class_name, "parents": view.parents, "certain": view.certain, "arcs": arcs}
 
 
 def leaning_lines(network: Network) -> Iterator[str]:

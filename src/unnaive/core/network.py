@@ -76,6 +76,18 @@ class Network:
         )
         return float(np.prod(list(cells)))
 
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """The states, parents and table of each node by its name, for JSON.
+
+        >>> Network(("rain",), ((),), (np.array([0.75, 0.25]),)).to_dict()
+        {'rain': {'states': ['no', 'yes'], 'parents': [], 'table': [0.75, 0.25]}}
+        """
+        rows = zip(self.nodes, self.states, self.parents, self.tables, strict=True)
+        return {
+            name: {"states": list(states), "parents": [self.nodes[one] for one in parents], "table": table.tolist()}
+            for name, states, parents, table in rows
+        }
+
     def to_bif(self, name: str = "unnaive") -> str:
         """The network in the Bayesian Interchange Format, which pgmpy, bnlearn and others read.
 
