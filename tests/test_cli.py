@@ -172,6 +172,9 @@ class TestTrain:
         assert "2 classes (any number of labels)" in out
         code, out, _ = run("predict", "my.model", "-d", "ball soup ball soup", "--json")
         assert json.loads(out)["labels"] == ["food", "sport"]
+        code, out, err = run("update", "my.model", "tags.csv")  # the separator is remembered
+        assert (code, err) == (0, "")
+        assert "now has 8 documents (was 4), 2 classes" in out
 
     def test_a_frozen_model(self, run, data):
         run("train", data, "-o", "my.model", "--frozen")
@@ -448,3 +451,13 @@ def test_control_c_leaves_no_trace(run, data, model, tmp_path, moment):
     assert (work.returncode, err) == (130, "unnaive: interrupted; no file was changed\n")
     assert (tmp_path / model).read_bytes() == before
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["data.csv", "my.model"]
+
+
+def test_demo_says_at_once_that_its_folder_cannot_be(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken").write_text("mine")
+    assert run("demo", "--keep", "taken") == (
+        2,
+        "",
+        "unnaive: taken cannot be made a folder (File exists); name another\n",
+    )

@@ -118,7 +118,8 @@ def trained(
         bar.rename("learning")
         measured = {} if holdout is None else held_out(classifier, corpus, holdout, several)
         classifier.fit(corpus.texts, plain_labels(corpus, several), progress=bar.event)
-        classifier.columns_ = watched.reading.findings.columns
+        columns = watched.reading.findings.columns
+        classifier.columns_ = columns and replace(columns, separator=source.separator)
         if test is not None:
             bar.rename("measuring")
             measured |= {"test": accuracy(classifier, like_trained(replace(source, path=test), classifier).corpus())}

@@ -22,27 +22,34 @@ LABEL_NAMES = (
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns to read: one or more of text (joined by a newline), one of labels or none, one of ids or none."""
+    """The columns to read: one or more of text (joined by a newline), one of labels or none, one of ids or none.
+
+    `separator` stands between the labels of one document, where it has several.
+    """
 
     texts: tuple[str, ...]
     label: str | None = None
     id: str | None = None
+    separator: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON from which `from_dict` makes an equal value."""
-        return {"texts": list(self.texts), "label": self.label}
+        """Plain JSON of what the next file is likely to share; `from_dict` reads it."""
+        return {"texts": list(self.texts), "label": self.label, "separator": self.separator}
 
     @classmethod
     def from_dict(cls, stored: Any) -> Columns | None:
         """The inverse of `to_dict`; None for anything that is not so, since models come from files.
 
         >>> Columns.from_dict({"texts": ["body"], "label": "queue"})
-        Columns(texts=('body',), label='queue', id=None)
+        Columns(texts=('body',), label='queue', id=None, separator=None)
         """
-        texts, label = (stored.get("texts"), stored.get("label")) if isinstance(stored, dict) else (None, None)
+        texts = stored.get("texts") if isinstance(stored, dict) else None
         if not isinstance(texts, list) or not all(isinstance(name, str) for name in texts):
             return None
-        return cls(tuple(texts), label if isinstance(label, str) else None)
+        label, separator = (
+            value if isinstance(value, str) and value else None for value in map(stored.get, ("label", "separator"))
+        )
+        return cls(tuple(texts), label, separator=separator)
 
     @property
     def names(self) -> tuple[str, ...]:
