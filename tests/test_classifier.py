@@ -1,6 +1,7 @@
 """TextClassifier: laws of learning, labels in every form, the scikit-learn protocol, texts from every container."""
 
 import pickle
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -97,8 +98,6 @@ class TestLaws:
 @pytest.mark.parametrize("name", sorted(set(MODELS)))
 @pytest.mark.parametrize("form", ["single", "sets"])
 def test_predict_is_the_decision_on_scores(name, form):
-    if (name, form) == ("honb", "sets"):
-        pytest.skip("higher-order naive Bayes is for exclusive classes and says so")
     model = quick(name).fit(TEXTS, LABELS if form == "single" else [{label} for label in LABELS])
     scores = model.scores(NEW)
     assert scores.shape == (60, 3)
@@ -279,7 +278,9 @@ def test_a_tuned_decision_does_not_outlive_a_change_of_classes():
 def test_models_of_documents_learn_all_at_once():
     model = TextClassifier("knn", k=3).fit(TEXTS, LABELS)
     for action in (model.partial_fit, model.forget):
-        with pytest.raises(UnnaiveError, match="k nearest neighbours learns from all documents at once; call fit"):
+        with pytest.raises(
+            UnnaiveError, match="k nearest neighbours learns from all documents at once; train it with all"
+        ):
             action(NEW, TRUTH)
 
 
@@ -296,6 +297,19 @@ def test_models_of_documents_learn_all_at_once():
         ({"stem": "snow"}, UnknownName, "no stemmer called 'snow'"),
         ({"ngrams": (2, 1)}, UnnaiveError, r"ngrams is \(2, 1\)"),
         ({"alpha": -1}, UnnaiveError, "alpha came as -1; give a number above 0"),
+        ({"alpha": "x"}, UnnaiveError, "alpha of multinomial came as 'x'; give a number, such as 1.0"),
+        ({"alpha": True}, UnnaiveError, "alpha of multinomial came as True; give a number, such as 1.0"),
+        ({"alpha": 10**30}, UnnaiveError, "alpha of multinomial came as 10+; give a number, such as 1.0"),
+        ({"smoothing": None}, UnnaiveError, "smoothing of multinomial came as None; give a word, such as 'laplace'"),
+        ({"prior": {}}, UnnaiveError, "prior came as {}; give 'data', 'uniform' or 3 probabilities"),
+        ({"model": "complement", "norm": 1}, UnnaiveError, "norm of complement came as 1; give true or false"),
+        ({"model": "knn", "k": 2.5}, UnnaiveError, "k of knn came as 2.5; give a whole number, such as 30"),
+        (
+            {"model": "tree", "max_depth": "x"},
+            UnnaiveError,
+            "max_depth of tree came as 'x'; give a whole number or None",
+        ),
+        ({"decision": 0.5}, UnnaiveError, "decision is 0.5; give argmax, scut, rcut, pcut or a Decision"),
     ],
 )
 def test_mistakes_in_settings(arguments, error, problem):
@@ -392,3 +406,36 @@ def test_turkish_and_hindi():
     assert "ışık" in model.vocabulary_
     model = TextClassifier(language="hi").fit(["हिन्दी भाषा", "गरम चाय"], ["भाषा", "पेय"])
     assert model.predict(["हिन्दी", "चाय"]).tolist() == ["भाषा", "पेय"]
+
+
+@pytest.mark.parametrize("name", [name for name, model in MODELS.items() if model.statistic == "counts"])
+@pytest.mark.parametrize("value", ["x", None, [], {}, float("nan"), float("inf"), -1, 0, 0.5, True, 10**30])
+def test_any_value_of_a_setting_is_used_or_refused_in_a_sentence(name, value):
+    for setting in MODELS[name].settings():
+        if setting != "progress":
+            with suppress(UnnaiveError):
+                TextClassifier(name, **{setting: value}).fit(TEXTS, LABELS).predict(NEW)
+
+
+def test_merging_other_settings_keeps_those_of_the_first_and_says_so():
+    first, other = TextClassifier(alpha=0.5).fit(TEXTS, LABELS), TextClassifier("bernoulli").fit(NEW, TRUTH)
+    with pytest.warns(UnnaiveWarning, match="the models differ in model, alpha; the merged one keeps the settings of"):
+        first.merge(other)
+    np.testing.assert_allclose(
+        first.scores(NEW), TextClassifier(alpha=0.5).fit(TEXTS + NEW, LABELS + TRUTH).scores(NEW), rtol=1e-12
+    )
+
+
+def test_merging_a_model_of_documents_says_what_it_is():
+    with pytest.raises(UnnaiveError, match="k nearest neighbours learns from all documents at once"):
+        TextClassifier().fit(TEXTS, LABELS).merge(TextClassifier("knn", k=3).fit(TEXTS, LABELS))
+
+
+@pytest.mark.parametrize(
+    "table", [pd.DataFrame({"text": TEXTS}), pl.DataFrame({"text": TEXTS}), pa.table({"text": TEXTS})]
+)
+def test_a_whole_table_of_texts_is_refused(table):
+    with pytest.raises(
+        BadData, match=r"texts came as a (pandas DataFrame|polars DataFrame|pyarrow Table); give one column"
+    ):
+        TextClassifier().fit(table, LABELS)

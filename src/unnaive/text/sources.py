@@ -39,6 +39,7 @@ FOREIGN = {
     b"\xd0\xcf\x11\xe0": "an old Office file; export it as CSV",
     b"%PDF": "a PDF; extract its text first",
     b"\x89PNG": "a picture",
+    b"PAR1": "a Parquet file; save it under a name that ends in .parquet",
     b"BZh": "packed with bzip2; unpack it, or pack it with gzip or zstd",
     b"\xfd7zXZ": "packed with xz; unpack it, or pack it with gzip or zstd",
 }
@@ -82,7 +83,8 @@ def existing(path: str | Path) -> Path:
         there = False
     if there:
         return path
-    shown = str(path) if len(str(path)) <= 80 else str(path)[:77] + "..."
+    # a path of any sensible length is shown whole; a whole text handed in as a path is not
+    shown = str(path) if len(str(path)) <= 400 else str(path)[:77] + "..."
     hint = _nearest(path)
     advice = f"did you mean {hint}?" if hint else "check the spelling and the folder you are in"
     raise BadData(f"no file or folder called {shown}; {advice}")
@@ -121,7 +123,7 @@ def _unpacked(stream: io.BufferedReader, path: str | Path) -> IO[bytes]:
         return io.BufferedReader(_zstd(stream), BLOCK)
     for magic, what in FOREIGN.items():
         if start.startswith(magic):
-            raise BadData(f"{path} is {what}")
+            raise BadData(f"{'stdin' if str(path) == STDIN else path} is {what}")
     return stream
 
 
@@ -154,7 +156,8 @@ def text_lines(
                     nuls = _tell_of_nuls(piece, name, number)
                 yield number, piece
     except (EOFError, zlib.error, OSError) as problem:
-        raise BadData(f"{name} breaks off or is damaged after line {number} ({problem}); fetch it again") from problem
+        where = f"after line {number}" if number else "before its first line"
+        raise BadData(f"{name} breaks off or is damaged {where} ({problem}); fetch it again") from problem
 
 
 def _decoded(stream: IO[bytes], name: str, encoding: str | None, language: str) -> Iterator[str]:
