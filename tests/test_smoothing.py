@@ -158,6 +158,7 @@ def test_names_choose_a_smoothing_with_its_own_setting():
     [
         (lambda: Laplace(0), "alpha came as 0; give a number above 0"),
         (lambda: Laplace(float("nan")), "alpha came as nan"),
+        (lambda: Laplace(float("inf")), "alpha came as inf"),
         (lambda: JelinekMercer(0), "beta came as 0"),
         (lambda: JelinekMercer(1.2), "beta came as 1.2"),
         (lambda: AbsoluteDiscount(1), "discount came as 1; give a number between 0 and 1, or 'auto'"),

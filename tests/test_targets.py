@@ -89,7 +89,18 @@ def test_codes_name_the_label_that_is_unknown():
         class_codes(["c"], ("a", "b"))
 
 
-@pytest.mark.parametrize("weight", [[1, 2], [[1], [2], [3]], [1, -1, 2], [1, float("nan"), 2]])
-def test_weights_are_one_for_each_document_and_not_negative(weight):
-    with pytest.raises(BadData, match="give 3 numbers from 0 on"):
+@pytest.mark.parametrize(
+    ("weight", "problem"),
+    [
+        ([1, 2], r"has shape \(2,\); give 3 numbers from 0 on"),
+        ([[1], [2], [3]], r"has shape \(3, 1\); give 3 numbers from 0 on"),
+        ([1, -1, 2], "of text 1 is -1.0; give numbers from 0 on"),
+        ([1, 2, float("nan")], "of text 2 is nan"),
+        ([float("inf"), 2, 1], "of text 0 is inf"),
+        ([0, 0, 0], "all sample weights are 0; give at least one text a weight above 0"),
+        (["a", "b", "c"], "is no list of numbers .*; give one number for each text"),
+    ],
+)
+def test_weights_are_one_for_each_document_and_not_negative(weight, problem):
+    with pytest.raises(BadData, match=problem):
         checked_weight(weight, 3)

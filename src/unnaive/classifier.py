@@ -297,11 +297,16 @@ class TextClassifier(Parameters):
         refuse_unknown_settings(self._settings, self._named(), self._known_settings(), self.model)
         model.checked(self._settings)
         checked_select(self.select)
-        if isinstance(self.decision, str):
-            choose(["argmax", *TUNINGS], self.decision, "decision")
+        self._checked_decision()
         if online and model.statistic != "counts":
             raise UnnaiveError(f"{model.title} learns from all documents at once; train it with all of them instead")
         return model
+
+    def _checked_decision(self) -> None:
+        if isinstance(self.decision, str):
+            choose(["argmax", *TUNINGS], self.decision, "decision")
+        elif self.decision is not None and not hasattr(self.decision, "decide"):
+            raise UnnaiveError(f"decision is {self.decision!r}; give argmax, scut, rcut, pcut or a Decision")
 
     def _is_fitted(self) -> bool:
         return "scorer_" in self.__dict__

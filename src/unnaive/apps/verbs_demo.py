@@ -49,6 +49,8 @@ def demo(
     from unnaive.evaluation.report import Evaluation
     from unnaive.text.tickets import tickets
 
+    if keep is not None:
+        make(keep)  # before the tour: a folder that cannot be is said at once
     screen = Console(highlight=False)
     screen.width = min(screen.width, WIDTH)
     corpus = tickets()
@@ -221,6 +223,16 @@ def identical(one: TextClassifier, two: TextClassifier) -> bool:
     )
 
 
+def make(folder: Path) -> None:
+    """The folder, and those above it, unless it is there."""
+    from unnaive.errors import UnnaiveError
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise UnnaiveError(f"{folder} cannot be made a folder ({problem.strerror}); name another") from problem
+
+
 def put(folder: Path, model: TextClassifier) -> None:
     """The tickets as CSV files and the model, for the user to play with."""
     import csv
@@ -228,7 +240,6 @@ def put(folder: Path, model: TextClassifier) -> None:
     from unnaive.apps.output import written
     from unnaive.text.tickets import records
 
-    folder.mkdir(parents=True, exist_ok=True)
     for part in ("train", "test"):
         with written(folder / f"{part}.csv") as file:
             table = csv.writer(file)

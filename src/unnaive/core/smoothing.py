@@ -82,7 +82,7 @@ class Laplace:
     alpha: float = 1.0
 
     def __post_init__(self) -> None:
-        if not self.alpha > 0:
+        if not 0 < self.alpha < np.inf:
             raise UnnaiveError(f"alpha came as {self.alpha}; give a number above 0, such as 1 or 0.01")
 
     def draws(self, counts: Counts) -> LogTable:

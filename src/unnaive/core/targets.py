@@ -179,10 +179,23 @@ def refuse_new_classes(classes: Sequence[Label], known: Sequence[Label]) -> None
 
 
 def checked_weight(weight: Any, n_docs: int) -> NDArray[np.float64] | None:
-    """A weight from 0 on for each document, or None."""
+    """A weight from 0 on for each document, not all of them 0; or None.
+
+    >>> checked_weight([1, -2], 2)
+    Traceback (most recent call last):
+    unnaive.errors.BadData: sample_weight of text 1 is -2.0; give numbers from 0 on
+    """
     if weight is None:
         return None
-    weights = np.asarray(weight, np.float64)
-    if weights.shape != (n_docs,) or not bool(np.all(weights >= 0)):
+    try:
+        weights = np.asarray(weight, np.float64)
+    except (TypeError, ValueError) as problem:
+        raise BadData(f"sample_weight is no list of numbers ({problem}); give one number for each text") from problem
+    if weights.shape != (n_docs,):
         raise BadData(f"sample_weight has shape {weights.shape}; give {n_docs} numbers from 0 on, one for each text")
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(bad):
+        raise BadData(f"sample_weight of text {bad[0]} is {weights[bad[0]]}; give numbers from 0 on")
+    if not weights.any():
+        raise BadData("all sample weights are 0; give at least one text a weight above 0")
     return weights

@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
@@ -45,48 +44,47 @@ class Model:
             if not known:
                 raise UnknownName(f"{self.name} takes no settings, so {name!r} cannot be set")
             choose(list(known), name, f"setting of {self.name}")
-        return {name: self._of_kind(value, known[name]) for name, value in settings.items()}
+        for name, value in settings.items():
+            self._refuse_other_kind(value, known[name])
+        return settings
 
     def _parameters(self) -> dict[str, inspect.Parameter]:
         parameters = inspect.signature(self.function).parameters.values()
         return {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
 
-    def _of_kind(self, value: Any, parameter: inspect.Parameter) -> Any:
-        """The value, a number as a plain one; annotations that name other kinds than KINDS take anything."""
-        names = str(parameter.annotation).split(" | ")
-        if not set(names) <= set(KINDS):
-            return value
-        for name in names:
-            if KINDS[name].holds(value):
-                return KINDS[name].plain(value)
+    def _refuse_other_kind(self, value: Any, parameter: inspect.Parameter) -> None:
+        kinds = [KINDS.get(name) for name in str(parameter.annotation).split(" | ")]
+        if any(kind is None or kind.holds(value) for kind in kinds):  # a kind that is not listed takes anything
+            return
         example = "" if parameter.default is None else f", such as {parameter.default!r}"
-        wanted = " or ".join(KINDS[name].title for name in names)
+        wanted = " or ".join(kind.title for kind in kinds if kind)
         raise UnnaiveError(f"{parameter.name} of {self.name} came as {_short(value)}; give {wanted}{example}")
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of setting: what to call it, whether a value is of it, and the value as Python's own."""
+    """A kind of setting, as annotations name it: what to call it, and whether a value is of it."""
 
     title: str
     holds: Callable[[Any], bool]
-    plain: Callable[[Any], Any]
 
+
+FLOATS = (float, np.floating)
 
 KINDS = {
-    "bool": Kind("true or false", lambda value: isinstance(value, (bool, np.bool_)), bool),
-    "int": Kind("a whole number", lambda value: _is(value, Integral), int),
-    "float": Kind("a number", lambda value: _is(value, Real), float),
-    "str": Kind("a word", lambda value: isinstance(value, str), str),
-    "None": Kind("None", lambda value: value is None, lambda value: value),
+    "bool": Kind("true or false", lambda value: isinstance(value, (bool, np.bool_))),
+    "int": Kind("a whole number", lambda value: _is_machine_number(value) and not isinstance(value, FLOATS)),
+    "float": Kind("a number", lambda value: _is_machine_number(value)),
+    "str": Kind("a word", lambda value: isinstance(value, str)),
+    "None": Kind("None", lambda value: value is None),
 }
 
 
-def _is(value: Any, numbers: type) -> bool:
-    """Whether it is such a number; true is none, nor is one that no machine number holds."""
-    if not isinstance(value, numbers) or isinstance(value, bool):
-        return False
-    return isinstance(value, (float, np.floating)) or abs(int(value)) < 1 << 63  # type: ignore[call-overload]
+def _is_machine_number(value: Any) -> bool:
+    """Whether it is a number, which True is not, that 64 bits hold."""
+    if isinstance(value, FLOATS):
+        return True
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and abs(int(value)) < 1 << 63
 
 
 def _short(value: Any) -> str:
