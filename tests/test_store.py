@@ -129,6 +129,15 @@ def test_the_same_model_gives_the_same_bytes(path, tmp_path):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
+@pytest.mark.parametrize("model", [name for name, model in MODELS.items() if model.statistic == "counts"])
+def test_a_model_that_forgot_has_the_bytes_of_one_that_never_saw(path, tmp_path, model):
+    classifier = TextClassifier(model).fit(TEXTS, LABELS)
+    classifier.save(tmp_path / "before.model")
+    more = ["a rainy day", "the new ball"], ["weather", "sport"]
+    classifier.partial_fit(*more, grow=True).forget(*more).save(path)
+    assert path.read_bytes() == (tmp_path / "before.model").read_bytes()
+
+
 def test_forgotten_words_are_not_in_the_file(path):
     model = TextClassifier().fit([*TEXTS, "xylophone"], [*LABELS, "music"])
     model.forget(["xylophone"], ["music"]).save(path)

@@ -87,9 +87,13 @@ class Linear:
         arrays: dict[str, NDArray[Any]] = {"bias": self.bias}
         if issparse(self.arcs):
             arcs = csr_array(self.arcs)
+            # sums and differences may leave wider indices; the same model gives the same bytes
+            index = np.int32 if max(arcs.nnz, self.n_terms) < 1 << 31 else np.int64
             arrays |= {
-                "arcs.data": arcs.data, "arcs.indices": arcs.indices, "arcs.indptr": arcs.indptr,
-            }  # fmt: skip
+                "arcs.data": arcs.data,
+                "arcs.indices": arcs.indices.astype(index),
+                "arcs.indptr": arcs.indptr.astype(index),
+            }
         else:
             arrays["arcs"] = np.asarray(self.arcs)
         if self.class_background is not None:
