@@ -114,6 +114,7 @@ class TestTrain:
             (["--model", "multinominal"], "no model called 'multinominal'; there are "),
             (["--set", "alhpa=1"], "no setting of multinomial called 'alhpa'; there are "),
             (["--set", "alpha"], "a setting came as 'alpha'; write NAME=VALUE, for instance --set alpha=0.1"),
+            (["--set", "alpha=abc"], "alpha of multinomial came as 'abc'; give a number, such as 1.0"),
             (["--alpha", "-1"], "alpha came as -1.0; give a number above 0"),
             (["--smoothing", "laplase"], "no smoothing called 'laplase'; there are absolute, jelinek-mercer, laplace"),
             (["--select", "many"], "--select is 'many'; give a number of terms such as 2000, or chi2:2000"),
@@ -177,7 +178,7 @@ class TestReadAnyway:
         (folder / "data.csv").write_text(GOOD + "a,b,c\n")
         model, err = trained("--skip-bad")
         assert model.ledger_.counts.n_docs == 3
-        assert err == "note: data.csv: 1 bad rows left out, the first at line 5\n"
+        assert err == "note: data.csv: a bad row left out, line 5\n"
 
     def test_empty_texts_and_labels(self, folder, trained):
         (folder / "data.csv").write_text(GOOD + ",food\nnobody knows,\n")

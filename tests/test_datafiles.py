@@ -85,7 +85,7 @@ def test_files_of_a_folder_that_are_not_utf8_or_outside(write, tmp_path):
     with pytest.warns(UnnaiveWarning) as told:
         corpus = DataFile(str(tmp_path / "root"), reading=Reading(language="tr")).corpus()
     assert list(corpus.texts) == ["şık"]
-    assert "1 files lie outside the class folders" in str(told[0].message)
+    assert "a file lies outside the class folders" in str(told[0].message)
     assert str(told[1].message).endswith("tr/1 is not UTF-8: read as cp1254; name the --encoding if that is wrong")
 
 
@@ -179,7 +179,7 @@ def test_ragged_rows_stop_the_reading_unless_skipped(write):
     path = write("text,label\ngood,a\nbad,b,c\n\nfair,c\n")
     with pytest.raises(BadData, match=r"line 3 of .* has 3 fields where the header has 2"):
         DataFile(path).corpus()
-    with pytest.warns(UnnaiveWarning, match="1 bad rows left out, the first at line 3"):
+    with pytest.warns(UnnaiveWarning, match="a bad row left out, line 3"):
         assert DataFile(path, reading=Reading(skip_bad=True)).corpus().texts == ["good", "fair"]
 
 
@@ -240,3 +240,11 @@ def test_delimiters_are_judged_by_even_rows():
     assert found_delimiter(["a,b;c\n", "1,2;3\n", "1,2,3;4\n"]) == ";"
     assert found_delimiter(["only one column\n"]) == ","
     assert found_delimiter(["a,b\n"], "data.tsv") == "\t"
+
+
+def test_a_line_that_is_not_json_is_shown_by_line_and_column(write):
+    path = write('{"text": "a", "label": "b"}\n{"text": "bro\n', "data.jsonl")
+    with pytest.raises(
+        BadData, match=r"line 2 of .* is not JSON \(Unterminated string starting at, column 10\); repair"
+    ):
+        DataFile(path).corpus()

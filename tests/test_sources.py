@@ -99,3 +99,20 @@ def test_watching_sees_every_byte(tmp_path):
     with open_bytes(path, seen.append) as stream:
         stream.read()
     assert sum(seen) == 1_000_000
+
+
+def test_a_parquet_file_by_another_name_is_told_apart(tmp_path, monkeypatch):
+    path = tmp_path / "data.csv"
+    path.write_bytes(b"PAR1\x15\x04")
+    with pytest.raises(BadData, match=r"data.csv is a Parquet file; save it under a name that ends in .parquet"):
+        open_bytes(path)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(path.open("rb")))
+    with pytest.raises(BadData, match=r"^stdin is a Parquet file"):
+        open_bytes("-")
+
+
+def test_a_packed_file_that_breaks_off_says_where(tmp_path):
+    path = tmp_path / "data.csv.gz"
+    path.write_bytes(gzip.compress(b"text,label\n")[:12])
+    with open_bytes(path) as stream, pytest.raises(BadData, match="damaged before its first line"):
+        list(text_lines(stream, "data.csv.gz"))

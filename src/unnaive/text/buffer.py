@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from unnaive.errors import BadData
 
 LARGEST_TEXT = 2**32 - 4  # bytes: counts of one text then fit 32 bits
+TABLES = ("DataFrame", "LazyFrame", "Table", "RecordBatch")  # of pandas, polars and Arrow
 
 
 class TextBuffer(Sequence[str]):
@@ -115,6 +116,8 @@ def _check_items(values: Sequence[Any]) -> None:
 def _unpacked(values: Any) -> list[Any] | TextBuffer:
     """Containers that know better ways than iteration."""
     module = type(values).__module__.partition(".")[0]
+    if type(values).__name__ in TABLES:
+        raise BadData(f"texts came as a {module} {type(values).__name__}; give one column of it")
     if module == "pyarrow":
         return _from_arrow(values)
     if module == "polars":
@@ -131,9 +134,7 @@ def _unpacked(values: Any) -> list[Any] | TextBuffer:
 
 
 def _from_pandas(values: Any) -> list[Any] | TextBuffer:
-    array = getattr(values, "array", None)
-    if array is None:
-        raise BadData(f"texts came as a pandas {type(values).__name__}; give one column of it")
+    array = values.array
     if hasattr(array, "__arrow_array__") and str(values.dtype) in ("str", "string"):
         return _from_arrow(array.__arrow_array__())
     return values.tolist()  # type: ignore[no-any-return]

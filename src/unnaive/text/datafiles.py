@@ -142,8 +142,8 @@ class DataFile:
             raise BadData(f"{self.name} has a header and no documents below it; add rows")
         skipped = self.reading.findings.skipped
         if skipped:
-            warnings.warn(f"{self.name}: {len(skipped)} bad rows left out, the first at line {skipped[0]}",
-                          UnnaiveWarning, stacklevel=2)  # fmt: skip
+            rows = f"{len(skipped)} bad rows left out, the first at" if len(skipped) > 1 else "a bad row left out,"
+            warnings.warn(f"{self.name}: {rows} line {skipped[0]}", UnnaiveWarning, stacklevel=2)
         if empty:
             warnings.warn(f"{self.name}: {empty} of {seen} texts are empty", UnnaiveWarning, stacklevel=2)
 

@@ -36,7 +36,8 @@ def class_files(folder: str | Path) -> tuple[list[str], list[str]]:
     if not paths:
         raise BadData(f"{folder} has no folders with files in them; expected a folder for each class")
     if outside:
-        _warn(f"{folder}: {outside} files lie outside the class folders and are left out")
+        files = f"{outside} files lie" if outside > 1 else "a file lies"
+        _warn(f"{folder}: {files} outside the class folders and {'are' if outside > 1 else 'is'} left out")
     return paths, labels
 
 

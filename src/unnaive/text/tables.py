@@ -169,7 +169,7 @@ class JsonTable:
             try:
                 record = json.loads(line, strict=False)
             except (ValueError, RecursionError) as problem:
-                self._reading.bad(self._path, number, f"is not JSON ({problem})")
+                self._reading.bad(self._path, number, f"is not JSON ({_json_problem(problem)})")
                 continue
             if isinstance(record, dict):
                 yield number, record
@@ -198,6 +198,11 @@ class JsonTable:
         """The wanted columns, a batch at a time."""
         for rows in bounded(self._complete(wanted), self._reading.rows, size=_json_size):
             yield [list(column) for column in zip(*rows, strict=True)]
+
+
+def _json_problem(problem: Exception) -> str:
+    """What is wrong in a line, without the line number that the library counts from the line itself."""
+    return f"{problem.msg}, column {problem.colno}" if isinstance(problem, json.JSONDecodeError) else str(problem)
 
 
 def _json_size(row: list[Any]) -> int:
