@@ -17,9 +17,9 @@ from statistics import median
 from timing import alternated, show, show_figure, timed
 from vectorise import WORDS
 
-from unnaive.text.archives import members
 from unnaive.text.collections import collection_path
-from unnaive.text.readers import NEWSGROUPS
+from unnaive.text.collections.archives import members
+from unnaive.text.collections.readers import NEWSGROUPS
 
 PEER = f"""
 import sys, joblib

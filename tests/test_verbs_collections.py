@@ -11,8 +11,7 @@ from typer.testing import CliRunner
 
 from unnaive.apps import verbs_collections
 from unnaive.errors import BadData, UnknownName
-from unnaive.text import fetching
-from unnaive.text.collections import COLLECTIONS
+from unnaive.text.collections import COLLECTIONS, fetching
 
 
 @pytest.fixture

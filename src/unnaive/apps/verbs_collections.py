@@ -159,7 +159,7 @@ def fetch(
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-    from unnaive.text.fetching import fetch as fetch_one
+    from unnaive.text.collections.fetching import fetch as fetch_one
 
     there = whole_copy(name) if data is None else None
     if there is not None:

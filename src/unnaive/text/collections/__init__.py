@@ -17,15 +17,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unnaive.errors import BadData, choose
-from unnaive.text.archives import Member, members
-from unnaive.text.catalogue import COLLECTIONS, Collection
+from unnaive.text.collections.archives import Member, members
+from unnaive.text.collections.catalogue import COLLECTIONS, Collection
 from unnaive.text.corpus import Corpus
 
 __all__ = ["COLLECTIONS", "Check", "Collection", "check", "collection_path", "data_folder", "data_folders", "load"]
 
 Place = str | Path | None
 
-REPOSITORY = Path(__file__).resolve().parents[3]  # of a source checkout; elsewhere it names nothing that exists
+REPOSITORY = Path(__file__).resolve().parents[4]  # of a source checkout; elsewhere it names nothing that exists
 
 
 def cache_folder() -> Path:

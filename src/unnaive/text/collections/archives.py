@@ -1,4 +1,4 @@
-"""Files inside an archive or a folder, read straight into memory; collections.py makes corpora of them."""
+"""Files inside an archive or a folder, read straight into memory; the room makes corpora of them."""
 
 from __future__ import annotations
 

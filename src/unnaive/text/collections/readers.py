@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from unnaive.errors import BadData, choose
-from unnaive.text.archives import Member
+from unnaive.text.collections.archives import Member
 from unnaive.text.corpus import Corpus, Labels
 
 NEWSGROUPS = r"20news-bydate-(train|test)/([^/]+)/(\d+)$"

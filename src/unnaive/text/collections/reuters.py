@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from unnaive.errors import choose
-from unnaive.text.archives import Member
+from unnaive.text.collections.archives import Member
 from unnaive.text.corpus import Corpus, Labels
 
 PATTERN = r"(reut2-\d{3}[.]sgm)$"

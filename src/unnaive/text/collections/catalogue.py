@@ -1,12 +1,12 @@
-"""What is known of each benchmark collection: origin, terms, checksums, counts; collections.py loads them."""
+"""What is known of each benchmark collection: origin, terms, checksums, counts; `load` reads them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from unnaive.text import readers, reuters
-from unnaive.text.archives import Member
+from unnaive.text.collections import readers, reuters
+from unnaive.text.collections.archives import Member
 from unnaive.text.corpus import Corpus
 
 
