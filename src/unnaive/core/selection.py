@@ -140,6 +140,29 @@ def binary_gain(both: Floats, class_docs: Any, df: Floats, n: float) -> Floats:
     return np.maximum(gain / _some(n), 0)
 
 
+def class_gain(counts: Counts, class_index: int) -> Floats:
+    """Information gain of each term about one class against its rest (n_terms,): a row of the per-class gains.
+
+    >>> from scipy.sparse import csr_array
+    >>> counts = Counts.of(csr_array([[1, 1], [0, 1]]), csr_array([[1, 0], [0, 1]]))
+    >>> class_gain(counts, 0).round(3)    # log 2, and nothing
+    array([0.693, 0.   ])
+    """
+    both = counts.class_df[[class_index], :].toarray()[0].astype(np.float64)
+    df = counts.df.astype(np.float64)
+    return binary_gain(both, float(counts.class_docs[class_index]), df, float(counts.n_docs))
+
+
+def telling_terms(gains: Floats, k: int) -> NDArray[np.int64]:
+    """The k terms of largest gain, best first, less those that tell nothing.
+
+    >>> telling_terms(np.array([0.1, 0.0, 0.3]), 3)
+    array([2, 0])
+    """
+    best = top_terms(gains, k)
+    return best[gains[best] > 1e-12]
+
+
 def _binary_chi2(both: Floats, class_docs: float, df: Floats, n: float) -> Floats:
     """(n_ct n − n_c df)² n / (n_c (n − n_c) df (n − df))."""
     return _ratio(n * (both * n - class_docs * df) ** 2, class_docs * (n - class_docs) * df * (n - df))

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from unnaive.core.network import Network
 from unnaive.errors import BadModel, choose
 from unnaive.models.hierarchical.tree_shape import distinct_name
+from unnaive.models.paths import presence
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -120,9 +121,3 @@ def _sound(trees: FeatureTrees) -> bool:
     )
     numbers = all(part.dtype.kind == "f" and bool(np.all(np.isfinite(part))) for part in (trees.logs, trees.prior))
     return bool(inside) and numbers
-
-
-def presence(X: Sparse) -> Sparse:
-    """1.0 where a term is in a document, csr_array (n_docs, n_terms)."""
-    X = csr_array(X)
-    return csr_array(((X.data > 0).astype(np.float64), X.indices, X.indptr), X.shape)

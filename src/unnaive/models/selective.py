@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
-from scipy.special import log_softmax
 
 from unnaive.core.counts import Counts
 from unnaive.core.linear import Linear
-from unnaive.core.selection import binary_gain, information_gain, top_terms
+from unnaive.core.logs import log_softmax
+from unnaive.core.selection import class_gain, information_gain, telling_terms
 from unnaive.core.weighting import Weighting
 from unnaive.errors import UnnaiveError, choose
-from unnaive.models.feature_trees import presence
+from unnaive.models.paths import presence
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -115,7 +115,7 @@ class _Documents:
 
     def all_classes(self, k: int, alpha: float) -> tuple[Index, Bernoulli, Index]:
         """The best terms, what they say of each class, and the class of each document."""
-        pool = _informative(information_gain(self.counts), k)
+        pool = telling_terms(information_gain(self.counts), k)
         with_term = self.counts.class_df[:, pool].toarray().astype(np.float64)
         state = np.asarray(self.labels.argmax(axis=1), np.int64).ravel()
         return pool, Bernoulli.of(with_term, self.counts.class_docs.astype(np.float64), alpha), state
@@ -124,16 +124,10 @@ class _Documents:
         """The same of one class (1) and its rest (0)."""
         inside = self.counts.class_df[[c], :].toarray()[0].astype(np.float64)
         df, own, total = self.counts.df.astype(np.float64), float(self.counts.class_docs[c]), float(self.counts.n_docs)
-        pool = _informative(binary_gain(inside, own, df, total), k)
+        pool = telling_terms(class_gain(self.counts, c), k)
         with_term = np.stack([df[pool] - inside[pool], inside[pool]])
         state = (self.by_class[:, [c]].toarray()[:, 0] > 0).astype(np.int64)
         return pool, Bernoulli.of(with_term, np.array([total - own, own]), alpha), state
-
-
-def _informative(gains: Floats, k: int) -> Index:
-    """The k terms of largest gain, less those that tell nothing."""
-    best = top_terms(gains, k)
-    return best[gains[best] > 1e-12]
 
 
 def chosen(rows: NDArray[np.bool_], state: Index, weight: Floats, model: Bernoulli, most: int) -> list[int]:
@@ -172,7 +166,7 @@ def _right(joint: Floats, state: Index, weight: Floats) -> float:
 
 
 def _likelihood(joint: Floats, state: Index, weight: Floats) -> float:
-    return float(weight @ log_softmax(joint, axis=1)[np.arange(len(state)), state])
+    return float(weight @ log_softmax(joint)[np.arange(len(state)), state])
 
 
 def _linear(found: list[Row], n_terms: int, link: str) -> Linear:

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
-from scipy.special import xlogy
 
 from unnaive.core.counts import Counts
-from unnaive.core.selection import binary_gain, information_gain, top_terms
+from unnaive.core.logs import xlogy
+from unnaive.core.selection import class_gain, information_gain, top_terms
 from unnaive.errors import UnnaiveError, choose
-from unnaive.models.feature_trees import FeatureTrees, presence
+from unnaive.models.feature_trees import FeatureTrees
+from unnaive.models.paths import presence
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -70,9 +71,7 @@ def _problems(labels: Sparse, counts: Counts, k: int, scheme: str) -> Iterator[t
         yield list(inside), top_terms(information_gain(counts), k)
         return
     for c, members in enumerate(inside):
-        both = counts.class_df[[c], :].toarray()[0].astype(np.float64)
-        gains = binary_gain(both, float(counts.class_docs[c]), counts.df.astype(np.float64), float(counts.n_docs))
-        yield [~members, members], top_terms(gains, k)
+        yield [~members, members], top_terms(class_gain(counts, c), k)
 
 
 def grown_tree(own: Sparse, members: Members, weight: Floats, prior_cases: float) -> tuple[Index, Floats, Floats]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from unnaive.core.counts import Counts
-from unnaive.core.selection import binary_gain, top_terms
+from unnaive.core.selection import class_gain, telling_terms
 from unnaive.errors import UnnaiveError, choose
 from unnaive.models.hierarchical.cases import Cases, Floats
 from unnaive.models.hierarchical.em import Search, Tables, fitted
@@ -144,11 +144,7 @@ class Documents:
 
     def best_terms(self, c: int, k: int) -> NDArray[np.int64]:
         """The terms that tell most of class c, best first; those that tell nothing are left out."""
-        both = self.counts.class_df[[c], :].toarray()[0].astype(np.float64)
-        df = self.counts.df.astype(np.float64)
-        gains = binary_gain(both, float(self.counts.class_docs[c]), df, float(self.counts.n_docs))
-        best = top_terms(gains, k)
-        return best[gains[best] > 1e-12]
+        return telling_terms(class_gain(self.counts, c), k)
 
     def cases(self, c: int, terms: NDArray[np.int64]) -> Cases:
         """The documents by these terms, inside class c and outside."""
