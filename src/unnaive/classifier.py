@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.core.active import active_terms, checked_select
+from unnaive.core.active import checked_select
 from unnaive.core.calibration import Temperature, fit_temperature
 from unnaive.core.counts import Counts
 from unnaive.core.labels import label_sets
@@ -23,6 +23,7 @@ from unnaive.decisions import TUNINGS, Argmax, Decision, Proportional, out_of_fo
 from unnaive.errors import BadData, UnnaiveError, UnnaiveWarning, choose
 from unnaive.estimators.duck import Parameters, not_fitted, refuse_unknown_settings, same
 from unnaive.models.catalogue import Model, find_model
+from unnaive.models.recipe import Recipe
 from unnaive.models.scoring import TextReader
 from unnaive.text.columns import Columns
 from unnaive.text.counting import TextCounter, as_texts
@@ -32,8 +33,6 @@ from unnaive.text.vocabulary import Vocabulary
 Floats = NDArray[np.float64]
 Sparse = Any  # scipy.sparse.csr_array, which ships no types
 Progress = Callable[[str, dict[str, Any]], None]
-
-OFFERED = ("seed", "sample_weight", "progress")  # settings of models that are given by the classifier itself
 
 
 class TextClassifier(Parameters):
@@ -290,7 +289,7 @@ class TextClassifier(Parameters):
             self._reader = TextReader(self.rule, self.vocabulary_, self.scorer_, self.threads)
 
     def _known_settings(self) -> dict[str, Any]:
-        return _own_settings(find_model(self.model))
+        return find_model(self.model).own_settings()
 
     def _checked_model(self, *, online: bool = False) -> Model:
         model = find_model(self.model)
@@ -361,7 +360,7 @@ class TextClassifier(Parameters):
 
     def _learn(self, ledger: Ledger, *documents: Sparse, **offered: Any) -> None:
         """Make the scorer anew, from the counts or, where the model needs them, from the documents X, Y."""
-        scorer, active = self._trained(ledger.counts, ledger.vocabulary, *documents, **offered)
+        scorer, active = self._recipe.scorer(ledger.counts, ledger.vocabulary, *documents, **offered)
         self.assume(
             classes=ledger.classes,
             form=self.form_,
@@ -372,30 +371,10 @@ class TextClassifier(Parameters):
             temperature=self.temperature_,
         )
 
-    def _trained(
-        self, counts: Counts, terms: Vocabulary, *documents: Sparse, **offered: Any
-    ) -> tuple[Scorer, NDArray[np.int64] | None]:
-        """The scorer and the ids of the terms that it uses; None for all of them."""
-        model = find_model(self.model)
-        active = active_terms(counts, terms, min_df=self.min_df, select=self.select)
-        if not len(active):
-            raise BadData(f"no term is in {self.min_df} documents or more; lower min_df")
-        every = len(active) == counts.n_terms
-        if model.statistic == "counts":
-            return self._made(model, counts if every else counts.take_terms(active)), None if every else active
-        X, Y = documents
-        return self._made(model, X if every else X[:, active], Y, **offered), None if every else active
-
-    def _made(self, model: Model, *data: Any, **offered: Any) -> Scorer:
-        """The model's function with its settings, and with what it can use of what is known here."""
-        known = model.settings()
-        if offered.get("sample_weight") is not None and "sample_weight" not in known:
-            raise UnnaiveError(f"{model.title} takes no sample_weight; fit without it")
-        offered |= {"seed": self.seed} | ({} if self.form_ == "single" else {"scheme": "one-vs-rest"})
-        scorer: Scorer = model.function(
-            *data, **{k: v for k, v in offered.items() if k in known}, **model.checked(self._settings)
-        )
-        return scorer
+    @property
+    def _recipe(self) -> Recipe:
+        exclusive = self.form_ == "single"
+        return Recipe(find_model(self.model), self._settings, self.min_df, self.select, exclusive, self.seed)
 
     def _tune(self, X: Sparse, Y: Sparse, terms: Vocabulary, weight: NDArray[Any] | None) -> None:
         """Decision and temperature, from scores of documents by models that have not seen them."""
@@ -404,7 +383,7 @@ class TextClassifier(Parameters):
         def score(train: NDArray[np.int64], held_out: NDArray[np.int64]) -> Floats:
             aside = Counts.of(X[held_out], Y[held_out], None if weight is None else weight[held_out])
             # what is left of the counts is the model without the fold
-            scorer, active = self._trained(total - aside, terms, X[train], Y[train])
+            scorer, active = self._recipe.scorer(total - aside, terms, X[train], Y[train])
             return scorer.scores(X[held_out] if active is None else X[held_out][:, active])
 
         scores = out_of_fold(score, Y, seed=self.seed)
@@ -449,11 +428,6 @@ class TextClassifier(Parameters):
         if self.form_ == "indicator":
             return Y.toarray()
         return Y if self.form_ == "sparse" else label_sets(Y, self.classes_.tolist())
-
-
-def _own_settings(model: Model) -> dict[str, Any]:
-    """The settings that a user may give; the others come from the data."""
-    return {name: value for name, value in model.settings().items() if name not in OFFERED}
 
 
 def _label_rows(targets: Targets) -> list[tuple[Any, ...]]:

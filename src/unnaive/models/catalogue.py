@@ -12,6 +12,8 @@ import numpy as np
 
 from unnaive.errors import UnknownName, UnnaiveError, choose
 
+OFFERED = ("seed", "sample_weight", "progress")  # settings that are no choice of a model, but of who calls it
+
 
 @dataclass(frozen=True)
 class Model:
@@ -36,6 +38,10 @@ class Model:
     def settings(self) -> dict[str, Any]:
         """The keyword settings that the function takes, with their defaults."""
         return {name: parameter.default for name, parameter in self._parameters().items()}
+
+    def own_settings(self) -> dict[str, Any]:
+        """The settings that a user may give; the others come from the caller."""
+        return {name: value for name, value in self.settings().items() if name not in OFFERED}
 
     def checked(self, settings: dict[str, Any]) -> dict[str, Any]:
         """`settings`, if the function knows them all and each is of the kind that its annotation names."""
