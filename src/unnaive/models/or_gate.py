@@ -89,11 +89,12 @@ def _relaxed(arcs: _Arcs) -> Floats:
 def _scaled_products(arcs: _Arcs, scale: Floats) -> Floats:
     """scale_i · N_ik / N_•k · Π_{h ≠ k} f_ih: the whole product of the class, over the arc's own factor.
 
-    With r = 1 − N_ik/N_i• and the odds o = p/(1 − p) of p = N_•k/N, f = r/(1 − p) = r + r·o and N_•k·f = N·r·o. Neither
-    Π r nor Π (1 − p) can underflow, because the shares in each add up to at most 1.
+    With r = 1 − N_ik/N_i• and the odds o = N_•k/(N − N_•k) of the term, f = r + r·o and N_•k·f = N·r·o. Neither Π r nor
+    Π (1 − N_•k/N) can underflow, because the shares in each add up to at most 1.
     """
-    shares = np.minimum(arcs.overall / arcs.total, 1 - 2.0**-53)  # below 1 also for the only term of the corpus
-    odds = (shares / (1 - shares)).take(arcs.terms)
+    total = arcs.total
+    others = np.maximum(total - arcs.overall, total * 2.0**-53)  # above 0 also for the only term of the corpus
+    odds = (arcs.overall / others).take(arcs.terms)
     factors = arcs.by_arc(arcs.totals)
     np.divide(arcs.inside, factors, out=factors)  # arcs are many: what is no longer needed is written over
     np.subtract(1, factors, out=factors)
@@ -104,7 +105,7 @@ def _scaled_products(arcs: _Arcs, scale: Floats) -> Floats:
         weights: Floats = _ml(arcs) * _products_beside_zeros(arcs, factors) * arcs.by_arc(scale)
         return weights
     weights = np.divide(arcs.inside, odds, out=odds)
-    weights *= arcs.by_arc(scale * products / arcs.total)
+    weights *= arcs.by_arc(scale * products / total)
     return weights
 
 
