@@ -159,3 +159,16 @@ def test_settings_are_checked(documents):
         knn(X, Y, weights="tfidf")
     with pytest.raises(UnknownName, match="no criterion"):
         tree(X, Y, criterion="luck")
+
+
+@pytest.mark.parametrize(
+    ("learn", "problem"),
+    [
+        (lambda X, Y: svm(X, Y, C=float("inf")), "C is inf; give a number above 0"),
+        (lambda X, Y: tree(X, Y, max_depth=0), "max_depth is 0; give a whole number from 1 on"),
+        (lambda X, Y: tree(X, Y, min_leaf=-1), "min_leaf is -1; give a whole number from 1 on"),
+    ],
+)
+def test_sizes_that_cannot_be(learn, problem):
+    with pytest.raises(UnnaiveError, match=problem):
+        learn(csr_array([[3, 0], [0, 2]]), csr_array([[1, 0], [0, 1]]))

@@ -92,7 +92,7 @@ class TestTop:
     @pytest.mark.parametrize(
         ("arguments", "sentence"),
         [
-            (["trian"], "No such command 'trian'. Did you mean 'train'"),
+            (["trian"], "No such command 'trian'. Did you mean 'train'? See: unnaive --help"),
             (["train", "x.csv", "-o", "m", "--modle", "x"], "--model"),
             (["train", "x.csv"], "Missing option '-o'"),
             (["train"], "Missing argument 'DATA'"),

@@ -5,6 +5,7 @@ import io
 import json
 import sys
 import tracemalloc
+import warnings
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -248,3 +249,18 @@ def test_a_line_that_is_not_json_is_shown_by_line_and_column(write):
         BadData, match=r"line 2 of .* is not JSON \(Unterminated string starting at, column 10\); repair"
     ):
         DataFile(path).corpus()
+
+
+def test_labels_that_look_like_several_are_told_of(write):
+    path = write("text,tags\na b,x;y\nc d,y\ne f,z\n")
+    with pytest.warns(UnnaiveWarning, match="'x;y' is taken as one label; if it is several, say --label-separator ';'"):
+        DataFile(path, label="tags").corpus()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DataFile(path, label="tags", separator=";").corpus()
+        DataFile(write("text,label\na b,x;y\nc d,z\n"), label="label").corpus()
+
+
+def test_a_folder_without_files_has_no_header_either(tmp_path):
+    with pytest.raises(BadData, match="has no files in it; add some"):
+        list(DataFile(str(tmp_path)).batches(labelled=False))

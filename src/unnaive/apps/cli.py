@@ -88,7 +88,8 @@ def _run(arguments: list[str]) -> int:
 def _usage(problem: Any) -> str:
     context = getattr(problem, "ctx", None)
     verb = context.command_path if context else "unnaive"
-    return f"{problem.format_message().rstrip('.')}; see: {verb} --help"
+    message = problem.format_message().rstrip(".")
+    return f"{message}{' See:' if message.endswith('?') else '; see:'} {verb} --help"
 
 
 def _said(sentence: str, code: int) -> int:

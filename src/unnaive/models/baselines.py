@@ -33,7 +33,7 @@ def svm(X: Sparse, Y: Sparse, *, C: float = 1.0, weights: str = "tf-idf") -> Lin
     >>> model.scores(csr_array([[1, 0], [0, 1]])).argmax(axis=1)
     array([0, 1])
     """
-    if not C > 0:
+    if not 0 < C < np.inf:
         raise UnnaiveError(f"C is {C!r}; give a number above 0")
     weighting = document_weighting(weights, X)
     Z = _small_indices(csr_matrix(weighting.apply(X)))
@@ -91,6 +91,9 @@ def tree(
     """
     choose(["multiclass", "one-vs-rest"], scheme, "scheme")
     choose(["entropy", "gini"], criterion, "criterion")
+    for name, value in (("max_depth", max_depth), ("min_leaf", min_leaf)):
+        if value is not None and value < 1:
+            raise UnnaiveError(f"{name} is {value}; give a whole number from 1 on")
     from sklearn.tree import DecisionTreeClassifier
 
     counts = _small_indices(csc_matrix(X, dtype=np.float32))

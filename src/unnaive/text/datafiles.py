@@ -80,8 +80,10 @@ class DataFile:
             labels += batch.labels
             ids += batch.ids
         corpus = Corpus(texts, labels, ids=ids, name=self.name)
-        several = self.separator is not None or any(len(names) > 1 for names in labels)
-        return corpus if several else _without_unlabelled(corpus)
+        if self.separator is not None or any(len(names) > 1 for names in labels):
+            return corpus
+        _tell_of_separators(corpus)
+        return _without_unlabelled(corpus)
 
     def _columns(self, table: Table, labelled: bool) -> Columns:
         text, label = self.text, self.label
@@ -139,6 +141,8 @@ class DataFile:
 
     def _tell(self, seen: int, empty: int) -> None:
         if not seen:
+            if self._is_folder():
+                raise BadData(f"{self.name} has no files in it; add some")
             raise BadData(f"{self.name} has a header and no documents below it; add rows")
         skipped = self.reading.findings.skipped
         if skipped:
@@ -195,6 +199,17 @@ def _is_header(line: str) -> bool:
     """Whether the first line is a header: several short fields, one of which is a usual name of a text column."""
     names = [name.strip(' "').casefold() for name in line.strip().split(found_delimiter([line]))]
     return len(names) > 1 and any(name in group for group in TEXT_NAMES for name in names)
+
+
+def _tell_of_separators(corpus: Corpus) -> None:
+    """A hint where classes look like several labels in one cell: a part of one is a class by itself."""
+    classes = {name for names in corpus.labels for name in names}
+    for separator in ";|":
+        joined = [name for name in classes if separator in name]
+        one = next((name for name in sorted(joined) if classes & set(label_set(name, separator))), None)
+        if one is not None:
+            warnings.warn(f"{corpus.name}: {one!r} is taken as one label; if it is several, say "
+                          f"--label-separator '{separator}'", UnnaiveWarning, stacklevel=3)  # fmt: skip
 
 
 def _without_unlabelled(corpus: Corpus) -> Corpus:
