@@ -92,14 +92,14 @@ def _in_idf(counts: Counts, tf: str, idf: Floats | None) -> Counts:
 
 def _centroids(sums: Counts, weighting: Weighting, beta: float, gamma: float) -> Linear:
     """Off the arcs a centroid is −γ · (something ≥ 0), which the cut at 0 removes: memory follows the arcs."""
-    if not (np.isfinite(beta) and np.isfinite(gamma) and beta > 0 and gamma >= 0):
+    if not (beta > 0 and gamma >= 0 and np.isfinite(beta) and np.isfinite(gamma / beta)):
         raise BadData(f"beta is {beta} and gamma {gamma}; give a positive beta and a gamma from 0 on")
     table = sums.class_terms
     sizes = np.diff(table.indptr)
     inside = np.repeat(np.maximum(sums.class_docs, 1e-300), sizes)
     elsewhere = np.repeat(np.asarray(sums.n_docs - sums.class_docs, np.float64), sizes)
     rest = np.where(elsewhere > 0, (sums.terms[table.indices] - table.data) / np.where(elsewhere > 0, elsewhere, 1), 0)
-    centroid = np.maximum(beta * table.data / inside - gamma * rest, 0.0)
+    centroid = np.maximum(table.data / inside - gamma / beta * rest, 0.0)  # its length is 1 in the end
     rows = np.repeat(np.arange(sums.n_classes), sizes)
     lengths = np.sqrt(np.bincount(rows, weights=centroid**2, minlength=sums.n_classes))
     unit = centroid / np.where(lengths > 0, lengths, 1.0)[rows]
