@@ -194,3 +194,11 @@ def test_models_with_tuned_thresholds_survive_a_file(name, tmp_path):
     again = load(tmp_path / "model.unnaive")
     assert again.decision_ == model.decision_
     assert again.predict(texts) == model.predict(texts)
+
+
+def test_masses_whose_sum_is_rounded_below_its_largest_part_stay_probabilities():
+    # 1 and 1e-17 add up to 1, so the first has all of its class as far as numbers go
+    X = csr_array([[1.0, 1e-17, 0.0], [0.5, 0.0, 0.25]])
+    for weights in WEIGHTS:
+        found = gates(Counts.of(X, csr_array([[1, 0], [0, 1]])), weights=weights).weights.data
+        assert ((found >= 0) & (found <= ALMOST_ONE)).all()

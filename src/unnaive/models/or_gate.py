@@ -101,7 +101,7 @@ def _scaled_products(arcs: _Arcs, scale: Floats) -> Floats:
     odds *= factors
     factors += odds
     products = arcs.class_products(factors)
-    if not products.all():
+    if not (products > 0).all():
         weights: Floats = _ml(arcs) * _products_beside_zeros(arcs, factors) * arcs.by_arc(scale)
         return weights
     weights = np.divide(arcs.inside, odds, out=odds)
