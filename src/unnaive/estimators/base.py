@@ -70,7 +70,10 @@ class ScorerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         return self._collected(X, lambda s: log_probabilities(self.scorer_.link, s, exclusive=self._exclusive))
 
     def predict(self, X: Any) -> Any:
-        """The best class of each document, or its classes, in the form in which labels came."""
+        """The best class of each document, or all that `accepted` of core/links.py takes, in the form labels came in.
+
+        TextClassifier decides by the same default, and can tune thresholds besides.
+        """
         check_is_fitted(self)
         if self._exclusive:
             best = [scores.argmax(axis=1) for scores in self._scores(X)]

@@ -16,6 +16,8 @@ class OrGate(CountsClassifier):
     terms_per_class  keep only this many terms of each class, by information gain; None for all
 
     Fractions in X are taken as masses; negative values are refused.
+    Of several labels a document gets those whose score is within a tenth of its best: scores grow with its length, so
+    that probabilities are not comparable between documents.
 
     >>> OrGate().fit([[2, 0], [0, 1]], ["sport", "politics"]).predict([[1, 0]]).tolist()
     ['sport']
