@@ -439,3 +439,43 @@ def test_a_whole_table_of_texts_is_refused(table):
         BadData, match=r"texts came as a (pandas DataFrame|polars DataFrame|pyarrow Table); give one column"
     ):
         TextClassifier().fit(table, LABELS)
+
+
+def test_a_setting_is_an_attribute_like_any_parameter():
+    model = TextClassifier()
+    model.alpha = 0.5
+    assert model.get_params()["alpha"] == 0.5
+    model.alpha = 0.1
+    assert (model.alpha, repr(model)) == (0.1, "TextClassifier(alpha=0.1)")
+    np.testing.assert_array_equal(
+        model.fit(TEXTS, LABELS).scores(NEW), TextClassifier(alpha=0.1).fit(TEXTS, LABELS).scores(NEW)
+    )
+
+
+def test_a_fitted_model_reads_as_it_learnt_until_it_is_fitted_again(tmp_path):
+    model = TextClassifier().fit(TEXTS, LABELS)
+    before = model.scores(NEW)
+    model.set_params(stem="porter")
+    for action in (model.partial_fit, model.forget):
+        with pytest.raises(UnnaiveError, match="counts depend on how texts were read; to read them otherwise, fit"):
+            action(TEXTS[:1], LABELS[:1])
+    model.save(tmp_path / "m.model")
+    copy = pickle.loads(pickle.dumps(model))  # noqa: S301  # our own bytes
+    for one in (model, copy, TextClassifier.load(tmp_path / "m.model")):
+        np.testing.assert_array_equal(one.scores(NEW), before)
+    assert "porter" in repr(model.fit(TEXTS, LABELS).partial_fit(NEW, TRUTH))
+
+
+def test_small_weights_lose_no_terms():
+    light = TextClassifier().fit(TEXTS, LABELS, sample_weight=np.full(len(TEXTS), 1 / 64))
+    assert light.vocabulary_.terms == TextClassifier().fit(TEXTS, LABELS).vocabulary_.terms
+    with pytest.raises(BadData, match="there is no term to learn from"):
+        TextClassifier().partial_fit(["!"], ["a"], classes=["a", "b"])
+
+
+def test_classes_named_in_advance_outlive_forgetting():
+    model = TextClassifier().partial_fit(TEXTS, LABELS, classes=[*LABELS, "weather"])
+    before = model.scores(NEW)
+    model.partial_fit(["a new ball"], ["sport"]).forget(["a new ball"], ["sport"])
+    assert "weather" in model.classes_
+    np.testing.assert_array_equal(model.scores(NEW), before)

@@ -65,6 +65,7 @@ class TextClassifier(Parameters):
     scorer_: Scorer
     decision_: Decision
     temperature_: Temperature | None
+    _rule: TokenRule  # how the texts behind it were read
     ledger_: Ledger | None  # counts of the whole vocabulary; None where they were not kept
     columns_: Columns | None  # of the file that it was trained on, if it was one: a convenience for the next file
 
@@ -277,7 +278,8 @@ class TextClassifier(Parameters):
         self.scorer_, self.decision_ = scorer, decision
         self.ledger_, self.temperature_ = ledger, temperature
         self.__dict__.setdefault("columns_", None)
-        self._reader = TextReader(self.rule, vocabulary, scorer, self.threads)
+        self._rule = self.rule  # parameters may be set anew before the next fit
+        self._reader = TextReader(self._rule, vocabulary, scorer, self.threads)
         return self
 
     def __getstate__(self) -> dict[str, Any]:
@@ -286,7 +288,7 @@ class TextClassifier(Parameters):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         if self._is_fitted():
-            self._reader = TextReader(self.rule, self.vocabulary_, self.scorer_, self.threads)
+            self._reader = TextReader(self._rule, self.vocabulary_, self.scorer_, self.threads)
 
     def _known_settings(self) -> dict[str, Any]:
         return find_model(self.model).own_settings()
@@ -333,6 +335,8 @@ class TextClassifier(Parameters):
         if self.ledger_ is None:
             self._checked_model(online=True)  # which may know a better reason
             raise UnnaiveError(f"this model cannot {purpose}: it was saved frozen, without its counts")
+        if self.rule != self._rule:
+            raise UnnaiveError("counts depend on how texts were read; to read them otherwise, fit again")
         return self.ledger_
 
     def _refuse_other_reading(self, other: TextClassifier) -> None:

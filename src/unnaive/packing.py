@@ -56,7 +56,7 @@ def packed(classifier: TextClassifier, *, frozen: bool = False) -> tuple[Arrays,
     about = {
         "model": classifier.model,
         "settings": {name: _plain(value, name) for name, value in classifier._settings.items()},
-        "rule": classifier.rule.to_dict(),
+        "rule": classifier._rule.to_dict(),
         "parameters": {name: getattr(classifier, name) for name in PARAMETERS},
         "classes": classifier.classes_.tolist(),
         "form": classifier.form_,

@@ -51,7 +51,8 @@ def active_terms(counts: Counts, terms: Terms, *, min_df: int = 1, select: Any =
     """
     if isinstance(min_df, bool) or not isinstance(min_df, int) or min_df < 1:
         raise UnnaiveError(f"min_df is {min_df!r}; give a whole number of documents from 1 on")
-    present = np.flatnonzero(counts.df >= min_df)
+    # weights may make a document less than one: whatever was seen is in 1 document or more
+    present = np.flatnonzero(counts.df > 0 if min_df == 1 else counts.df >= min_df)
     chosen = checked_select(select)
     if chosen is None:
         return present

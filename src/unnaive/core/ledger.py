@@ -66,7 +66,8 @@ class Ledger:
         self._refuse_strangers(other)
         theirs = self.vocabulary.ids(other.vocabulary)
         left = self.counts - other._placed(self.classes, theirs, len(self.vocabulary))
-        rows, columns = np.flatnonzero(left.class_docs > 0), np.flatnonzero(left.df > 0)
+        named_in_advance = self.counts.class_docs == 0
+        rows, columns = np.flatnonzero((left.class_docs > 0) | named_in_advance), np.flatnonzero(left.df > 0)
         return Ledger(
             tuple(self.classes[row] for row in rows),
             self.vocabulary if len(columns) == len(self.vocabulary) else self.vocabulary.take(columns),

@@ -50,6 +50,16 @@ class Parameters:
             return settings[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_settings" in self.__dict__ and self._is_setting(name):
+            self._settings = {**self._settings, name: value}
+        else:
+            super().__setattr__(name, value)
+
+    def _is_setting(self, name: str) -> bool:
+        ours = name.startswith("_") or name.endswith("_") or name in self._named()
+        return not ours and name in self._known_settings()
+
     def _changed(self) -> dict[str, Any]:
         """The parameters that differ from their defaults."""
         defaults = self._named()

@@ -49,6 +49,8 @@ class Recipe:
         array([0])
         """
         active = active_terms(counts, terms, min_df=self.min_df, select=self.select)
+        if not len(active) and self.min_df == 1:
+            raise BadData("there is no term to learn from; check the texts and how they are read")
         if not len(active):
             raise BadData(f"no term is in {self.min_df} documents or more; lower min_df")
         every = len(active) == counts.n_terms
