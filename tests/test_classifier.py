@@ -479,3 +479,11 @@ def test_classes_named_in_advance_outlive_forgetting():
     model.partial_fit(["a new ball"], ["sport"]).forget(["a new ball"], ["sport"])
     assert "weather" in model.classes_
     np.testing.assert_array_equal(model.scores(NEW), before)
+
+
+def test_scores_with_weights():
+    model = TextClassifier().fit(TEXTS, LABELS)
+    right = model.predict(NEW) == np.array(TRUTH)
+    assert model.score(NEW, TRUTH, sample_weight=right.astype(float)) == 1.0
+    with pytest.raises(BadData, match="all sample weights are 0"):
+        model.score(NEW, TRUTH, sample_weight=np.zeros(len(NEW)))

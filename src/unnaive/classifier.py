@@ -242,7 +242,7 @@ class TextClassifier(Parameters):
         truth = _label_rows(read_targets(labels, len(texts), multilabel=self.form_ != "single"))
         given = _label_rows(read_targets(self.predict(texts), len(texts), multilabel=self.form_ != "single"))
         right = [set(one) == set(two) for one, two in zip(truth, given, strict=True)]
-        return float(np.average(right, weights=sample_weight))
+        return float(np.average(right, weights=checked_weight(sample_weight, len(texts))))
 
     # Explaining and storing stand above this room; these are doors to them, looked up by name.
 

@@ -69,7 +69,7 @@ def chosen_columns(
     """The columns named, the others guessed; an error that lists the columns if that is not evident.
 
     >>> chosen_columns(["id", "Body", "queue"], "tickets.csv")
-    Columns(texts=('Body',), label='queue', id=None)
+    Columns(texts=('Body',), label='queue', id=None, separator=None)
     >>> chosen_columns(["a", "b"], "tickets.csv")
     Traceback (most recent call last):
     unnaive.errors.BadData: which column of tickets.csv holds the text? it has a, b; say --text NAME
