@@ -42,7 +42,8 @@ class ReferenceEngine:
             ids.extend(place for place, _ in row)
             counts.extend(count for _, count in row)
             ends.append(len(ids))
-        return np.asarray(counts, dtype=np.int32), np.asarray(ids, dtype=np.int32), np.asarray(ends)
+        width = np.int32 if ends[-1] < 1 << 31 else np.int64
+        return np.asarray(counts, np.int32), np.asarray(ids, np.int32), np.asarray(ends, width)
 
     def _row(self, terms: list[str], grow: bool) -> Counter[int]:
         if grow:
