@@ -17,6 +17,7 @@ try:
 except ImportError as error:
     _CAUSE = str(error)
 
+MOST_THREADS = 1024
 BACKEND = "reference" if kernel is None else "native"
 
 
@@ -46,6 +47,6 @@ def thread_count(threads: int | None) -> int:
     if threads is None:
         affinity = getattr(os, "sched_getaffinity", None)
         return len(affinity(0)) if affinity else os.cpu_count() or 1
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise UnnaiveError(f"threads is {threads!r}; give a whole number from 1 on, or None for all cores")
+    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
+        raise UnnaiveError(f"threads is {threads!r}; give a whole number from 1 to {MOST_THREADS}, or None for all")
     return threads
