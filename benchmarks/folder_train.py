@@ -17,9 +17,9 @@ from statistics import median
 from timing import alternated, show, show_figure, timed
 from vectorise import WORDS
 
-from unnaive.text.collections import collection_path
-from unnaive.text.collections.archives import members
-from unnaive.text.collections.readers import NEWSGROUPS
+from unnaive.reading.collections import collection_path
+from unnaive.reading.collections.archives import members
+from unnaive.reading.collections.readers import NEWSGROUPS
 
 PEER = f"""
 import sys, joblib

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from timing import alternated, seconds, show
 from vectorise import WORDS
 
-from unnaive.text.collections import load
+from unnaive.reading.collections import load
 from unnaive.text.counting import TextCounter, TextScorer
 from unnaive.text.tokens import TokenRule
 

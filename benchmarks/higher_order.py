@@ -25,7 +25,7 @@ from unnaive.evaluation.papers.tables import Run
 from unnaive.evaluation.splits import stratified_split
 from unnaive.models.higher_order import higher_order_naive_bayes, higher_order_smoothing
 from unnaive.models.paths import class_paths_as_published, presence
-from unnaive.text.collections import data_folder
+from unnaive.reading.collections import data_folder
 
 
 def training_documents(min_df=3):

@@ -20,7 +20,7 @@ from timing import alternated, peak_memory, show, show_figure, timed
 from vectorise import WORDS
 
 from unnaive import TextClassifier
-from unnaive.text.collections import load
+from unnaive.reading.collections import load
 
 
 def ours(texts, labels):

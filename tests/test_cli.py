@@ -431,7 +431,7 @@ def test_control_c_leaves_no_trace(run, data, model, tmp_path, moment, complaint
     """SIGINT at three moments; the old model is intact, nothing half-written, exit code 130."""
     before = (tmp_path / model).read_bytes()
     slow = {
-        "reading": "import unnaive.text.datafiles as m; old = m.DataFile.corpus\n"
+        "reading": "import unnaive.reading.datafiles as m; old = m.DataFile.corpus\n"
         "m.DataFile.corpus = lambda self: (pause(), old(self))[1]\n",
         "training": "import unnaive.classifier as m; old = m.TextClassifier.fit\n"
         "m.TextClassifier.fit = lambda *a, **k: (pause(), old(*a, **k))[1]\n",

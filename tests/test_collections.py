@@ -8,8 +8,17 @@ from pathlib import Path
 import pytest
 
 from unnaive.errors import BadData, UnknownName
-from unnaive.text import collections
-from unnaive.text.collections import COLLECTIONS, archives, check, checked, collection_path, data_folder, load, reuters
+from unnaive.reading import collections
+from unnaive.reading.collections import (
+    COLLECTIONS,
+    archives,
+    check,
+    checked,
+    collection_path,
+    data_folder,
+    load,
+    reuters,
+)
 
 STORY = (
     '<REUTERS TOPICS="{judged}" LEWISSPLIT="{lewis}" CGISPLIT="X" OLDID="1" NEWID="{id}">\n'

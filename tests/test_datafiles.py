@@ -12,8 +12,8 @@ import pyarrow.parquet
 import pytest
 
 from unnaive.errors import BadData, UnknownName, UnnaiveWarning
-from unnaive.text.datafiles import DataFile
-from unnaive.text.tables import Reading, found_delimiter
+from unnaive.reading.datafiles import DataFile
+from unnaive.reading.tables import Reading, found_delimiter
 
 TEXTS = ["ham, eggs; and\ttoast", 'she said "no"\nand left', "günaydın हिन्दी"]
 LABELS = ["food", "news", "food"]

@@ -17,7 +17,7 @@ from unnaive.errors import BadData, UnknownName, UnnaiveError
 from unnaive.evaluation.experiments import run
 from unnaive.evaluation.records import RecordFile
 from unnaive.evaluation.trials import Bench, Contender, Material, Plan, counts_of_rows
-from unnaive.text.corpus import Corpus
+from unnaive.reading.corpus import Corpus
 from unnaive.text.tokens import TokenRule
 
 SOURCE = Path(unnaive.__file__).parents[1]

@@ -12,9 +12,9 @@ import urllib.error
 import pytest
 
 from unnaive.errors import BadData
-from unnaive.text.collections import catalogue, contents_digest, fetching, file_digest, load
-from unnaive.text.collections.archives import members
-from unnaive.text.collections.fetching import Patience, fetch
+from unnaive.reading.collections import catalogue, contents_digest, fetching, file_digest, load
+from unnaive.reading.collections.archives import members
+from unnaive.reading.collections.fetching import Patience, fetch
 
 QUICK = Patience(timeout=2.0, attempts=4, pause=0.0, slowest=2000.0, window=0.3)
 

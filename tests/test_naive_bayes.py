@@ -13,9 +13,9 @@ from sklearn import naive_bayes as peers
 from unnaive.core.counts import Counts
 from unnaive.errors import BadData, UnknownName, UnnaiveError
 from unnaive.models.naive_bayes import bernoulli, complement, log_prior, log_prior_odds, multinomial
-from unnaive.text.collections import load
+from unnaive.reading.collections import load
+from unnaive.reading.tickets import tickets
 from unnaive.text.counting import TextCounter
-from unnaive.text.tickets import tickets
 from unnaive.text.tokens import TokenRule
 
 SMOOTHINGS = ["laplace", "jelinek-mercer", "absolute"]

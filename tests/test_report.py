@@ -19,8 +19,8 @@ from unnaive.evaluation.experiments import run
 from unnaive.evaluation.report import Evaluation, evaluation_page
 from unnaive.evaluation.report_page import window
 from unnaive.evaluation.trials import Contender, Material, Plan
-from unnaive.text.corpus import Corpus
-from unnaive.text.tickets import tickets
+from unnaive.reading.corpus import Corpus
+from unnaive.reading.tickets import tickets
 from unnaive.text.tokens import TokenRule
 
 

@@ -7,7 +7,7 @@ import pyarrow
 import pytest
 
 from unnaive.errors import BadData, UnnaiveWarning
-from unnaive.text.sources import existing, open_bytes, text_lines
+from unnaive.reading.sources import existing, open_bytes, text_lines
 
 
 def lines(raw, **options):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from unnaive.errors import UnknownName
-from unnaive.text.tickets import records, tickets
+from unnaive.reading.tickets import records, tickets
 
 QUEUES = {
     "billing": 187,
@@ -133,7 +133,7 @@ def test_an_unknown_labelling_names_the_known_ones():
 
 def test_reading_needs_no_heavy_library():
     code = (
-        "import sys; from unnaive.text.tickets import tickets; tickets(); "
+        "import sys; from unnaive.reading.tickets import tickets; tickets(); "
         "print([name for name in ('sklearn', 'pandas', 'pyarrow', 'scipy') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

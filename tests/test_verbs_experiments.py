@@ -10,7 +10,7 @@ from unnaive import TextClassifier
 from unnaive.apps import verbs_experiments
 from unnaive.errors import BadData, UnknownName, UnnaiveError, UnnaiveWarning
 from unnaive.evaluation.records import RecordFile
-from unnaive.text.tickets import tickets
+from unnaive.reading.tickets import tickets
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 from unnaive.evaluation.experiments import run
 from unnaive.evaluation.papers.preparation import RULES
 from unnaive.evaluation.trials import Contender, Material, Plan
-from unnaive.text.collections import load
+from unnaive.reading.collections import load
 
 SIZES = (1.0, 5.0, 10.0, 30.0, 80.0)
 COLLECTIONS = (

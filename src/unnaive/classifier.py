@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
@@ -18,21 +18,18 @@ from unnaive.core.labels import label_sets
 from unnaive.core.ledger import Ledger
 from unnaive.core.links import probabilities
 from unnaive.core.scorer import Scorer
-from unnaive.core.targets import Label, Targets, checked_weight, read_targets, refuse_new_classes, refuse_one_class
+from unnaive.core.targets import Targets, checked_weight, read_targets, refuse_new_classes, refuse_one_class
 from unnaive.decisions import TUNINGS, Argmax, Decision, Proportional, out_of_fold, untuned
 from unnaive.errors import BadData, UnnaiveError, UnnaiveWarning, choose
 from unnaive.estimators.duck import Parameters, not_fitted, refuse_unknown_settings, same
 from unnaive.models.catalogue import Model, find_model
 from unnaive.models.recipe import Recipe
 from unnaive.models.scoring import TextReader
-from unnaive.text.columns import Columns
+from unnaive.reading.columns import Columns
 from unnaive.text.counting import TextCounter, as_texts
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
-
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
-Progress = Callable[[str, dict[str, Any]], None]
+from unnaive.types import Floats, Label, Progress, Sparse
 
 
 class TextClassifier(Parameters):

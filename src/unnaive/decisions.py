@@ -16,9 +16,7 @@ from scipy.sparse import csc_array, csr_array
 
 from unnaive.core.links import LINKS, relative
 from unnaive.errors import BadData, BadModel, choose
-
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Floats, Sparse
 
 
 class Decision(Protocol):

@@ -16,17 +16,16 @@ from unnaive.core.explanation import Evidence, Explanation, percent
 from unnaive.core.linear import Linear
 from unnaive.core.links import LINKS
 from unnaive.core.scorer import Scorer
-from unnaive.core.targets import Label, class_codes
+from unnaive.core.targets import class_codes
 from unnaive.errors import BadData
 from unnaive.models.gate_view import forces
 from unnaive.models.hierarchical.hidden_networks import HiddenNetworks
 from unnaive.models.path_scorer import PathScorer
 from unnaive.text.tokens import Span, spans
+from unnaive.types import Floats, Label, Sparse
 
 __all__ = ["Evidence", "Explanation", "explain", "percent", "strongest_terms"]
 
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
 
 MIDDLES = 3  # terms in the middle of paths, at most
 

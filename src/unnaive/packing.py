@@ -21,11 +21,10 @@ from unnaive.decisions import decision_from_dict
 from unnaive.errors import BadModel, UnnaiveError, choose
 from unnaive.models.catalogue import find_model
 from unnaive.models.neighbours import checked_csr
-from unnaive.text.columns import Columns
+from unnaive.reading.columns import Columns
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
-
-Arrays = dict[str, NDArray[Any]]
+from unnaive.types import Arrays
 
 # kind of scorer → its class, imported when a file has one
 SCORERS = {

@@ -19,8 +19,9 @@ from typing import Any
 from unnaive import __version__
 from unnaive.classifier import TextClassifier
 from unnaive.errors import BadModel, UnnaiveError
-from unnaive.packing import Arrays, packed, unpacked
-from unnaive.text.sources import existing
+from unnaive.packing import packed, unpacked
+from unnaive.reading.sources import existing
+from unnaive.types import Arrays
 
 FORMAT = 1
 KEY = "unnaive"  # of the JSON in the file's metadata

@@ -8,7 +8,7 @@ from unnaive.evaluation.papers.hierarchical import CLASSES, breakevens, data, ne
 from unnaive.evaluation.papers.lineup import reproduce
 from unnaive.evaluation.papers.tables import Run, read_paper
 from unnaive.models.hierarchical.learner import hierarchical
-from unnaive.text.collections import data_folder
+from unnaive.reading.collections import data_folder
 
 pytestmark = [
     pytest.mark.slow,

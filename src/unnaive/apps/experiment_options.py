@@ -11,8 +11,8 @@ import typer
 from unnaive.errors import BadData, UnnaiveError, choose
 
 if TYPE_CHECKING:
-    from unnaive.text.corpus import Corpus
-    from unnaive.text.datafiles import DataFile
+    from unnaive.reading.corpus import Corpus
+    from unnaive.reading.datafiles import DataFile
 
 OUTPUT = "Output"  # panel of the help
 STDOUT = Path("-")
@@ -33,8 +33,8 @@ JsonFile = Annotated[Path | None, typer.Option("--json", help="Write JSON; - for
 
 def corpus_of(source: DataFile, data: Path | None) -> Corpus:
     """A data file, or a collection by its name and perhaps a view of it."""
-    from unnaive.text.collections import COLLECTIONS, load
-    from unnaive.text.tickets import tickets
+    from unnaive.reading.collections import COLLECTIONS, load
+    from unnaive.reading.tickets import tickets
 
     name, _, view = source.path.partition(":")
     names = ["tickets", *COLLECTIONS]

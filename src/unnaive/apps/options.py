@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from unnaive.text.datafiles import DataFile
+    from unnaive.reading.datafiles import DataFile
 
 INPUT = "Input"  # panel of the help
 
@@ -101,8 +101,8 @@ def data_file(
 ) -> DataFile:
     """The data file that the options describe."""
     from unnaive.errors import UnnaiveError
-    from unnaive.text.datafiles import DataFile
-    from unnaive.text.tables import Reading
+    from unnaive.reading.datafiles import DataFile
+    from unnaive.reading.tables import Reading
 
     if delimiter is not None:
         delimiter = delimiter.replace("\\t", "\t")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from unnaive.classifier import TextClassifier
-    from unnaive.text.corpus import Corpus
-    from unnaive.text.datafiles import DataFile
+    from unnaive.reading.corpus import Corpus
+    from unnaive.reading.datafiles import DataFile
 
 
 @contextmanager

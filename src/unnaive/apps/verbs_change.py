@@ -13,7 +13,7 @@ from unnaive.apps.options import AsJson, ModelFile, reading, settings_of
 
 if TYPE_CHECKING:
     from unnaive.classifier import TextClassifier
-    from unnaive.text.datafiles import DataFile
+    from unnaive.reading.datafiles import DataFile
 
 Output = Annotated[
     Path | None, typer.Option("-o", "--output", help="Write the changed model here, and leave MODEL as it is.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from unnaive.text.collections import Check, Collection
+    from unnaive.reading.collections import Check, Collection
 
 collections = typer.Typer(
     help="Benchmark collections: what there is, where it comes from, is it here.", invoke_without_command=True
@@ -30,7 +30,7 @@ def listing(context: typer.Context, data: Data = None, as_json: AsJson = False) 
     """List the collections, with terms, size and origin, and where each was found."""
     if context.invoked_subcommand is not None:
         return
-    from unnaive.text.collections import COLLECTIONS
+    from unnaive.reading.collections import COLLECTIONS
 
     rows = [row(one, data) for one in COLLECTIONS.values()]
     if as_json:
@@ -42,7 +42,7 @@ def listing(context: typer.Context, data: Data = None, as_json: AsJson = False) 
 def row(collection: Collection, data: Path | None) -> dict[str, Any]:
     """What is said of one collection; `path` is None where it is not here."""
     from unnaive.errors import BadData
-    from unnaive.text.collections import collection_path
+    from unnaive.reading.collections import collection_path
 
     try:
         path: str | None = str(collection_path(collection.name, data))
@@ -89,7 +89,7 @@ def show_table(rows: list[dict[str, Any]]) -> None:
 def check(names: Names = None, data: Data = None, as_json: AsJson = False) -> None:
     """Verify checksums and document counts."""
     from unnaive.errors import BadData
-    from unnaive.text.collections import check as check_one
+    from unnaive.reading.collections import check as check_one
 
     found = [check_one(name, data) for name in names or here(data)]
     if as_json:
@@ -105,7 +105,7 @@ def check(names: Names = None, data: Data = None, as_json: AsJson = False) -> No
 def here(data: Path | None) -> list[str]:
     """The names of the collections that are here; an error if none is."""
     from unnaive.errors import BadData
-    from unnaive.text.collections import COLLECTIONS, data_folders
+    from unnaive.reading.collections import COLLECTIONS, data_folders
 
     names = [name for name, one in COLLECTIONS.items() if row(one, data)["path"]]
     if not names:
@@ -140,7 +140,7 @@ def sentence(found: Check) -> str:
 def whole_copy(name: str) -> Path | None:
     """Where a good copy of the collection is, among the places that are looked at; None without one."""
     from unnaive.errors import UnnaiveError
-    from unnaive.text.collections import check as check_one
+    from unnaive.reading.collections import check as check_one
 
     try:
         found = check_one(name)
@@ -159,7 +159,7 @@ def fetch(
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-    from unnaive.text.collections.fetching import fetch as fetch_one
+    from unnaive.reading.collections.fetching import fetch as fetch_one
 
     there = whole_copy(name) if data is None else None
     if there is not None:

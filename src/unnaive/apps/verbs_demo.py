@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from unnaive.classifier import TextClassifier
     from unnaive.evaluation.report import Evaluation
-    from unnaive.text.corpus import Corpus
+    from unnaive.reading.corpus import Corpus
 
 WIDTH = 80  # of the tour, at most
 
@@ -47,7 +47,7 @@ def demo(
 
     from unnaive.classifier import TextClassifier
     from unnaive.evaluation.report import Evaluation
-    from unnaive.text.tickets import tickets
+    from unnaive.reading.tickets import tickets
 
     if keep is not None:
         make(keep)  # before the tour: a folder that cannot be is said at once
@@ -161,7 +161,7 @@ def show_tags(screen: Console) -> None:
     """The same tickets with several labels."""
     from unnaive.classifier import TextClassifier
     from unnaive.evaluation.report import Evaluation
-    from unnaive.text.tickets import tickets
+    from unnaive.reading.tickets import tickets
 
     heading(screen, 5, "Several labels")
     corpus = tickets("tags")
@@ -238,7 +238,7 @@ def put(folder: Path, model: TextClassifier) -> None:
     import csv
 
     from unnaive.apps.output import written
-    from unnaive.text.tickets import records
+    from unnaive.reading.tickets import records
 
     for part in ("train", "test"):
         with written(folder / f"{part}.csv") as file:

@@ -13,7 +13,7 @@ from unnaive.apps.options import AsJson, ModelFile, reading
 if TYPE_CHECKING:
     from unnaive.evaluation.records import Record
     from unnaive.evaluation.report import Evaluation
-    from unnaive.text.datafiles import DataFile
+    from unnaive.reading.datafiles import DataFile
 
 
 def register(app: typer.Typer) -> None:
@@ -67,7 +67,7 @@ def comparison(path: Path) -> list[Record]:
     from unnaive.errors import BadData
     from unnaive.evaluation.records import RecordFile
     from unnaive.evaluation.summaries import comparisons
-    from unnaive.text.sources import existing
+    from unnaive.reading.sources import existing
 
     found = list(comparisons(RecordFile(existing(path)).read()).values())
     if not found:

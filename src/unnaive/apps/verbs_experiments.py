@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from unnaive.evaluation.records import Record
     from unnaive.evaluation.summaries import Duel
     from unnaive.evaluation.trials import Material, Plan
-    from unnaive.text.corpus import Corpus
-    from unnaive.text.datafiles import DataFile
+    from unnaive.reading.corpus import Corpus
+    from unnaive.reading.datafiles import DataFile
 
 WORDS = "Words"  # panels of the help
 FAMILY = ("multinomial", "bernoulli", "complement", "or-gate", "rocchio", "hos", "maxent", "svm", "knn", "tree")

@@ -12,7 +12,7 @@ from unnaive.apps.experiment_options import Archives, corpus_of, has_own_split, 
 from unnaive.apps.options import reading
 
 if TYPE_CHECKING:
-    from unnaive.text.datafiles import DataFile
+    from unnaive.reading.datafiles import DataFile
 
 CURVES = ("learning-curve", "vocabulary-curve")
 OF_A_MODEL = {
@@ -49,7 +49,7 @@ def plot(
     """
     from unnaive.errors import choose
     from unnaive.evaluation.plots import format_of, save_figure
-    from unnaive.text.sources import existing
+    from unnaive.reading.sources import existing
 
     of_records = holds_records(existing(what))
     there = list(CURVES if of_records else OF_A_MODEL)

@@ -16,7 +16,7 @@ from unnaive.apps.options import AsJson, ModelFile, reading
 
 if TYPE_CHECKING:
     from unnaive.classifier import TextClassifier
-    from unnaive.text.datafiles import Batch, DataFile
+    from unnaive.reading.datafiles import Batch, DataFile
 
 Record = dict[str, Any]
 
@@ -67,7 +67,7 @@ def predict(
 def batches(source: DataFile, documents: list[str] | None, unbuffered: bool) -> Iterator[Batch]:
     """The documents given as arguments, or those of the source, watched by a progress bar."""
     from unnaive.apps.screen import reading_progress
-    from unnaive.text.datafiles import Batch
+    from unnaive.reading.datafiles import Batch
 
     if documents:
         yield Batch(documents, [()] * len(documents), [str(number) for number in range(1, len(documents) + 1)])

@@ -13,8 +13,8 @@ from unnaive.apps.options import AsJson, reading, settings_of
 
 if TYPE_CHECKING:
     from unnaive.classifier import TextClassifier
-    from unnaive.text.corpus import Corpus
-    from unnaive.text.datafiles import DataFile
+    from unnaive.reading.corpus import Corpus
+    from unnaive.reading.datafiles import DataFile
 
 WORDS = "Words"  # panels of the help
 LEARNING = "Learning"

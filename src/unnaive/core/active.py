@@ -12,8 +12,8 @@ from unnaive.core.counts import Counts
 from unnaive.core.selection import SELECTIONS
 from unnaive.errors import UnnaiveError, choose
 from unnaive.text.vocabulary import Vocabulary
+from unnaive.types import Ids
 
-Ids = NDArray[np.int64]
 Terms = Sequence[str] | Vocabulary
 
 PER_CLASS = "-per-class"

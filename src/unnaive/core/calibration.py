@@ -12,8 +12,7 @@ from scipy.sparse import csr_array
 from unnaive.core.links import LINKS
 from unnaive.core.logs import log_softmax
 from unnaive.errors import BadData, BadModel
-
-Floats = NDArray[np.float64]
+from unnaive.types import Floats
 
 
 @dataclass(frozen=True)

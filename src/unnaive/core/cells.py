@@ -16,9 +16,7 @@ from scipy.sparse import csc_array, csr_array
 from scipy.special import log_softmax
 
 from unnaive.core import products
-
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Floats, Sparse
 
 CHUNK_CELLS = 1 << 15  # scores at work at a time: 256 kB of float64, which a second-level cache holds
 FULL = 0.35  # a term that more than this share of the classes have gets a full row

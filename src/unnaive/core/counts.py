@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.errors import BadData
-
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Sparse
 
 DENSE_SHARE = 4  # classes × terms up to this many times the entries: then a class is counted in an array of all terms
 BLOCK = 1 << 21  # entries summed at a time

@@ -11,7 +11,7 @@ from html import escape
 from math import floor, isfinite, log10
 from typing import Any
 
-from unnaive.core.targets import Label
+from unnaive.types import Label
 
 SHOWN = 10  # terms for and terms against, at most
 

@@ -6,19 +6,18 @@ Higher-order naive Bayes needs them for every class (paths.py); BᵀB itself, te
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
+
+from unnaive.types import Floats, Sparse
 
 try:
     import unnaive.core._gram as _gram
 except ImportError:  # built without a compiler
     _gram = None
 
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
 
 BLOCK_CELLS = 1 << 22  # cells of BᵀB held at once by the fallback: bounds memory whatever the vocabulary
 

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.core.counts import Counts
-from unnaive.core.targets import Label, Targets, shown_classes, sorted_classes
+from unnaive.core.targets import Targets, shown_classes, sorted_classes
 from unnaive.errors import BadData
 from unnaive.text.vocabulary import Vocabulary
-
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Label, Sparse
 
 
 @dataclass(frozen=True, eq=False)

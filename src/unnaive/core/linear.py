@@ -14,9 +14,7 @@ from unnaive.core.links import LINKS
 from unnaive.core.products import product
 from unnaive.core.weighting import Weighting
 from unnaive.errors import BadModel, UnnaiveError, choose
-
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Floats, Sparse
 
 DENSE_CELLS = 1 << 24  # up to 128 MB of float64: above that a product stays sparse
 FULL_CELLS = 1 << 26  # 512 MB: where a rule cannot keep its weights sparse, more than this is refused

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from unnaive.core.logs import log_softmax
 from unnaive.errors import UnnaiveError
-
-Floats = NDArray[np.float64]
+from unnaive.types import Floats
 
 
 @dataclass(frozen=True)

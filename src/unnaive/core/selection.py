@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from unnaive.core.counts import Counts
 from unnaive.core.linear import refuse_full_table
 from unnaive.core.logs import xlogy
-
-Floats = NDArray[np.float64]
+from unnaive.types import Floats
 
 
 def information_gain(counts: Counts, per_class: bool = False) -> Floats:

@@ -17,9 +17,7 @@ from scipy.sparse import csr_array
 from unnaive.core.counts import Counts
 from unnaive.core.linear import refuse_full_table
 from unnaive.errors import UnnaiveError, choose
-
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Floats, Sparse
 
 
 @dataclass(frozen=True, eq=False)

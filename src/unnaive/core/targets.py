@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from unnaive.errors import BadData
-
-Label = str | int | bool
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Label, Sparse
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.errors import choose
-
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Sparse
 
 TERM_FREQUENCIES: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "raw": lambda counts: counts,

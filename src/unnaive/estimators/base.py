@@ -23,9 +23,7 @@ from unnaive.core.scorer import Scorer
 from unnaive.errors import BadData
 from unnaive.estimators.encoding import Encoded, encoded, refuse_mixed_labels
 from unnaive.models.catalogue import find_model
-
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Floats, Sparse
 
 CHUNK_CELLS = 1 << 22  # scores held at a time while predicting: 32 MB of float64
 

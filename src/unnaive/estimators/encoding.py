@@ -12,8 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets, is_multilabel
 from sklearn.utils.validation import check_array, column_or_1d
 
 from unnaive.errors import BadData
-
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Sparse
 
 
 @dataclass(frozen=True, eq=False)

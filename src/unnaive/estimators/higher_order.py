@@ -10,10 +10,11 @@ from sklearn.utils.metaestimators import available_if
 from unnaive.core.scorer import Scorer
 from unnaive.core.weighting import Weighting
 from unnaive.errors import BadData, UnnaiveError
-from unnaive.estimators.base import DocumentsClassifier, Sparse, _room
+from unnaive.estimators.base import DocumentsClassifier, _room
 from unnaive.estimators.encoding import Encoded
 from unnaive.models.higher_order import Mixture, path_documents, path_labels, smoothed
 from unnaive.models.paths import FirstPass, SecondPass
+from unnaive.types import Sparse
 
 
 class HigherOrderNB(DocumentsClassifier):

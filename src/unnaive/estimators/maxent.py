@@ -12,8 +12,7 @@ from unnaive.core.linear import Linear
 from unnaive.estimators.base import WeightedDocumentsClassifier
 from unnaive.estimators.encoding import Encoded
 from unnaive.models.bridge import to_naive_bayes
-
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Sparse
 
 
 class MaxEnt(WeightedDocumentsClassifier):

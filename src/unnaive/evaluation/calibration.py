@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from unnaive.core.labels import single_labels
 from unnaive.errors import BadData
-from unnaive.evaluation.tally import Sparse, membership, ratio, same_shape
-
-Floats = NDArray[np.float64]
+from unnaive.evaluation.tally import membership, ratio, same_shape
+from unnaive.types import Floats, Sparse
 
 TINY = float(np.finfo(np.float64).eps)  # log-loss of a certain mistake is finite: −log of this
 

@@ -15,8 +15,9 @@ from typing import Any
 
 from unnaive.errors import BadData, choose
 from unnaive.evaluation import calibration, ranking
-from unnaive.evaluation.ranking import Floats, Integers, mean_defined, weighted_mean
-from unnaive.evaluation.tally import Sparse, Tally, class_sizes, membership
+from unnaive.evaluation.ranking import Integers, mean_defined, weighted_mean
+from unnaive.evaluation.tally import Tally, class_sizes, membership
+from unnaive.types import Floats, Sparse
 
 
 @dataclass(frozen=True, eq=False)

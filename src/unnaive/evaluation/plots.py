@@ -24,8 +24,8 @@ from unnaive.errors import MissingExtra, UnnaiveError, UnnaiveWarning
 from unnaive.evaluation.calibration import Reliability
 from unnaive.evaluation.ranking import precision_recall, r_precision
 from unnaive.evaluation.summaries import Curve
+from unnaive.types import Floats
 
-Floats = NDArray[np.float64]
 Figure = Any  # matplotlib.figure.Figure, which ships no types that strict mode can use
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")

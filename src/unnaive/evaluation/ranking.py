@@ -14,9 +14,9 @@ from scipy.sparse import csr_array
 
 from unnaive.core.links import relative
 from unnaive.errors import BadData, choose
-from unnaive.evaluation.tally import Sparse, Tally, class_sizes, membership, same_shape
+from unnaive.evaluation.tally import Tally, class_sizes, membership, same_shape
+from unnaive.types import Floats, Sparse
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 NORMALISATIONS: dict[str, Callable[[Floats], Floats]] = {"none": lambda scores: scores, "per-document": relative}

@@ -29,10 +29,8 @@ from unnaive.evaluation.tally import Tally, class_sizes, confusion, membership
 from unnaive.evaluation.training import comparable
 from unnaive.explain import Explanation, explain, strongest_terms
 from unnaive.models.catalogue import find_model
-from unnaive.text.corpus import Corpus
-
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.reading.corpus import Corpus
+from unnaive.types import Floats, Sparse
 
 ONE_LABEL = (
     "accuracy", "macro-f1", "weighted-f1", "macro-precision", "macro-recall", "auc", "reciprocal-rank",

@@ -15,7 +15,7 @@ from unnaive.evaluation.measures import measure_called
 from unnaive.evaluation.records import Record
 from unnaive.evaluation.report import Evaluation, Mistake, class_rows, explained, top_terms
 from unnaive.explain import Explanation
-from unnaive.text.corpus import Corpus
+from unnaive.reading.corpus import Corpus
 
 LARGEST_MATRIX = 30  # classes; above that the pairs confused most are listed instead
 CLASSES_SHOWN = 30

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import bdtr, stdtr
 
 from unnaive.errors import BadData
-
-Floats = NDArray[np.float64]
+from unnaive.types import Floats
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from scipy.sparse import csr_array
 
 from unnaive.decisions import folds
 from unnaive.errors import BadData
+from unnaive.types import Sparse
 
 Rows = NDArray[np.int64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
 
 
 def strata(Y: Sparse) -> Rows:

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.errors import BadData
+from unnaive.types import Floats, Sparse
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from unnaive.core.counts import Counts
@@ -13,9 +12,7 @@ from unnaive.core.labels import single_labels
 from unnaive.core.links import LINKS
 from unnaive.core.scorer import Scorer
 from unnaive.models.catalogue import find_model
-
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Floats, Sparse
 
 
 def trained(name: str, X: Sparse, Y: Sparse, *, seed: int = 0, **settings: Any) -> Scorer:

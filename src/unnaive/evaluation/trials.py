@@ -29,12 +29,10 @@ from unnaive.evaluation.records import Record, versions
 from unnaive.evaluation.splits import Rows, fixed_split, fold_splits, stratified_split
 from unnaive.evaluation.training import comparable, filled_settings
 from unnaive.models.catalogue import find_model
-from unnaive.text.corpus import Corpus
+from unnaive.reading.corpus import Corpus
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
-
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Floats, Sparse
 
 THRESHOLD_FOLDS = 3  # multi-label decisions are tuned on training documents, out of fold
 

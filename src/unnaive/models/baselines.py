@@ -17,9 +17,7 @@ from unnaive.core.weighting import Weighting
 from unnaive.errors import UnnaiveError, choose
 from unnaive.models.neighbours import Neighbours
 from unnaive.models.trees import Trees, joined_trees
-
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Floats, Sparse
 
 WEIGHTS = ("tf-idf", "log", "binary", "counts")
 

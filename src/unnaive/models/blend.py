@@ -14,9 +14,7 @@ from unnaive.core.links import relative
 from unnaive.errors import BadData, BadModel
 from unnaive.models.or_gate import or_gate
 from unnaive.models.rocchio import rocchio
-
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Floats, Sparse
 
 
 @dataclass(frozen=True, eq=False)

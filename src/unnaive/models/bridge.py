@@ -9,14 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.special import logsumexp
 
 from unnaive.core.linear import Linear
 from unnaive.errors import UnnaiveError
-
-Floats = NDArray[np.float64]
+from unnaive.types import Floats
 
 
 def to_naive_bayes(maxent: Linear) -> Linear:

@@ -13,10 +13,7 @@ from unnaive.core.network import Network
 from unnaive.errors import BadModel, choose
 from unnaive.models.hierarchical.tree_shape import distinct_name
 from unnaive.models.paths import presence
-
-Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Floats, Ids, Sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +28,8 @@ class FeatureTrees:
 
     kind: ClassVar[str] = "feature-trees"
 
-    terms: Index
-    parents: Index
+    terms: Ids
+    parents: Ids
     logs: Floats
     prior: Floats
     n_terms: int

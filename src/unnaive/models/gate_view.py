@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +15,7 @@ from scipy.sparse import csr_array
 from unnaive.core.linear import Linear
 from unnaive.core.network import Network, noisy_or_table
 from unnaive.errors import BadData
-
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Sparse
 
 LARGEST_GATE = 16  # a table has 2^(parents + 1) cells
 

@@ -19,9 +19,7 @@ from unnaive.core.weighting import Weighting
 from unnaive.errors import BadData
 from unnaive.models.bridge import to_naive_bayes
 from unnaive.models.iterating import Step
-
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Floats, Sparse
 
 SMALLEST = 1e-300  # expected counts are kept above it: a posterior of 0 would ask for an infinite step
 

@@ -18,9 +18,7 @@ from unnaive.core.weighting import Weighting
 from unnaive.errors import BadData, UnnaiveError, choose
 from unnaive.models.path_scorer import PathScorer
 from unnaive.models.paths import FirstPass, SecondPass, class_paths, class_paths_as_published, presence, term_paths
-
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Floats, Sparse
 
 LEAST = 1e-12  # probabilities stay inside [LEAST, 1 − LEAST]: a first-order estimate alone has zeros
 NO_ODDS = 1e6  # instead of infinite prior log-odds, of a class that all documents have, or none

@@ -5,7 +5,7 @@ A solver is a Trainer, which yields a Step for every iteration (gis.py, maxent.p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.core.linear import Linear
+from unnaive.types import Floats, Progress, Sparse
 
-Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
-Progress = Callable[[str, dict[str, Any]], None]
 
 PATIENCE = 20  # iterations, beyond twice the best one, without a lower held-out error
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from unnaive.types import Floats
+
 Ray = Callable[[float], tuple[float, float]]
 Known = tuple[float, float, float]  # a place on a ray, value and slope there
 

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from unnaive.core.products import product, transposed_product
 from unnaive.models.lbfgs import Ray
+from unnaive.types import Floats, Sparse
 
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
 Loss = Callable[[Floats], tuple[float, Floats]]
 
 

@@ -20,13 +20,11 @@ from unnaive.core.linear import Linear, refuse_full_table
 from unnaive.core.weighting import Weighting
 from unnaive.errors import BadData, UnnaiveError, choose
 from unnaive.models.gis import Scaling
-from unnaive.models.iterating import Progress, Rows, Step, Stopping, Trainer, trained
+from unnaive.models.iterating import Rows, Step, Stopping, Trainer, trained
 from unnaive.models.lbfgs import descent
 from unnaive.models.log_linear import InSpan, InWeights, Loss, logistic_loss, softmax_loss
 from unnaive.models.naive_bayes import LINK_OF_SCHEME, multinomial
-
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Floats, Progress, Sparse
 
 FEATURES = ("normalised", "tf-idf", "counts")
 

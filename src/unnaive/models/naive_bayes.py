@@ -15,8 +15,8 @@ from unnaive.core.linear import Linear, refuse_full_table
 from unnaive.core.smoothing import Laplace, LogTable, Smoothing, find_smoothing
 from unnaive.core.weighting import Weighting
 from unnaive.errors import UnnaiveError, choose
+from unnaive.types import Floats
 
-Floats = NDArray[np.float64]
 Prior = str | Sequence[float] | NDArray[Any]
 
 LINK_OF_SCHEME = {"multiclass": "softmax", "one-vs-rest": "log-odds"}

@@ -11,9 +11,7 @@ from scipy.sparse import csr_array
 
 from unnaive.core.weighting import Weighting
 from unnaive.errors import BadModel
-
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Floats, Sparse
 
 BLOCK_CELLS = 1 << 22  # similarities held at once: 32 MB of float64
 

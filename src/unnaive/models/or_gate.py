@@ -20,9 +20,7 @@ from unnaive.core.linear import Linear
 from unnaive.core.selection import binary_gain
 from unnaive.core.weighting import Weighting
 from unnaive.errors import BadData, choose
-
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Floats, Progress, Sparse
 
 ALMOST_ONE = 1 - 1e-12  # a weight of 1 would make the class certain for ever
 
@@ -127,9 +125,6 @@ TOTALS: dict[str, Callable[[Counts], NDArray[Any]]] = {
     "corpus": lambda counts: counts.terms,
     "classes": lambda counts: counts.class_terms.sum(axis=0),
 }
-
-
-Progress = Callable[[str, dict[str, Any]], None]
 
 
 @dataclass(frozen=True, eq=False)

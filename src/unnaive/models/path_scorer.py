@@ -17,9 +17,7 @@ from unnaive.core.linear import Linear
 from unnaive.core.products import transposed_product
 from unnaive.errors import BadModel
 from unnaive.models.neighbours import checked_csr
-
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Floats, Sparse
 
 
 @dataclass(frozen=True)

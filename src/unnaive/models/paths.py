@@ -9,18 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.core.gram import gram_row_squares
 from unnaive.core.products import product, transposed_product
 from unnaive.errors import BadData
-
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Floats, Sparse
 
 CHUNK_CELLS = 1 << 23  # documents × classes held at once: 64 MB of float64
 NOTHING = np.zeros(())  # the neutral element of sums of arrays

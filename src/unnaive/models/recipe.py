@@ -5,17 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from unnaive.core.active import Terms, active_terms
 from unnaive.core.counts import Counts
 from unnaive.core.scorer import Scorer
 from unnaive.errors import BadData, UnnaiveError
 from unnaive.models.catalogue import Model
-
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
-Ids = NDArray[np.int64]
+from unnaive.types import Ids, Sparse
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,7 @@ from unnaive.core.counts import Counts
 from unnaive.core.linear import Linear
 from unnaive.core.weighting import Weighting
 from unnaive.errors import BadData, choose
-
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Floats, Sparse
 
 
 def _log_idf(df: Floats, n_docs: float) -> Floats:

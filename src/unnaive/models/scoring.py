@@ -6,16 +6,12 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from unnaive.core.linear import Linear
 from unnaive.core.scorer import Scorer
 from unnaive.text.counting import TextCounter, TextScorer
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
-
-Floats = NDArray[np.float64]
+from unnaive.types import Floats
 
 CHUNK_CELLS = 1 << 22  # scores held at a time: 32 MB of float64
 CHUNK_TEXTS = 1 << 14

@@ -20,10 +20,7 @@ from unnaive.core.selection import class_gain, information_gain, telling_terms
 from unnaive.core.weighting import Weighting
 from unnaive.errors import UnnaiveError, choose
 from unnaive.models.paths import presence
-
-Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Floats, Ids, Sparse
 
 TIE = 1e-9  # log-likelihood per document
 
@@ -74,7 +71,7 @@ def selective_naive_bayes(
 class Row:
     """What one class says: weights of its terms, and a bias."""
 
-    terms: Index
+    terms: Ids
     weights: Floats
     bias: float
 
@@ -109,18 +106,18 @@ class _Documents:
         self.by_term, self.by_class = csc_array(present), csc_array(self.labels)
         self.weight = np.ones(present.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
 
-    def rows(self, pool: Index) -> NDArray[np.bool_]:
+    def rows(self, pool: Ids) -> NDArray[np.bool_]:
         rows: NDArray[np.bool_] = self.by_term[:, pool].toarray() > 0
         return rows
 
-    def all_classes(self, k: int, alpha: float) -> tuple[Index, Bernoulli, Index]:
+    def all_classes(self, k: int, alpha: float) -> tuple[Ids, Bernoulli, Ids]:
         """The best terms, what they say of each class, and the class of each document."""
         pool = telling_terms(information_gain(self.counts), k)
         with_term = self.counts.class_df[:, pool].toarray().astype(np.float64)
         state = np.asarray(self.labels.argmax(axis=1), np.int64).ravel()
         return pool, Bernoulli.of(with_term, self.counts.class_docs.astype(np.float64), alpha), state
 
-    def one_class(self, c: int, k: int, alpha: float) -> tuple[Index, Bernoulli, Index]:
+    def one_class(self, c: int, k: int, alpha: float) -> tuple[Ids, Bernoulli, Ids]:
         """The same of one class (1) and its rest (0)."""
         inside = self.counts.class_df[[c], :].toarray()[0].astype(np.float64)
         df, own, total = self.counts.df.astype(np.float64), float(self.counts.class_docs[c]), float(self.counts.n_docs)
@@ -130,7 +127,7 @@ class _Documents:
         return pool, Bernoulli.of(with_term, np.array([total - own, own]), alpha), state
 
 
-def chosen(rows: NDArray[np.bool_], state: Index, weight: Floats, model: Bernoulli, most: int) -> list[int]:
+def chosen(rows: NDArray[np.bool_], state: Ids, weight: Floats, model: Bernoulli, most: int) -> list[int]:
     """The places of the terms taken, in the order in which they were; at most `most`."""
     taken: list[int] = []
     joint = np.repeat(model.prior[None], len(rows), axis=0)  # log P(taken terms, state) (n_docs, states)
@@ -145,7 +142,7 @@ def chosen(rows: NDArray[np.bool_], state: Index, weight: Floats, model: Bernoul
 
 
 def _best_addition(
-    joint: Floats, rows: NDArray[np.bool_], state: Index, weight: Floats, model: Bernoulli, taken: list[int]
+    joint: Floats, rows: NDArray[np.bool_], state: Ids, weight: Floats, model: Bernoulli, taken: list[int]
 ) -> tuple[int, tuple[float, float]]:
     """The term that gives the highest accuracy, ties by likelihood, then by place; with both values."""
     places = [place for place in range(rows.shape[1]) if place not in set(taken)]
@@ -161,11 +158,11 @@ def _with_term(joint: Floats, rows: NDArray[np.bool_], model: Bernoulli, place: 
     return added
 
 
-def _right(joint: Floats, state: Index, weight: Floats) -> float:
+def _right(joint: Floats, state: Ids, weight: Floats) -> float:
     return float(weight[joint.argmax(axis=1) == state].sum())
 
 
-def _likelihood(joint: Floats, state: Index, weight: Floats) -> float:
+def _likelihood(joint: Floats, state: Ids, weight: Floats) -> float:
     return float(weight @ log_softmax(joint)[np.arange(len(state)), state])
 
 

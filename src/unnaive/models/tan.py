@@ -19,10 +19,7 @@ from unnaive.core.selection import class_gain, information_gain, top_terms
 from unnaive.errors import UnnaiveError, choose
 from unnaive.models.feature_trees import FeatureTrees
 from unnaive.models.paths import presence
-
-Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Floats, Ids, Sparse
 
 
 def tan(
@@ -64,7 +61,7 @@ def tan(
 Members = list[NDArray[np.bool_]]
 
 
-def _problems(labels: Sparse, counts: Counts, k: int, scheme: str) -> Iterator[tuple[Members, Index]]:
+def _problems(labels: Sparse, counts: Counts, k: int, scheme: str) -> Iterator[tuple[Members, Ids]]:
     """For each tree the documents of each state of its class, and the terms it is over."""
     inside = (labels[:, [c]].toarray()[:, 0] > 0 for c in range(counts.n_classes))
     if scheme == "multiclass":
@@ -74,7 +71,7 @@ def _problems(labels: Sparse, counts: Counts, k: int, scheme: str) -> Iterator[t
         yield [~members, members], top_terms(class_gain(counts, c), k)
 
 
-def grown_tree(own: Sparse, members: Members, weight: Floats, prior_cases: float) -> tuple[Index, Floats, Floats]:
+def grown_tree(own: Sparse, members: Members, weight: Floats, prior_cases: float) -> tuple[Ids, Floats, Floats]:
     """The tree over the presence of features `own` (n_docs, k), given the documents of each state of the class.
 
     Returns parents (k,), log P(own | parent, state) (states, k, 2, 2) and log P(state) (states,).
@@ -120,7 +117,7 @@ def _cell(both: Floats, alone: Floats, total: float, own: bool, other: bool) -> 
     return np.maximum(cell, 0)  # fractional weights may leave a trace below zero
 
 
-def spanning_tree(strength: Floats) -> Index:
+def spanning_tree(strength: Floats) -> Ids:
     """The tree of largest total strength, as the parent of each node; node 0 is the root, with −1 (Prim).
 
     >>> spanning_tree(np.array([[0, 3, 1], [3, 0, 2], [1, 2, 0]], float))
@@ -139,7 +136,7 @@ def spanning_tree(strength: Floats) -> Index:
     return parent
 
 
-def _conditionals(both: Floats, totals: Floats, parents: Index, prior_cases: float) -> Floats:
+def _conditionals(both: Floats, totals: Floats, parents: Ids, prior_cases: float) -> Floats:
     """P(own = a | parent = b, state) (states, k, b, a), pulled towards P(own = a) by `prior_cases`.
 
     The root's parent is a feature that is always absent.

@@ -12,10 +12,9 @@ from scipy.sparse import csr_array
 
 from unnaive.core.links import LINKS
 from unnaive.errors import BadModel, choose
+from unnaive.types import Floats, Sparse
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
 
 BLOCK_CELLS = 1 << 22  # counts held dense at once: 16 MB of float32
 LEAF = -1

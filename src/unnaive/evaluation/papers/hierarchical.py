@@ -25,9 +25,8 @@ from unnaive.evaluation.ranking import breakeven, weighted_mean
 from unnaive.evaluation.tally import class_sizes
 from unnaive.evaluation.training import trained
 from unnaive.models.hierarchical.learner import TUNED, in_threads
+from unnaive.types import Floats
 
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
 Settings = tuple[tuple[str, Any], ...]
 
 CLASSES = ("earn", "acq", "money-fx", "grain", "crude", "trade", "interest", "ship", "wheat", "corn")

@@ -17,7 +17,7 @@ from typing import Any
 
 from unnaive.errors import UnnaiveError, choose
 from unnaive.models.catalogue import MODELS
-from unnaive.text.corpus import Corpus
+from unnaive.reading.corpus import Corpus
 
 FOLDER = Path(__file__).parent
 Cell = tuple[str, str]  # row, column
@@ -80,7 +80,7 @@ class Run:
 
     def corpus(self, name: str, view: str | None = None) -> Corpus:
         """A benchmark collection, from where this run has its data."""
-        from unnaive.text.collections import load
+        from unnaive.reading.collections import load
 
         self.tell(f"reading {name}")
         return load(name, view=view, data=self.data)

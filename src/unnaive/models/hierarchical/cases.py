@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from unnaive.types import Floats, Ids
+
 Rows = NDArray[np.int8]
-Index = NDArray[np.int64]
 
 UNKNOWN = -1
 
@@ -69,7 +69,7 @@ class Cases:
         return float(self.positive.sum() + self.negative.sum())
 
 
-def sums_by(index: Index, values: Floats) -> Floats:
+def sums_by(index: Ids, values: Floats) -> Floats:
     """The sum of the values that have each index.
 
     >>> sums_by(np.array([0, 1, 1]), np.array([1.0, 2.0, 3.0]))
@@ -79,7 +79,7 @@ def sums_by(index: Index, values: Floats) -> Floats:
     return sums
 
 
-def distinct_rows(rows: Rows) -> tuple[Rows, Index]:
+def distinct_rows(rows: Rows) -> tuple[Rows, Ids]:
     """The distinct rows in lexicographic order, and for each row which of them it is.
 
     Bits are packed into 64-bit words first: sorting numbers is several times faster than sorting rows.
@@ -108,7 +108,7 @@ def _words(rows: Rows) -> NDArray[Any]:
     return padded.view(">u8").astype(np.uint64)
 
 
-def codes_of(rows: Rows) -> Index:
+def codes_of(rows: Rows) -> Ids:
     """A row of bits as a number, the first column the highest bit; (n_rows, n) → (n_rows,).
 
     >>> codes_of(np.array([[1, 0], [1, 1]], np.int8))

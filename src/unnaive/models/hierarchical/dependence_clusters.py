@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import chdtrc
 
-from unnaive.models.hierarchical.cases import Cases, Floats, Index
+from unnaive.models.hierarchical.cases import Cases
 from unnaive.models.hierarchical.feature_clusters import (
     TIE,
     Cluster,
@@ -19,6 +19,7 @@ from unnaive.models.hierarchical.feature_clusters import (
     first_least,
     joined,
 )
+from unnaive.types import Floats, Ids
 
 
 def clusters_by_dependence(cases: Cases, features: Sequence[int], n_clusters: int, alpha: float) -> list[Cluster]:
@@ -108,7 +109,7 @@ def _improved(clusters: list[Cluster], distance: Floats, gains: Floats, alpha: f
     return [np.flatnonzero(home == number).tolist() for number in range(len(clusters))]
 
 
-def _objective(home: Index, n_clusters: int, distance: Floats, gains: Floats, alpha: float) -> float:
+def _objective(home: Ids, n_clusters: int, distance: Floats, gains: Floats, alpha: float) -> float:
     """Expression 3.1 of a clustering."""
     together = home[:, None] == home[None, :]
     sizes = np.bincount(home, minlength=n_clusters)
@@ -117,7 +118,7 @@ def _objective(home: Index, n_clusters: int, distance: Floats, gains: Floats, al
     return float(mean_distance - alpha / n_clusters * (gains / sizes[home]).sum())
 
 
-def _after_each_move(home: Index, n_clusters: int, distance: Floats, gains: Floats, alpha: float) -> Floats:
+def _after_each_move(home: Ids, n_clusters: int, distance: Floats, gains: Floats, alpha: float) -> Floats:
     """E_2m: expression 3.1 if feature i moved to cluster m (n_features, n_clusters); inf where it may not."""
     member = np.eye(n_clusters)[home]  # (features, clusters)
     sizes, sums, to_cluster = member.sum(axis=0), gains @ member, distance @ member

@@ -13,10 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from unnaive.errors import UnnaiveError, choose
-from unnaive.models.hierarchical.cases import Floats
+from unnaive.types import Floats
 
 Tables = list[Floats]
-Progress = Callable[[str, dict[str, Any]], None]
 
 STOPPING = ("per-case", "absolute")
 

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from unnaive.models.hierarchical.cases import Cases, Floats, sums_by
+from unnaive.models.hierarchical.cases import Cases, sums_by
 from unnaive.models.hierarchical.stages import Stage, compiled
 from unnaive.models.hierarchical.tree_shape import Tree
+from unnaive.types import Floats
 
 TINY = 1e-12  # probabilities stay in [TINY, 1 − TINY], so that no logarithm is infinite
 SEEN = 1e-9  # expected counts below this teach nothing: the table keeps its value

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy.special import xlogy
 
-from unnaive.models.hierarchical.cases import Cases, Floats, Index
+from unnaive.models.hierarchical.cases import Cases
+from unnaive.types import Floats, Ids
 
 TIE = 1e-12  # criteria closer than this are equal: sums in another order differ by less
 
@@ -64,7 +65,7 @@ def clusters_by_average(cases: Cases, features: Sequence[int], n_clusters: int, 
     order = by_information(cases, features)
     shares = _shares(cases, cases.rows[:, order].astype(np.float64))  # (3, clusters)
 
-    def merged_information(first: Index, second: Index, sizes: Floats) -> Floats:
+    def merged_information(first: Ids, second: Ids, sizes: Floats) -> Floats:
         return information(_weighted(shares, first, second, sizes), cases.inside)
 
     def merge(first: int, second: int, sizes: Floats) -> None:
@@ -75,7 +76,7 @@ def clusters_by_average(cases: Cases, features: Sequence[int], n_clusters: int, 
     return _agglomerated(order, n_clusters, alpha, lambda: information(shares, cases.inside), merged_information, merge)
 
 
-def _weighted(shares: Floats, first: Index, second: Index, sizes: Floats) -> Floats:
+def _weighted(shares: Floats, first: Ids, second: Ids, sizes: Floats) -> Floats:
     """Probabilities of merged pairs: the mean of both sides, each by its size."""
     share = sizes[first] / (sizes[first] + sizes[second])
     return shares[:, first] * share + shares[:, second] * (1 - share)
@@ -89,7 +90,7 @@ def clusters_by_or(cases: Cases, features: Sequence[int], n_clusters: int, alpha
     def own_information() -> Floats:
         return information(_shares(cases, present), cases.inside)
 
-    def merged_information(first: Index, second: Index, sizes: Floats) -> Floats:
+    def merged_information(first: Ids, second: Ids, sizes: Floats) -> Floats:
         # |A or B| = |A| + |B| − |A and B|, for all pairs from one product on each side
         both = np.stack([present.T @ (present * side[:, None]) for side in cases.sides])
         alone = np.diagonal(both, axis1=1, axis2=2)
@@ -109,7 +110,7 @@ def _agglomerated(
     n_clusters: int,
     alpha: float,
     own_information: Callable[[], Floats],
-    merged_information: Callable[[Index, Index, Floats], Floats],
+    merged_information: Callable[[Ids, Ids, Floats], Floats],
     merge: Callable[[int, int, Floats], None],
 ) -> list[Cluster]:
     """Merge the pair with the least modified loss until `n_clusters` are left (figure 3.6, step 4).

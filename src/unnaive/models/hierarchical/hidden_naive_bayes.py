@@ -12,9 +12,10 @@ import numpy as np
 from scipy.special import expit, logit
 
 from unnaive.core.network import Network
-from unnaive.models.hierarchical.cases import Cases, Floats, Rows, distinct_rows
+from unnaive.models.hierarchical.cases import Cases, Rows, distinct_rows
 from unnaive.models.hierarchical.em_from_class import TINY, Branch, Tables, class_shares, said
 from unnaive.models.hierarchical.tree_shape import Tree, inputs, node_names
+from unnaive.types import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,12 +11,11 @@ from scipy.sparse import csc_array
 
 from unnaive.core.network import Network
 from unnaive.errors import BadModel, choose
-from unnaive.models.hierarchical.cases import UNKNOWN, Floats, Rows
+from unnaive.models.hierarchical.cases import UNKNOWN, Rows
 from unnaive.models.hierarchical.hidden_naive_bayes import HiddenNaiveBayes
 from unnaive.models.hierarchical.hidden_tree import HiddenTree
 from unnaive.models.hierarchical.network_arrays import packed, unpacked
-
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Floats, Sparse
 
 DECIMALS = 9  # of a score: what differs by less is noise of the sums, and such ties are real
 

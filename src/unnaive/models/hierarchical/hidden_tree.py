@@ -11,10 +11,11 @@ from typing import ClassVar
 import numpy as np
 
 from unnaive.core.network import Network
-from unnaive.models.hierarchical.cases import UNKNOWN, Cases, Floats, Rows, distinct_rows
+from unnaive.models.hierarchical.cases import UNKNOWN, Cases, Rows, distinct_rows
 from unnaive.models.hierarchical.em_to_class import TINY, UNSEEN, Tables, ToClass, chance
 from unnaive.models.hierarchical.stages import compiled
 from unnaive.models.hierarchical.tree_shape import Tree, inputs, node_names
+from unnaive.types import Floats
 
 SOFT_CELLS = 1 << 22  # numbers at once where features are unknown
 

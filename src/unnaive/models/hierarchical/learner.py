@@ -21,7 +21,7 @@ from scipy.sparse import csc_array, csr_array
 from unnaive.core.counts import Counts
 from unnaive.core.selection import class_gain, telling_terms
 from unnaive.errors import UnnaiveError, choose
-from unnaive.models.hierarchical.cases import Cases, Floats
+from unnaive.models.hierarchical.cases import Cases
 from unnaive.models.hierarchical.em import Search, Tables, fitted
 from unnaive.models.hierarchical.em_from_class import Branch, FromClass, branches
 from unnaive.models.hierarchical.em_to_class import ToClass
@@ -29,9 +29,8 @@ from unnaive.models.hierarchical.hidden_naive_bayes import HiddenNaiveBayes
 from unnaive.models.hierarchical.hidden_networks import HiddenNetworks, Selected
 from unnaive.models.hierarchical.hidden_tree import HiddenTree
 from unnaive.models.hierarchical.tree_shape import CLUSTERINGS, Tree, shaped
+from unnaive.types import Floats, Progress, Sparse
 
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
-Progress = Callable[[str, dict[str, Any]], None]
 Tell = Callable[[int, Floats], None]
 Each = Callable[..., Iterable[Any]]  # map, or one that uses threads
 

@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.errors import choose
-from unnaive.models.hierarchical.cases import Floats
 from unnaive.models.hierarchical.hidden_naive_bayes import HiddenNaiveBayes
 from unnaive.models.hierarchical.hidden_tree import HiddenTree
 from unnaive.models.hierarchical.tree_shape import Node, Tree
+from unnaive.types import Arrays, Floats
 
-Arrays = dict[str, NDArray[Any]]
 AnyNetwork = HiddenTree | HiddenNaiveBayes
 Entry = tuple[NDArray[np.int64], AnyNetwork]
 

@@ -10,9 +10,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from unnaive.models.hierarchical.cases import Cases, Floats
+from unnaive.models.hierarchical.cases import Cases
 from unnaive.models.hierarchical.hidden_naive_bayes import HiddenNaiveBayes
 from unnaive.models.hierarchical.hidden_tree import HiddenTree
+from unnaive.types import Floats
 
 AnyNetwork = HiddenTree | HiddenNaiveBayes
 

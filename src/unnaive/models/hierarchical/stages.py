@@ -11,8 +11,9 @@ from functools import cached_property
 
 import numpy as np
 
-from unnaive.models.hierarchical.cases import Floats, Index, Rows, codes_of, distinct_rows
+from unnaive.models.hierarchical.cases import Rows, codes_of, distinct_rows
 from unnaive.models.hierarchical.tree_shape import Tree, features_below
+from unnaive.types import Floats, Ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,9 +21,9 @@ class Link:
     """How the rows of a node see those of one hidden variable on it: `row[s]` there, and the way back for sums."""
 
     node: int
-    row: Index
-    order: Index
-    starts: Index
+    row: Ids
+    order: Ids
+    starts: Ids
 
     def shown(self, values: Floats) -> Floats:
         """Values by the hidden variable's rows (…, rows there) → by the node's rows (…, rows)."""
@@ -37,13 +38,13 @@ class Link:
 class Stage:
     """One node over the distinct rows of its subtree, sorted by `codes`, the configurations of its own features."""
 
-    codes: Index
-    starts: Index
+    codes: Ids
+    starts: Ids
     n_rows: int
     links: tuple[Link, ...]
 
     @cached_property
-    def sizes(self) -> Index:
+    def sizes(self) -> Ids:
         """Rows of each configuration (n_codes,)."""
         return np.diff(self.starts, append=self.n_rows)
 
@@ -53,7 +54,7 @@ class Stage:
             yield code, slice(int(start), int(start + size))
 
 
-def compiled(tree: Tree, rows: Rows) -> tuple[list[Stage], Index]:
+def compiled(tree: Tree, rows: Rows) -> tuple[list[Stage], Ids]:
     """The stages of a tree over `rows` (n, n_features), and for each of `rows` its row at the class."""
     below = features_below(tree)
     stages: list[Stage | None] = [None] * len(tree)
@@ -72,6 +73,6 @@ def compiled(tree: Tree, rows: Rows) -> tuple[list[Stage], Index]:
     return [stage for stage in stages if stage is not None], order
 
 
-def _link(node: int, row: Index) -> Link:
+def _link(node: int, row: Ids) -> Link:
     order = np.argsort(row, kind="stable")
     return Link(node, row, order, np.flatnonzero(np.diff(row[order], prepend=-1)))

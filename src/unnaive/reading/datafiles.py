@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.errors import BadData, UnnaiveWarning, choose
-from unnaive.text.columns import TEXT_NAMES, Columns, chosen_columns
-from unnaive.text.corpus import Corpus, Labels
-from unnaive.text.folders import FolderTable, folder_corpus
-from unnaive.text.sources import STDIN, existing
-from unnaive.text.tables import FORMATS, SUFFIXES, Lines, Reading, Table, found_delimiter, lines_of
+from unnaive.reading.columns import TEXT_NAMES, Columns, chosen_columns
+from unnaive.reading.corpus import Corpus, Labels
+from unnaive.reading.folders import FolderTable, folder_corpus
+from unnaive.reading.sources import STDIN, existing
+from unnaive.reading.tables import FORMATS, SUFFIXES, Lines, Reading, Table, found_delimiter, lines_of
 
 PACKED = (".gz", ".zst", ".gzip", ".zstd")
 

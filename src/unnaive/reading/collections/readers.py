@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from unnaive.errors import BadData, choose
-from unnaive.text.collections.archives import Member
-from unnaive.text.corpus import Corpus, Labels
+from unnaive.reading.collections.archives import Member
+from unnaive.reading.corpus import Corpus, Labels
 
 NEWSGROUPS = r"20news-bydate-(train|test)/([^/]+)/(\d+)$"
 OHSUMED = r"(training|test)/(C\d\d)/([^/]+)$"

@@ -16,9 +16,9 @@ from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 from unnaive.errors import BadData, choose
-from unnaive.text.collections import cache_folder, checked, file_digest
-from unnaive.text.collections.archives import LARGEST
-from unnaive.text.collections.catalogue import COLLECTIONS, Collection
+from unnaive.reading.collections import cache_folder, checked, file_digest
+from unnaive.reading.collections.archives import LARGEST
+from unnaive.reading.collections.catalogue import COLLECTIONS, Collection
 
 Progress = Callable[[int, int | None], None]
 """Called with bytes so far and, where the server tells, bytes in all."""

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from unnaive.errors import choose
-from unnaive.text.collections.archives import Member
-from unnaive.text.corpus import Corpus, Labels
+from unnaive.reading.collections.archives import Member
+from unnaive.reading.corpus import Corpus, Labels
 
 PATTERN = r"(reut2-\d{3}[.]sgm)$"
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.errors import BadData, UnnaiveWarning
+from unnaive.reading.corpus import Corpus
+from unnaive.reading.sources import CODE_PAGES, existing
+from unnaive.reading.tables import Reading
 from unnaive.text.buffer import TextBuffer
-from unnaive.text.corpus import Corpus
 from unnaive.text.files import read_files
-from unnaive.text.sources import CODE_PAGES, existing
-from unnaive.text.tables import Reading
 
 FILES = 1024  # read at a time
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from unnaive.errors import BadData
-from unnaive.text.columns import Columns, listed
-from unnaive.text.sources import STDIN, Watch, existing, open_bytes, text_lines
+from unnaive.reading.columns import Columns, listed
+from unnaive.reading.sources import STDIN, Watch, existing, open_bytes, text_lines
 
 ROWS = 8192  # in a batch, at most
 CHARACTERS = 1 << 23  # in a batch, before it is handed on

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from unnaive.text.collections import readers, reuters
-from unnaive.text.collections.archives import Member
-from unnaive.text.corpus import Corpus
+from unnaive.reading.collections import readers, reuters
+from unnaive.reading.collections.archives import Member
+from unnaive.reading.corpus import Corpus
 
 
 @dataclass(frozen=True)

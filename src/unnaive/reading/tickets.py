@@ -33,7 +33,7 @@ from importlib.resources import files
 from typing import Any
 
 from unnaive.errors import choose
-from unnaive.text.corpus import Corpus, Labels
+from unnaive.reading.corpus import Corpus, Labels
 
 Record = dict[str, Any]
 
@@ -49,7 +49,7 @@ def records() -> list[Record]:
     >>> sorted(records()[0])
     ['id', 'queue', 'split', 'tags', 'text']
     """
-    lines = files("unnaive.text").joinpath("tickets.jsonl").read_text(encoding="utf-8")
+    lines = files("unnaive.reading").joinpath("tickets.jsonl").read_text(encoding="utf-8")
     # split at "\n" alone: str.splitlines would also break at separators that may stand inside a text
     return [json.loads(line) for line in lines.split("\n") if line]
 

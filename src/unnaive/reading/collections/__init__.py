@@ -1,6 +1,6 @@
 """The benchmark collections, read from their original archives to a Corpus; nothing is unpacked to disk.
 
-    from unnaive.text.collections import load
+    from unnaive.reading.collections import load
     corpus = load("reuters", view="modapte-90")        # found in UNNAIVE_DATA or the user's cache
     corpus = load("20newsgroups", data="downloads")    # or in a folder, or in an archive, named here
 
@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unnaive.errors import BadData, choose
-from unnaive.text.collections.archives import Member, members
-from unnaive.text.collections.catalogue import COLLECTIONS, Collection
-from unnaive.text.corpus import Corpus
+from unnaive.reading.collections.archives import Member, members
+from unnaive.reading.collections.catalogue import COLLECTIONS, Collection
+from unnaive.reading.corpus import Corpus
 
 __all__ = ["COLLECTIONS", "Check", "Collection", "check", "collection_path", "data_folder", "data_folders", "load"]
 
