@@ -174,9 +174,8 @@ def test_where_collections_are_looked_for(tmp_path, monkeypatch):
     monkeypatch.setenv("UNNAIVE_DATA", str(tmp_path / "named"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(collections, "REPOSITORY", tmp_path / "site")
     assert collections.data_folders("here") == [Path("here")]
-    named, *_, cache = collections.data_folders()
+    named, cache = collections.data_folders()
     assert (named, cache) == (tmp_path / "named", tmp_path / "cache" / "unnaive")
     assert data_folder() is None
     cache.mkdir(parents=True)

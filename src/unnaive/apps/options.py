@@ -1,20 +1,24 @@
-"""Options that several verbs share. A verb that reads data says `source: DataFile` and gets it whole."""
+"""Options that commands share, and how their words are read. A command that reads data has a parameter `source`."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unnaive.errors import BadData, UnnaiveError, choose
+
 if TYPE_CHECKING:
+    from unnaive.reading.corpus import Corpus
     from unnaive.reading.datafiles import DataFile
 
-INPUT = "Input"  # panel of the help
+INPUT = "Input"  # panels of the help
+OUTPUT = "Output"
+STDOUT = Path("-")
 
 Text = Annotated[
     list[str] | None, typer.Option("--text", help="Column of text; several are joined.", rich_help_panel=INPUT)
@@ -44,6 +48,11 @@ SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out rows that c
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
+Archives = Annotated[Path | None, typer.Option("--data", help="Folder with the collections' archives.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of everything random.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes; the numbers do not depend on it.")]
+Html = Annotated[Path | None, typer.Option("--html", help="Write a page.", rich_help_panel=OUTPUT)]
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Write JSON; - for stdout.", rich_help_panel=OUTPUT)]
 
 _SHARED: dict[str, tuple[Any, Any]] = {
     "text": (Text, None),
@@ -100,7 +109,6 @@ def data_file(
     skip_bad: bool,
 ) -> DataFile:
     """The data file that the options describe."""
-    from unnaive.errors import UnnaiveError
     from unnaive.reading.datafiles import DataFile
     from unnaive.reading.tables import Reading
 
@@ -112,25 +120,72 @@ def data_file(
     return DataFile(path, format, tuple(text or ()), label, id, label_separator or None, how)
 
 
-def settings_of(pairs: list[str]) -> dict[str, Any]:
-    """name=value pairs as settings; values are JSON where they can be, else words.
+class Interrupted(UnnaiveError):
+    """Ctrl-C in the middle of work of which a part is kept; the message tells how to go on."""
 
-    >>> settings_of(["alpha=0.1", "smoothing=jelinek-mercer", "norm=true"])
-    {'alpha': 0.1, 'smoothing': 'jelinek-mercer', 'norm': True}
+    exit_code = 130
+
+
+def read_corpus(source: DataFile, data: Path | None) -> Corpus:
+    """A data file, or a collection by its name and perhaps a view of it."""
+    from unnaive.reading.collections import COLLECTIONS, load
+    from unnaive.reading.tickets import tickets
+
+    name, _, view = source.path.partition(":")
+    names = ["tickets", *COLLECTIONS]
+    if name not in names and is_collection_name(name):
+        choose(names, name, "file, folder or collection")
+    if Path(source.path).exists() or name not in names:
+        return source.corpus()
+    if name == "tickets":
+        return tickets(view or "queue")
+    return load(name, view=view or None, data=data)
+
+
+def is_collection_name(word: str) -> bool:
+    """Whether the word may be meant as the name of a collection: it is no file, no folder, and has no ending."""
+    return word != "-" and not Path(word).exists() and Path(word).name == word and not Path(word).suffix
+
+
+def check_archives(data: Path | None) -> Path | None:
+    """The folder or archive named with --data, which must be there."""
+    if data is not None and not data.exists():
+        raise BadData(f"--data names {data}, which is not there; give the folder with the archives, or one archive")
+    return data
+
+
+def has_own_split(corpus: Corpus) -> bool:
+    """Whether the data says which documents are for training and which for testing."""
+    return corpus.split is not None and {"train", "test"} <= set(corpus.split)
+
+
+def split_list(text: str) -> list[str]:
+    """The words between commas, each once.
+
+    >>> split_list("svm, knn,svm")
+    ['svm', 'knn']
     """
-    from unnaive.errors import UnnaiveError
-
-    settings = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name.strip():
-            raise UnnaiveError(f"a setting came as {pair!r}; write NAME=VALUE, for instance --set alpha=0.1")
-        settings[name.strip().replace("-", "_")] = _value(value.strip())
-    return settings
+    return list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
 
 
-def _value(text: str) -> Any:
+def parse_number(word: str) -> float:
+    """A number, or a sentence about what it should be."""
     try:
-        return json.loads(text)
+        return float(word)
     except ValueError:
-        return {"True": True, "False": False, "None": None}.get(text, text)
+        raise UnnaiveError(f"{word!r} is no number; give numbers with commas between them, such as 10,50,80") from None
+
+
+def make_output_folders(paths: Iterable[Path | None]) -> None:
+    """Make the folders of output files, so that one that cannot be made is refused before the work and not after it."""
+    for path in paths:
+        if path is None or path == STDOUT:
+            continue
+        if path.is_dir():
+            raise UnnaiveError(f"{path} is a folder; give the name of a file to write")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise UnnaiveError(
+                f"{path} cannot be written: the folder {path.parent} cannot be made ({problem.strerror})"
+            ) from problem

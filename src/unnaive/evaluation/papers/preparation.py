@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.core.labels import label_matrix
+from unnaive.core.targets import label_matrix
 from unnaive.evaluation.papers.tables import Run
 from unnaive.text.counting import TextCounter
 from unnaive.text.languages import stop_list

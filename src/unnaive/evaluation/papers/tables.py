@@ -87,14 +87,14 @@ class Run:
 
 
 def family(model: str) -> str:
-    """The module that a model lives in, as a name.
+    """The module or folder of unnaive.models that a model lives in, as a name.
 
     >>> family("bernoulli")
     'naive-bayes'
     """
     if model not in MODELS:
         return model
-    return MODELS[model].source.split(":")[0].rsplit(".", 1)[-1].replace("_", "-")
+    return MODELS[model].split(":")[0].split(".")[2].replace("_", "-")
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ def sums_by(index: Ids, values: Floats) -> Floats:
 def distinct_rows(rows: Rows) -> tuple[Rows, Ids]:
     """The distinct rows in lexicographic order, and for each row which of them it is.
 
-    Bits are packed into 64-bit words first: sorting numbers is several times faster than sorting rows.
+    Bits are pack_networks into 64-bit words first: sorting numbers is several times faster than sorting rows.
 
     >>> distinct_rows(np.array([[1, 0], [0, 1], [1, 0]], np.int8))
     (array([[0, 1],
@@ -101,10 +101,10 @@ def _words(rows: Rows) -> NDArray[Any]:
     bits = (
         rows if rows.size == 0 or rows.min() >= 0 else np.stack([rows == UNKNOWN, rows == 1], 2).reshape(len(rows), -1)
     )
-    packed = np.packbits(bits > 0, axis=1)
-    width = max(8, -(-packed.shape[1] // 8) * 8)
+    pack_networks = np.packbits(bits > 0, axis=1)
+    width = max(8, -(-pack_networks.shape[1] // 8) * 8)
     padded = np.zeros((len(rows), width), np.uint8)
-    padded[:, : packed.shape[1]] = packed
+    padded[:, : pack_networks.shape[1]] = pack_networks
     return padded.view(">u8").astype(np.uint64)
 
 

@@ -25,8 +25,6 @@ __all__ = ["COLLECTIONS", "Check", "Collection", "check", "collection_path", "da
 
 Place = str | Path | None
 
-REPOSITORY = Path(__file__).resolve().parents[4]  # of a source checkout; elsewhere it names nothing that exists
-
 
 def cache_folder() -> Path:
     """The user's cache, where `unnaive collections fetch` puts what it downloads."""
@@ -39,8 +37,7 @@ def data_folders(data: Place = None) -> list[Path]:
     if data is not None:
         return [Path(data)]
     named = os.environ.get("UNNAIVE_DATA")
-    beside = [folder.parent / "shared" / "data" for folder in (REPOSITORY, Path.cwd().resolve())]
-    return [*([Path(named)] if named else []), *dict.fromkeys(beside), cache_folder()]
+    return [*([Path(named)] if named else []), cache_folder()]
 
 
 def data_folder(data: Place = None) -> Path | None:
