@@ -81,7 +81,8 @@ template <typename T>
 class Zeros {
  public:
   Zeros(int64_t rows, int64_t columns) : shape_{static_cast<size_t>(rows), static_cast<size_t>(columns)} {
-    data_.reset(static_cast<T*>(std::calloc(std::max<size_t>(1, shape_[0]), std::max<size_t>(1, shape_[1]) * sizeof(T))));
+    data_.reset(
+        static_cast<T*>(std::calloc(std::max<size_t>(1, shape_[0]), std::max<size_t>(1, shape_[1]) * sizeof(T))));
     if (!data_) throw std::bad_alloc();
   }
   T* data() { return data_.get(); }
@@ -106,7 +107,8 @@ void check_common(const Vector<double>& penalty, int64_t n_docs, double tol, int
   require(static_cast<int64_t>(penalty.size()) == n_docs, "there is not one weight for each document");
   for (int64_t d = 0; d < n_docs; ++d) {
     const double p = penalty.data()[d];
-    require(p == 0 || (p >= 1e-100 && p <= 1e100), "C times a document's weight is neither 0 nor within 1e-100 … 1e100");
+    require(p == 0 || (p >= 1e-100 && p <= 1e100),
+            "C times a document's weight is neither 0 nor within 1e-100 … 1e100");
   }
   require(std::isfinite(tol) && tol >= 0, "tol is not a finite number from 0 on");
   require(max_iter >= 0 && max_iter <= INT32_MAX, "max_iter is not a whole number from 0 on");
@@ -138,7 +140,8 @@ Documents<Value> documents_of(const Vector<int64_t>& starts, const Vector<int32_
 // Ctrl-C, and a call of progress(passes, violation) whenever there was another pass.
 class Watch {
  public:
-  Watch(const Monitor& monitor, std::optional<nb::callable> progress) : monitor_(monitor), progress_(std::move(progress)) {}
+  Watch(const Monitor& monitor, std::optional<nb::callable> progress)
+      : monitor_(monitor), progress_(std::move(progress)) {}
   void operator()() const {
     nb::gil_scoped_acquire gil;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -165,8 +168,8 @@ nb::tuple hinge(Vector<int64_t> starts, Vector<int32_t> terms, Vector<Value> val
   require(n_classes >= 0 && n_classes <= INT32_MAX, "the number of classes is not within 0 … 2^31 - 1");
   require(static_cast<int64_t>(label_starts.size()) == n_docs + 1, "there is not one row of labels for each document");
   const std::vector<double> ones(labels.size(), 1.0);
-  check_rows(Rows<double>{label_starts.data(), labels.data(), ones.data(), n_docs},
-             static_cast<int64_t>(labels.size()), n_classes);
+  check_rows(Rows<double>{label_starts.data(), labels.data(), ones.data(), n_docs}, static_cast<int64_t>(labels.size()),
+             n_classes);
   const HingeProblem<Value> problem{
       documents,
       n_terms,
@@ -244,11 +247,28 @@ nb::tuple softmax(Vector<int64_t> starts, Vector<int32_t> terms, Vector<Value> v
                         result.value.penalty, result.value.gap, result.converged);
 }
 
+// Arrays must have the right type: a conversion would hide a mistake, and cost a copy.
+template <typename Function>
+void define_hinge(nb::module_& m, Function function) {
+  const auto exact = nb::arg().noconvert();
+  const auto table = nb::arg().noconvert().none();
+  m.def("hinge", function, exact, exact, exact, nb::arg(), exact, exact, nb::arg(), exact, table, table, nb::arg(),
+        nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+}
+
+template <typename Function>
+void define_softmax(nb::module_& m, Function function) {
+  const auto exact = nb::arg().noconvert();
+  const auto table = nb::arg().noconvert().none();
+  m.def("softmax", function, exact, exact, exact, nb::arg(), exact, nb::arg(), exact, table, exact, table, nb::arg(),
+        nb::arg(), nb::arg(), nb::arg().none());
+}
+
 }  // namespace unnaive
 
 NB_MODULE(_dual, m) {
-  m.def("hinge", &unnaive::hinge<float>);
-  m.def("hinge", &unnaive::hinge<double>);
-  m.def("softmax", &unnaive::softmax<float>);
-  m.def("softmax", &unnaive::softmax<double>);
+  unnaive::define_hinge(m, &unnaive::hinge<float>);
+  unnaive::define_hinge(m, &unnaive::hinge<double>);
+  unnaive::define_softmax(m, &unnaive::softmax<float>);
+  unnaive::define_softmax(m, &unnaive::softmax<double>);
 }

@@ -16,8 +16,8 @@
 namespace unnaive {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kRelaxation = 1.3;   // 1 is plain coordinate descent; 20 Newsgroups takes 20 % fewer passes so
-constexpr double kWorthwhile = 0.05;  // share of the last pass's range of gradients below which nothing is moved
+constexpr double kRelaxation = 1.3;      // 1 is plain coordinate descent; 20 Newsgroups takes 20 % fewer passes so
+constexpr double kWorthwhile = 0.05;     // share of the last pass's range of gradients below which nothing is moved
 constexpr int64_t kBetweenChecks = 256;  // documents between two looks at the stop flag
 
 template <typename Value>
@@ -27,8 +27,8 @@ struct HingeProblem {
   std::vector<int64_t> label_starts;  // the classes of document d are labels[label_starts[d]] …
   std::vector<int32_t> labels;
   std::vector<double> penalty;  // C·weight of each document
-  const double* scale;    // (n_classes, n_terms), or none
-  const double* start;    // alpha (n_docs, n_classes), or none
+  const double* scale;          // (n_classes, n_terms), or none
+  const double* start;          // alpha (n_docs, n_classes), or none
   double tol;
   int32_t max_iter;
   uint64_t seed;

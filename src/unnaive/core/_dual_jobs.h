@@ -13,8 +13,8 @@
 namespace unnaive {
 
 struct Monitor {
-  std::atomic<bool> stop{false};      // set when a job has failed or the user has had enough
-  std::atomic<int64_t> passes{0};     // over the documents, by all jobs so far
+  std::atomic<bool> stop{false};       // set when a job has failed or the user has had enough
+  std::atomic<int64_t> passes{0};      // over the documents, by all jobs so far
   std::atomic<double> violation{0.0};  // of the optimality conditions, in the last pass of any job
 };
 

@@ -13,11 +13,11 @@
 
 namespace unnaive {
 
-constexpr double kNoClass = -1e300;       // score of a lane without a class
-constexpr double kNegligible = 0.05;      // share of the mean violation below which a document is left alone
-constexpr double kOverestimate = 10;      // of the gap by what is seen during a pass; 13 on 20 Newsgroups
-constexpr int32_t kBetweenValues = 20;    // passes between two exact gaps, whatever the estimate says
-constexpr int64_t kBetweenLooks = 64;     // documents between two looks at the stop flag
+constexpr double kNoClass = -1e300;     // score of a lane without a class
+constexpr double kNegligible = 0.05;    // share of the mean violation below which a document is left alone
+constexpr double kOverestimate = 10;    // of the gap by what is seen during a pass; 13 on 20 Newsgroups
+constexpr int32_t kBetweenValues = 20;  // passes between two exact gaps, whatever the estimate says
+constexpr int64_t kBetweenLooks = 64;   // documents between two looks at the stop flag
 
 template <typename Value>
 struct SoftmaxProblem {
@@ -25,9 +25,9 @@ struct SoftmaxProblem {
   int64_t n_terms, n_classes;
   std::vector<int32_t> targets;
   std::vector<double> penalty;  // C·weight of each document
-  const double* prior;         // (n_classes, n_terms), or none
-  const double* prior_bias;    // (n_classes,)
-  const double* start;         // alpha (n_docs, n_classes), or none
+  const double* prior;          // (n_classes, n_terms), or none
+  const double* prior_bias;     // (n_classes,)
+  const double* start;          // alpha (n_docs, n_classes), or none
   double tol;
   int32_t max_iter;
   uint64_t seed;
@@ -67,9 +67,24 @@ class SoftmaxSolver {
     set_posterior();
     set_weights();
     Lanes* room = room_.data();
-    state_ = {problem.documents.rows(), width_, problem.targets.data(), problem.penalty.data(), own_.data(), norm_.data(),
-              offset_.data(), problem.prior ? width_ : 0, weights_.data(), bias_.data(), posterior_.data(),
-              violation_.data(), loss_.data(), resting_.data(), 0.0, room, room + width_, room + 2 * width_,
+    state_ = {problem.documents.rows(),
+              width_,
+              problem.targets.data(),
+              problem.penalty.data(),
+              own_.data(),
+              norm_.data(),
+              offset_.data(),
+              problem.prior ? width_ : 0,
+              weights_.data(),
+              bias_.data(),
+              posterior_.data(),
+              violation_.data(),
+              loss_.data(),
+              resting_.data(),
+              0.0,
+              room,
+              room + width_,
+              room + 2 * width_,
               room + 3 * width_};
   }
 
@@ -93,7 +108,8 @@ class SoftmaxSolver {
     const Documents<Value>& documents = problem_.documents;
     for (int64_t c = 0; c < problem_.n_classes; ++c) {
       double* row = out.weights + c * problem_.n_terms;
-      for (int64_t t = 0; problem_.prior && t < problem_.n_terms; ++t) row[t] = problem_.prior[c * problem_.n_terms + t];
+      for (int64_t t = 0; problem_.prior && t < problem_.n_terms; ++t)
+        row[t] = problem_.prior[c * problem_.n_terms + t];
       for (size_t t = 0; t < documents.names.size(); ++t) row[documents.names[t]] += lane(weights_, t, c);
       for (const Entry& entry : documents.alone) row[entry.term] += multiple(entry.document, c) * entry.value;
       out.bias[c] = problem_.prior_bias[c] + lane(bias_, 0, c);

@@ -3,7 +3,8 @@
 
 // e^x for x ≤ 0, within 2 units in the last place; 0 below −708.
 inline Four exp_of(Four x) {
-  const Four lowest = four(-708.0), shifter = four(6755399441055744.0);  // 1.5·2^52: the sum's last bits are the integer
+  const Four lowest = four(-708.0),
+             shifter = four(6755399441055744.0);  // 1.5·2^52: the sum's last bits are the integer
   const Four bounded = x < lowest ? lowest : x;
   const Four shifted = bounded * 1.4426950408889634 + shifter, k = shifted - shifter;
   const Four r = bounded - k * 0.693145751953125 - k * 1.42860682030941723212e-6;
@@ -18,7 +19,8 @@ inline Four exp_of(Four x) {
   p = p * r + 0.5;
   p = p * r + 1.0;
   p = p * r + 1.0;
-  const Four scaled = reinterpret_cast<Four>(reinterpret_cast<FourInts>(p) + (reinterpret_cast<FourInts>(shifted) << 52));
+  const Four scaled =
+      reinterpret_cast<Four>(reinterpret_cast<FourInts>(p) + (reinterpret_cast<FourInts>(shifted) << 52));
   return x < lowest ? four(0) : scaled;
 }
 

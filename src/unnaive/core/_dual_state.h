@@ -51,9 +51,9 @@ struct SoftmaxState {
   const double* norm;     // squared length, the bias included
   const Lanes* offset;    // scores by the prior, (n_docs, width), or one row for all
   int64_t offset_stride;
-  Lanes* weights;    // less those of the prior, (n_terms, width)
-  Lanes* bias;       // (width,)
-  Lanes* posterior;  // dual variables / penalty, (n_docs, width)
+  Lanes* weights;     // less those of the prior, (n_terms, width)
+  Lanes* bias;        // (width,)
+  Lanes* posterior;   // dual variables / penalty, (n_docs, width)
   double* violation;  // bound of each document's part of the duality gap, when it was last visited
   double* loss;       // of each document, when it was last visited
   uint8_t* resting;

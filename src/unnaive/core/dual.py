@@ -113,7 +113,8 @@ def squared_hinge(
     n_jobs        threads, over blocks of four classes; −1 for one on each processor. The result is the same, bit for bit
     progress      called on this thread with the passes so far and the violation in the last one
 
-    Hsieh, Chang, Lin, Keerthi and Sundararajan (2008), A dual coordinate descent method for large-scale linear SVM.
+    Hsieh, Chang, Lin, Keerthi and Sundararajan (2008), A dual coordinate descent method for large-scale linear SVM. Made
+    for text: with fewer terms than documents and a large C the number of passes grows with C, here as in LIBLINEAR.
 
     By hand, one class, one document z = 1 that has it: ½(w² + b²) + C·max(0, 1 − w − b)² is least at
     w = b = 2C/(1 + 4C), with the value C/(1 + 4C).
