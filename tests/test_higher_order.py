@@ -150,6 +150,12 @@ def test_settings_are_checked(setting, error):
         HigherOrderSmoothing(**setting).fit(X, [0, 1, 1])
 
 
+def test_settings_are_checked_in_shards_too():
+    for setting in ({"beta": 1.5}, {"normaliser": "none"}, {"events": "poisson"}):
+        with pytest.raises(UnnaiveError):
+            HigherOrderSmoothing(**setting).partial_fit(X, [0, 1, 1], classes=[0, 1])
+
+
 def test_a_table_that_would_not_fit_is_refused():
     wide = csr_array((1, 1 << 24), dtype=int)
     for learner in (higher_order_smoothing, higher_order_naive_bayes):

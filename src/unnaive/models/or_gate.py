@@ -177,7 +177,7 @@ class TermEffect:
     without: float
 
 
-def term_effects(model: Linear, document: Sparse, class_index: int) -> list[TermEffect]:
+def term_effects(model: NoisyOr, document: Sparse, class_index: int) -> list[TermEffect]:
     """The terms of a document (1, n_terms) that have an arc to the class, strongest first, ties by term id.
 
     alone   1 − (1 − w)^n, the probability that this term forces the class by itself
@@ -206,7 +206,7 @@ class Arc:
     weight: float
 
 
-def strongest_arcs(model: Linear, class_index: int, k: int = 20) -> list[Arc]:
+def strongest_arcs(model: NoisyOr, class_index: int, k: int = 20) -> list[Arc]:
     """The k arcs into a class with the largest weights, ties by term id.
 
     >>> gate = NoisyOr(csr_array(-np.log([[0.5, 0.75]])), np.zeros(1), link="noisy-or")

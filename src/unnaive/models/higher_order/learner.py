@@ -225,6 +225,7 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
         if not np.array_equal(names, np.unique(names)):
             raise BadData(f"{len(names)} names of classes came that are not sorted, each once; sort them")
         model = cls(**parameters)
+        model.check_settings()
         if not model._in_shards:
             raise UnnaiveError(
                 "weights='tfidf' and paths='paper' need all documents at once; call fit, or take other settings"
@@ -241,6 +242,7 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
         further call with order=1 adds documents, after which the second pass starts again. Paths are not kept for
         explanations. Weights "tfidf", which need document frequencies beforehand, and paths="paper" have no passes.
         """
+        self.check_settings()
         begun: _Shards | None = self.__dict__.get("_shards")
         before: FittedModel | None = self.__dict__.get("fitted_")
         if (order, begun is not None) not in ((1, False), (1, True), (2, True)):

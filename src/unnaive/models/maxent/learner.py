@@ -148,7 +148,8 @@ class MaxEnt(LinearAttributes, DocumentsModel):
         spec = self._spec()
         if before is not None and (before.scorer.n_terms, before.classes) == (documents.shape[1], targets.classes):
             spec.model.set_params(start=before.scorer)  # type: ignore[attr-defined]
-        return train(spec, documents, targets, **more)
+        # what is kept has the settings that were given, not the model before
+        return replace(train(spec, documents, targets, **more), spec=self._spec())
 
 
 @dataclass(frozen=True, eq=False)
