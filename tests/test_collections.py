@@ -13,7 +13,7 @@ from unnaive.reading.collections import (
     COLLECTIONS,
     archives,
     check,
-    checked,
+    check_archive,
     collection_path,
     data_folder,
     load,
@@ -114,7 +114,7 @@ def test_reuters_all_keeps_unused_stories(reuters_file):
 
 
 def test_reuters_stories_not_split_up_keep_all_of_their_text():
-    [one] = reuters.stories(
+    [one] = reuters.parse_stories(
         '<REUTERS TOPICS="NO" LEWISSPLIT="TRAIN" CSECS="5" OLDID="1" NEWID="9"><TOPICS></TOPICS>'
         '<TEXT TYPE="UNPROC">&#2;\nall of it\n</TEXT></REUTERS>'
     )
@@ -174,9 +174,8 @@ def test_where_collections_are_looked_for(tmp_path, monkeypatch):
     monkeypatch.setenv("UNNAIVE_DATA", str(tmp_path / "named"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(collections, "REPOSITORY", tmp_path / "site")
     assert collections.data_folders("here") == [Path("here")]
-    named, *_, cache = collections.data_folders()
+    named, cache = collections.data_folders()
     assert (named, cache) == (tmp_path / "named", tmp_path / "cache" / "unnaive")
     assert data_folder() is None
     cache.mkdir(parents=True)
@@ -254,7 +253,7 @@ def test_a_bomb_is_refused(tmp_path, monkeypatch, reuters_file):
 
 
 def test_a_check_of_the_wrong_documents_says_so(reuters_file):
-    found = checked(COLLECTIONS["reuters"], reuters_file)
+    found = check_archive(COLLECTIONS["reuters"], reuters_file)
     assert not found.good
     assert "read 8 documents" in found.problem
 
@@ -292,8 +291,8 @@ def test_real_collections_check(name):
 
 @pytest.mark.slow
 def test_real_reuters():
-    files = archives.members(real("reuters"), reuters.PATTERN)
-    found = [one for file in files for one in reuters.stories(file.content.decode("latin-1"))]
+    files = archives.read_members(real("reuters"), reuters.PATTERN)
+    found = [one for file in files for one in reuters.parse_stories(file.content.decode("latin-1"))]
     assert len(found) == len({one.id for one in found}) == 21578
     views = {view: build(found) for view, build in reuters.VIEWS.items()}
     assert {view: parts(corpus) for view, corpus in views.items()} == {

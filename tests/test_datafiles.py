@@ -13,7 +13,7 @@ import pytest
 
 from unnaive.errors import BadData, UnknownName, UnnaiveWarning
 from unnaive.reading.datafiles import DataFile
-from unnaive.reading.tables import Reading, found_delimiter
+from unnaive.reading.tables import ReadOptions, find_delimiter
 
 TEXTS = ["ham, eggs; and\ttoast", 'she said "no"\nand left', "günaydın हिन्दी"]
 LABELS = ["food", "news", "food"]
@@ -84,7 +84,7 @@ def test_files_of_a_folder_that_are_not_utf8_or_outside(write, tmp_path):
     write("şık".encode("cp1254"), "root/tr/1")
     write("top", "root/readme")
     with pytest.warns(UnnaiveWarning) as told:
-        corpus = DataFile(str(tmp_path / "root"), reading=Reading(language="tr")).corpus()
+        corpus = DataFile(str(tmp_path / "root"), options=ReadOptions(language="tr")).corpus()
     assert list(corpus.texts) == ["şık"]
     assert "a file lies outside the class folders" in str(told[0].message)
     assert str(told[1].message).endswith("tr/1 is not UTF-8: read as cp1254; name the --encoding if that is wrong")
@@ -115,7 +115,7 @@ def test_numbers_and_truth_values_as_labels(write):
 
 def test_columns_without_a_header_are_numbered(write):
     path = write("3,good,ball\n1,fair,vote\n")
-    corpus = DataFile(path, text=("2", "3"), label="1", reading=Reading(header=False)).corpus()
+    corpus = DataFile(path, text=("2", "3"), label="1", options=ReadOptions(header=False)).corpus()
     assert (corpus.texts, corpus.labels) == (["good\nball", "fair\nvote"], [("3",), ("1",)])
 
 
@@ -181,7 +181,7 @@ def test_ragged_rows_stop_the_reading_unless_skipped(write):
     with pytest.raises(BadData, match=r"line 3 of .* has 3 fields where the header has 2"):
         DataFile(path).corpus()
     with pytest.warns(UnnaiveWarning, match="a bad row left out, line 3"):
-        assert DataFile(path, reading=Reading(skip_bad=True)).corpus().texts == ["good", "fair"]
+        assert DataFile(path, options=ReadOptions(skip_bad=True)).corpus().texts == ["good", "fair"]
 
 
 def test_an_open_quote_is_found(write):
@@ -238,9 +238,9 @@ def test_memory_stays_constant(write):
 
 
 def test_delimiters_are_judged_by_even_rows():
-    assert found_delimiter(["a,b;c\n", "1,2;3\n", "1,2,3;4\n"]) == ";"
-    assert found_delimiter(["only one column\n"]) == ","
-    assert found_delimiter(["a,b\n"], "data.tsv") == "\t"
+    assert find_delimiter(["a,b;c\n", "1,2;3\n", "1,2,3;4\n"]) == ";"
+    assert find_delimiter(["only one column\n"]) == ","
+    assert find_delimiter(["a,b\n"], "data.tsv") == "\t"
 
 
 def test_a_line_that_is_not_json_is_shown_by_line_and_column(write):

@@ -20,29 +20,29 @@ from unnaive.evaluation.report import Evaluation, evaluation_page
 from unnaive.evaluation.report_page import window
 from unnaive.evaluation.trials import Contender, Material, Plan
 from unnaive.reading.corpus import Corpus
-from unnaive.reading.tickets import tickets
+from unnaive.reading.tickets import load_tickets
 from unnaive.text.tokens import TokenRule
 
 
 def fitted(labels, **settings):
-    train = tickets(labels).part("train")
+    train = load_tickets(labels).part("train")
     targets = [label[0] for label in train.labels] if labels == "queue" else train.labels
     return TextClassifier(**settings).fit(train.texts, targets)
 
 
 @pytest.fixture(scope="module")
 def single():
-    return fitted("queue", model="multinomial", calibrate=True), tickets().part("test")
+    return fitted("queue", model="multinomial", calibrate=True), load_tickets().part("test")
 
 
 @pytest.fixture(scope="module")
 def several():
-    return fitted("tags", model="complement", decision="scut"), tickets("tags").part("test")
+    return fitted("tags", model="complement", decision="scut"), load_tickets("tags").part("test")
 
 
 @pytest.fixture(scope="module")
 def records(tmp_path_factory):
-    material = Material.of(tickets(), TokenRule())
+    material = Material.of(load_tickets(), TokenRule())
     plan = Plan((Contender("multinomial"), Contender("complement")), ("accuracy",), splits=2, train_sizes=(20.0, 60.0),
                 vocabularies=(100, 1000, None))  # fmt: skip
     return run(plan, material, tmp_path_factory.mktemp("records") / "run.jsonl")

@@ -20,7 +20,7 @@ from unnaive import __version__
 from unnaive.classifier import TextClassifier
 from unnaive.errors import BadModel, UnnaiveError
 from unnaive.packing import packed, unpacked
-from unnaive.reading.sources import existing
+from unnaive.reading.sources import check_exists
 from unnaive.types import Arrays
 
 FORMAT = 1
@@ -66,7 +66,7 @@ def load(path: str | Path) -> TextClassifier:
 
 
 def _file(path: str | Path) -> Path:
-    place = existing(path)
+    place = check_exists(path)
     if place.is_dir():
         raise BadModel(f"{path}: this is a folder; name the model file in it")
     return place

@@ -34,7 +34,7 @@ JsonFile = Annotated[Path | None, typer.Option("--json", help="Write JSON; - for
 def corpus_of(source: DataFile, data: Path | None) -> Corpus:
     """A data file, or a collection by its name and perhaps a view of it."""
     from unnaive.reading.collections import COLLECTIONS, load
-    from unnaive.reading.tickets import tickets
+    from unnaive.reading.tickets import load_tickets
 
     name, _, view = source.path.partition(":")
     names = ["tickets", *COLLECTIONS]
@@ -43,7 +43,7 @@ def corpus_of(source: DataFile, data: Path | None) -> Corpus:
     if Path(source.path).exists() or name not in names:
         return source.corpus()
     if name == "tickets":
-        return tickets(view or "queue")
+        return load_tickets(view or "queue")
     return load(name, view=view or None, data=data)
 
 

@@ -102,13 +102,13 @@ def data_file(
     """The data file that the options describe."""
     from unnaive.errors import UnnaiveError
     from unnaive.reading.datafiles import DataFile
-    from unnaive.reading.tables import Reading
+    from unnaive.reading.tables import ReadOptions
 
     if delimiter is not None:
         delimiter = delimiter.replace("\\t", "\t")
         if len(delimiter) != 1:
             raise UnnaiveError(f"the delimiter is {delimiter!r}; give one character, such as ';' or '\\t'")
-    how = Reading(delimiter=delimiter, header=not no_header, encoding=encoding, skip_bad=skip_bad)
+    how = ReadOptions(delimiter=delimiter, header=not no_header, encoding=encoding, skip_bad=skip_bad)
     return DataFile(path, format, tuple(text or ()), label, id, label_separator or None, how)
 
 

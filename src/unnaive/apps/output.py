@@ -44,10 +44,10 @@ def written(path: Path | None) -> Iterator[TextIO]:
 
 def like_trained(source: DataFile, classifier: TextClassifier) -> DataFile:
     """The source, read in the model's language, with the columns and the separator of labels that it was trained on."""
-    how = replace(source.reading, language=classifier.language or "en")
+    how = replace(source.options, language=classifier.language or "en")
     usual = classifier.columns_
     separator = source.separator or (None if usual is None else usual.separator)
-    return replace(source, reading=how, usual=usual, separator=separator)
+    return replace(source, options=how, default_columns=usual, separator=separator)
 
 
 def as_known(classifier: TextClassifier, corpus: Corpus) -> Corpus:

@@ -47,13 +47,13 @@ def demo(
 
     from unnaive.classifier import TextClassifier
     from unnaive.evaluation.report import Evaluation
-    from unnaive.reading.tickets import tickets
+    from unnaive.reading.tickets import load_tickets
 
     if keep is not None:
         make(keep)  # before the tour: a folder that cannot be is said at once
     screen = Console(highlight=False)
     screen.width = min(screen.width, WIDTH)
-    corpus = tickets()
+    corpus = load_tickets()
     train, test = corpus.part("train"), corpus.part("test")
     start = time.perf_counter()
     model = TextClassifier("multinomial", alpha=0.1).fit(train.texts, [names[0] for names in train.labels])
@@ -161,10 +161,10 @@ def show_tags(screen: Console) -> None:
     """The same tickets with several labels."""
     from unnaive.classifier import TextClassifier
     from unnaive.evaluation.report import Evaluation
-    from unnaive.reading.tickets import tickets
+    from unnaive.reading.tickets import load_tickets
 
     heading(screen, 5, "Several labels")
-    corpus = tickets("tags")
+    corpus = load_tickets("tags")
     train, test = corpus.part("train"), corpus.part("test")
     model = TextClassifier("multinomial", alpha=0.1, decision="scut").fit(train.texts, train.labels)
     found = Evaluation.of(model, test)
@@ -238,7 +238,7 @@ def put(folder: Path, model: TextClassifier) -> None:
     import csv
 
     from unnaive.apps.output import written
-    from unnaive.reading.tickets import records
+    from unnaive.reading.tickets import load_records
 
     for part in ("train", "test"):
         with written(folder / f"{part}.csv") as file:
@@ -246,7 +246,7 @@ def put(folder: Path, model: TextClassifier) -> None:
             table.writerow(["id", "text", "queue", "tags"])
             table.writerows(
                 [row["id"], row["text"], row["queue"], ";".join(row["tags"])]
-                for row in records()
+                for row in load_records()
                 if row["split"] == part
             )
     model.save(folder / "tickets.model")

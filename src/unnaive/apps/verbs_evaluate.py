@@ -67,9 +67,9 @@ def comparison(path: Path) -> list[Record]:
     from unnaive.errors import BadData
     from unnaive.evaluation.records import RecordFile
     from unnaive.evaluation.summaries import comparisons
-    from unnaive.reading.sources import existing
+    from unnaive.reading.sources import check_exists
 
-    found = list(comparisons(RecordFile(existing(path)).read()).values())
+    found = list(comparisons(RecordFile(check_exists(path)).read()).values())
     if not found:
         raise BadData(f"{path} has no records; make some with unnaive compare")
     return found[-1]

@@ -101,7 +101,7 @@ def compare(
     names = [str(contender) for contender in plan.contenders]
     rival = names[0] if against is None else choose(names, against, "model in this comparison")
     ready([records, html, json_file, markdown])
-    corpus = corpus_of(replace(source, reading=replace(source.reading, language=language)), archives)
+    corpus = corpus_of(replace(source, options=replace(source.options, language=language)), archives)
     material = Material.of(corpus, rule)
     note_small_classes(corpus)
     if measures is None and not material.exclusive:

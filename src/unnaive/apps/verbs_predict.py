@@ -75,8 +75,8 @@ def batches(source: DataFile, documents: list[str] | None, unbuffered: bool) -> 
     live = source.path == "-" and sys.stdin.isatty()
     if live:
         typer.echo("note: type a text and press enter; Ctrl-D ends", err=True)
-    how = replace(source.reading, rows=1 if unbuffered or live else source.reading.rows)
-    source = replace(source, reading=how, format=source.format or ("lines" if live else None))
+    how = replace(source.options, rows=1 if unbuffered or live else source.options.rows)
+    source = replace(source, options=how, format=source.format or ("lines" if live else None))
     if live:
         yield from source.batches(labelled=False)
         return

@@ -111,14 +111,14 @@ def trained(
     check_writable(output)  # before minutes of work
     classifier._checked_model()
     start = time.perf_counter()
-    source = replace(source, reading=replace(source.reading, language=classifier.language or "en"))
+    source = replace(source, options=replace(source.options, language=classifier.language or "en"))
     with reading_progress(source) as (watched, bar):
         corpus = watched.corpus()
         several = corpus.multilabel or source.separator is not None
         bar.rename("learning")
         measured = {} if holdout is None else held_out(classifier, corpus, holdout, several)
         classifier.fit(corpus.texts, plain_labels(corpus, several), progress=bar.event)
-        columns = watched.reading.findings.columns
+        columns = watched.options.log.columns
         classifier.columns_ = columns and replace(columns, separator=source.separator)
         if test is not None:
             bar.rename("measuring")

@@ -57,7 +57,7 @@ class Columns:
         return (*self.texts, *(name for name in (self.label, self.id) if name is not None))
 
 
-def chosen_columns(
+def choose_columns(
     names: Sequence[str],
     source: str,
     *,
@@ -68,40 +68,42 @@ def chosen_columns(
 ) -> Columns:
     """The columns named, the others guessed; an error that lists the columns if that is not evident.
 
-    >>> chosen_columns(["id", "Body", "queue"], "tickets.csv")
+    >>> choose_columns(["id", "Body", "queue"], "tickets.csv")
     Columns(texts=('Body',), label='queue', id=None, separator=None)
-    >>> chosen_columns(["a", "b"], "tickets.csv")
+    >>> choose_columns(["a", "b"], "tickets.csv")
     Traceback (most recent call last):
     unnaive.errors.BadData: which column of tickets.csv holds the text? it has a, b; say --text NAME
     """
     for name in (*text, label, id):
         if name is not None and name not in names:
-            raise BadData(f"{source} has no column {name!r}; it has {listed(names)}")
+            raise BadData(f"{source} has no column {name!r}; it has {join_names(names)}")
     if labelled and label is None:
-        label = _evident(names, LABEL_NAMES, taken=text) or _other_of_two(names, text or _text_guess(names, None))
-    texts = tuple(text) or _text_guess(names, label) or _only_column(names)
+        label = _find_known_name(names, LABEL_NAMES, taken=text) or _other_of_two(
+            names, text or _guess_text(names, None)
+        )
+    texts = tuple(text) or _guess_text(names, label) or _only_column(names)
     if not texts:
-        raise BadData(f"which column of {source} holds the text? it has {listed(names)}; say --text NAME")
+        raise BadData(f"which column of {source} holds the text? it has {join_names(names)}; say --text NAME")
     if labelled and label is None:
-        raise BadData(f"which column of {source} holds the labels? it has {listed(names)}; say --label NAME")
+        raise BadData(f"which column of {source} holds the labels? it has {join_names(names)}; say --label NAME")
     if label in texts:
         raise BadData(f"column {label!r} of {source} cannot be both text and label; name two columns")
     return Columns(texts, label if labelled else None, id)
 
 
-def listed(names: Sequence[str], limit: int = 30) -> str:
+def join_names(names: Sequence[str], limit: int = 30) -> str:
     """The names with commas, the last ones left out where there are very many."""
     shown = ", ".join(names[:limit]) or "no columns"
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
 
 
-def _text_guess(names: Sequence[str], label: str | None) -> tuple[str, ...]:
+def _guess_text(names: Sequence[str], label: str | None) -> tuple[str, ...]:
     taken = () if label is None else (label,)
-    found = _evident(names, TEXT_NAMES, taken) or (_other_of_two(names, taken) if label is not None else None)
+    found = _find_known_name(names, TEXT_NAMES, taken) or (_other_of_two(names, taken) if label is not None else None)
     return (found,) if found else ()
 
 
-def _evident(names: Sequence[str], known: Sequence[Sequence[str]], taken: Sequence[str]) -> str | None:
+def _find_known_name(names: Sequence[str], known: Sequence[Sequence[str]], taken: Sequence[str]) -> str | None:
     """The one column with a telling name; None if there is none, or several that tell equally."""
     for group in known:
         hits = [name for name in names if name.strip().casefold() in group and name not in taken]

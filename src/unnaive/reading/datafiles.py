@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.errors import BadData, UnnaiveWarning, choose
-from unnaive.reading.columns import TEXT_NAMES, Columns, chosen_columns
+from unnaive.reading.columns import TEXT_NAMES, Columns, choose_columns
 from unnaive.reading.corpus import Corpus, Labels
-from unnaive.reading.folders import FolderTable, folder_corpus
-from unnaive.reading.sources import STDIN, existing
-from unnaive.reading.tables import FORMATS, SUFFIXES, Lines, Reading, Table, found_delimiter, lines_of
+from unnaive.reading.folders import FolderTable, read_folder
+from unnaive.reading.sources import STDIN, check_exists
+from unnaive.reading.tables import FORMATS, SUFFIXES, Lines, ReadOptions, Table, find_delimiter, read_lines
 
-PACKED = (".gz", ".zst", ".gzip", ".zstd")
+COMPRESSED_SUFFIXES = (".gz", ".zst", ".gzip", ".zstd")
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class DataFile:
     format     one of FORMATS or "folder"; found from the name and the first lines by default
     text       the columns of text; label, id: the columns of labels and names. Guessed where evident
     separator  between the labels of one document, for instance ";"; a column of lists needs none
-    usual      columns to take, where they are there, before any guess: those that a model was trained on
+    default_columns      columns to take, where they are there, before any guess: those that a model was trained on
     """
 
     path: str
@@ -44,8 +44,8 @@ class DataFile:
     label: str | None = None
     id: str | None = None
     separator: str | None = None
-    reading: Reading = field(default_factory=Reading)
-    usual: Columns | None = None
+    options: ReadOptions = field(default_factory=ReadOptions)
+    default_columns: Columns | None = None
 
     @property
     def name(self) -> str:
@@ -55,7 +55,7 @@ class DataFile:
     def batches(self, *, labelled: bool) -> Iterator[Batch]:
         """All documents, a batch at a time, in constant memory; label sets are empty unless `labelled`."""
         table = self._table(labelled)
-        columns = self.reading.findings.columns = self._columns(table, labelled)
+        columns = self.options.log.columns = self._columns(table, labelled)
         seen = empty = 0
         for values in table.batches(columns.names):
             batch = self._batch(columns, values, seen)
@@ -71,7 +71,7 @@ class DataFile:
         are documents of no class.
         """
         if self._is_folder():
-            return folder_corpus(self.path, self.reading)
+            return read_folder(self.path, self.options)
         texts: list[str] = []
         labels: list[Labels] = []
         ids: list[str] = []
@@ -82,51 +82,53 @@ class DataFile:
         corpus = Corpus(texts, labels, ids=ids, name=self.name)
         if self.separator is not None or any(len(names) > 1 for names in labels):
             return corpus
-        _tell_of_separators(corpus)
-        return _without_unlabelled(corpus)
+        _suggest_separator(corpus)
+        return _drop_unlabelled(corpus)
 
     def _columns(self, table: Table, labelled: bool) -> Columns:
         text, label = self.text, self.label
-        if self.usual is not None:
-            text = text or tuple(name for name in self.usual.texts if set(self.usual.texts) <= set(table.names))
-            label = label or (self.usual.label if self.usual.label in table.names else None)
+        if self.default_columns is not None:
+            text = text or tuple(
+                name for name in self.default_columns.texts if set(self.default_columns.texts) <= set(table.names)
+            )
+            label = label or (self.default_columns.label if self.default_columns.label in table.names else None)
         named = self.id or _own_id(table)
-        return chosen_columns(table.names, self.name, text=text, label=label, id=named, labelled=labelled)
+        return choose_columns(table.names, self.name, text=text, label=label, id=named, labelled=labelled)
 
     def _is_folder(self) -> bool:
-        return self.format in (None, "folder") and self.path != STDIN and existing(self.path).is_dir()
+        return self.format in (None, "folder") and self.path != STDIN and check_exists(self.path).is_dir()
 
     def _table(self, labelled: bool) -> Table:
         name = self.format and choose([*FORMATS, "folder"], self.format, "format")
         if name == "folder" or self._is_folder():
-            return FolderTable(self.path, self.reading, labelled=labelled)
+            return FolderTable(self.path, self.options, labelled=labelled)
         if name is None:
-            name = _by_suffix(self.path)
+            name = _format_of_name(self.path)
         if name is None or (name == "lines" and labelled and self.format is None):
             return self._sniffed(labelled)
-        reading = (
-            replace(self.reading, delimiter="\t") if name == "tsv" and not self.reading.delimiter else self.reading
+        options = (
+            replace(self.options, delimiter="\t") if name == "tsv" and not self.options.delimiter else self.options
         )
-        return FORMATS[name](self.path, reading)
+        return FORMATS[name](self.path, options)
 
     def _sniffed(self, labelled: bool) -> Table:
         """JSON lines if the first one is JSON; CSV if a header is evident or labels are needed; else plain lines."""
-        lines = lines_of(self.path, self.reading)
+        lines = read_lines(self.path, self.options)
         start = list(islice((item for item in lines if item[1].strip()), 1))
         if not start:
             raise BadData(f"{self.name} is empty; expected documents")
         whole: Lines = chain(start, lines)
         first = start[0][1]
         if first.lstrip()[:1] in ("{", "["):
-            return FORMATS["jsonl"](self.name, self.reading, whole)
-        kind = "csv" if labelled or self.text or self.reading.delimiter or _is_header(first) else "lines"
-        return FORMATS[kind](self.name, self.reading, whole)
+            return FORMATS["jsonl"](self.name, self.options, whole)
+        kind = "csv" if labelled or self.text or self.options.delimiter or _is_header(first) else "lines"
+        return FORMATS[kind](self.name, self.options, whole)
 
     def _batch(self, columns: Columns, values: list[list[Any]], seen: int) -> Batch:
         parts = [[self._text(value) for value in column] for column in values[: len(columns.texts)]]
         texts = parts[0] if len(parts) == 1 else ["\n".join(row) for row in zip(*parts, strict=True)]
         rest = iter(values[len(columns.texts) :])
-        labels = [label_set(value, self.separator) for value in (next(rest) if columns.label else [()] * len(texts))]
+        labels = [parse_labels(value, self.separator) for value in (next(rest) if columns.label else [()] * len(texts))]
         ids = [str(value) for value in next(rest)] if columns.id else _numbers(seen, len(texts))
         return Batch(texts, labels, ids)
 
@@ -144,7 +146,7 @@ class DataFile:
             if self._is_folder():
                 raise BadData(f"{self.name} has no files in it; add some")
             raise BadData(f"{self.name} has a header and no documents below it; add rows")
-        skipped = self.reading.findings.skipped
+        skipped = self.options.log.skipped
         if skipped:
             rows = f"{len(skipped)} bad rows left out, the first at" if len(skipped) > 1 else "a bad row left out,"
             warnings.warn(f"{self.name}: {rows} line {skipped[0]}", UnnaiveWarning, stacklevel=2)
@@ -152,10 +154,10 @@ class DataFile:
             warnings.warn(f"{self.name}: {empty} of {seen} texts are empty", UnnaiveWarning, stacklevel=2)
 
 
-def label_set(value: Any, separator: str | None = None) -> Labels:
+def parse_labels(value: Any, separator: str | None = None) -> Labels:
     """The labels of one document as a tuple of distinct strings.
 
-    >>> label_set("billing; login;billing", ";"), label_set(["a", "b"]), label_set(3), label_set(" ")
+    >>> parse_labels("billing; login;billing", ";"), parse_labels(["a", "b"]), parse_labels(3), parse_labels(" ")
     (('billing', 'login'), ('a', 'b'), ('3',), ())
     """
     if isinstance(value, str):
@@ -188,31 +190,31 @@ def _numbers(seen: int, size: int) -> list[str]:
     return [str(number) for number in range(seen + 1, seen + size + 1)]
 
 
-def _by_suffix(path: str) -> str | None:
+def _format_of_name(path: str) -> str | None:
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
-    while suffixes and suffixes[-1] in PACKED:
+    while suffixes and suffixes[-1] in COMPRESSED_SUFFIXES:
         suffixes.pop()
     return SUFFIXES.get(suffixes[-1]) if suffixes else None
 
 
 def _is_header(line: str) -> bool:
-    """Whether the first line is a header: several short fields, one of which is a usual name of a text column."""
-    names = [name.strip(' "').casefold() for name in line.strip().split(found_delimiter([line]))]
+    """Whether the first line is a header: several short fields, one of which often names a text column."""
+    names = [name.strip(' "').casefold() for name in line.strip().split(find_delimiter([line]))]
     return len(names) > 1 and any(name in group for group in TEXT_NAMES for name in names)
 
 
-def _tell_of_separators(corpus: Corpus) -> None:
+def _suggest_separator(corpus: Corpus) -> None:
     """A hint where classes look like several labels in one cell: a part of one is a class by itself."""
     classes = {name for names in corpus.labels for name in names}
     for separator in ";|":
         joined = [name for name in classes if separator in name]
-        one = next((name for name in sorted(joined) if classes & set(label_set(name, separator))), None)
+        one = next((name for name in sorted(joined) if classes & set(parse_labels(name, separator))), None)
         if one is not None:
             warnings.warn(f"{corpus.name}: {one!r} is taken as one label; if it is several, say "
                           f"--label-separator '{separator}'", UnnaiveWarning, stacklevel=3)  # fmt: skip
 
 
-def _without_unlabelled(corpus: Corpus) -> Corpus:
+def _drop_unlabelled(corpus: Corpus) -> Corpus:
     rows = [row for row, names in enumerate(corpus.labels) if names]
     if not rows:
         raise BadData(f"no row of {corpus.name} has a label; name the column with --label")

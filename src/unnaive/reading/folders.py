@@ -10,15 +10,15 @@ from typing import Any
 
 from unnaive.errors import BadData, UnnaiveWarning
 from unnaive.reading.corpus import Corpus
-from unnaive.reading.sources import CODE_PAGES, existing
-from unnaive.reading.tables import Reading
+from unnaive.reading.sources import CODE_PAGES, check_exists
+from unnaive.reading.tables import ReadOptions
 from unnaive.text.buffer import TextBuffer
 from unnaive.text.files import read_files
 
 FILES = 1024  # read at a time
 
 
-def class_files(folder: str | Path) -> tuple[list[str], list[str]]:
+def list_class_files(folder: str | Path) -> tuple[list[str], list[str]]:
     """Paths of all files below the folder's subfolders and, for each, the name of its subfolder; both sorted.
 
     Hidden files and folders are left out. Files outside a subfolder have no class; they give a warning.
@@ -28,7 +28,7 @@ def class_files(folder: str | Path) -> tuple[list[str], list[str]]:
     outside = 0
     for entry in _entries(folder):
         if entry.is_dir():
-            found = list(files_below(entry.path))
+            found = list(list_files(entry.path))
             paths += found
             labels += [entry.name] * len(found)
         else:
@@ -41,11 +41,11 @@ def class_files(folder: str | Path) -> tuple[list[str], list[str]]:
     return paths, labels
 
 
-def files_below(folder: str | Path) -> Iterator[str]:
+def list_files(folder: str | Path) -> Iterator[str]:
     """Paths of all files below a folder, sorted, hidden ones left out."""
     for entry in _entries(folder):
         if entry.is_dir():
-            yield from files_below(entry.path)
+            yield from list_files(entry.path)
         else:
             yield entry.path
 
@@ -58,11 +58,11 @@ def _entries(folder: str | Path) -> list[os.DirEntry[str]]:
         raise BadData(f"folder {folder} cannot be read ({problem.strerror}); check its permissions") from problem
 
 
-def folder_corpus(path: str, reading: Reading) -> Corpus:
+def read_folder(path: str, options: ReadOptions) -> Corpus:
     """All files of a folder per class, their texts in one buffer; ids are paths inside the folder."""
-    paths, labels = class_files(existing(path))
-    texts = _read(paths, reading)
-    _tell_of_encodings(path, paths, texts.encodings)
+    paths, labels = list_class_files(check_exists(path))
+    texts = _read(paths, options)
+    _warn_about_encodings(path, paths, texts.encodings)
     return Corpus(texts, [(label,) for label in labels], ids=_inside(path, paths), name=path)
 
 
@@ -71,12 +71,12 @@ class FolderTable:
 
     names: tuple[str, ...] = ("id", "text", "label")
 
-    def __init__(self, path: str, reading: Reading, *, labelled: bool) -> None:
-        self._path, self._reading = path, reading
+    def __init__(self, path: str, options: ReadOptions, *, labelled: bool) -> None:
+        self._path, self._options = path, options
         if labelled:
-            self._files, self._labels = class_files(existing(path))
+            self._files, self._labels = list_class_files(check_exists(path))
         else:
-            self._files = list(files_below(existing(path)))
+            self._files = list(list_files(check_exists(path)))
             self._labels = [""] * len(self._files)
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
@@ -84,7 +84,7 @@ class FolderTable:
         odd: dict[int, str] = {}
         for start in range(0, len(self._files), FILES):
             files = self._files[start : start + FILES]
-            texts = _read(files, self._reading)
+            texts = _read(files, self._options)
             odd |= {start + row: encoding for row, encoding in texts.encodings.items()}
             columns = {
                 "id": _inside(self._path, files),
@@ -92,13 +92,13 @@ class FolderTable:
                 "label": self._labels[start : start + FILES],
             }
             yield [columns[name] for name in wanted]
-        _tell_of_encodings(self._path, self._files, odd)
+        _warn_about_encodings(self._path, self._files, odd)
 
 
-def _read(files: Sequence[str], reading: Reading) -> TextBuffer:
-    texts = read_files(files, encoding=reading.encoding or CODE_PAGES.get(reading.language))
-    if reading.watch:
-        reading.watch(len(texts.blob))
+def _read(files: Sequence[str], options: ReadOptions) -> TextBuffer:
+    texts = read_files(files, encoding=options.encoding or CODE_PAGES.get(options.language))
+    if options.on_read:
+        options.on_read(len(texts.blob))
     return texts
 
 
@@ -107,7 +107,7 @@ def _inside(root: str, paths: Sequence[str]) -> list[str]:
     return [path[start:] for path in paths]
 
 
-def _tell_of_encodings(folder: str, paths: Sequence[str], encodings: dict[int, str]) -> None:
+def _warn_about_encodings(folder: str, paths: Sequence[str], encodings: dict[int, str]) -> None:
     if encodings:
         row, encoding = next(iter(encodings.items()))
         more = f" and {len(encodings) - 1} more are" if len(encodings) > 1 else " is"

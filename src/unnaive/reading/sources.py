@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from unnaive.errors import BadData, MissingExtra, UnnaiveWarning
 
-Watch = Callable[[int], None]  # called with how many bytes were just read
+OnRead = Callable[[int], None]  # called with the number of bytes just read
 
 STDIN = "-"
 BLOCK = 1 << 18
@@ -34,7 +34,7 @@ BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-FOREIGN = {
+FOREIGN_FORMATS = {
     b"PK\x03\x04": "a zip archive or a spreadsheet; export it as CSV",
     b"\xd0\xcf\x11\xe0": "an old Office file; export it as CSV",
     b"%PDF": "a PDF; extract its text first",
@@ -45,12 +45,12 @@ FOREIGN = {
 }
 
 
-class Watched(io.RawIOBase):
+class WatchedStream(io.RawIOBase):
     """A binary stream that reports what is read from it, so that a progress bar can follow."""
 
-    def __init__(self, stream: IO[bytes], watch: Watch) -> None:
+    def __init__(self, stream: IO[bytes], on_read: OnRead) -> None:
         self._stream = stream
-        self._watch = watch
+        self._watch = on_read
 
     def readable(self) -> bool:
         """Always: it exists to be read."""
@@ -69,10 +69,10 @@ class Watched(io.RawIOBase):
         super().close()
 
 
-def existing(path: str | Path) -> Path:
+def check_exists(path: str | Path) -> Path:
     """The path, if something is there; otherwise an error that suggests the nearest name in its folder.
 
-    >>> existing("no-such-file.csv")
+    >>> check_exists("no-such-file.csv")
     Traceback (most recent call last):
     unnaive.errors.BadData: no file or folder called no-such-file.csv; check the spelling and the folder you are in
     """
@@ -85,12 +85,12 @@ def existing(path: str | Path) -> Path:
         return path
     # a path of any sensible length is shown whole; a whole text handed in as a path is not
     shown = str(path) if len(str(path)) <= 400 else str(path)[:77] + "..."
-    hint = _nearest(path)
+    hint = _find_nearest_name(path)
     advice = f"did you mean {hint}?" if hint else "check the spelling and the folder you are in"
     raise BadData(f"no file or folder called {shown}; {advice}")
 
 
-def _nearest(path: Path) -> str | None:
+def _find_nearest_name(path: Path) -> str | None:
     try:
         names = [entry.name for entry in path.parent.iterdir()]
     except OSError:
@@ -99,35 +99,35 @@ def _nearest(path: Path) -> str | None:
     return str(path.parent / near[0]) if near else None
 
 
-def open_bytes(path: str | Path, watch: Watch | None = None) -> IO[bytes]:
+def open_bytes(path: str | Path, on_read: OnRead | None = None) -> IO[bytes]:
     """The unpacked bytes of a file, or of stdin for "-"; gzip and zstd are known by their first bytes."""
     if str(path) == STDIN:
         # unbuffered, so that a line is there when it was typed and not when a block is full
         raw: IO[bytes] = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
     else:
         try:
-            raw = existing(path).open("rb", buffering=0)
+            raw = check_exists(path).open("rb", buffering=0)
         except OSError as problem:
             raise BadData(f"{path} cannot be read ({problem.strerror}); check its permissions") from problem
-    watched: Any = Watched(raw, watch) if watch else raw
-    return _unpacked(io.BufferedReader(watched, BLOCK), path)
+    watched: Any = WatchedStream(raw, on_read) if on_read else raw
+    return _decompress(io.BufferedReader(watched, BLOCK), path)
 
 
-def _unpacked(stream: io.BufferedReader, path: str | Path) -> IO[bytes]:
+def _decompress(stream: io.BufferedReader, path: str | Path) -> IO[bytes]:
     start = stream.peek(8)[:8]
     if start.startswith(b"\x1f\x8b"):
         import gzip
 
         return io.BufferedReader(gzip.GzipFile(fileobj=stream), BLOCK)
     if start.startswith(b"\x28\xb5\x2f\xfd"):
-        return io.BufferedReader(_zstd(stream), BLOCK)
-    for magic, what in FOREIGN.items():
+        return io.BufferedReader(_open_zstd(stream), BLOCK)
+    for magic, what in FOREIGN_FORMATS.items():
         if start.startswith(magic):
             raise BadData(f"{'stdin' if str(path) == STDIN else path} is {what}")
     return stream
 
 
-def _zstd(stream: IO[bytes]) -> Any:
+def _open_zstd(stream: IO[bytes]) -> Any:
     try:
         import pyarrow
     except ImportError as absent:
@@ -135,7 +135,7 @@ def _zstd(stream: IO[bytes]) -> Any:
     return pyarrow.CompressedInputStream(stream, "zstd")
 
 
-def text_lines(
+def decode_lines(
     stream: IO[bytes], name: str, *, encoding: str | None = None, language: str = "en"
 ) -> Iterator[tuple[int, str]]:
     """Numbered lines with their ends, decoded; a lone carriage return ends a line too.
@@ -143,34 +143,34 @@ def text_lines(
     The encoding is the one named, or what a byte-order mark says, or UTF-8; a file that turns out not to be UTF-8 is
     read as the code page of `language`, and a warning names it. Packed files that break off give a sentence.
 
-    >>> list(text_lines(io.BytesIO("çay\\r\\nköfte".encode()), "menu"))
+    >>> list(decode_lines(io.BytesIO("çay\\r\\nköfte".encode()), "menu"))
     [(1, 'çay\\r\\n'), (2, 'köfte')]
     """
     number = 0
     nuls = False
     try:
-        for line in _decoded(stream, name, encoding, language):
+        for line in _choose_decoder(stream, name, encoding, language):
             for piece in io.StringIO(line, newline="") if "\r" in line else (line,):
                 number += 1
                 if "\0" in piece and not nuls:
-                    nuls = _tell_of_nuls(piece, name, number)
+                    nuls = _warn_about_nuls(piece, name, number)
                 yield number, piece
     except (EOFError, zlib.error, OSError) as problem:
         where = f"after line {number}" if number else "before its first line"
         raise BadData(f"{name} breaks off or is damaged {where} ({problem}); fetch it again") from problem
 
 
-def _decoded(stream: IO[bytes], name: str, encoding: str | None, language: str) -> Iterator[str]:
-    encoding = encoding or _marked_encoding(stream)
+def _choose_decoder(stream: IO[bytes], name: str, encoding: str | None, language: str) -> Iterator[str]:
+    encoding = encoding or _find_byte_order_mark(stream)
     if encoding == "utf-8-sig":
         stream.read(len(codecs.BOM_UTF8))
         encoding = None
     if encoding is None:
-        return _utf8_or_code_page(stream, name, CODE_PAGES.get(language, WESTERN))
-    return _named(stream, name, encoding)
+        return _decode_utf8_or_code_page(stream, name, CODE_PAGES.get(language, WESTERN))
+    return _decode_as(stream, name, encoding)
 
 
-def _marked_encoding(stream: IO[bytes]) -> str | None:
+def _find_byte_order_mark(stream: IO[bytes]) -> str | None:
     peek = getattr(stream, "peek", None)
     start = peek(4)[:4] if peek else stream.read(4)
     if not peek:
@@ -178,7 +178,7 @@ def _marked_encoding(stream: IO[bytes]) -> str | None:
     return next((encoding for mark, encoding in BYTE_ORDER_MARKS if start.startswith(mark)), None)
 
 
-def _named(stream: IO[bytes], name: str, encoding: str) -> Iterator[str]:
+def _decode_as(stream: IO[bytes], name: str, encoding: str) -> Iterator[str]:
     try:
         wrapped = io.TextIOWrapper(stream, encoding=encoding, newline="")
     except LookupError as unknown:
@@ -186,19 +186,21 @@ def _named(stream: IO[bytes], name: str, encoding: str) -> Iterator[str]:
     try:
         yield from wrapped
     except UnicodeError as problem:
-        raise BadData(f"{name} is not {encoding} ({_first_problem(problem)}); name another --encoding") from problem
+        raise BadData(
+            f"{name} is not {encoding} ({_describe_unicode_error(problem)}); name another --encoding"
+        ) from problem
     finally:
         if not wrapped.closed:
             wrapped.detach()
 
 
-def _first_problem(problem: UnicodeError) -> str:
+def _describe_unicode_error(problem: UnicodeError) -> str:
     if isinstance(problem, UnicodeDecodeError):
         return f"byte 0x{problem.object[problem.start]:02x}"
     return str(problem)
 
 
-def _utf8_or_code_page(stream: IO[bytes], name: str, code_page: str) -> Iterator[str]:
+def _decode_utf8_or_code_page(stream: IO[bytes], name: str, code_page: str) -> Iterator[str]:
     """Each line as UTF-8 if it is, else as the code page: text in a code page is hardly ever valid UTF-8 by chance."""
     told = False
     for number, raw in enumerate(stream, start=1):
@@ -206,11 +208,11 @@ def _utf8_or_code_page(stream: IO[bytes], name: str, code_page: str) -> Iterator
             yield raw.decode()
         except UnicodeDecodeError as problem:
             if not told:
-                told = _tell_of_code_page(name, f"byte 0x{raw[problem.start]:02x} on line {number}", code_page)
-            yield decoded_as(raw, code_page)
+                told = _warn_about_code_page(name, f"byte 0x{raw[problem.start]:02x} on line {number}", code_page)
+            yield decode_code_page(raw, code_page)
 
 
-def _tell_of_code_page(name: str, where: str, code_page: str) -> bool:
+def _warn_about_code_page(name: str, where: str, code_page: str) -> bool:
     warnings.warn(
         f"{name} is not UTF-8 ({where}): such lines are read as {code_page}; name the --encoding if that is wrong",
         UnnaiveWarning,
@@ -219,25 +221,25 @@ def _tell_of_code_page(name: str, where: str, code_page: str) -> bool:
     return True
 
 
-def decoded_as(raw: bytes, code_page: str) -> str:
+def decode_code_page(raw: bytes, code_page: str) -> str:
     """The bytes as text; the few that a Windows code page leaves open are control characters, as browsers read them.
 
-    >>> decoded_as(b"caf\\xe9\\x81", "cp1252")
+    >>> decode_code_page(b"caf\\xe9\\x81", "cp1252")
     'café\\x81'
     """
     return raw.decode(code_page, errors="unnaive-control")
 
 
-def _control(problem: UnicodeError) -> tuple[str, int]:
+def _keep_control_bytes(problem: UnicodeError) -> tuple[str, int]:
     if not isinstance(problem, UnicodeDecodeError):
         raise problem
     return problem.object[problem.start : problem.end].decode("latin-1"), problem.end
 
 
-codecs.register_error("unnaive-control", _control)
+codecs.register_error("unnaive-control", _keep_control_bytes)
 
 
-def _tell_of_nuls(piece: str, name: str, number: int) -> bool:
+def _warn_about_nuls(piece: str, name: str, number: int) -> bool:
     if piece.count("\0") * 4 > len(piece):
         raise BadData(f"{name} is mostly NULs on line {number}; if it is UTF-16, say --encoding utf-16")
     warnings.warn(f"{name} has NULs (line {number}); they separate words", UnnaiveWarning, stacklevel=3)

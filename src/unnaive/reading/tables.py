@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from unnaive.errors import BadData
-from unnaive.reading.columns import Columns, listed
-from unnaive.reading.sources import STDIN, Watch, existing, open_bytes, text_lines
+from unnaive.reading.columns import Columns, join_names
+from unnaive.reading.sources import STDIN, OnRead, check_exists, decode_lines, open_bytes
 
-ROWS = 8192  # in a batch, at most
-CHARACTERS = 1 << 23  # in a batch, before it is handed on
-SAMPLE = 200  # rows looked at to find the delimiter and the columns
+BATCH_ROWS = 8192  # in a batch, at most
+BATCH_CHARACTERS = 1 << 23  # in a batch, before it is handed on
+SAMPLE_ROWS = 200  # rows looked at to find the delimiter and the columns
 
 Lines = Iterator[tuple[int, str]]
 
@@ -31,7 +31,7 @@ class Table(Protocol):
 
 
 @dataclass
-class Findings:
+class ReadLog:
     """What comes to light while a file is read: lines that were skipped, the columns that were taken."""
 
     skipped: list[int] = field(default_factory=list)
@@ -39,7 +39,7 @@ class Findings:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadOptions:
     """How to read a file: everything that is not in the file itself.
 
     delimiter   between the fields of a CSV file; found from the first rows by default
@@ -47,7 +47,7 @@ class Reading:
     encoding    see sources.text_lines; `language` picks the code page of a file that is not UTF-8
     skip_bad    leave out rows that cannot be read, instead of stopping at the first
     rows        in a batch, at most; 1 answers every line of a live stream at once
-    watch       told of every chunk of bytes read, for a progress bar
+    on_read       told of every chunk of bytes read, for a progress bar
     """
 
     delimiter: str | None = None
@@ -55,34 +55,36 @@ class Reading:
     encoding: str | None = None
     language: str = "en"
     skip_bad: bool = False
-    rows: int = ROWS
-    watch: Watch | None = None
-    findings: Findings = field(default_factory=Findings)
+    rows: int = BATCH_ROWS
+    on_read: OnRead | None = None
+    log: ReadLog = field(default_factory=ReadLog)
 
     def bad(self, path: str, number: int, problem: str) -> None:
         """Stop at a bad line, or remember that it was skipped."""
         if not self.skip_bad:
             raise BadData(f"line {number} of {path} {problem}; repair it, or leave such rows out with --skip-bad")
-        self.findings.skipped.append(number)
+        self.log.skipped.append(number)
 
 
-def lines_of(path: str, reading: Reading) -> Lines:
+def read_lines(path: str, options: ReadOptions) -> Lines:
     """The numbered lines of a file or of stdin; the file is closed at the end."""
     name = "stdin" if path == STDIN else path
-    with open_bytes(path, reading.watch) as stream:
-        yield from text_lines(stream, name, encoding=reading.encoding, language=reading.language)
+    with open_bytes(path, options.on_read) as stream:
+        yield from decode_lines(stream, name, encoding=options.encoding, language=options.language)
 
 
 class CsvTable:
     """Delimited text; quoted fields may hold delimiters, doubled quotes and newlines."""
 
-    def __init__(self, path: str, reading: Reading, lines: Lines | None = None) -> None:
-        self._path, self._reading, self._line = path, reading, 0
-        numbered = lines if lines is not None else lines_of(path, reading)
-        sample = list(islice(numbered, min(SAMPLE, reading.rows)))
+    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
+        self._path, self._options, self._line = path, options, 0
+        numbered = lines if lines is not None else read_lines(path, options)
+        sample = list(islice(numbered, min(SAMPLE_ROWS, options.rows)))
         if not any(line.strip() for _, line in sample):
             raise BadData(f"{path} is empty; expected a header and rows")
-        delimiter = reading.delimiter or found_delimiter([line for _, line in sample if len(line) < CHARACTERS], path)
+        delimiter = options.delimiter or find_delimiter(
+            [line for _, line in sample if len(line) < BATCH_CHARACTERS], path
+        )
         csv.field_size_limit(2**31 - 1)  # a document of 50 MB is unusual, not wrong
         self._rows = csv.reader(self._counted(chain(sample, numbered)), delimiter=delimiter)
         self.names = self._header()
@@ -93,7 +95,7 @@ class CsvTable:
 
     def _header(self) -> tuple[str, ...]:
         first = next((row for row in self._rows if row), [])
-        if self._reading.header:
+        if self._options.header:
             return tuple(name.strip() for name in first)
         self._rows = chain([first], self._rows)  # type: ignore[assignment]
         return tuple(str(number) for number in range(1, len(first) + 1))
@@ -107,13 +109,13 @@ class CsvTable:
             except StopIteration:
                 return
             except csv.Error as problem:
-                self._reading.bad(self._path, self._line, f"is not CSV ({problem})")
+                self._options.bad(self._path, self._line, f"is not CSV ({problem})")
                 continue
             if len(row) == width:
                 yield row
             elif row:
                 fields = f"has {len(row)} fields where the header has {width} (an open quote or a bare delimiter?)"
-                self._reading.bad(self._path, self._line, fields)
+                self._options.bad(self._path, self._line, fields)
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted columns, a batch at a time."""
@@ -121,22 +123,22 @@ class CsvTable:
         if twice is not None:
             raise BadData(f"{self._path} has two columns called {twice!r}; rename one")
         places = [self.names.index(name) for name in wanted]
-        for rows in bounded(self._good_rows(), self._reading.rows, size=lambda row: sum(map(len, row))):
+        for rows in split_into_batches(self._good_rows(), self._options.rows, size=lambda row: sum(map(len, row))):
             yield [[row[place] for row in rows] for place in places]
 
 
-def found_delimiter(lines: Sequence[str], path: str = "") -> str:
+def find_delimiter(lines: Sequence[str], path: str = "") -> str:
     """The delimiter that cuts the sample into the most even rows of two fields or more; a comma if none does.
 
-    >>> found_delimiter(["text;label\\n", '"ham, eggs; toast";food\\n'])
+    >>> find_delimiter(["text;label\\n", '"ham, eggs; toast";food\\n'])
     ';'
     """
     if ".tsv" in Path(path).suffixes or ".tab" in Path(path).suffixes:
         return "\t"
-    return max((",", "\t", ";", "|"), key=lambda delimiter: _evenness(lines, delimiter))
+    return max((",", "\t", ";", "|"), key=lambda delimiter: _score_delimiter(lines, delimiter))
 
 
-def _evenness(lines: Sequence[str], delimiter: str) -> tuple[float, int]:
+def _score_delimiter(lines: Sequence[str], delimiter: str) -> tuple[float, int]:
     try:
         widths = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
     except csv.Error:
@@ -150,10 +152,10 @@ def _evenness(lines: Sequence[str], delimiter: str) -> tuple[float, int]:
 class JsonTable:
     """One JSON object a line; a file that is one JSON array of objects is read whole."""
 
-    def __init__(self, path: str, reading: Reading, lines: Lines | None = None) -> None:
-        self._path, self._reading = path, reading
-        records = self._records(lines if lines is not None else lines_of(path, reading))
-        sample = list(islice(records, min(SAMPLE, reading.rows)))
+    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
+        self._path, self._options = path, options
+        records = self._records(lines if lines is not None else read_lines(path, options))
+        sample = list(islice(records, min(SAMPLE_ROWS, options.rows)))
         if not sample:
             raise BadData(f"{path} is empty; expected one JSON object a line")
         self._rows = chain(sample, records)
@@ -169,12 +171,12 @@ class JsonTable:
             try:
                 record = json.loads(line, strict=False)
             except (ValueError, RecursionError) as problem:
-                self._reading.bad(self._path, number, f"is not JSON ({_json_problem(problem)})")
+                self._options.bad(self._path, number, f"is not JSON ({_json_problem(problem)})")
                 continue
             if isinstance(record, dict):
                 yield number, record
             else:
-                self._reading.bad(self._path, number, 'is not a JSON object such as {"text": …}')
+                self._options.bad(self._path, number, 'is not a JSON object such as {"text": …}')
 
     def _array(self, start: str, lines: Lines) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
@@ -190,13 +192,13 @@ class JsonTable:
         for number, record in self._rows:
             missing = [name for name in wanted if name not in record]
             if missing:
-                self._reading.bad(self._path, number, f"has no {missing[0]!r}; it has {listed(list(record))}")
+                self._options.bad(self._path, number, f"has no {missing[0]!r}; it has {join_names(list(record))}")
             else:
                 yield [record[name] for name in wanted]
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted columns, a batch at a time."""
-        for rows in bounded(self._complete(wanted), self._reading.rows, size=_json_size):
+        for rows in split_into_batches(self._complete(wanted), self._options.rows, size=_json_size):
             yield [list(column) for column in zip(*rows, strict=True)]
 
 
@@ -212,14 +214,14 @@ def _json_size(row: list[Any]) -> int:
 class ParquetTable:
     """An Apache Parquet file; a column of lists holds label sets."""
 
-    def __init__(self, path: str, reading: Reading, lines: Lines | None = None) -> None:
+    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
         if path == STDIN:
             raise BadData("Parquet cannot be read from stdin; save it to a file first")
         import pyarrow
         import pyarrow.parquet
 
         try:
-            self._file = pyarrow.parquet.ParquetFile(existing(path))
+            self._file = pyarrow.parquet.ParquetFile(check_exists(path))
         except (pyarrow.ArrowException, OSError) as problem:
             raise BadData(f"{path} is not a whole Parquet file ({problem}); write it again") from problem
         self._path, self._damage = path, (pyarrow.ArrowException, OSError)
@@ -228,7 +230,7 @@ class ParquetTable:
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted columns, a batch at a time."""
         try:
-            for batch in self._file.iter_batches(batch_size=ROWS, columns=list(wanted)):
+            for batch in self._file.iter_batches(batch_size=BATCH_ROWS, columns=list(wanted)):
                 yield [batch.column(name).to_pylist() for name in wanted]
         except self._damage as problem:
             raise BadData(f"{self._path} is a damaged Parquet file ({problem}); write it again") from problem
@@ -239,13 +241,13 @@ class LineTable:
 
     names: tuple[str, ...] = ("text",)
 
-    def __init__(self, path: str, reading: Reading, lines: Lines | None = None) -> None:
-        self._lines, self._rows = lines if lines is not None else lines_of(path, reading), reading.rows
+    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
+        self._lines, self._rows = lines if lines is not None else read_lines(path, options), options.rows
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The lines without their ends, a batch at a time."""
         documents = (line.rstrip("\r\n") for _, line in self._lines if line.strip())
-        for batch in bounded(documents, self._rows, size=len):
+        for batch in split_into_batches(documents, self._rows, size=len):
             yield [batch for _ in wanted]
 
 
@@ -258,10 +260,10 @@ SUFFIXES = {
 }  # fmt: skip
 
 
-def bounded(items: Iterable[Any], rows: int, size: Callable[[Any], int]) -> Iterator[list[Any]]:
-    """Lists of at most `rows` items, cut once they hold CHARACTERS, so that memory stays constant.
+def split_into_batches(items: Iterable[Any], rows: int, size: Callable[[Any], int]) -> Iterator[list[Any]]:
+    """Lists of at most `rows` items, cut once they hold BATCH_CHARACTERS, so that memory stays constant.
 
-    >>> [len(batch) for batch in bounded(["x" * (1 << 22)] * 5, ROWS, size=len)]
+    >>> [len(batch) for batch in split_into_batches(["x" * (1 << 22)] * 5, BATCH_ROWS, size=len)]
     [2, 2, 1]
     """
     batch: list[Any] = []
@@ -269,7 +271,7 @@ def bounded(items: Iterable[Any], rows: int, size: Callable[[Any], int]) -> Iter
     for item in items:
         batch.append(item)
         held += size(item)
-        if len(batch) >= rows or held >= CHARACTERS:
+        if len(batch) >= rows or held >= BATCH_CHARACTERS:
             yield batch
             batch, held = [], 0
     if batch:
