@@ -13,7 +13,8 @@ import pytest
 
 from unnaive.errors import BadData, UnknownName, UnnaiveWarning
 from unnaive.reading.datafiles import DataFile
-from unnaive.reading.tables import ReadOptions, find_delimiter
+from unnaive.reading.options import ReadOptions
+from unnaive.reading.tables import find_delimiter
 
 TEXTS = ["ham, eggs; and\ttoast", 'she said "no"\nand left', "günaydın हिन्दी"]
 LABELS = ["food", "news", "food"]
@@ -98,7 +99,7 @@ def test_a_folder_without_classes(tmp_path):
 def test_labels_by_a_separator_and_none_at_all(write):
     path = write("text,tags\na,x;y\nb,\nc, y ;y\n")
     assert DataFile(path, separator=";").corpus().labels == [("x", "y"), (), ("y",)]
-    with pytest.warns(UnnaiveWarning, match="1 of 3 rows have no label and are left out"):
+    with pytest.warns(UnnaiveWarning, match="1 of 3 rows has no label and is left out"):
         assert DataFile(path).corpus().labels == [("x;y",), ("y ;y",)]
 
 
@@ -109,7 +110,7 @@ def test_several_text_columns_are_joined(write):
 
 def test_numbers_and_truth_values_as_labels(write):
     path = write('{"text": "a", "label": 3}\n{"text": "b", "label": true}\n{"text": "c", "label": null}\n', "d.jsonl")
-    with pytest.warns(UnnaiveWarning, match="1 of 3 rows have no label"):
+    with pytest.warns(UnnaiveWarning, match="1 of 3 rows has no label"):
         assert DataFile(path).corpus().labels == [("3",), ("true",)]
 
 
@@ -122,9 +123,12 @@ def test_columns_without_a_header_are_numbered(write):
 @pytest.mark.parametrize(
     ("header", "problem"),
     [
-        ("a,b,c", "which column of .* holds the text. it has a, b, c; say --text NAME"),
+        (
+            "a,b,c",
+            r"which columns of .* hold the text and the labels\? a \(x\), b \(x\), c \(x\); say --text NAME",
+        ),
         ("text,body,label", "which column of .* holds the text"),
-        ("text,b,c", "which column of .* holds the labels. it has text, b, c; say --label NAME"),
+        ("text,b,c", r"which column of .* holds the labels\? b \(x\), c \(x\); say --label NAME"),
         ("text,text,label", "which column of .* holds the text"),
     ],
 )
@@ -151,7 +155,7 @@ def test_a_column_that_is_there_twice(write):
 
 
 def test_a_column_that_is_not_there_lists_those_that_are(write):
-    with pytest.raises(BadData, match=r"data.csv has no column 'txt'; it has text, label"):
+    with pytest.raises(BadData, match=r"data.csv has no column 'txt'; did you mean 'text'\? it has text, label"):
         DataFile(write("text,label\na,b\n"), text=("txt",)).corpus()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
@@ -94,7 +94,9 @@ def predictions(classifier: TextClassifier, batch: Batch, *, top: int = 1, expla
         yield from records(classifier, batch.ids[chunk], batch.texts[chunk], top, explain)
 
 
-def records(classifier: TextClassifier, ids: list[str], texts: list[str], top: int, explain: bool) -> Iterator[Record]:
+def records(
+    classifier: TextClassifier, ids: list[str], texts: Sequence[str], top: int, explain: bool
+) -> Iterator[Record]:
     """The same for a few documents, whose scores are held at once."""
     import numpy as np
 

@@ -122,7 +122,7 @@ def trained(
         classifier.columns_ = columns and replace(columns, separator=source.separator)
         if test is not None:
             bar.rename("measuring")
-            measured |= {"test": accuracy(classifier, like_trained(replace(source, path=test), classifier).corpus())}
+            measured |= {"test": accuracy(classifier, like_trained(replace(source, paths=test), classifier).corpus())}
         bar.rename("writing")
         classifier.save(output, frozen=frozen)
     return {
