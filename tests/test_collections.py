@@ -266,6 +266,19 @@ def test_catalogue_is_filled_in():
         assert collection.sha256 or not collection.contents
 
 
+def test_banking_questions_may_hold_commas_and_quotes(tmp_path):
+    files = {
+        "banking77/train.csv": b'text,category\n"Where, please, is ""it""?",card_arrival\nPIN?,change_pin\n',
+        "banking77/test.csv": b"text,category\nTop up,top_up_failed\n",
+    }
+    corpus = load("banking77", data=tar_of(tmp_path / "banking77.tar.gz", files))
+    assert list(corpus.texts) == ["Top up", 'Where, please, is "it"?', "PIN?"]
+    assert (list(corpus.split), list(corpus.ids)) == (["test", "train", "train"], ["test-1", "train-1", "train-2"])
+    assert load("banking77", data=folder_of(tmp_path / "folder", files)) == corpus
+    with pytest.raises(BadData, match="expected text, category"):
+        load("banking77", data=folder_of(tmp_path / "bad", {"banking77/test.csv": b"a,b\n1,2\n"}))
+
+
 # the real archives
 
 
@@ -332,6 +345,14 @@ def test_real_newsgroups():
     styled = load("20newsgroups", view="from-subject-body", data=path)
     assert all(text.startswith("From: ") and "\nSubject: " in text for text in styled.texts)
     assert sum(map(len, styled.texts)) < sum(map(len, corpus.texts))
+
+
+def test_real_banking():
+    real("banking77")
+    corpus = load("banking77")
+    assert (parts(corpus), len(corpus.classes)) == ({"train": 10003, "test": 3080}, 77)
+    assert min(map(len, corpus.texts)) > 5
+    assert check("banking77").verified == "archive"
 
 
 def test_real_small_collections():

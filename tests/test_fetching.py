@@ -361,3 +361,9 @@ def test_where_it_goes(server, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     with pytest.raises(BadData, match="cannot be made"):
         get(server, tmp_path / "file" / "below")
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "http://[::1]:x/", "http://"])
+def test_a_malformed_address_is_a_sentence(tmp_path, url):
+    with pytest.raises(BadData, match=r"the address .* is (malformed|neither http)"):
+        fetch("webkb4", tmp_path, url=url)

@@ -357,3 +357,10 @@ def test_several_inputs_on_the_command_line(tmp_path, capsys):
     assert len(capsys.readouterr().out.splitlines()) == 6
     assert exit_code(["train", str(FILES / "one-hot.csv"), "--label-columns", "tag_*", "-o", model]) == 0
     assert "any number of labels" in capsys.readouterr().out
+
+
+def test_labels_of_flags_are_the_same_for_the_next_file():
+    source = opened("one-hot.csv", label_columns=("tag_*",))
+    source.corpus()
+    remembered = Columns.from_dict(source.options.log.columns.to_dict())
+    assert opened("one-hot.csv", default_columns=remembered).corpus().classes == ("new", "phone")

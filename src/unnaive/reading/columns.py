@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any, TypeGuard
 
 from unnaive.errors import BadData
+from unnaive.reading.labels import name_flags
 from unnaive.reading.profiles import LABEL_NAMES, TEXT_NAMES, Profile, profile_column
 
 MOST_LISTED = 12
@@ -18,8 +19,9 @@ MOST_LISTED = 12
 class Columns:
     """The columns to read: one or more of text (joined by a newline), labels and ids where there are any.
 
-    Labels stand in one column, `label`, or in several of zeros and ones, `label_columns`. `separator` stands between
-    the labels of one document, where it has several. `header` is False where the columns are numbered.
+    Labels stand in one column, `label`, or in several of zeros and ones, `label_columns`, which stand for the labels in
+    `flag_labels`. `separator` stands between the labels of one document, where it has several. `header` is False where
+    the columns are numbered.
     """
 
     texts: tuple[str, ...]
@@ -27,13 +29,14 @@ class Columns:
     id: str | None = None
     separator: str | None = None
     label_columns: tuple[str, ...] = ()
+    flag_labels: tuple[str, ...] = ()
     header: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON of what the next file is likely to share; `from_dict` reads it."""
         return {
             "texts": list(self.texts), "label": self.label, "separator": self.separator,
-            "label_columns": list(self.label_columns), "header": self.header,
+            "label_columns": list(self.label_columns), "flag_labels": list(self.flag_labels), "header": self.header,
         }  # fmt: skip
 
     @classmethod
@@ -41,18 +44,21 @@ class Columns:
         """The inverse of `to_dict`; None for anything that is not so, since models come from files.
 
         >>> Columns.from_dict({"texts": ["body"], "label": "queue"})
-        Columns(texts=('body',), label='queue', id=None, separator=None, label_columns=(), header=True)
+        Columns(texts=('body',), label='queue', id=None, separator=None, label_columns=(), flag_labels=(), header=True)
         """
         if not isinstance(stored, dict):
             return None
-        texts, flags = stored.get("texts"), stored.get("label_columns", [])
-        if not _is_list_of_names(texts) or not _is_list_of_names(flags):
+        texts = stored.get("texts")
+        flags, names = stored.get("label_columns", []), stored.get("flag_labels", [])
+        if not _is_list_of_names(texts) or not _is_list_of_names(flags) or not _is_list_of_names(names):
+            return None
+        if len(flags) != len(names):
             return None
         label, separator = (
             value if isinstance(value, str) and value else None for value in map(stored.get, ("label", "separator"))
         )
         header = stored.get("header") is not False
-        return cls(tuple(texts), label, separator=separator, label_columns=tuple(flags), header=header)
+        return cls(tuple(texts), label, None, separator, tuple(flags), tuple(names), header)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -124,7 +130,7 @@ class _Chooser:
         if self.wish.labelled and not flags and label is None:
             label = self.guess_label(texts)
         self.check_complete(texts, label, flags)
-        return Columns(texts, label, self.wish.id or self.known.get("id"), label_columns=flags)
+        return Columns(texts, label, self.wish.id or self.known.get("id"), None, flags, self.name_flags(flags))
 
     def check_name(self, name: str) -> None:
         """An error that suggests the nearest name if a column is not there."""
@@ -149,6 +155,13 @@ class _Chooser:
                 f"no column of {self.source} is called like {' or '.join(patterns)}; it has {join_names(self.names)}"
             )
         return tuple(name for name in found if name not in self.wish.text)
+
+    def name_flags(self, flags: tuple[str, ...]) -> tuple[str, ...]:
+        """The labels that columns of zeros and ones stand for."""
+        default = self.wish.default
+        if default is not None and flags == default.label_columns:
+            return default.flag_labels
+        return tuple(name_flags(flags, self.wish.label_columns))
 
     def find_label(self) -> str | None:
         """The column of labels that is named, known or evident from its name."""

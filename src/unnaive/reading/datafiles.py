@@ -20,7 +20,6 @@ from unnaive.reading.labels import (
     LISTS,
     describe_kind,
     holds_lists,
-    name_flags,
     parse_flags,
     parse_labels,
     suggest_separator,
@@ -225,7 +224,6 @@ class _RowReader:
                 self.separator = LISTS
                 warnings.warn(f"{source.name}: the cells of {columns.label} are lists such as {sample[0]}, read as "
                               "several labels each", UnnaiveWarning, stacklevel=4)  # fmt: skip
-        self.flags = name_flags(columns.label_columns, source.label_columns)
 
     def make_batch(self, values: list[list[Any]], seen: int) -> Batch:
         """The documents of one batch, of which `seen` came before."""
@@ -239,7 +237,7 @@ class _RowReader:
             labels = [self.parse_label(value) for value in rest[0]]
         elif columns.label_columns:
             rows = zip(*rest[: len(columns.label_columns)], strict=True)
-            labels = [parse_flags(row, self.flags) for row in rows]
+            labels = [parse_flags(row, columns.flag_labels) for row in rows]
         ids = [str(value) for value in rest[-1]] if columns.id else buffers.number_rows(seen, len(texts))
         return Batch(texts, labels, ids)
 

@@ -170,6 +170,24 @@ ALL = (
         views=("raw",),
         read=readers.read_haber,
     ),
+    Collection(
+        name="banking77",
+        title="Banking77, intents of bank customers",
+        about="short questions of bank customers, one of 77 intents each",
+        terms="CC BY 4.0 (Casanueva et al. 2020)",
+        documents=13083,
+        parts={"test": 3080, "train": 10003},
+        size=209_256,
+        file="banking77.tar.gz",
+        marker="banking77",
+        home="https://github.com/PolyAI-LDN/task-specific-datasets (train.csv and test.csv of banking_data)",
+        urls=(),
+        sha256=("570b449b549f0023b577009737f5fc21611d89781ba96be9dbe431c0f1294995",),
+        contents="1c836d28db4a6aa08b4158b72626fcb61bc0df27531dd75e4459ab27f6637d44",
+        pattern=readers.BANKING,
+        views=("intents",),
+        read=readers.read_banking,
+    ),
 )
 
 COLLECTIONS: dict[str, Collection] = {collection.name: collection for collection in ALL}

@@ -220,7 +220,12 @@ def make_writable_folder(folder: str | Path | None) -> Path:
 
 def check_scheme(url: str) -> None:
     """An error for an address that is not http or https."""
-    if urlsplit(url).scheme not in ("http", "https"):
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018  # looked at, it raises where it is no number
+    except ValueError as problem:
+        raise BadData(f"the address {url!r} is malformed ({problem}); check it") from problem
+    if parts.scheme not in ("http", "https") or not parts.hostname:
         raise BadData(
             f"the address {url!r} is neither http nor https; give one that is, or point --data at a local copy"
         )

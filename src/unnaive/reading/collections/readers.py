@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Callable, Sequence
 
@@ -12,6 +14,7 @@ from unnaive.reading.corpus import Corpus, Labels
 NEWSGROUPS = r"20news-bydate-(train|test)/([^/]+)/(\d+)$"
 OHSUMED = r"(training|test)/(C\d\d)/([^/]+)$"
 WEBKB = r"webkb-(train|test)-stemmed[.]txt$"
+BANKING = r"(train|test)[.]csv$"
 HABER = r"(ekonomi|magazin|saglik|siyasi|spor)/([^/]+)[.]txt$"
 
 PARTS = {"training": "train", "train": "train", "test": "test"}
@@ -119,4 +122,21 @@ def read_haber(files: Sequence[Member], view: str) -> Corpus:
         None,
         [f"{file.parts[0]}/{file.parts[1]}" for file in files],
         "1150haber",
+    )
+
+
+def read_banking(files: Sequence[Member], view: str) -> Corpus:
+    """Banking77; each part is a CSV file with the columns text and category; ids are `part-row`."""
+    rows = []
+    for file in files:
+        table = csv.DictReader(io.StringIO(file.content.decode("utf-8"), newline=""))
+        if table.fieldnames != ["text", "category"]:
+            raise BadData(f"{file.parts[0]}.csv of banking77 has {table.fieldnames}; expected text, category")
+        rows += [(file.parts[0], number, row) for number, row in enumerate(table, start=1)]
+    return Corpus(
+        [row["text"].strip() for _, _, row in rows],
+        [(row["category"],) for _, _, row in rows],
+        [part for part, _, _ in rows],
+        [f"{part}-{number}" for part, number, _ in rows],
+        "banking77",
     )
