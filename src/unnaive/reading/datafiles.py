@@ -6,7 +6,6 @@ import glob
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from unnaive.errors import BadData, UnnaiveWarning
@@ -25,7 +24,7 @@ from unnaive.reading.labels import (
     suggest_separator,
 )
 from unnaive.reading.options import ReadLog, ReadOptions
-from unnaive.reading.sources import STDIN, STDIN_NAME, check_exists
+from unnaive.reading.sources import STDIN, STDIN_NAME, check_exists, path_mode
 from unnaive.reading.tables import Table
 
 
@@ -260,7 +259,8 @@ class _RowReader:
 
 def expand_pattern(path: str) -> list[str]:
     """The files that a pattern stands for, sorted; a path that is no pattern, or is a file, stands for itself."""
-    if path == STDIN or path.startswith(SQLITE) or not glob.has_magic(path) or Path(path).exists():
+    plain = path == STDIN or path.startswith(SQLITE) or "://" in path or not glob.has_magic(path)
+    if plain or path_mode(path) is not None:
         return [path]
     found = sorted(glob.glob(path, recursive=True))  # noqa: PTH207  # Path.glob has no patterns from the root
     if not found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import stat
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain, islice
@@ -22,7 +23,7 @@ from unnaive.reading.folders import FilesTable, FolderTable
 from unnaive.reading.json_tables import JsonTable
 from unnaive.reading.options import ReadOptions
 from unnaive.reading.profiles import TEXT_NAMES, shorten
-from unnaive.reading.sources import STDIN, STDIN_NAME, Lines, check_exists, read_lines
+from unnaive.reading.sources import STDIN, STDIN_NAME, Lines, check_exists, path_mode, read_lines
 from unnaive.reading.tables import (
     FASTTEXT_PREFIX,
     CsvTable,
@@ -74,7 +75,7 @@ def find_format(path: str) -> str | None:
     """
     if path.startswith(SQLITE):
         return "sqlite"
-    if path != STDIN and "://" not in path and Path(path).is_dir():
+    if path != STDIN and stat.S_ISDIR(path_mode(path) or 0):
         return "dataset" if is_dataset_folder(path) else "folder"
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     while suffixes and suffixes[-1] in COMPRESSED_SUFFIXES:

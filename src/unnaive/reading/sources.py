@@ -122,15 +122,22 @@ def check_exists(path: str | Path) -> Path:
     if str(path).startswith(("http://", "https://", "ftp://", "s3://", "gs://")):
         raise BadData(f"{_shorten(str(path))} is an address; download the file first, then name it here")
     path = Path(path)
-    try:
-        there = path.exists()
-    except (OSError, ValueError):  # a name too long for the file system, or with a NUL, is no file either
-        there = False
-    if there:
+    if path_mode(path) is not None:
         return path
     hint = _find_nearest_name(path)
     advice = f"did you mean {hint}?" if hint else "check the spelling and the folder you are in"
     raise BadData(f"no file or folder called {_shorten(str(path))}; {advice}")
+
+
+def path_mode(path: str | Path) -> int | None:
+    """The kind of what is at a path, as `stat` gives it; None if nothing is.
+
+    A name too long for the file system, or with a NUL, is that of no file either.
+    """
+    try:
+        return Path(path).stat().st_mode
+    except (OSError, ValueError):
+        return None
 
 
 def _shorten(path: str) -> str:
