@@ -59,7 +59,7 @@ def test_parquet_with_a_list_column(tmp_path):
     path = tmp_path / "data.parquet"
     pa.parquet.write_table(pa.table({"text": TEXTS, "tags": [["a", "b"], [], ["b"]]}), path)
     corpus = DataFile(str(path)).corpus()
-    assert corpus.texts == TEXTS
+    assert list(corpus.texts) == TEXTS
     assert corpus.labels == [("a", "b"), (), ("b",)]
 
 

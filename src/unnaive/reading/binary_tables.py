@@ -34,7 +34,7 @@ def _check_file(path: str, what: str) -> Path:
 
 
 @contextmanager
-def _explain_arrow_errors(path: str, what: str) -> Iterator[None]:
+def explain_arrow_errors(path: str, what: str) -> Iterator[None]:
     """Errors of pyarrow as sentences; too little memory is told apart from damage."""
     import pyarrow
 
@@ -58,7 +58,7 @@ class ParquetTable(Table):
 
         self.path = path
         found = _check_file(path, "Parquet")
-        with _explain_arrow_errors(path, "not a whole Parquet file"):
+        with explain_arrow_errors(path, "not a whole Parquet file"):
             self.file = pyarrow.parquet.ParquetFile(found)
         self.names = tuple(self.file.schema_arrow.names)
 
@@ -66,20 +66,15 @@ class ParquetTable(Table):
         """The first values of every column that is not nested."""
         if not self.file.metadata.num_rows:
             return {}
-        with _explain_arrow_errors(self.path, "a damaged Parquet file"):
+        with explain_arrow_errors(self.path, "a damaged Parquet file"):
             first = next(self.file.iter_batches(batch_size=SAMPLE_ROWS, row_groups=[0]), None)
             return {} if first is None else first.to_pydict()
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted columns, a batch at a time."""
-        with _explain_arrow_errors(self.path, "a damaged Parquet file"):
+        with explain_arrow_errors(self.path, "a damaged Parquet file"):
             for batch in self.file.iter_batches(batch_size=BATCH_ROWS, columns=list(wanted)):
                 yield [batch.column(name).to_pylist() for name in wanted]
-
-    def arrow(self, wanted: Sequence[str]) -> Any:
-        """All rows of the wanted columns."""
-        with _explain_arrow_errors(self.path, "a damaged Parquet file"):
-            return self.file.read(columns=list(dict.fromkeys(wanted)))
 
 
 def is_dataset_folder(path: str) -> bool:
@@ -105,14 +100,14 @@ class DatasetTable(Table):
         features = _read_json(folder / "dataset_info.json").get("features") or {}
         self._classes = {name: names for name, one in features.items() if (names := _class_names(one))}
         first = str(self._files[0])
-        with _explain_arrow_errors(first, "not a whole Arrow file"), pyarrow.memory_map(first) as source:
+        with explain_arrow_errors(first, "not a whole Arrow file"), pyarrow.memory_map(first) as source:
             self.names = tuple(pyarrow.ipc.open_stream(source).schema.names)
 
     def _read(self) -> Iterator[Any]:
         import pyarrow
 
         for file in self._files:
-            with _explain_arrow_errors(str(file), "a damaged Arrow file"), pyarrow.memory_map(str(file)) as source:
+            with explain_arrow_errors(str(file), "a damaged Arrow file"), pyarrow.memory_map(str(file)) as source:
                 yield from pyarrow.ipc.open_stream(source)
 
     def sample(self) -> Sample:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unnaive.errors import BadData, UnnaiveWarning
-from unnaive.reading import buffers
+from unnaive.reading import arrow
 from unnaive.reading.binary_tables import SQLITE
 from unnaive.reading.columns import Columns, Wish, choose_columns, join_names
 from unnaive.reading.corpus import Corpus, Labels
@@ -115,10 +115,10 @@ class DataFile:
             log.format, log.files, log.rows = "folder", 1, len(corpus)
             return corpus
         parts = [self._read_whole(table, columns) for table, columns in self._tables(labelled=True)]
-        texts = buffers.concatenate([part.texts for part in parts])
+        texts = arrow.concatenate([part.texts for part in parts])
         labels = [one for part in parts for one in part.labels]
         corpus = Corpus(texts, labels, ids=[one for part in parts for one in part.ids], name=self.name)
-        self._warn_about_rows(len(corpus), buffers.count_empty(texts))
+        self._warn_about_rows(len(corpus), arrow.count_empty(texts))
         if self.multilabel or any(len(names) > 1 for names in labels):
             return corpus
         suggest_separator(corpus)
@@ -134,8 +134,11 @@ class DataFile:
         """All rows of one table: through Arrow where that gives the very same, else row by row."""
         reader = _RowReader(self, table, columns)
         log = self.options.log
-        batch = buffers.read_arrow(table, columns, reader.parse_label, log.rows)
-        if batch is None:
+        whole = arrow.read_whole(table, columns, reader.parse_label)
+        if whole is not None:
+            texts, labels, ids = whole
+            batch = Batch(texts, labels, ids if ids is not None else arrow.number_rows(log.rows, len(texts)))
+        else:
             found = [Batch([], [], [])]
             seen = log.rows
             for values in table.batches(columns.names):
@@ -237,7 +240,7 @@ class _RowReader:
         elif columns.label_columns:
             rows = zip(*rest[: len(columns.label_columns)], strict=True)
             labels = [parse_flags(row, columns.flag_labels) for row in rows]
-        ids = [str(value) for value in rest[-1]] if columns.id else buffers.number_rows(seen, len(texts))
+        ids = [str(value) for value in rest[-1]] if columns.id else arrow.number_rows(seen, len(texts))
         return Batch(texts, labels, ids)
 
     def parse_label(self, value: Any) -> Labels:

@@ -18,6 +18,7 @@ Record = dict[str, Any]
 DEEPEST_KEY = 6  # of nested keys that can be named with dots
 WHOLE_ARRAY = 16  # times the longest line: what an array, which is read whole, may have
 LABELS = "labels"  # the column that an annotation tool's records get
+ANNOTATION_KEYS = ("annotations", "completions", "answer", "cats")  # by one of which such a record is known
 _MISSING = object()
 
 
@@ -34,8 +35,8 @@ class JsonTable(Table):
         if not sample:
             raise BadData(f"{path} is empty; expected one JSON object a line")
         self._rows: Iterable[tuple[int, Record]] = chain(sample, records)
-        self._sample = [record for _, record in sample]
-        self.names = tuple(dict.fromkeys(name for record in self._sample for name in list_keys(record)))
+        self.records = [record for _, record in sample]
+        self.names = tuple(dict.fromkeys(name for record in self.records for name in list_keys(record)))
         if self.annotated:
             self.known = {"label": LABELS} | ({"text": "data.text"} if "data.text" in self.names else {})
 
@@ -87,7 +88,7 @@ class JsonTable(Table):
 
     def sample(self) -> Sample:
         """The first values of every key."""
-        values = {name: [get_key(record, name) for record in self._sample] for name in self.names}
+        values = {name: [get_key(record, name) for record in self.records] for name in self.names}
         return {name: [None if value is _MISSING else value for value in column] for name, column in values.items()}
 
     def _complete_rows(self, wanted: Sequence[str]) -> Iterator[list[Any]]:

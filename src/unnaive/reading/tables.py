@@ -40,10 +40,6 @@ class Table:
         """For each wanted column a list of values, a batch at a time."""
         raise NotImplementedError
 
-    def arrow(self, wanted: Sequence[str]) -> Any:
-        """All rows of the wanted columns as a pyarrow table if that gives the very same values, else None."""
-        return None
-
 
 class CsvTable(Table):
     """Delimited text; quoted fields may hold delimiters, doubled quotes and newlines."""

@@ -1,0 +1,264 @@
+"""Whole files through pyarrow into one buffer of texts, without a Python string each; datafiles.py tries this first.
+
+Only what pyarrow reads exactly as our own readers do is read so: the bytes are looked at before, the result after,
+and anything unusual (another encoding, NULs, blank lines, missing values, a row that does not fit) is left to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.reading.binary_tables import ParquetTable, explain_arrow_errors
+from unnaive.reading.columns import Columns
+from unnaive.reading.corpus import Labels
+from unnaive.reading.json_tables import ANNOTATION_KEYS, JsonTable
+from unnaive.reading.options import ReadOptions
+from unnaive.reading.tables import CsvTable, Table
+from unnaive.text.buffer import TextBuffer, as_texts
+
+SMALLEST = 4 << 20  # bytes of a text file for which loading pyarrow pays
+BLOCK = 8 << 20  # bytes that pyarrow parses at a time; a longer row is left to our readers
+SCAN = 1 << 24  # bytes looked at at a time
+PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff")
+
+Bytes = NDArray[np.uint8]
+Whole = tuple[Sequence[str], list[Labels], list[str] | None]
+
+
+def read_whole(table: Table, columns: Columns, parse: Callable[[Any], Labels]) -> Whole | None:
+    """(texts, label sets, ids or None) of all rows of a table; None where its own reader must do it."""
+    read = READERS.get(type(table))
+    if read is None or columns.label_columns:
+        return None
+    found = read(table, columns)
+    if found is None:
+        return None
+    texts = _join_texts([found.column(name) for name in columns.texts])
+    if texts is None:
+        return None
+    labels: list[Labels] = [()] * len(texts)
+    if columns.label is not None:
+        labels = _parse_labels(found.column(columns.label), parse)
+    return texts, labels, None if columns.id is None else [str(one) for one in found.column(columns.id).to_pylist()]
+
+
+def _join_texts(columns: list[Any]) -> TextBuffer | None:
+    """The columns of text joined by newlines, as one buffer; missing texts are empty."""
+    import pyarrow
+    import pyarrow.compute
+
+    if not all(_holds_strings(column.type) for column in columns):
+        return None
+    wide = pyarrow.large_string()
+    texts = [column.fill_null("") if column.null_count else column for column in (one.cast(wide) for one in columns)]
+    if len(texts) > 1:
+        texts = [pyarrow.compute.binary_join_element_wise(*texts, pyarrow.scalar("\n", wide))]
+    found = as_texts(texts[0])
+    return found if isinstance(found, TextBuffer) else None
+
+
+def _holds_strings(kind: Any) -> bool:
+    import pyarrow
+
+    kind = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
+    return bool(pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind))
+
+
+def _parse_labels(column: Any, parse: Callable[[Any], Labels]) -> list[Labels]:
+    """The label set of each row; a value that comes back is parsed once."""
+    import pyarrow
+
+    kind = column.type
+    if not (_holds_strings(kind) or pyarrow.types.is_integer(kind)) or pyarrow.types.is_dictionary(kind):
+        return [parse(value) for value in column.to_pylist()]
+    coded = column.combine_chunks().dictionary_encode()
+    if isinstance(coded, pyarrow.ChunkedArray):
+        coded = coded.combine_chunks()
+    sets = [parse(value) for value in coded.dictionary.to_pylist()]
+    missing = parse(None)
+    return [missing if code is None else sets[code] for code in coded.indices.to_pylist()]
+
+
+def read_parquet(table: ParquetTable, columns: Columns) -> Any:
+    """All rows of a Parquet file; None if a string is not UTF-8."""
+    import pyarrow
+
+    with explain_arrow_errors(table.path, "a damaged Parquet file"):
+        found = table.file.read(columns=list(dict.fromkeys(columns.names)))
+    try:
+        for name in columns.texts:
+            found.column(name).validate(full=True)
+    except pyarrow.ArrowInvalid:
+        return None
+    return found
+
+
+def read_csv(table: CsvTable, columns: Columns) -> Any:
+    """All rows of a CSV file; None where Python's reader and pyarrow's may differ."""
+    import pyarrow
+    import pyarrow.csv
+
+    data = _map_plain_text(table.path, table.options) if table.is_file and not table.orange else None
+    if data is None or len(set(table.names)) < len(table.names) or bytes(data[:1]) in (b"\n", b"\r"):
+        return None
+    quotes = sum(int(np.count_nonzero(part == ord('"'))) for part in _parts(data))
+    if quotes % 2:  # one is open, or stands inside a field
+        return None
+    try:
+        found = pyarrow.csv.read_csv(
+            pyarrow.BufferReader(pyarrow.py_buffer(data)),
+            pyarrow.csv.ReadOptions(
+                column_names=list(table.names), skip_rows_after_names=0 if table.numbered else 1, block_size=BLOCK
+            ),
+            pyarrow.csv.ParseOptions(delimiter=table.delimiter, newlines_in_values=quotes > 0),
+            pyarrow.csv.ConvertOptions(
+                include_columns=list(dict.fromkeys(columns.names)),
+                column_types={name: pyarrow.string() for name in columns.names},
+                strings_can_be_null=False,
+                check_utf8=False,  # the whole file was checked
+            ),
+        )
+    except pyarrow.ArrowInvalid:
+        return None
+    _report(table.options, len(data))
+    return found
+
+
+def read_json(table: JsonTable, columns: Columns) -> Any:
+    """All rows of a file of JSON lines; None where Python's reader and pyarrow's may differ."""
+    import pyarrow
+    import pyarrow.json
+
+    schema = _find_schema(table, columns)
+    data = _map_plain_text(table.path, table.options) if table.is_file and schema is not None else None
+    n_lines = None if data is None else _count_json_lines(data)
+    if data is None or n_lines is None:
+        return None
+    try:
+        found = pyarrow.json.read_json(
+            pyarrow.BufferReader(pyarrow.py_buffer(data)),
+            pyarrow.json.ReadOptions(block_size=BLOCK),
+            pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
+        )
+    except pyarrow.ArrowInvalid:
+        return None
+    if found.num_rows != n_lines or any(found.column(name).null_count for name in columns.names):
+        return None
+    if any(found.column(name).null_count < n_lines for name in ANNOTATION_KEYS):
+        return None
+    _report(table.options, len(data))
+    return found
+
+
+def _find_schema(table: JsonTable, columns: Columns) -> Any:
+    """The types of the wanted keys if all of a sample have the same plain one, and stand at the top."""
+    import pyarrow
+
+    if table.annotated or set(columns.names) & set(ANNOTATION_KEYS):
+        return None
+    types = {str: pyarrow.string(), int: pyarrow.int64(), list: pyarrow.list_(pyarrow.string())}
+    fields = []
+    for name in dict.fromkeys(columns.names):
+        if not all(name in record for record in table.records):
+            return None
+        kinds = {type(record[name]) for record in table.records}
+        kind = kinds.pop() if len(kinds) == 1 else None
+        if kind not in types or (kind is not str and name in columns.texts):
+            return None
+        if kind is list and not all(isinstance(one, str) for record in table.records for one in record[name]):
+            return None
+        fields.append(pyarrow.field(name, types[kind]))
+    return pyarrow.schema([*fields, *(pyarrow.field(name, pyarrow.string()) for name in ANNOTATION_KEYS)])
+
+
+def _count_json_lines(data: Bytes) -> int | None:
+    """How many lines there are, if each begins with { and ends with }; None otherwise.
+
+    With as many objects as such lines, each line holds one object: none can run over the end of its line.
+    """
+    if bytes(data[:1]) != b"{":
+        return None
+    lines = 0
+    for start in range(0, len(data), SCAN):
+        part = data[start : start + SCAN + 2]
+        ends = np.flatnonzero(part[:SCAN] == ord("\n"))
+        lines += len(ends)
+        after = part[ends[ends + 1 < len(part)] + 1]
+        before = _bytes_before(data, start + ends)
+        if np.any(after != ord("{")) or np.any(before != ord("}")):
+            return None
+    return lines + int(data[-1] != ord("\n"))
+
+
+def _bytes_before(data: Bytes, ends: NDArray[np.int64]) -> Bytes:
+    """The last byte of the lines that end at `ends`, whether by a newline alone or after a carriage return."""
+    last = data[np.maximum(ends - 1, 0)]
+    return np.where(last == ord("\r"), data[np.maximum(ends - 2, 0)], last)
+
+
+def _map_plain_text(path: str, options: ReadOptions) -> Bytes | None:
+    """The bytes of a file, without its byte-order mark, if they are plain UTF-8 without NULs; None otherwise."""
+    plain = Path(path)
+    wanted = options.encoding is None or options.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+    if options.skip_bad or not wanted or not plain.is_file() or plain.stat().st_size < SMALLEST:
+        return None
+    data: Bytes = np.memmap(plain, dtype=np.uint8, mode="r")
+    if bytes(data[:4]).startswith(PACKED):
+        return None
+    data = data[3:] if bytes(data[:3]) == b"\xef\xbb\xbf" else data
+    return data if len(data) and _is_utf8_without_nuls(data) else None
+
+
+def _is_utf8_without_nuls(data: Bytes) -> bool:
+    import pyarrow
+
+    if not all(part.all() for part in _parts(data)):
+        return False
+    ends = np.array([0, len(data)], dtype=np.int64)
+    whole = pyarrow.LargeStringArray.from_buffers(1, pyarrow.py_buffer(ends), pyarrow.py_buffer(data))
+    try:
+        whole.validate(full=True)
+    except pyarrow.ArrowInvalid:
+        return False
+    return True
+
+
+def _parts(data: Bytes) -> Iterator[Bytes]:
+    return (data[start : start + SCAN] for start in range(0, len(data), SCAN))
+
+
+def _report(options: ReadOptions, size: int) -> None:
+    if options.on_read is not None:
+        options.on_read(size)
+
+
+READERS: dict[type[Table], Callable[..., Any]] = {CsvTable: read_csv, JsonTable: read_json, ParquetTable: read_parquet}
+
+
+def concatenate(parts: Sequence[Sequence[str]]) -> Sequence[str]:
+    """The texts of several files one after another: in one buffer if all of them are in buffers."""
+    if len(parts) == 1:
+        return parts[0]
+    buffers = [part for part in parts if isinstance(part, TextBuffer)]
+    if len(buffers) < len(parts):
+        return [text for part in parts for text in part]
+    blobs = [part.blob[part.offsets[0] : part.offsets[-1]] for part in buffers]
+    sizes = np.concatenate([np.diff(part.offsets) for part in buffers])
+    return TextBuffer(np.concatenate(blobs), np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]))
+
+
+def count_empty(texts: Sequence[str]) -> int:
+    """How many texts have no character."""
+    if isinstance(texts, TextBuffer):
+        return int(np.count_nonzero(np.diff(texts.offsets) == 0))
+    return sum(not text for text in texts)
+
+
+def number_rows(seen: int, size: int) -> list[str]:
+    """Ids for rows that have none: their numbers, from 1 on."""
+    return [str(number) for number in range(seen + 1, seen + size + 1)]
