@@ -38,9 +38,26 @@ def outcome(path, readers, **wish):
         arrow.READERS = given
 
 
+def streamed(path, readers, **wish):
+    """(texts, labels, ids, warnings) of all batches up to the end or an error, and the error."""
+    given, arrow.READERS = arrow.READERS, readers
+    rows, problem = [], ""
+    try:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            for batch in DataFile(str(path), **(COLUMNS | wish)).batches(labelled=True):
+                rows += zip(batch.texts, batch.labels, batch.ids, strict=True)
+    except BadData as error:
+        rows, problem = [], str(error)  # how many came before may differ by a batch
+    finally:
+        arrow.READERS = given
+    return rows, [str(one.message) for one in told], problem
+
+
 def same(path, **wish):
     fast, slow = outcome(path, arrow.READERS, **wish), outcome(path, {}, **wish)
     assert fast == slow
+    assert streamed(path, arrow.READERS, **wish) == streamed(path, {}, **wish)
     return fast
 
 
@@ -48,7 +65,7 @@ CELLS = st.sampled_from(
     ['"', '""', ",", ",", ";", "\n", "\n", "\r\n", "\r", " ", "a", "b", "é", "日本", "\ufeff", "\0", "\t",
      '"a,b"', '"a\nb"', '"a\r\nb"', "text", "\n\n", "\\", "'", "\x1a", "\u2028"]
 )  # fmt: skip
-FUZZ = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.mark.parametrize("block", [1 << 7, 1 << 20])
@@ -92,9 +109,11 @@ LINES = st.one_of(
 )  # fmt: skip
 
 
+@pytest.mark.parametrize("chunk", [1 << 6, 1 << 20])
 @given(lines=st.lists(LINES, max_size=6), ending=st.sampled_from(["\n", "\r\n", "\r"]), last=st.booleans())
 @FUZZ
-def test_json_lines(any_size, tmp_path, lines, ending, last):
+def test_json_lines(any_size, tmp_path, chunk, lines, ending, last):
+    any_size.setattr(arrow, "SCAN", chunk)
     path = tmp_path / "d.jsonl"
     good = '{"text": "some text", "label": "a"}'
     path.write_bytes((ending.join([good, *lines, good]) + (ending if last else "")).encode())
@@ -108,6 +127,7 @@ def test_json_lines(any_size, tmp_path, lines, ending, last):
 )
 @FUZZ
 def test_json_lines_that_are_well_formed(any_size, tmp_path, rows, ascii, ending):
+    any_size.setattr(arrow, "SCAN", 1 << 8)
     path = tmp_path / "d.jsonl"
     lines = [json.dumps({"n": 1, "label": label, "text": text}, ensure_ascii=ascii) for text, label in rows]
     path.write_bytes(ending.join([*lines, '{"text": "", "label": "z"}']).encode("utf-8", "replace"))
@@ -163,7 +183,32 @@ def test_large_files_come_as_one_buffer(tmp_path, name, content):
     assert isinstance(corpus.texts, TextBuffer)
     assert corpus.ids[-1] == str(len(corpus))
     assert sum(seen) >= len(content)
+    batches = list(DataFile(str(path)).batches(labelled=False))
+    assert all(isinstance(batch.texts, TextBuffer) for batch in batches)
+    assert sum(len(batch.texts) for batch in batches) == len(corpus)
     same(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "good", "bad"),
+    [
+        ("d.csv", "text,label\n", "some words,a\n", "too,many,fields\n"),
+        ("d.jsonl", "", '{"text": "some words", "label": "a"}\n', '{"text": "no label"}\n'),
+    ],
+)
+def test_a_bad_row_after_many_good_ones_is_found_where_it_is(any_size, tmp_path, name, start, good, bad):
+    any_size.setattr(arrow, "SCAN", 1 << 12)
+    any_size.setattr(arrow, "BLOCK", 1 << 12)
+    path = tmp_path / name
+    path.write_text(start + good * 20_000 + bad + good)
+    number = 20_000 + 1 + (1 if start else 0)
+    assert same(path).startswith(f"line {number} of {path} has ")
+    batches = DataFile(str(path)).batches(labelled=True)
+    seen = []
+    with pytest.raises(BadData):
+        seen.extend(name for batch in batches for name in batch.ids)
+    assert seen == [str(row) for row in range(1, len(seen) + 1)]
+    assert len(seen) > 10_000
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Whole files through pyarrow into one buffer of texts, without a Python string each; datafiles.py tries this first.
+"""Files through pyarrow into buffers of texts, without a Python string for each; datafiles.py tries this first.
 
 Only what pyarrow reads exactly as our own readers do is read so: the bytes are looked at before, the result after,
 and anything unusual (another encoding, NULs, blank lines, missing values, a row that does not fit) is left to them.
@@ -7,6 +7,7 @@ and anything unusual (another encoding, NULs, blank lines, missing values, a row
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from unnaive.reading.binary_tables import ParquetTable, explain_arrow_errors
 from unnaive.reading.columns import Columns
 from unnaive.reading.corpus import Labels
 from unnaive.reading.json_tables import ANNOTATION_KEYS, JsonTable
-from unnaive.reading.options import ReadOptions
+from unnaive.reading.options import BATCH_ROWS, ReadOptions
 from unnaive.reading.tables import CsvTable, Table
 from unnaive.text.buffer import TextBuffer, as_texts
 
@@ -27,39 +28,55 @@ SCAN = 1 << 24  # bytes looked at at a time
 PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff")
 
 Bytes = NDArray[np.uint8]
-Whole = tuple[Sequence[str], list[Labels], list[str] | None]
+Documents = tuple[TextBuffer, list[Labels], list[str] | None]
+Parse = Callable[[Any], Labels]
 
 
-def read_whole(table: Table, columns: Columns, parse: Callable[[Any], Labels]) -> Whole | None:
-    """(texts, label sets, ids or None) of all rows of a table; None where its own reader must do it."""
-    read = READERS.get(type(table))
-    if read is None or columns.label_columns:
-        return None
-    found = read(table, columns)
-    if found is None:
-        return None
+class NotPlain(Exception):
+    """The rest of a file must be read row by row."""
+
+
+def read_whole(table: Table, columns: Columns, parse: Parse) -> Documents:
+    """(texts, label sets, ids or None) of all rows of a table; NotPlain where its own reader must do it."""
+    return _make_documents(_find_reader(table, columns)[0](table, columns), columns, parse)
+
+
+def read_chunks(table: Table, columns: Columns, parse: Parse) -> Iterator[Documents]:
+    """The same, some megabytes at a time; NotPlain may also come after some of them."""
+    for part in _find_reader(table, columns)[1](table, columns):
+        if part.num_rows:
+            yield _make_documents(part, columns, parse)
+
+
+def _find_reader(table: Table, columns: Columns) -> tuple[Callable[..., Any], Callable[..., Iterator[Any]]]:
+    if type(table) not in READERS or columns.label_columns:
+        raise NotPlain
+    return READERS[type(table)]
+
+
+def _make_documents(found: Any, columns: Columns, parse: Parse) -> Documents:
     texts = _join_texts([found.column(name) for name in columns.texts])
-    if texts is None:
-        return None
     labels: list[Labels] = [()] * len(texts)
     if columns.label is not None:
         labels = _parse_labels(found.column(columns.label), parse)
     return texts, labels, None if columns.id is None else [str(one) for one in found.column(columns.id).to_pylist()]
 
 
-def _join_texts(columns: list[Any]) -> TextBuffer | None:
+def _join_texts(columns: list[Any]) -> TextBuffer:
     """The columns of text joined by newlines, as one buffer; missing texts are empty."""
     import pyarrow
     import pyarrow.compute
 
     if not all(_holds_strings(column.type) for column in columns):
-        return None
+        raise NotPlain
     wide = pyarrow.large_string()
     texts = [column.fill_null("") if column.null_count else column for column in (one.cast(wide) for one in columns)]
     if len(texts) > 1:
         texts = [pyarrow.compute.binary_join_element_wise(*texts, pyarrow.scalar("\n", wide))]
     found = as_texts(texts[0])
-    return found if isinstance(found, TextBuffer) else None
+    if not isinstance(found, TextBuffer):
+        raise NotPlain
+    return found
 
 
 def _holds_strings(kind: Any) -> bool:
@@ -69,7 +86,7 @@ def _holds_strings(kind: Any) -> bool:
     return bool(pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind))
 
 
-def _parse_labels(column: Any, parse: Callable[[Any], Labels]) -> list[Labels]:
+def _parse_labels(column: Any, parse: Parse) -> list[Labels]:
     """The label set of each row; a value that comes back is parsed once."""
     import pyarrow
 
@@ -85,74 +102,133 @@ def _parse_labels(column: Any, parse: Callable[[Any], Labels]) -> list[Labels]:
 
 
 def read_parquet(table: ParquetTable, columns: Columns) -> Any:
-    """All rows of a Parquet file; None if a string is not UTF-8."""
+    """All rows of a Parquet file."""
+    with explain_arrow_errors(table.path, "a damaged Parquet file"):
+        return _check_strings(table.file.read(columns=list(dict.fromkeys(columns.names))), columns)
+
+
+def stream_parquet(table: ParquetTable, columns: Columns) -> Iterator[Any]:
+    """The rows of a Parquet file, a batch at a time."""
     import pyarrow
 
     with explain_arrow_errors(table.path, "a damaged Parquet file"):
-        found = table.file.read(columns=list(dict.fromkeys(columns.names)))
+        for batch in table.file.iter_batches(batch_size=BATCH_ROWS, columns=list(dict.fromkeys(columns.names))):
+            yield _check_strings(pyarrow.Table.from_batches([batch]), columns)
+
+
+def _check_strings(found: Any, columns: Columns) -> Any:
+    import pyarrow
+
     try:
         for name in columns.texts:
             found.column(name).validate(full=True)
     except pyarrow.ArrowInvalid:
-        return None
+        raise NotPlain from None
     return found
 
 
 def read_csv(table: CsvTable, columns: Columns) -> Any:
-    """All rows of a CSV file; None where Python's reader and pyarrow's may differ."""
-    import pyarrow
+    """All rows of a CSV file."""
     import pyarrow.csv
 
-    data = _map_plain_text(table.path, table.options) if table.is_file and not table.orange else None
-    if data is None or len(set(table.names)) < len(table.names) or bytes(data[:1]) in (b"\n", b"\r"):
-        return None
-    quotes = sum(int(np.count_nonzero(part == ord('"'))) for part in _parts(data))
-    if quotes % 2:  # one is open, or stands inside a field
-        return None
-    try:
-        found = pyarrow.csv.read_csv(
-            pyarrow.BufferReader(pyarrow.py_buffer(data)),
-            pyarrow.csv.ReadOptions(
-                column_names=list(table.names), skip_rows_after_names=0 if table.numbered else 1, block_size=BLOCK
-            ),
-            pyarrow.csv.ParseOptions(delimiter=table.delimiter, newlines_in_values=quotes > 0),
-            pyarrow.csv.ConvertOptions(
-                include_columns=list(dict.fromkeys(columns.names)),
-                column_types={name: pyarrow.string() for name in columns.names},
-                strings_can_be_null=False,
-                check_utf8=False,  # the whole file was checked
-            ),
-        )
-    except pyarrow.ArrowInvalid:
-        return None
+    data, options = _prepare_csv(table, columns)
+    with _not_plain_if_invalid():
+        found = pyarrow.csv.read_csv(pyarrow.BufferReader(pyarrow.py_buffer(data)), *options)
     _report(table.options, len(data))
     return found
 
 
-def read_json(table: JsonTable, columns: Columns) -> Any:
-    """All rows of a file of JSON lines; None where Python's reader and pyarrow's may differ."""
+def stream_csv(table: CsvTable, columns: Columns) -> Iterator[Any]:
+    """The rows of a CSV file, a block at a time."""
+    import pyarrow.csv
+
+    data, options = _prepare_csv(table, columns)
+    with _not_plain_if_invalid(), pyarrow.BufferReader(pyarrow.py_buffer(data)) as source:
+        at = 0
+        for batch in pyarrow.csv.open_csv(source, *options):
+            _report(table.options, min(at + BLOCK, len(data)) - at)
+            at = min(at + BLOCK, len(data))
+            yield pyarrow.Table.from_batches([batch])
+
+
+def _prepare_csv(table: CsvTable, columns: Columns) -> tuple[Bytes, tuple[Any, Any, Any]]:
+    """(the bytes, pyarrow's options) of a CSV file; NotPlain where Python's reader and pyarrow's may differ."""
     import pyarrow
+    import pyarrow.csv
+
+    if not table.is_file or table.orange or len(set(table.names)) < len(table.names):
+        raise NotPlain
+    data = _map_plain_text(table.path, table.options)
+    quotes = sum(int(np.count_nonzero(part == ord('"'))) for part in _parts(data))
+    if quotes % 2 or bytes(data[:1]) in (b"\n", b"\r"):  # an odd quote is open, or stands inside a field
+        raise NotPlain
+    reading = pyarrow.csv.ReadOptions(
+        column_names=list(table.names), skip_rows_after_names=0 if table.numbered else 1, block_size=BLOCK
+    )
+    parsing = pyarrow.csv.ParseOptions(delimiter=table.delimiter, newlines_in_values=quotes > 0)
+    converting = pyarrow.csv.ConvertOptions(
+        include_columns=list(dict.fromkeys(columns.names)),
+        column_types={name: pyarrow.string() for name in columns.names},
+        strings_can_be_null=False,
+        check_utf8=False,  # the whole file was checked
+    )
+    return data, (reading, parsing, converting)
+
+
+def read_json(table: JsonTable, columns: Columns) -> Any:
+    """All rows of a file of JSON lines."""
+    data, schema = _prepare_json(table, columns)
+    found = _parse_json(data, schema, columns)
+    _report(table.options, len(data))
+    return found
+
+
+def stream_json(table: JsonTable, columns: Columns) -> Iterator[Any]:
+    """The rows of a file of JSON lines, some megabytes of lines at a time."""
+    data, schema = _prepare_json(table, columns)
+    start = 0
+    while start < len(data):
+        ends = np.flatnonzero(data[start : start + SCAN] == ord("\n"))
+        if start + SCAN < len(data) and not len(ends):
+            raise NotPlain  # one line is longer than that
+        stop = len(data) if start + SCAN >= len(data) else start + int(ends[-1]) + 1
+        yield _parse_json(data[start:stop], schema, columns)
+        _report(table.options, stop - start)
+        start = stop
+
+
+def _prepare_json(table: JsonTable, columns: Columns) -> tuple[Bytes, Any]:
+    if not table.is_file:
+        raise NotPlain
+    return _map_plain_text(table.path, table.options), _find_schema(table, columns)
+
+
+def _parse_json(data: Bytes, schema: Any, columns: Columns) -> Any:
+    """The rows of some lines; NotPlain where Python's reader and pyarrow's may differ."""
     import pyarrow.json
 
-    schema = _find_schema(table, columns)
-    data = _map_plain_text(table.path, table.options) if table.is_file and schema is not None else None
-    n_lines = None if data is None else _count_json_lines(data)
-    if data is None or n_lines is None:
-        return None
-    try:
+    n_lines = _count_json_lines(data)
+    with _not_plain_if_invalid():
         found = pyarrow.json.read_json(
             pyarrow.BufferReader(pyarrow.py_buffer(data)),
             pyarrow.json.ReadOptions(block_size=BLOCK),
             pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
         )
-    except pyarrow.ArrowInvalid:
-        return None
-    if found.num_rows != n_lines or any(found.column(name).null_count for name in columns.names):
-        return None
-    if any(found.column(name).null_count < n_lines for name in ANNOTATION_KEYS):
-        return None
-    _report(table.options, len(data))
+    missing = any(found.column(name).null_count for name in columns.names)
+    annotated = any(found.column(name).null_count < n_lines for name in ANNOTATION_KEYS)
+    if found.num_rows != n_lines or missing or annotated:
+        raise NotPlain
     return found
+
+
+@contextmanager
+def _not_plain_if_invalid() -> Iterator[None]:
+    import pyarrow
+
+    try:
+        yield
+    except pyarrow.ArrowInvalid:
+        raise NotPlain from None
 
 
 def _find_schema(table: JsonTable, columns: Columns) -> Any:
@@ -160,29 +236,29 @@ def _find_schema(table: JsonTable, columns: Columns) -> Any:
     import pyarrow
 
     if table.annotated or set(columns.names) & set(ANNOTATION_KEYS):
-        return None
+        raise NotPlain
     types = {str: pyarrow.string(), int: pyarrow.int64(), list: pyarrow.list_(pyarrow.string())}
     fields = []
     for name in dict.fromkeys(columns.names):
         if not all(name in record for record in table.records):
-            return None
+            raise NotPlain
         kinds = {type(record[name]) for record in table.records}
         kind = kinds.pop() if len(kinds) == 1 else None
         if kind not in types or (kind is not str and name in columns.texts):
-            return None
+            raise NotPlain
         if kind is list and not all(isinstance(one, str) for record in table.records for one in record[name]):
-            return None
+            raise NotPlain
         fields.append(pyarrow.field(name, types[kind]))
     return pyarrow.schema([*fields, *(pyarrow.field(name, pyarrow.string()) for name in ANNOTATION_KEYS)])
 
 
-def _count_json_lines(data: Bytes) -> int | None:
-    """How many lines there are, if each begins with { and ends with }; None otherwise.
+def _count_json_lines(data: Bytes) -> int:
+    """How many lines there are, if each begins with { and ends with }; NotPlain otherwise.
 
     With as many objects as such lines, each line holds one object: none can run over the end of its line.
     """
     if bytes(data[:1]) != b"{":
-        return None
+        raise NotPlain
     lines = 0
     for start in range(0, len(data), SCAN):
         part = data[start : start + SCAN + 2]
@@ -191,7 +267,7 @@ def _count_json_lines(data: Bytes) -> int | None:
         after = part[ends[ends + 1 < len(part)] + 1]
         before = _bytes_before(data, start + ends)
         if np.any(after != ord("{")) or np.any(before != ord("}")):
-            return None
+            raise NotPlain
     return lines + int(data[-1] != ord("\n"))
 
 
@@ -201,17 +277,21 @@ def _bytes_before(data: Bytes, ends: NDArray[np.int64]) -> Bytes:
     return np.where(last == ord("\r"), data[np.maximum(ends - 2, 0)], last)
 
 
-def _map_plain_text(path: str, options: ReadOptions) -> Bytes | None:
-    """The bytes of a file, without its byte-order mark, if they are plain UTF-8 without NULs; None otherwise."""
+def _map_plain_text(path: str, options: ReadOptions) -> Bytes:
+    """The bytes of a file, without its byte-order mark, if they are plain UTF-8 without NULs; NotPlain otherwise."""
     plain = Path(path)
     wanted = options.encoding is None or options.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
-    if options.skip_bad or not wanted or not plain.is_file() or plain.stat().st_size < SMALLEST:
-        return None
+    if options.skip_bad or options.rows < BATCH_ROWS or not wanted:
+        raise NotPlain
+    if not plain.is_file() or plain.stat().st_size < SMALLEST:
+        raise NotPlain
     data: Bytes = np.memmap(plain, dtype=np.uint8, mode="r")
     if bytes(data[:4]).startswith(PACKED):
-        return None
+        raise NotPlain
     data = data[3:] if bytes(data[:3]) == b"\xef\xbb\xbf" else data
-    return data if len(data) and _is_utf8_without_nuls(data) else None
+    if not len(data) or not _is_utf8_without_nuls(data):
+        raise NotPlain
+    return data
 
 
 def _is_utf8_without_nuls(data: Bytes) -> bool:
@@ -237,7 +317,9 @@ def _report(options: ReadOptions, size: int) -> None:
         options.on_read(size)
 
 
-READERS: dict[type[Table], Callable[..., Any]] = {CsvTable: read_csv, JsonTable: read_json, ParquetTable: read_parquet}
+READERS: dict[type[Table], tuple[Callable[..., Any], Callable[..., Iterator[Any]]]] = {
+    CsvTable: (read_csv, stream_csv), JsonTable: (read_json, stream_json), ParquetTable: (read_parquet, stream_parquet),
+}  # fmt: skip
 
 
 def concatenate(parts: Sequence[Sequence[str]]) -> Sequence[str]:

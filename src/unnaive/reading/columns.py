@@ -14,6 +14,8 @@ from unnaive.reading.profiles import LABEL_NAMES, TEXT_NAMES, Profile, profile_c
 
 MOST_LISTED = 12
 
+Sample = Mapping[str, Sequence[Any]]  # the first values of each column
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -85,7 +87,7 @@ def _is_list_of_names(value: Any) -> TypeGuard[list[str]]:
 
 
 @dataclass(frozen=True)
-class Wish:
+class ColumnRequest:
     """What is asked of a table: the columns named by the user, and those to prefer before any guess.
 
     `known` are the roles ("text", "label", "id") that the format itself gives to columns.
@@ -100,37 +102,41 @@ class Wish:
     known: Mapping[str, str] | None = None
 
 
-def choose_columns(names: Sequence[str], sample: Mapping[str, Sequence[Any]], source: str, wish: Wish) -> Columns:
+def choose_columns(
+    names: Sequence[str], sample: Mapping[str, Sequence[Any]], source: str, request: ColumnRequest
+) -> Columns:
     """The columns asked for, the others guessed; an error that lists the columns if that is not evident.
 
-    >>> choose_columns(["id", "Body", "queue"], {}, "tickets.csv", Wish()).describe()
+    >>> choose_columns(["id", "Body", "queue"], {}, "tickets.csv", ColumnRequest()).describe()
     'text from Body, labels from queue'
-    >>> choose_columns(["a", "b", "c"], {"a": ["1"], "b": ["x"]}, "tickets.csv", Wish(labelled=False))
+    >>> choose_columns(["a", "b", "c"], {"a": ["1"], "b": ["x"]}, "tickets.csv", ColumnRequest(labelled=False))
     Traceback (most recent call last):
     unnaive.errors.BadData: which column of tickets.csv holds the text? a (1), b (x), c; say --text NAME
     """
-    return _Chooser(names, sample, source, wish).choose()
+    return _ColumnChooser(names, sample, source, request).choose()
 
 
-class _Chooser:
+class _ColumnChooser:
     """One choice of columns; the steps share the table's names and what its values look like."""
 
-    def __init__(self, names: Sequence[str], sample: Mapping[str, Sequence[Any]], source: str, wish: Wish) -> None:
-        self.names, self.sample, self.source, self.wish = names, sample, source, wish
-        self.known = wish.known or {}
+    def __init__(
+        self, names: Sequence[str], sample: Mapping[str, Sequence[Any]], source: str, request: ColumnRequest
+    ) -> None:
+        self.names, self.sample, self.source, self.request = names, sample, source, request
+        self.known = request.known or {}
         self.profiles = {name: profile_column(name, sample.get(name, ())) for name in dict.fromkeys(names)}
 
     def choose(self) -> Columns:
-        for name in (*self.wish.text, self.wish.label, self.wish.id):
+        for name in (*self.request.text, self.request.label, self.request.id):
             if name is not None:
                 self.check_name(name)
-        flags = self.match_label_columns() if self.wish.labelled else ()
-        label = self.find_label() if self.wish.labelled and not flags else None
+        flags = self.match_label_columns() if self.request.labelled else ()
+        label = self.find_label() if self.request.labelled and not flags else None
         texts = self.find_texts(label, flags)
-        if self.wish.labelled and not flags and label is None:
+        if self.request.labelled and not flags and label is None:
             label = self.guess_label(texts)
         self.check_complete(texts, label, flags)
-        return Columns(texts, label, self.wish.id or self.known.get("id"), None, flags, self.name_flags(flags))
+        return Columns(texts, label, self.request.id or self.known.get("id"), None, flags, self.name_flags(flags))
 
     def check_name(self, name: str) -> None:
         """An error that suggests the nearest name if a column is not there."""
@@ -145,47 +151,47 @@ class _Chooser:
 
     def match_label_columns(self) -> tuple[str, ...]:
         """The columns of zeros and ones that the patterns name, else those of the training data."""
-        patterns = self.wish.label_columns
-        if not patterns and self.wish.label is None and self.wish.default is not None:
-            flags = self.wish.default.label_columns
+        patterns = self.request.label_columns
+        if not patterns and self.request.label is None and self.request.default is not None:
+            flags = self.request.default.label_columns
             return flags if set(flags) <= set(self.names) else ()
         found = [name for name in self.names if any(fnmatchcase(name, pattern) for pattern in patterns)]
         if patterns and not found:
             raise BadData(
                 f"no column of {self.source} is called like {' or '.join(patterns)}; it has {join_names(self.names)}"
             )
-        return tuple(name for name in found if name not in self.wish.text)
+        return tuple(name for name in found if name not in self.request.text)
 
     def name_flags(self, flags: tuple[str, ...]) -> tuple[str, ...]:
         """The labels that columns of zeros and ones stand for."""
-        default = self.wish.default
+        default = self.request.default
         if default is not None and flags == default.label_columns:
             return default.flag_labels
-        return tuple(name_flags(flags, self.wish.label_columns))
+        return tuple(name_flags(flags, self.request.label_columns))
 
     def find_label(self) -> str | None:
         """The column of labels that is named, known or evident from its name."""
-        default = self.wish.default
-        if self.wish.label is not None:
-            return self.wish.label
+        default = self.request.default
+        if self.request.label is not None:
+            return self.request.label
         if "label" in self.known:
             return self.known["label"]
         if default is not None and default.label in self.names:
             return default.label
-        return self.find_known_name(LABEL_NAMES, taken=self.wish.text, of_labels=True)
+        return self.find_known_name(LABEL_NAMES, taken=self.request.text, of_labels=True)
 
     def find_texts(self, label: str | None, flags: Sequence[str]) -> tuple[str, ...]:
         """The columns of text that are named, known or evident."""
-        default = self.wish.default
-        if self.wish.text:
-            return self.wish.text
+        default = self.request.default
+        if self.request.text:
+            return self.request.text
         if "text" in self.known:
             return (self.known["text"],)
         if default is not None and set(default.texts) <= set(self.names):
             return default.texts
         taken = (*flags, *(() if label is None else (label,)))
         found = self.find_known_name(TEXT_NAMES, taken) or self.find_free_text(taken)
-        if found is None and (label is not None or flags or not self.wish.labelled):
+        if found is None and (label is not None or flags or not self.request.labelled):
             found = self.find_other(taken)
         return () if found is None else (found,)
 
@@ -241,7 +247,7 @@ class _Chooser:
         return not self.sample.get(name) or self.profiles[name].is_label or self.profiles[name].kind == "nothing"
 
     def check_complete(self, texts: Sequence[str], label: str | None, flags: Sequence[str]) -> None:
-        no_label = self.wish.labelled and label is None and not flags
+        no_label = self.request.labelled and label is None and not flags
         if not texts and no_label:
             raise BadData(
                 f"which columns of {self.source} hold the text and the labels? {self.list_columns(self.names)}; "

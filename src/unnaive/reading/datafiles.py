@@ -11,7 +11,7 @@ from typing import Any
 from unnaive.errors import BadData, UnnaiveWarning
 from unnaive.reading import arrow
 from unnaive.reading.binary_tables import SQLITE
-from unnaive.reading.columns import Columns, Wish, choose_columns, join_names
+from unnaive.reading.columns import ColumnRequest, Columns, choose_columns, join_names
 from unnaive.reading.corpus import Corpus, Labels
 from unnaive.reading.folders import FilesTable, read_folder
 from unnaive.reading.formats import find_format, open_table
@@ -94,11 +94,9 @@ class DataFile:
         log = self._start_log()
         empty = 0
         for table, columns in self._tables(labelled):
-            reader = _RowReader(self, table, columns)
-            for values in table.batches(columns.names):
-                batch = reader.make_batch(values, log.rows)
+            for batch in _RowReader(self, table, columns).read_batches(log.rows):
                 log.rows += len(batch.texts)
-                empty += sum(not text for text in batch.texts)
+                empty += arrow.count_empty(batch.texts)
                 yield batch
         self._warn_about_rows(log.rows, empty)
 
@@ -131,24 +129,8 @@ class DataFile:
         return log
 
     def _read_whole(self, table: Table, columns: Columns) -> Batch:
-        """All rows of one table: through Arrow where that gives the very same, else row by row."""
-        reader = _RowReader(self, table, columns)
         log = self.options.log
-        whole = arrow.read_whole(table, columns, reader.parse_label)
-        if whole is not None:
-            texts, labels, ids = whole
-            batch = Batch(texts, labels, ids if ids is not None else arrow.number_rows(log.rows, len(texts)))
-        else:
-            found = [Batch([], [], [])]
-            seen = log.rows
-            for values in table.batches(columns.names):
-                found.append(reader.make_batch(values, seen))
-                seen += len(found[-1].texts)
-            batch = Batch(
-                [text for one in found for text in one.texts],
-                [names for one in found for names in one.labels],
-                [name for one in found for name in one.ids],
-            )
+        batch = _RowReader(self, table, columns).read_all(log.rows)
         log.rows += len(batch.texts)
         return batch
 
@@ -162,7 +144,7 @@ class DataFile:
             if missing:
                 raise BadData(f"{source} has no column {min(missing)!r}, which the first file has; it has "
                               f"{join_names(table.names)}")  # fmt: skip
-            wish = Wish(
+            request = ColumnRequest(
                 self.text,
                 self.label,
                 self.id,
@@ -171,7 +153,7 @@ class DataFile:
                 columns or self.default_columns,
                 table.known,
             )
-            columns = choose_columns(table.names, table.sample(), source, wish)
+            columns = choose_columns(table.names, table.sample(), source, request)
             log.format, log.header, log.files = name, table.header, log.files + 1
             log.columns = replace(columns, separator=self.separator, header=not table.numbered)
             yield table, columns
@@ -218,7 +200,7 @@ class _RowReader:
     """Values of a table's columns to documents: texts joined, labels parsed, ids given."""
 
     def __init__(self, source: DataFile, table: Table, columns: Columns) -> None:
-        self.name, self.columns = source.name, columns
+        self.name, self.table, self.columns = source.name, table, columns
         self.separator = source.separator
         if columns.label is not None and source.separator is None:
             sample = table.sample().get(columns.label, [])
@@ -226,6 +208,42 @@ class _RowReader:
                 self.separator = LISTS
                 warnings.warn(f"{source.name}: the cells of {columns.label} are lists such as {sample[0]}, read as "
                               "several labels each", UnnaiveWarning, stacklevel=4)  # fmt: skip
+
+    def read_all(self, seen: int) -> Batch:
+        """All rows at once: through Arrow where that gives the very same, else row by row."""
+        try:
+            return self._add_ids(arrow.read_whole(self.table, self.columns, self.parse_label), seen)
+        except arrow.NotPlain:
+            found = list(self._read_rows(seen))
+        return Batch(
+            [text for one in found for text in one.texts],
+            [names for one in found for names in one.labels],
+            [name for one in found for name in one.ids],
+        )
+
+    def read_batches(self, seen: int) -> Iterator[Batch]:
+        """The rows in batches, `seen` before them: through Arrow as far as that gives the very same."""
+        done = 0
+        try:
+            for chunk in arrow.read_chunks(self.table, self.columns, self.parse_label):
+                yield self._add_ids(chunk, seen + done)
+                done += len(chunk[0])
+        except arrow.NotPlain:
+            yield from self._read_rows(seen, done)
+
+    def _add_ids(self, documents: arrow.Documents, seen: int) -> Batch:
+        texts, labels, ids = documents
+        return Batch(texts, labels, arrow.number_rows(seen, len(texts)) if ids is None else ids)
+
+    def _read_rows(self, seen: int, skip: int = 0) -> Iterator[Batch]:
+        """Row by row, without the first `skip`, which were read already."""
+        at = 0
+        for values in self.table.batches(self.columns.names):
+            size = len(values[0])
+            if at + size > skip:
+                first = max(skip - at, 0)
+                yield self.make_batch([column[first:] for column in values], seen + at + first)
+            at += size
 
     def make_batch(self, values: list[list[Any]], seen: int) -> Batch:
         """The documents of one batch, of which `seen` came before."""
