@@ -24,7 +24,7 @@ from unnaive.text.buffer import TextBuffer, as_texts
 
 SMALLEST = 4 << 20  # bytes of a text file for which loading pyarrow pays
 BLOCK = 8 << 20  # bytes that pyarrow parses at a time; a longer row is left to our readers
-SCAN = 1 << 24  # bytes looked at at a time
+SCAN = 1 << 24  # bytes of a text file in memory at a time
 PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff")
 
 Bytes = NDArray[np.uint8]
@@ -131,10 +131,10 @@ def read_csv(table: CsvTable, columns: Columns) -> Any:
     """All rows of a CSV file."""
     import pyarrow.csv
 
-    data, options = _prepare_csv(table, columns)
-    with _not_plain_if_invalid():
-        found = pyarrow.csv.read_csv(pyarrow.BufferReader(pyarrow.py_buffer(data)), *options)
-    _report(table.options, len(data))
+    options = _prepare_csv(table, columns)
+    with _not_plain_if_invalid(), pyarrow.OSFile(table.path) as file:
+        found = pyarrow.csv.read_csv(file, *options)
+        _report(table.options, file.size())
     return found
 
 
@@ -142,25 +142,29 @@ def stream_csv(table: CsvTable, columns: Columns) -> Iterator[Any]:
     """The rows of a CSV file, a block at a time."""
     import pyarrow.csv
 
-    data, options = _prepare_csv(table, columns)
-    with _not_plain_if_invalid(), pyarrow.BufferReader(pyarrow.py_buffer(data)) as source:
+    options = _prepare_csv(table, columns)
+    with _not_plain_if_invalid(), pyarrow.OSFile(table.path) as file:
         at = 0
-        for batch in pyarrow.csv.open_csv(source, *options):
-            _report(table.options, min(at + BLOCK, len(data)) - at)
-            at = min(at + BLOCK, len(data))
+        for batch in pyarrow.csv.open_csv(file, *options):
+            step = min(BLOCK, file.size() - at)
+            _report(table.options, step)
+            at += step
             yield pyarrow.Table.from_batches([batch])
 
 
-def _prepare_csv(table: CsvTable, columns: Columns) -> tuple[Bytes, tuple[Any, Any, Any]]:
-    """(the bytes, pyarrow's options) of a CSV file; NotPlain where Python's reader and pyarrow's may differ."""
+def _prepare_csv(table: CsvTable, columns: Columns) -> tuple[Any, Any, Any]:
+    """pyarrow's options for a CSV file; NotPlain where Python's reader and pyarrow's may differ."""
     import pyarrow
     import pyarrow.csv
 
     if not table.is_file or table.orange or len(set(table.names)) < len(table.names):
         raise NotPlain
-    data = _map_plain_text(table.path, table.options)
-    quotes = sum(int(np.count_nonzero(part == ord('"'))) for part in _parts(data))
-    if quotes % 2 or bytes(data[:1]) in (b"\n", b"\r"):  # an odd quote is open, or stands inside a field
+    quotes = 0
+    for number, lines in enumerate(_read_lines(table.path, table.options)):
+        if not number and bytes(lines[:1]) in (b"\n", b"\r"):
+            raise NotPlain
+        quotes += int(np.count_nonzero(lines == ord('"')))
+    if quotes % 2:  # one is open, or stands inside a field
         raise NotPlain
     reading = pyarrow.csv.ReadOptions(
         column_names=list(table.names), skip_rows_after_names=0 if table.numbered else 1, block_size=BLOCK
@@ -172,35 +176,24 @@ def _prepare_csv(table: CsvTable, columns: Columns) -> tuple[Bytes, tuple[Any, A
         strings_can_be_null=False,
         check_utf8=False,  # the whole file was checked
     )
-    return data, (reading, parsing, converting)
+    return reading, parsing, converting
 
 
 def read_json(table: JsonTable, columns: Columns) -> Any:
     """All rows of a file of JSON lines."""
-    data, schema = _prepare_json(table, columns)
-    found = _parse_json(data, schema, columns)
-    _report(table.options, len(data))
-    return found
+    import pyarrow
+
+    return pyarrow.concat_tables(stream_json(table, columns))
 
 
 def stream_json(table: JsonTable, columns: Columns) -> Iterator[Any]:
     """The rows of a file of JSON lines, some megabytes of lines at a time."""
-    data, schema = _prepare_json(table, columns)
-    start = 0
-    while start < len(data):
-        ends = np.flatnonzero(data[start : start + SCAN] == ord("\n"))
-        if start + SCAN < len(data) and not len(ends):
-            raise NotPlain  # one line is longer than that
-        stop = len(data) if start + SCAN >= len(data) else start + int(ends[-1]) + 1
-        yield _parse_json(data[start:stop], schema, columns)
-        _report(table.options, stop - start)
-        start = stop
-
-
-def _prepare_json(table: JsonTable, columns: Columns) -> tuple[Bytes, Any]:
     if not table.is_file:
         raise NotPlain
-    return _map_plain_text(table.path, table.options), _find_schema(table, columns)
+    schema = _find_schema(table, columns)
+    for lines in _read_lines(table.path, table.options):
+        yield _parse_json(lines, schema, columns)
+        _report(table.options, len(lines))
 
 
 def _parse_json(data: Bytes, schema: Any, columns: Columns) -> Any:
@@ -211,7 +204,7 @@ def _parse_json(data: Bytes, schema: Any, columns: Columns) -> Any:
     with _not_plain_if_invalid():
         found = pyarrow.json.read_json(
             pyarrow.BufferReader(pyarrow.py_buffer(data)),
-            pyarrow.json.ReadOptions(block_size=BLOCK),
+            pyarrow.json.ReadOptions(block_size=max(BLOCK >> 2, 1 << 10)),
             pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
         )
     missing = any(found.column(name).null_count for name in columns.names)
@@ -257,59 +250,54 @@ def _count_json_lines(data: Bytes) -> int:
 
     With as many objects as such lines, each line holds one object: none can run over the end of its line.
     """
-    if bytes(data[:1]) != b"{":
-        raise NotPlain
-    lines = 0
-    for start in range(0, len(data), SCAN):
-        part = data[start : start + SCAN + 2]
-        ends = np.flatnonzero(part[:SCAN] == ord("\n"))
-        lines += len(ends)
-        after = part[ends[ends + 1 < len(part)] + 1]
-        before = _bytes_before(data, start + ends)
-        if np.any(after != ord("{")) or np.any(before != ord("}")):
-            raise NotPlain
-    return lines + int(data[-1] != ord("\n"))
-
-
-def _bytes_before(data: Bytes, ends: NDArray[np.int64]) -> Bytes:
-    """The last byte of the lines that end at `ends`, whether by a newline alone or after a carriage return."""
+    ends = np.flatnonzero(data == ord("\n"))
+    starts = np.concatenate([[0], ends[ends + 1 < len(data)] + 1])
     last = data[np.maximum(ends - 1, 0)]
-    return np.where(last == ord("\r"), data[np.maximum(ends - 2, 0)], last)
+    last = np.where(last == ord("\r"), data[np.maximum(ends - 2, 0)], last)
+    if np.any(data[starts] != ord("{")) or np.any(last != ord("}")):
+        raise NotPlain
+    return len(starts)
 
 
-def _map_plain_text(path: str, options: ReadOptions) -> Bytes:
-    """The bytes of a file, without its byte-order mark, if they are plain UTF-8 without NULs; NotPlain otherwise."""
+def _read_lines(path: str, options: ReadOptions) -> Iterator[Bytes]:
+    """The bytes of a file, without its byte-order mark, some megabytes of whole lines at a time.
+
+    NotPlain where they are packed, not UTF-8, or have NULs; where the options ask for something else; where a line is
+    very long; and where the file is so small that loading pyarrow does not pay.
+    """
     plain = Path(path)
-    wanted = options.encoding is None or options.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
-    if options.skip_bad or options.rows < BATCH_ROWS or not wanted:
+    utf8 = options.encoding is None or options.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+    if options.skip_bad or options.rows < BATCH_ROWS or not utf8:
         raise NotPlain
     if not plain.is_file() or plain.stat().st_size < SMALLEST:
         raise NotPlain
-    data: Bytes = np.memmap(plain, dtype=np.uint8, mode="r")
-    if bytes(data[:4]).startswith(PACKED):
-        raise NotPlain
-    data = data[3:] if bytes(data[:3]) == b"\xef\xbb\xbf" else data
-    if not len(data) or not _is_utf8_without_nuls(data):
-        raise NotPlain
-    return data
+    with plain.open("rb") as file:
+        rest = file.read(4).removeprefix(b"\xef\xbb\xbf")
+        if rest.startswith(PACKED):
+            raise NotPlain
+        while block := file.read(SCAN):
+            block = rest + block
+            cut = block.rfind(b"\n") + 1
+            if not cut and len(block) > 4 * BLOCK:
+                raise NotPlain
+            if cut:
+                yield _check_text(np.frombuffer(block, np.uint8, cut))
+            rest = block[cut:]
+        if rest:
+            yield _check_text(np.frombuffer(rest, np.uint8))
 
 
-def _is_utf8_without_nuls(data: Bytes) -> bool:
+def _check_text(data: Bytes) -> Bytes:
+    """The bytes if they are UTF-8 without NULs."""
     import pyarrow
 
-    if not all(part.all() for part in _parts(data)):
-        return False
     ends = np.array([0, len(data)], dtype=np.int64)
     whole = pyarrow.LargeStringArray.from_buffers(1, pyarrow.py_buffer(ends), pyarrow.py_buffer(data))
-    try:
+    with _not_plain_if_invalid():
         whole.validate(full=True)
-    except pyarrow.ArrowInvalid:
-        return False
-    return True
-
-
-def _parts(data: Bytes) -> Iterator[Bytes]:
-    return (data[start : start + SCAN] for start in range(0, len(data), SCAN))
+    if not data.all():
+        raise NotPlain
+    return data
 
 
 def _report(options: ReadOptions, size: int) -> None:

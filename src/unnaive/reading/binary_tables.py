@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import datetime
 import json
-import sqlite3
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
-from urllib.parse import parse_qs, quote
+from typing import TYPE_CHECKING, Any
 
 from unnaive.errors import BadData, MissingExtra, choose
 from unnaive.reading.columns import join_names
 from unnaive.reading.options import BATCH_ROWS, ReadOptions
 from unnaive.reading.sources import STDIN, UNPACKED_FREELY, Lines, check_exists
 from unnaive.reading.tables import SAMPLE_ROWS, Sample, Table, find_header, split_into_batches
+
+if TYPE_CHECKING:
+    import sqlite3
 
 SQLITE = "sqlite:"
 DATASET_FILES = ("dataset_dict.json", "dataset_info.json", "state.json")
@@ -167,6 +166,9 @@ class SqliteTable(Table):
     """A table or view of a SQLite database: sqlite:file.db?table=name, or a file with --table."""
 
     def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
+        import sqlite3
+        from urllib.parse import parse_qs, quote
+
         name, _, query = path.removeprefix(SQLITE).partition("?") if path.startswith(SQLITE) else (path, "", "")
         self.path, self._rows = path, options.rows
         found = _check_file(name, "a database")
@@ -191,8 +193,15 @@ class SqliteTable(Table):
         return str(there[0])
 
     def _run(self, query: str) -> sqlite3.Cursor:
-        try:
+        with self._explain_errors():
             return self._database.execute(query)
+
+    @contextmanager
+    def _explain_errors(self) -> Iterator[None]:
+        import sqlite3
+
+        try:
+            yield
         except sqlite3.Error as problem:
             raise BadData(f"{self.path} cannot be read as a SQLite database ({problem})") from problem
 
@@ -205,11 +214,9 @@ class SqliteTable(Table):
         """The wanted columns, a batch at a time."""
         columns = ", ".join(map(_quote_name, wanted))
         rows = self._run(f"SELECT {columns} FROM {_quote_name(self._table)}")
-        try:
+        with self._explain_errors():
             for batch in split_into_batches(rows, self._rows, size=lambda row: sum(map(_length, row))):
                 yield [list(column) for column in zip(*batch, strict=True)]
-        except sqlite3.Error as problem:
-            raise BadData(f"{self.path} cannot be read as a SQLite database ({problem})") from problem
 
 
 def _quote_name(name: str) -> str:
@@ -286,6 +293,8 @@ def _import_openpyxl() -> Callable[..., Any]:
 
 def check_zip(path: Path, max_ratio: int) -> None:
     """An error for a file that is no zip archive, or one that unpacks beyond all measure."""
+    import zipfile
+
     try:
         with zipfile.ZipFile(path) as archive:
             unpacked = sum(entry.file_size for entry in archive.infolist())
@@ -297,7 +306,7 @@ def check_zip(path: Path, max_ratio: int) -> None:
 
 def _plain_cell(value: Any) -> Any:
     """Dates as ISO text; whole floats, as spreadsheets keep numbers, as whole numbers."""
-    if isinstance(value, (datetime.datetime, datetime.date, datetime.time)):
+    if hasattr(value, "isoformat"):
         return value.isoformat()
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
