@@ -14,7 +14,7 @@ from unnaive.core.counts import Counts
 from unnaive.errors import BadData, UnknownName, UnnaiveError
 from unnaive.models.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB, log_prior, log_prior_odds
 from unnaive.reading.collections import load
-from unnaive.reading.tickets import tickets
+from unnaive.reading.tickets import load_tickets
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 
@@ -99,7 +99,7 @@ def assert_equals_scikit_learn(X, y):
 
 
 def test_equals_scikit_learn_on_the_built_in_corpus():
-    corpus = tickets()
+    corpus = load_tickets()
     X = TextCounter(TokenRule()).count(corpus.texts, grow=True)
     assert_equals_scikit_learn(X, [labels[0] for labels in corpus.labels])
 

@@ -10,7 +10,7 @@ from unnaive import TextClassifier
 from unnaive.apps import verbs_compare, verbs_plot, verbs_reproduce
 from unnaive.errors import BadData, UnknownName, UnnaiveError, UnnaiveWarning
 from unnaive.evaluation.records import RecordFile
-from unnaive.reading.tickets import tickets
+from unnaive.reading.tickets import load_tickets
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_plot_draws_curves_of_records(run, tmp_path):
 @pytest.mark.parametrize("figure", ["precision-recall", "calibration", "confusion", "classes"])
 def test_plot_draws_what_a_model_does(run, tmp_path, figure):
     pytest.importorskip("matplotlib", reason="figures need the extra `plots`")
-    train = tickets().part("train")
+    train = load_tickets().part("train")
     TextClassifier().fit(train.texts, [label[0] for label in train.labels]).save(tmp_path / "t.model")
     result = run("plot", "t.model", "tickets", "-f", figure, "-o", "figure.svg")
     assert result.exit_code == 0, result.exception

@@ -34,7 +34,7 @@ from unnaive.errors import BadModel, UnnaiveError, choose
 from unnaive.fitted import FittedModel
 from unnaive.models.catalogue import make_model
 from unnaive.reading.columns import Columns
-from unnaive.reading.sources import existing
+from unnaive.reading.sources import check_exists
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.training import check_spec
@@ -101,7 +101,7 @@ def load(path: str | Path) -> FittedModel:
 
 
 def _file(path: str | Path) -> Path:
-    place = existing(path)
+    place = check_exists(path)
     if place.is_dir():
         raise BadModel(f"{path}: this is a folder; name the model file in it")
     return place
