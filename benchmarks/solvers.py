@@ -4,8 +4,8 @@ python benchmarks/solvers.py [--repeats N] [--C 1.0] [--n-jobs 1]
 
 Squared hinge against LinearSVC (LIBLINEAR) at the same tolerance: wanted 4 times faster at an objective equal to 1e-4.
 Softmax against LogisticRegression(solver="lbfgs") on the same problem (a feature that is 1 in the place of the free
-intercept): wanted 3 times faster at an objective that is the same or lower to 1e-4. Ours takes float32, the peer float64.
-The time of a path along C, each solution the start of the next, is put beside the same path from nothing.
+intercept): wanted 3 times faster at an objective that is the same or lower to 1e-4. Ours takes float32, the peer
+float64. The time of a path along C, each solution the start of the next, is put beside the same path from nothing.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def newsgroups():
 
     corpus = load("20newsgroups").part("train")
     Z = TfidfVectorizer(sublinear_tf=True).fit_transform(corpus.texts)
-    return Z, np.unique(corpus.labels, return_inverse=True)[1]
+    return Z, np.unique(corpus.labels, return_inverse=True)[1].ravel()
 
 
 def hinge_objectives(Z, targets, W, b, C):

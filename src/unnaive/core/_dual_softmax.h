@@ -140,20 +140,24 @@ class SoftmaxSolver {
     offset_.assign(n_rows * width_, Lanes{Four{kNoClass, kNoClass, kNoClass, kNoClass}});
     for (int64_t d = 0; d < n_rows; ++d)
       for (int64_t c = 0; c < problem_.n_classes; ++c) put(offset_, d, c, problem_.prior_bias[c]);
-    if (!problem_.prior) return;
+    if (problem_.prior) add_prior_scores();
+  }
+
+  void add_prior_scores() {
     const Rows<Value> rows = problem_.documents.rows();
-    std::vector<double> row(problem_.documents.n_terms());
-    for (int64_t c = 0; c < problem_.n_classes; ++c) {
-      const double* prior = problem_.prior + c * problem_.n_terms;
-      for (size_t t = 0; t < row.size(); ++t) row[t] = prior[problem_.documents.names[t]];
-      for (int64_t d = 0; d < n_docs_; ++d) {
-        double sum = lane(offset_, d, c);
-        for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k) sum += row[rows.terms[k]] * rows.values[k];
-        put(offset_, d, c, sum);
+    std::vector<Lanes> prior(weights_.size());
+    for (int64_t c = 0; c < problem_.n_classes; ++c)
+      for (int64_t t = 0; t < problem_.documents.n_terms(); ++t)
+        put(prior, t, c, problem_.prior[c * problem_.n_terms + problem_.documents.names[t]]);
+    for (int64_t d = 0; d < n_docs_; ++d)
+      for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k)
+        for (int64_t v = 0; v < width_; ++v)
+          offset_[d * width_ + v].of += prior[rows.terms[k] * width_ + v].of * static_cast<double>(rows.values[k]);
+    for (const Entry& entry : problem_.documents.alone)
+      for (int64_t c = 0; c < problem_.n_classes; ++c) {
+        const double weight = problem_.prior[c * problem_.n_terms + entry.term];
+        put(offset_, entry.document, c, lane(offset_, entry.document, c) + weight * entry.value);
       }
-      for (const Entry& entry : problem_.documents.alone)
-        put(offset_, entry.document, c, lane(offset_, entry.document, c) + prior[entry.term] * entry.value);
-    }
     for (int64_t d = 0; d < n_docs_; ++d)
       for (int64_t c = 0; c < problem_.n_classes; ++c)
         if (!(std::fabs(lane(offset_, d, c)) < 1e250)) throw std::invalid_argument("a score by the prior overflows");
@@ -171,36 +175,38 @@ class SoftmaxSolver {
     }
   }
 
-  // A start keeps its part of the other classes, as far as it has room under the penalty; the own class takes the rest.
+  // A start was made with another C, which its sum tells. Half way, by the geometric mean, between the same weights and
+  // the same posteriors takes the fewest passes; the own class takes what the others leave.
   void set_posterior() {
     for (int64_t d = 0; d < n_docs_; ++d) {
-      double others = 0;
       const double* start = problem_.start ? problem_.start + d * problem_.n_classes : nullptr;
-      const bool used = start && problem_.penalty[d] > 0;
-      for (int64_t c = 0; used && c < problem_.n_classes; ++c)
-        if (c != problem_.targets[d]) others += start[c];
-      const double scale = 1 / std::max(others, problem_.penalty[d]);
-      double left = 1;
-      for (int64_t c = 0; used && c < problem_.n_classes; ++c) {
-        if (c == problem_.targets[d]) continue;
-        put(posterior_, d, c, start[c] * scale);
-        left -= start[c] * scale;
+      const int32_t own = problem_.targets[d];
+      double sum = 0, left = 1;
+      for (int64_t c = 0; start && c < problem_.n_classes; ++c) sum += start[c];
+      if (sum > 0 && problem_.penalty[d] > 0) {
+        const double factor = std::sqrt(problem_.penalty[d] / sum);
+        const double scale = factor / std::max(factor * (sum - start[own]), problem_.penalty[d]);
+        for (int64_t c = 0; c < problem_.n_classes; ++c) {
+          if (c == own) continue;
+          put(posterior_, d, c, start[c] * scale);
+          left -= start[c] * scale;
+        }
       }
-      put(posterior_, d, problem_.targets[d], std::max(left, 0.0));
+      put(posterior_, d, own, std::max(left, 0.0));
     }
   }
 
   void set_weights() {
     if (!problem_.start) return;  // posteriors of 1 for the own class: no document is in the weights
     const Rows<Value> rows = problem_.documents.rows();
-    for (int64_t d = 0; d < n_docs_; ++d)
-      for (int64_t c = 0; c < problem_.n_classes; ++c) {
-        const double times = multiple(d, c);
-        if (times == 0) continue;
-        put(bias_, 0, c, lane(bias_, 0, c) + times);
-        for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k)
-          put(weights_, rows.terms[k], c, lane(weights_, rows.terms[k], c) + times * rows.values[k]);
-      }
+    std::vector<Lanes> times(width_);
+    for (int64_t d = 0; d < n_docs_; ++d) {
+      for (int64_t c = 0; c < problem_.n_classes; ++c) put(times, 0, c, multiple(d, c));
+      for (int64_t v = 0; v < width_; ++v) bias_[v].of += times[v].of;
+      for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k)
+        for (int64_t v = 0; v < width_; ++v)
+          weights_[rows.terms[k] * width_ + v].of += times[v].of * static_cast<double>(rows.values[k]);
+    }
   }
 
   void choose_documents() {

@@ -98,7 +98,7 @@ def squared_hinge(
         ½(‖v‖² + b²) + C·Σ_d weight_d·max(0, 1 − y_d·(v·(r_c∘z_d) + b))²
 
     and as weights w = r_c∘v, so that the score of a document is w·z + b. Without `scale` (r = 1) this is the problem
-    of scikit-learn's LinearSVC and LIBLINEAR's solver 1, with the same C; the bias is the weight of a feature that is 1.
+    of scikit-learn's LinearSVC and LIBLINEAR's solver 1, with the same C. The bias is the weight of a feature, 1.
     With the naive Bayes log-count ratio as `scale` it is the NB-SVM of Wang and Manning (2012); the scaled documents
     are never held.
 
@@ -110,11 +110,11 @@ def squared_hinge(
     tol           largest less smallest projected gradient of all documents (or 0), as LIBLINEAR and LinearSVC measure
     max_iter      passes over the documents; a class that needs more is reported by a warning
     random_state  seed of the order of documents, from 0 on
-    n_jobs        threads, over blocks of four classes; −1 for one on each processor. The result is the same, bit for bit
+    n_jobs        threads, over blocks of four classes; −1 for one on each processor. Results are equal, bit for bit
     progress      called on this thread with the passes so far and the violation in the last one
 
-    Hsieh, Chang, Lin, Keerthi and Sundararajan (2008), A dual coordinate descent method for large-scale linear SVM. Made
-    for text: with fewer terms than documents and a large C the number of passes grows with C, here as in LIBLINEAR.
+    Hsieh, Chang, Lin, Keerthi and Sundararajan (2008), A dual coordinate descent method for large-scale linear SVM.
+    Made for text: with fewer terms than documents and a large C the passes grow in number with C, as in LIBLINEAR.
 
     By hand, one class, one document z = 1 that has it: ½(w² + b²) + C·max(0, 1 − w − b)² is least at
     w = b = 2C/(1 + 4C), with the value C/(1 + 4C).

@@ -49,7 +49,7 @@ class Random:
 
     def shuffled(self, items: NDArray[np.intp]) -> list[int]:
         """The items in random order."""
-        order = items.tolist()
+        order: list[int] = items.tolist()
         for i in range(len(order)):
             j = i + ((self.next() >> 32) * (len(order) - i) >> 32)
             order[i], order[j] = order[j], order[i]
@@ -77,7 +77,7 @@ def hinge(
     Z = _documents(values, terms, starts, n_terms)
     n_docs = Z.shape[0]
     pattern = csr_array((np.ones(len(labels)), labels, label_starts), shape=(n_docs, n_classes))
-    solution = (
+    solution: tuple[Any, ...] = (
         np.zeros((n_classes, n_terms)),
         np.zeros(n_classes),
         np.zeros((n_docs, n_classes)),
@@ -247,11 +247,13 @@ class _Softmax:
         self.resting, self.ignore_below = np.zeros(Z.shape[0], np.bool_), 0.0
 
     def _started(self, start: Floats) -> Floats:
-        """Posteriors that keep a start's part of the other classes, as far as it has room under the penalty."""
+        """Posteriors half way between those of the start and those that keep its weights, by the geometric mean."""
+        sums = start.sum(axis=1)
+        used = self.live & (sums > 0)
+        factor = np.sqrt(self.penalty / np.where(used, sums, 1.0))
         others = np.where(self.own > 0, 0.0, start)
-        room = np.maximum(others.sum(axis=1), self.penalty)
-        others /= np.where(self.live, room, 1.0)[:, None]
-        others[~self.live] = 0.0
+        room = np.maximum(factor * others.sum(axis=1), self.penalty)
+        others *= np.where(used, factor / np.where(used, room, 1.0), 0.0)[:, None]
         posterior: Floats = np.where(self.own > 0, np.maximum(1 - others.sum(axis=1, keepdims=True), 0.0), others)
         return posterior
 
