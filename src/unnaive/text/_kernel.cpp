@@ -13,7 +13,7 @@ using namespace nb::literals;
 
 namespace unnaive {
 
-uint64_t hash_seed = 0;
+HashSeed hash_seed = {0, 1};
 uint8_t kinds[kMaxCode + 1] = {};
 
 template <class T>
@@ -22,9 +22,9 @@ using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 // A numpy array that owns the memory of `array`.
 template <class T>
 nb::object numpy_of(Array<T> array, std::initializer_list<size_t> shape) {
-  T* data = array.release();
-  nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
-  nb::object out = nb::cast(nb::ndarray<nb::numpy, T>(data, shape, owner));
+  auto* held = new Array<T>(std::move(array));
+  nb::capsule owner(held, [](void* p) noexcept { delete static_cast<Array<T>*>(p); });
+  nb::object out = nb::cast(nb::ndarray<nb::numpy, T>(held->data(), shape, owner));
   // numpy has two 64-bit integers and prints the one that nanobind makes as a stranger
   return std::is_same_v<T, int64_t> ? out.attr("view")("int64") : out;
 }
@@ -61,7 +61,7 @@ Document document_of(PyObject* text, size_t row, size_t limit) {
   const auto length = static_cast<size_t>(PyUnicode_GET_LENGTH(text));
   const auto width = static_cast<uint8_t>(PyUnicode_IS_ASCII(text) ? 0 : PyUnicode_KIND(text));
   check_size(row, length * (width ? width : 1), limit);
-  return {PyUnicode_DATA(text), length, width};
+  return {PyUnicode_DATA(text), length, width, width == 0};
 }
 
 // A tuple holds every string: a list could be changed by another thread.
@@ -149,23 +149,21 @@ nb::tuple count(Engine& engine, nb::handle texts, bool grow, const Threads& thre
       counts = engine.count(input.documents, false, threads, listen);
     }
   }
-  const size_t cells = counts.cells;
-  if (cells > 0x7FFFFFFFu) {
-    auto ids = converted<int64_t>(counts.ids.data(), cells);
-    return nb::make_tuple(numpy_of(std::move(counts.data)), numpy_of(std::move(ids)), numpy_of(std::move(counts.ends)));
+  Rows& rows = counts.rows;
+  if (rows.used > 0x7FFFFFFFu) {
+    auto ids = converted<int64_t>(rows.ids.data(), rows.used);
+    return nb::make_tuple(numpy_of(std::move(rows.counts)), numpy_of(std::move(ids)), numpy_of(std::move(counts.ends)));
   }
   auto ends = converted<int32_t>(counts.ends.data(), counts.ends.size());
-  return nb::make_tuple(numpy_of(std::move(counts.data)), numpy_of(std::move(counts.ids)), numpy_of(std::move(ends)));
+  return nb::make_tuple(numpy_of(std::move(rows.counts)), numpy_of(std::move(rows.ids)), numpy_of(std::move(ends)));
 }
 
 // The tokens of one text as they are read, for comparison with the reference.
 nb::list tokens(Engine& engine, nb::str text, size_t limit) {
   nb::list words;
   engine.each_token(document_of(text.ptr(), 0, limit), [&](const Token* batch, unsigned n) {
-    for (unsigned i = 0; i < n; ++i) {
-      const void* word = batch[i].length <= 8 ? static_cast<const void*>(&batch[i].key) : batch[i].text;
-      words.append(nb::str(static_cast<const char*>(word), batch[i].length));
-    }
+    for (unsigned i = 0; i < n; ++i)
+      words.append(nb::str(reinterpret_cast<const char*>(batch[i].text), batch[i].length));
   });
   return words;
 }
@@ -203,22 +201,21 @@ void forget(Engine& engine) {
 }
 
 nb::tuple terms(Engine& engine) {
-  std::vector<uint8_t> bytes;
-  std::vector<int64_t> ends;
+  Array<uint8_t> bytes;
+  Array<int64_t> ends;
   {
     nb::gil_scoped_release release;
     const std::shared_lock<std::shared_mutex> lock(engine.mutex());
     engine.terms().write(bytes, ends);
   }
-  return nb::make_tuple(numpy_of(converted<uint8_t>(bytes.data(), bytes.size())),
-                        numpy_of(converted<int64_t>(ends.data(), ends.size())));
+  return nb::make_tuple(numpy_of(std::move(bytes)), numpy_of(std::move(ends)));
 }
 
 void make_engine(Engine* self, bool lowercase, bool turkish, bool digits, uint32_t min_length, unsigned message,
                  unsigned shortest, unsigned longest, bool stemmed, const Vector<uint8_t>& stops,
                  const Vector<int64_t>& stop_ends, const Vector<uint8_t>& vocabulary,
                  const Vector<int64_t>& vocabulary_ends) {
-  if (shortest < 1 || longest < shortest || longest > Scratch::kLongest || message > 4)
+  if (shortest < 1 || longest < shortest || longest > Grams::kLongest || message > 4)
     throw nb::value_error("settings are out of range");
   const Settings settings{{lowercase, lowercase && turkish, digits, min_length}, static_cast<Message>(message)};
   new (self) Engine(settings, shortest, longest, stemmed);
@@ -319,7 +316,9 @@ NB_MODULE(_kernel, m) {
   using namespace unnaive;
   fill_kinds();
   std::random_device random;
-  hash_seed = static_cast<uint64_t>(random()) << 32 | random();
+  const auto draw = [&] { return static_cast<uint64_t>(random()) << 32 | random(); };
+  hash_seed.low = draw();
+  hash_seed.high = draw() | 1;
   nb::class_<Threads>(m, "Threads")
       .def(
           "__init__", [](Threads* self, unsigned most, size_t worth) { new (self) Threads{most, worth}; }, "most"_a,
