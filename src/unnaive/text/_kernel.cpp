@@ -13,7 +13,7 @@ using namespace nb::literals;
 
 namespace unnaive {
 
-HashSeed hash_seed = {0, 1};
+uint64_t hash_seed = 0;
 uint8_t kinds[kMaxCode + 1] = {};
 
 template <class T>
@@ -316,9 +316,7 @@ NB_MODULE(_kernel, m) {
   using namespace unnaive;
   fill_kinds();
   std::random_device random;
-  const auto draw = [&] { return static_cast<uint64_t>(random()) << 32 | random(); };
-  hash_seed.low = draw();
-  hash_seed.high = draw() | 1;
+  hash_seed = static_cast<uint64_t>(random()) << 32 | random();
   nb::class_<Threads>(m, "Threads")
       .def(
           "__init__", [](Threads* self, unsigned most, size_t worth) { new (self) Threads{most, worth}; }, "most"_a,

@@ -111,6 +111,8 @@ inline void count_document(const Document& document, Scratch& scratch, Reader re
       kept = reader.grow ? scratch.grams.terms_of<true>(scratch.words, kept, terms, scratch.terms)
                          : scratch.grams.terms_of<false>(scratch.words, kept, terms, scratch.terms);
       ids = scratch.terms;
+      scratch.row.make_room(terms.size(), kept);
+      scratch.row.fetch(ids, kept);
     }
     scratch.row.make_room(terms.size(), kept);
     scratch.row.count(ids, kept);
@@ -273,9 +275,10 @@ inline void Engine::start_shard(Shard& shard, bool grow, bool first, size_t byte
     words = shard.own_words.get();
     for (uint32_t stop = 0; stop < stops_; ++stop) words->insert(words_[stop]);
   }
+  if (!first)
+    shard.own_terms = std::make_unique<Terms>(*words, terms_.stops(), terms_.shortest(), terms_.longest());
   if (!stemmed_) words->reserve(likely_words(bytes));
-  if (first) return;
-  shard.own_terms = std::make_unique<Terms>(*words, terms_.stops(), terms_.shortest(), terms_.longest());
+  if (!terms_.plain()) (first ? terms_ : *shard.own_terms).grams().reserve(8 * likely_words(bytes));
 }
 
 inline Counts Engine::count(const Documents& documents, bool grow, const Threads& threads,

@@ -100,10 +100,9 @@ class Scanner {
       const auto ahead = table.ahead();
       unsigned kept = 0;
       for (; edge < end; edge += 2) {
-        const uint8_t* word = text_.data() + edge[0];
-        const Token token = token_in(word, edge[1] - edge[0]);
+        Token& token = batch_[kept];
+        set_token(text_.data() + edge[0], edge[1] - edge[0], token);
         ahead.fetch(token.hash);
-        batch_[kept] = token;
         kept += kPlain || characters(token) >= rule_.min_length;
       }
       flush(static_cast<const Token*>(batch_.data()), kept);

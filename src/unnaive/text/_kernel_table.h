@@ -184,6 +184,8 @@ class PairTable {
   Ahead ahead() const { return slots_.ahead(); }
   Slot& at(size_t place) { return slots_[place]; }
 
+  void reserve(size_t pairs) { slots_.reserve(pairs); }
+
   // Room for this many more: until they have come, slots stay where they are.
   void make_room(size_t more) {
     if (size_ + more > 0x7FFFFFFEu) throw std::length_error("there are more than 2 billion distinct n-grams");
@@ -204,10 +206,12 @@ class PairTable {
   // could foresee, so that they take the same way.
   size_t insert(uint64_t pair) {
     size_t i = slots_.begin(hash_of_pair(pair));
-    while (slots_[i].pair != pair && !slots_[i].is_free()) i = slots_.next(i);
+    while ((slots_[i].pair != pair) & !slots_[i].is_free()) i = slots_.next(i);
     const bool fresh = slots_[i].is_free();
-    pairs_[size_] = pair;
-    slots_[i] = {pair, fresh ? size_ : slots_[i].entry, fresh ? kNone : slots_[i].term};
+    Slot& slot = slots_[i];
+    pairs_[size_] = slot.pair = pair;
+    slot.entry = fresh ? size_ : slot.entry;
+    slot.term = fresh ? kNone : slot.term;
     size_ += fresh;
     return i;
   }

@@ -104,8 +104,11 @@ class Terms {
     }
     const Bytes word = (*words_)[item];
     bytes.make_room(used + word.size + WordTable::kSlack);
-    // 16 bytes at once are quicker than the right number
-    std::memcpy(bytes.data() + used, word.data, word.size <= WordTable::kSlack ? WordTable::kSlack : word.size);
+    if (word.size <= WordTable::kSlack) {
+      std::memcpy(bytes.data() + used, word.data, WordTable::kSlack);  // quicker than the right number
+    } else {
+      std::memcpy(bytes.data() + used, word.data, word.size);
+    }
     return used + word.size;
   }
 

@@ -21,10 +21,7 @@ struct Token {
   static constexpr uint64_t kLong = 2;
 };
 
-struct HashSeed {
-  uint64_t low, high;
-};
-extern HashSeed hash_seed;  // drawn at import: the hash decides no result, only who may slow us down
+extern uint64_t hash_seed;  // drawn at import: the hash decides no result, only who may slow us down
 
 inline uint64_t mixed(uint64_t a, uint64_t b) {
 #if defined(UNNAIVE_WEAK_HASH)  // of the sanitized build: words collide all the time, and must still be told apart
@@ -39,7 +36,10 @@ inline uint64_t mixed(uint64_t a, uint64_t b) {
 #endif
 }
 
-inline uint64_t hash_of_key(uint64_t low, uint64_t high) { return mixed(low ^ hash_seed.low, high ^ hash_seed.high); }
+// The multiplier is not drawn: its bits must be well spread.
+constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15ull;
+
+inline uint64_t hash_of_key(uint64_t low, uint64_t high) { return mixed(low ^ hash_seed, high ^ kMultiplier); }
 
 // Keys are read low byte first on every machine.
 inline uint64_t load8(const uint8_t* p) {
@@ -71,10 +71,6 @@ inline uint64_t hash_of_bytes(const uint8_t* text, size_t length) {
   return hash_of_key(rest, hash);
 }
 
-inline Token long_token(const uint8_t* text, uint32_t length) {
-  return {Token::kLong, 0, length, hash_of_bytes(text, length), text};
-}
-
 // The bytes of a key of each length: of its low 8 and its high 4.
 struct KeyMasks {
   std::array<uint64_t, kInline + 1> low{};
@@ -88,23 +84,40 @@ struct KeyMasks {
 };
 constexpr KeyMasks key_masks;
 
-// The token of a folded word in a text; 12 bytes from its start on can be read.
-inline Token token_in(const uint8_t* text, uint32_t length) {
-  if (__builtin_expect(length > kInline, 0)) return long_token(text, length);
+inline void set_long_token(const uint8_t* text, uint32_t length, Token& token) {
+  token.low = Token::kLong;
+  token.high = 0;
+  token.length = length;
+  token.hash = hash_of_bytes(text, length);
+  token.text = text;
+}
+
+// The token of a folded word in a text; 12 bytes from its start on can be read. It is written field by field: a
+// processor waits for a struct that is put together and copied at once.
+inline void set_token(const uint8_t* text, uint32_t length, Token& token) {
+  if (__builtin_expect(length > kInline, 0)) return set_long_token(text, length, token);
   const uint64_t low = load8(text) & key_masks.low[length];
   const uint32_t high = load4(text + 8) & key_masks.high[length];
-  return {low, high, length, hash_of_key(low, high), text};
+  token.low = low;
+  token.high = high;
+  token.length = length;
+  token.hash = hash_of_key(low, high);
+  token.text = text;
 }
 
 // The token of any bytes, such as a term of a given vocabulary; those that no word can have count as long.
 inline Token token_of(Bytes word) {
   const bool plain = word.size > 0 && word.size <= kInline && word.data[0] >= '0' &&
                      std::find(word.data, word.data + word.size, uint8_t{0}) == word.data + word.size;
-  if (!plain) return long_token(word.data, static_cast<uint32_t>(word.size));
-  uint8_t padded[16] = {};
-  std::memcpy(padded, word.data, word.size);
-  Token token = token_in(padded, static_cast<uint32_t>(word.size));
-  token.text = word.data;
+  Token token;
+  if (plain) {
+    uint8_t padded[kInline] = {};
+    std::memcpy(padded, word.data, word.size);
+    set_token(padded, static_cast<uint32_t>(word.size), token);
+    token.text = word.data;
+  } else {
+    set_long_token(word.data, static_cast<uint32_t>(word.size), token);
+  }
   return token;
 }
 
