@@ -35,6 +35,30 @@ nb::object numpy_of(Array<T> array) {
   return numpy_of(std::move(array), {size});
 }
 
+const nb::module_& numpy() {
+  static const auto* numpy = new nb::module_(nb::module_::import_("numpy"));
+  return *numpy;
+}
+
+// A new array of numpy's own and its memory: for a single prediction that is quicker than to hand over ours.
+template <class T>
+struct NumpyArray {
+  nb::object array;
+  T* data = nullptr;
+
+  explicit NumpyArray(nb::object shape) : array(numpy().attr("empty")(std::move(shape), type())) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(array.ptr(), &view, PyBUF_WRITABLE) != 0) throw nb::python_error();
+    data = static_cast<T*>(view.buf);
+    PyBuffer_Release(&view);  // the memory stays where it is as long as the array lives
+  }
+
+  static const nb::object& type() {
+    static const auto* type = new nb::object(numpy().attr("dtype")(std::is_same_v<T, double> ? "float64" : "int64"));
+    return *type;
+  }
+};
+
 template <class T, class From>
 Array<T> converted(const From* values, size_t size) {
   Array<T> out(size);
@@ -176,8 +200,13 @@ void learn(Engine& engine, nb::handle texts, bool grow, const Threads& threads, 
 }
 
 // The words that wait for their stems.
-nb::list pending(const Engine& engine) {
+nb::list pending(Engine& engine) {
   nb::list words;
+  std::shared_lock<std::shared_mutex> lock(engine.mutex(), std::defer_lock);
+  {
+    nb::gil_scoped_release release;  // another thread may hold the lock and want the GIL
+    lock.lock();
+  }
   for (uint32_t entry = engine.resolved(); entry < engine.surfaces().size(); ++entry) {
     const Bytes word = engine.surfaces()[entry];
     words.append(nb::str(reinterpret_cast<const char*>(word.data), word.size));
@@ -198,6 +227,19 @@ void forget(Engine& engine) {
   nb::gil_scoped_release release;
   const std::unique_lock<std::shared_mutex> lock(engine.mutex());
   engine.forget();
+}
+
+// Another call may be growing the table, and want the GIL while it does.
+size_t size(Engine& engine) {
+  nb::gil_scoped_release release;
+  const std::shared_lock<std::shared_mutex> lock(engine.mutex());
+  return engine.terms().size();
+}
+
+size_t surfaces(Engine& engine) {
+  nb::gil_scoped_release release;
+  const std::shared_lock<std::shared_mutex> lock(engine.mutex());
+  return engine.surfaces().size();
 }
 
 nb::tuple terms(Engine& engine) {
@@ -277,7 +319,7 @@ void make_scorer(HeldScorer* self, nb::object engine_object, Doubles arcs, Vecto
                  bool fast) {
   Engine& engine = nb::cast<Engine&>(engine_object);
   const Linear linear = linear_of(arcs, arc_class, ends, class_background, term_background, bias, binary);
-  if (linear.terms != engine.terms().size()) throw nb::value_error("there must be weights for every term");
+  if (linear.terms != size(engine)) throw nb::value_error("there must be weights for every term");
   std::vector<nb::object> owners{engine_object,
                                  nb::cast(arcs),
                                  nb::cast(arc_class),
@@ -290,30 +332,33 @@ void make_scorer(HeldScorer* self, nb::object engine_object, Doubles arcs, Vecto
 
 nb::object scores(HeldScorer& self, nb::handle texts, const Threads& threads, size_t limit) {
   const Held input = held(texts, limit);
-  Array<double> out(input.documents.count * self.linear.classes);
+  NumpyArray<double> out(nb::make_tuple(input.documents.count, self.linear.classes));
   {
     nb::gil_scoped_release release;
     const std::shared_lock<std::shared_mutex> lock(self.engine.mutex());
-    self.scorer.scores(input.documents, threads, listen, out.data());
+    self.scorer.scores(input.documents, threads, listen, out.data);
   }
-  return numpy_of(std::move(out), {input.documents.count, self.linear.classes});
+  return out.array;
 }
 
 nb::object best(HeldScorer& self, nb::handle texts, const Threads& threads, size_t limit) {
   const Held input = held(texts, limit);
-  Array<int64_t> out(input.documents.count);
+  NumpyArray<int64_t> out(nb::cast(input.documents.count));
   {
     nb::gil_scoped_release release;
     const std::shared_lock<std::shared_mutex> lock(self.engine.mutex());
-    self.scorer.best(input.documents, threads, listen, out.data());
+    self.scorer.best(input.documents, threads, listen, out.data);
   }
-  return numpy_of(std::move(out));
+  return out.array;
 }
 
 }  // namespace unnaive
 
 NB_MODULE(_kernel, m) {
   using namespace unnaive;
+#if defined(__x86_64__) && defined(__POPCNT__)
+  if (!__builtin_cpu_supports("popcnt")) throw nb::import_error("this processor, of before 2009, cannot count bits");
+#endif
   fill_kinds();
   std::random_device random;
   hash_seed = static_cast<uint64_t>(random()) << 32 | random();
@@ -324,13 +369,13 @@ NB_MODULE(_kernel, m) {
   nb::class_<Engine>(m, "Engine")
       .def("__init__", &make_engine, "lowercase"_a, "turkish"_a, "digits"_a, "min_length"_a, "message"_a, "shortest"_a,
            "longest"_a, "stemmed"_a, "stops"_a, "stop_ends"_a, "vocabulary"_a, "vocabulary_ends"_a)
-      .def("__len__", [](const Engine& engine) { return engine.terms().size(); })
+      .def("__len__", &size)
       .def("count", &count, "texts"_a, "grow"_a, "threads"_a, "limit"_a)
       .def("tokens", &tokens, "text"_a, "limit"_a)
       .def("learn", &learn, "texts"_a, "grow"_a, "threads"_a, "limit"_a)
       .def("pending", &pending)
       .def("resolve", &resolve, "stems"_a, "ends"_a, "grow"_a)
-      .def("surfaces", [](const Engine& engine) { return engine.surfaces().size(); })
+      .def("surfaces", &surfaces)
       .def("forget", &forget)
       .def("terms", &terms);
   nb::class_<HeldScorer>(m, "Scorer")

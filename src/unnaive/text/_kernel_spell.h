@@ -108,7 +108,8 @@ class Speller {
       std::memcpy(out, text.data + i, plain);
       out += plain;
       for (i += plain; i < text.size && !is_plain(text.data[i]);) {
-        const Decoded at = decode(text.data + i, text.size - i);
+        const uint8_t c = text.data[i];
+        const Decoded at = c < 0x80 ? Decoded{c, 1} : decode(text.data + i, text.size - i);
         put(at.code, out);
         i += at.length;
       }

@@ -80,14 +80,15 @@ class WordTable {
   void reserve(size_t words) { slots_.reserve(words); }
 
   uint32_t find(const Token& token) const {
-    const Slot& slot = slots_[slots_.begin(token.hash)];
-    if (__builtin_expect(slot.low == token.low && slot.high == token.high, 1)) return slot.entry;
-    return search(token);
+    const size_t first = slots_.begin(token.hash);
+    if (__builtin_expect(is_at(first, token), 1)) return slots_[first].entry;
+    const Slot& slot = slots_[search(token)];
+    return slot.is_free() ? kNone : slot.entry;
   }
 
   uint32_t insert(const Token& token) {
-    const uint32_t found = find(token);
-    return __builtin_expect(found != kNone, 1) ? found : add(token);
+    const size_t first = slots_.begin(token.hash);
+    return __builtin_expect(is_at(first, token), 1) ? slots_[first].entry : search_or_add(token);
   }
 
   uint32_t insert(Bytes word) { return insert(token_of(word)); }
@@ -136,21 +137,28 @@ class WordTable {
     }
   };
 
-  // What the first look did not find: words that were displaced, long ones, and those that are not there.
-  __attribute__((noinline)) uint32_t search(const Token& token) const {
-    const Slot wanted = Slot::of(token, 0);
-    for (size_t i = slots_.begin(token.hash); !slots_[i].is_free(); i = slots_.next(i)) {
-      const Slot& slot = slots_[i];
-      if (slot.low == wanted.low && slot.high == wanted.high && (!token.is_long() || same(slot.entry, token)))
-        return slot.entry;
-    }
-    return kNone;
+  bool is_at(size_t i, const Token& token) const {
+    return slots_[i].low == token.low && slots_[i].high == token.high;
   }
 
-  __attribute__((noinline)) uint32_t add(const Token& token) {
-    slots_.reserve(size_ + 1);
+  // The slot of what the first look did not find: a word that was displaced, or a long one; else the free slot that a
+  // new word gets.
+  __attribute__((noinline)) size_t search(const Token& token) const {
+    const Slot wanted = Slot::of(token, 0);
+    size_t i = slots_.begin(token.hash);
+    for (; !slots_[i].is_free(); i = slots_.next(i)) {
+      const Slot& slot = slots_[i];
+      if (slot.low == wanted.low && slot.high == wanted.high && (!token.is_long() || same(slot.entry, token))) break;
+    }
+    return i;
+  }
+
+  __attribute__((noinline)) uint32_t search_or_add(const Token& token) {
+    const size_t i = search(token);
+    if (!slots_[i].is_free()) return slots_[i].entry;
     const uint32_t entry = append({token.text, token.length});
-    slots_.place(Slot::of(token, entry));
+    slots_[i] = Slot::of(token, entry);
+    slots_.reserve(size_ + 1);
     return entry;
   }
 

@@ -31,6 +31,7 @@ inline std::vector<size_t> shard_bounds(const Documents& documents, unsigned sha
 // work(shard) for every shard, the first on this thread; the first exception is thrown again here.
 template <class Work>
 void run_sharded(unsigned shards, Stop& stop, Work&& work) {
+  if (shards == 1) return work(0);
   std::vector<std::exception_ptr> errors(shards);
   const auto guarded = [&](unsigned shard) {
     try {

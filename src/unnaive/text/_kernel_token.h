@@ -94,7 +94,7 @@ inline void set_long_token(const uint8_t* text, uint32_t length, Token& token) {
 
 // The token of a folded word in a text; 12 bytes from its start on can be read. It is written field by field: a
 // processor waits for a struct that is put together and copied at once.
-inline void set_token(const uint8_t* text, uint32_t length, Token& token) {
+__attribute__((always_inline)) inline void set_token(const uint8_t* text, uint32_t length, Token& token) {
   if (__builtin_expect(length > kInline, 0)) return set_long_token(text, length, token);
   const uint64_t low = load8(text) & key_masks.low[length];
   const uint32_t high = load4(text + 8) & key_masks.high[length];
