@@ -102,7 +102,11 @@ class WordTable {
     for (uint32_t from = 0; from < other.size(); from += kBatch) {
       const uint32_t n = std::min<uint32_t>(kBatch, other.size() - from);
       const Ahead ahead = this->ahead();
-      for (uint32_t i = 0; i < n; ++i) ahead.fetch((batch[i] = token_of(other[from + i])).hash);
+      for (uint32_t i = 0; i < n; ++i) {
+        const Bytes word = other[from + i];
+        batch[i] = token_in(word.data, static_cast<uint32_t>(word.size));
+        ahead.fetch(batch[i].hash);
+      }
       for (uint32_t i = 0; i < n; ++i) entries[from + i] = insert(batch[i]);
     }
     return entries;
@@ -137,9 +141,7 @@ class WordTable {
     }
   };
 
-  bool is_at(size_t i, const Token& token) const {
-    return slots_[i].low == token.low && slots_[i].high == token.high;
-  }
+  bool is_at(size_t i, const Token& token) const { return slots_[i].low == token.low && slots_[i].high == token.high; }
 
   // The slot of what the first look did not find: a word that was displaced, or a long one; else the free slot that a
   // new word gets.

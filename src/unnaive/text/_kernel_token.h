@@ -105,19 +105,29 @@ __attribute__((always_inline)) inline void set_token(const uint8_t* text, uint32
   token.text = text;
 }
 
-// The token of any bytes, such as a term of a given vocabulary; those that no word can have count as long.
-inline Token token_of(Bytes word) {
-  const bool plain = word.size > 0 && word.size <= kInline && word.data[0] >= '0' &&
-                     std::find(word.data, word.data + word.size, uint8_t{0}) == word.data + word.size;
+inline bool has_zero_byte(uint64_t bytes) { return (bytes - 0x0101010101010101ull) & ~bytes & 0x8080808080808080ull; }
+
+// The token of any bytes, of which 12 can be read; those that no word can have count as long.
+inline Token token_in(const uint8_t* text, uint32_t length) {
   Token token;
-  if (plain) {
-    uint8_t padded[kInline] = {};
-    std::memcpy(padded, word.data, word.size);
-    set_token(padded, static_cast<uint32_t>(word.size), token);
-    token.text = word.data;
-  } else {
-    set_long_token(word.data, static_cast<uint32_t>(word.size), token);
+  if (length == 0 || text[0] < '0') {
+    set_long_token(text, length, token);
+    return token;
   }
+  set_token(text, length, token);
+  if (token.is_long()) return token;
+  const uint64_t low = token.low | ~key_masks.low[length], high = token.high | ~uint64_t{key_masks.high[length]};
+  if (has_zero_byte(low) || has_zero_byte(high)) set_long_token(text, length, token);
+  return token;
+}
+
+// The token of any bytes, such as a term of a given vocabulary.
+inline Token token_of(Bytes word) {
+  const auto length = static_cast<uint32_t>(word.size);
+  uint8_t padded[kInline] = {};
+  if (length && length <= kInline) std::memcpy(padded, word.data, length);
+  Token token = token_in(length > kInline ? word.data : padded, length);
+  token.text = word.data;
   return token;
 }
 
@@ -125,8 +135,8 @@ inline Token token_of(Bytes word) {
 inline uint32_t characters(const Token& token) {
   constexpr uint64_t tops = 0x8080808080808080ull;
   if (token.is_long())
-    return static_cast<uint32_t>(std::count_if(token.text, token.text + token.length,
-                                               [](uint8_t c) { return (c & 0xC0) != 0x80; }));
+    return static_cast<uint32_t>(
+        std::count_if(token.text, token.text + token.length, [](uint8_t c) { return (c & 0xC0) != 0x80; }));
   const uint64_t low = token.low & ~(token.low << 1) & tops, high = token.high & ~(uint64_t{token.high} << 1) & tops;
   return token.length - static_cast<uint32_t>(__builtin_popcountll(low) + __builtin_popcountll(high));
 }
