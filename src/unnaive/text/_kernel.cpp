@@ -1,6 +1,7 @@
 // The native text path, as Python sees it: Engine (texts → counts), Scorer (texts → scores), read_files.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <random>
@@ -253,13 +254,26 @@ nb::tuple terms(Engine& engine) {
   return nb::make_tuple(numpy_of(std::move(bytes)), numpy_of(std::move(ends)));
 }
 
-void make_engine(Engine* self, bool lowercase, bool turkish, bool digits, uint32_t min_length, unsigned message,
-                 unsigned shortest, unsigned longest, bool stemmed, const Vector<uint8_t>& stops,
+// What Python knows, read once; the engines keep no reference of their own.
+const Entities& html_entities() {
+  static const Entities* entities = [] {
+    auto* found = new Entities();
+    for (auto [name, text] : nb::cast<nb::dict>(nb::module_::import_("html.entities").attr("html5")))
+      found->emplace(nb::cast<std::string>(name), nb::cast<std::string>(text));
+    return found;
+  }();
+  return *entities;
+}
+
+void make_engine(Engine* self, bool lowercase, bool turkish, bool digits, uint32_t min_length, bool html,
+                 unsigned message, unsigned shortest, unsigned longest, bool stemmed, const Vector<uint8_t>& stops,
                  const Vector<int64_t>& stop_ends, const Vector<uint8_t>& vocabulary,
                  const Vector<int64_t>& vocabulary_ends) {
   if (shortest < 1 || longest < shortest || longest > Grams::kLongest || message > 4)
     throw nb::value_error("settings are out of range");
-  const Settings settings{{lowercase, lowercase && turkish, digits, min_length}, static_cast<Message>(message)};
+  const Settings settings{{lowercase, lowercase && turkish, digits, min_length},
+                          static_cast<Message>(message),
+                          html ? &html_entities() : nullptr};
   new (self) Engine(settings, shortest, longest, stemmed);
   self->set_words(words_in(stops, stop_ends), words_in(vocabulary, vocabulary_ends));
 }
@@ -367,8 +381,8 @@ NB_MODULE(_kernel, m) {
           "__init__", [](Threads* self, unsigned most, size_t worth) { new (self) Threads{most, worth}; }, "most"_a,
           "worth"_a);
   nb::class_<Engine>(m, "Engine")
-      .def("__init__", &make_engine, "lowercase"_a, "turkish"_a, "digits"_a, "min_length"_a, "message"_a, "shortest"_a,
-           "longest"_a, "stemmed"_a, "stops"_a, "stop_ends"_a, "vocabulary"_a, "vocabulary_ends"_a)
+      .def("__init__", &make_engine, "lowercase"_a, "turkish"_a, "digits"_a, "min_length"_a, "html"_a, "message"_a,
+           "shortest"_a, "longest"_a, "stemmed"_a, "stops"_a, "stop_ends"_a, "vocabulary"_a, "vocabulary_ends"_a)
       .def("__len__", &size)
       .def("count", &count, "texts"_a, "grow"_a, "threads"_a, "limit"_a)
       .def("tokens", &tokens, "text"_a, "limit"_a)

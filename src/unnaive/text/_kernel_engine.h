@@ -6,6 +6,7 @@
 #include <shared_mutex>
 
 #include "_kernel_grams.h"
+#include "_kernel_markup.h"
 #include "_kernel_message.h"
 #include "_kernel_rows.h"
 #include "_kernel_threads.h"
@@ -15,6 +16,7 @@ namespace unnaive {
 struct Settings {
   Rule rule;
   Message message;
+  const Entities* entities;  // of marked-up text, else null
 };
 
 constexpr uint32_t kDrop = 0xFFFFFFFEu;  // a stop word, or a word whose stem is empty
@@ -34,12 +36,20 @@ class Scratch {
   // flush(tokens, n) for every batch of the document's tokens, which are about to be looked up in `table`.
   template <class Flush>
   void read(const Document& document, const WordTable& table, Flush&& flush) {
-    if (settings_.message == Message::none) {
+    if (settings_.message == Message::none && !settings_.entities) {
       scanner_.scan(document, table, flush);
       return;
     }
-    message_parts(utf8_of(document, utf8_), settings_.message, parts_);
-    for (const Bytes& part : parts_) scanner_.scan({part.data, part.size, 0, document.ascii}, table, flush);
+    const Bytes text = utf8_of(document, utf8_);
+    parts_.assign(1, text);
+    if (settings_.message != Message::none) message_parts(text, settings_.message, parts_);
+    if (!settings_.entities) {
+      for (const Bytes& part : parts_) scanner_.scan({part.data, part.size, 0, document.ascii}, table, flush);
+      return;
+    }
+    size_t used = 0;
+    for (const Bytes& part : parts_) used = Markup(*settings_.entities).clean(part, cleaned_, used);
+    scanner_.scan({cleaned_.data(), used, 0, false}, table, flush);
   }
 
   RowCounter row;
@@ -51,6 +61,7 @@ class Scratch {
   Scanner scanner_;
   std::vector<uint8_t> utf8_;
   std::vector<Bytes> parts_;
+  Array<uint8_t> cleaned_;
 };
 
 // Words of a batch, by what find(token) says of each: without stop words, and without unknown ones or with kNone for
@@ -275,8 +286,7 @@ inline void Engine::start_shard(Shard& shard, bool grow, bool first, size_t byte
     words = shard.own_words.get();
     for (uint32_t stop = 0; stop < stops_; ++stop) words->insert(words_[stop]);
   }
-  if (!first)
-    shard.own_terms = std::make_unique<Terms>(*words, terms_.stops(), terms_.shortest(), terms_.longest());
+  if (!first) shard.own_terms = std::make_unique<Terms>(*words, terms_.stops(), terms_.shortest(), terms_.longest());
   if (!stemmed_) words->reserve(likely_words(bytes));
   if (!terms_.plain()) (first ? terms_ : *shard.own_terms).grams().reserve(8 * likely_words(bytes));
 }
@@ -284,7 +294,8 @@ inline void Engine::start_shard(Shard& shard, bool grow, bool first, size_t byte
 inline Counts Engine::count(const Documents& documents, bool grow, const Threads& threads,
                             const std::function<void()>& listen) {
   const unsigned n = threads.shards(documents);
-  const std::vector<size_t> bounds = shard_bounds(documents, n);
+  // the first shard sorts its rows at once, the others leave that to all
+  const std::vector<size_t> bounds = shard_bounds(documents, n, grow ? 0.85 : 1);
   const size_t bytes = total_size(documents);
   std::vector<Shard> shards(n);
   for (unsigned s = 0; s < n; ++s) start_shard(shards[s], grow, s == 0, bytes / n);
