@@ -1,134 +1,14 @@
-// Documents → rows of counts: a map per shard, merged in document order, so that ids are those of one thread.
+// Many documents → rows of counts: a map per shard, merged in document order, so that ids are those of one thread.
 #pragma once
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
 
-#include "_kernel_grams.h"
-#include "_kernel_markup.h"
-#include "_kernel_message.h"
-#include "_kernel_rows.h"
+#include "_kernel_reader.h"
 #include "_kernel_threads.h"
 
 namespace unnaive {
-
-struct Settings {
-  Rule rule;
-  Message message;
-  const Entities* entities;  // of marked-up text, else null
-};
-
-constexpr uint32_t kDrop = 0xFFFFFFFEu;  // a stop word, or a word whose stem is empty
-
-// Stemming: every distinct word as written, with the entry of its stem. Python fills it in, once per word.
-struct Surfaces {
-  WordTable words;
-  std::vector<uint32_t> unit_of;  // entry of the stem, kDrop, or kNone if the vocabulary lacks it
-  bool unknown = false;
-};
-
-// What a thread needs to read and count documents, reused from call to call.
-class Scratch {
- public:
-  explicit Scratch(const Settings& settings) : settings_(settings), scanner_(settings.rule) {}
-
-  // flush(tokens, n) for every batch of the document's tokens, which are about to be looked up in `table`.
-  template <class Flush>
-  void read(const Document& document, const WordTable& table, Flush&& flush) {
-    if (settings_.message == Message::none && !settings_.entities) {
-      scanner_.scan(document, table, flush);
-      return;
-    }
-    const Bytes text = utf8_of(document, utf8_);
-    parts_.assign(1, text);
-    if (settings_.message != Message::none) message_parts(text, settings_.message, parts_);
-    if (!settings_.entities) {
-      for (const Bytes& part : parts_) scanner_.scan({part.data, part.size, 0, document.ascii}, table, flush);
-      return;
-    }
-    size_t used = 0;
-    for (const Bytes& part : parts_) used = Markup(*settings_.entities).clean(part, cleaned_, used);
-    scanner_.scan({cleaned_.data(), used, 0, false}, table, flush);
-  }
-
-  RowCounter row;
-  Grams grams;
-  uint32_t words[kBatch], terms[kBatch * Grams::kLongest];
-
- private:
-  Settings settings_;
-  Scanner scanner_;
-  std::vector<uint8_t> utf8_;
-  std::vector<Bytes> parts_;
-  Array<uint8_t> cleaned_;
-};
-
-// Words of a batch, by what find(token) says of each: without stop words, and without unknown ones or with kNone for
-// them. Gives how many; entries count from `base`, which is 0 or the first after the stop words.
-template <class Find>
-unsigned words_of(const Token* tokens, unsigned n, uint32_t stops, uint32_t base, bool unknown, uint32_t* out,
-                  Find&& find) {
-  unsigned kept = 0;
-  const uint32_t most = kNone - stops - !unknown;
-  for (unsigned i = 0; i < n; ++i) {
-    const uint32_t entry = find(tokens[i]);
-    out[kept] = entry == kNone ? kNone : entry - base;
-    kept += entry - stops <= most;
-  }
-  return kept;
-}
-
-// The words of documents as entries, looked up or added.
-struct Reader {
-  Terms& terms;
-  const Surfaces* surfaces;  // with stems
-  bool grow;
-
-  const WordTable& table() const { return surfaces ? surfaces->words : terms.words(); }
-
-  // Terms where those are single words, else word entries; into scratch.words.
-  unsigned read(const Token* tokens, unsigned n, Scratch& scratch) {
-    const bool unknown = !terms.plain();
-    uint32_t* out = scratch.words;
-    if (surfaces) return stems_of(tokens, n, unknown, out);
-    const uint32_t stops = terms.stops(), base = terms.plain() ? stops : 0;
-    WordTable& words = terms.words();
-    if (grow)
-      return words_of(tokens, n, stops, base, unknown, out, [&](const Token& token) { return words.insert(token); });
-    return words_of(tokens, n, stops, base, unknown, out, [&](const Token& token) { return words.find(token); });
-  }
-
- private:
-  unsigned stems_of(const Token* tokens, unsigned n, bool unknown, uint32_t* out) const {
-    unsigned kept = 0;
-    for (unsigned i = 0; i < n; ++i) {
-      const uint32_t entry = surfaces->words.find(tokens[i]);
-      out[kept] = entry == kNone ? kNone : surfaces->unit_of[entry];
-      kept += out[kept] < kDrop || (unknown && out[kept] == kNone);
-    }
-    return kept;
-  }
-};
-
-// Counts one document into scratch.row.
-inline void count_document(const Document& document, Scratch& scratch, Reader reader) {
-  Terms& terms = reader.terms;
-  scratch.grams.start_document();
-  scratch.read(document, reader.table(), [&](const Token* tokens, unsigned n) {
-    unsigned kept = reader.read(tokens, n, scratch);
-    const uint32_t* ids = scratch.words;
-    if (!terms.plain()) {
-      kept = reader.grow ? scratch.grams.terms_of<true>(scratch.words, kept, terms, scratch.terms)
-                         : scratch.grams.terms_of<false>(scratch.words, kept, terms, scratch.terms);
-      ids = scratch.terms;
-      scratch.row.make_room(terms.size(), kept);
-      scratch.row.fetch(ids, kept);
-    }
-    scratch.row.make_room(terms.size(), kept);
-    scratch.row.count(ids, kept);
-  });
-}
 
 constexpr size_t kListen = size_t{4} << 20;  // bytes between two looks for Ctrl-C
 constexpr size_t kShort = size_t{1} << 20;   // bytes up to which a call's scratch space is kept
@@ -332,18 +212,20 @@ inline Counts Engine::count(const Documents& documents, bool grow, const Threads
 // Some rows of a shard that begins with row `first` move to their place among all, under the engine's ids.
 inline void Engine::join_rows(const Shard& shard, size_t first, size_t from, size_t to, Counts& counts) const {
   const int64_t* ends = counts.ends.data();
-  const int32_t *ids = shard.rows.ids.data() - ends[first], *values = shard.rows.counts.data() - ends[first];
+  const auto own_ids = [&](size_t row) { return shard.rows.ids.data() + (ends[row] - ends[first]); };
+  const auto own_counts = [&](size_t row) { return shard.rows.counts.data() + (ends[row] - ends[first]); };
+  int32_t *ids = counts.rows.ids.data(), *values = counts.rows.counts.data();
   if (!shard.own_terms) {
-    std::copy(ids + ends[from], ids + ends[to], counts.rows.ids.data() + ends[from]);
-    std::copy(values + ends[from], values + ends[to], counts.rows.counts.data() + ends[from]);
+    std::copy(own_ids(from), own_ids(to), ids + ends[from]);
+    std::copy(own_counts(from), own_counts(to), values + ends[from]);
     return;
   }
   RowCounter counter;
   for (size_t row = from; row < to; ++row) {
     const auto n = static_cast<size_t>(ends[row + 1] - ends[row]);
     counter.make_room(terms_.size(), n);
-    counter.load(ids + ends[row], values + ends[row], n, shard.ids.data());
-    counter.write_sorted(counts.rows.ids.data() + ends[row], counts.rows.counts.data() + ends[row]);
+    counter.load(own_ids(row), own_counts(row), n, shard.ids.data());
+    counter.write_sorted(ids + ends[row], values + ends[row]);
   }
 }
 

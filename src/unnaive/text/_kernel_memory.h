@@ -10,6 +10,7 @@
 
 #if defined(__linux__)
 #include <sys/mman.h>
+#include <unistd.h>
 #endif
 
 namespace unnaive {
@@ -22,7 +23,10 @@ inline void* check(void* data) {
 }
 
 #if defined(__linux__)
-inline size_t page_bytes(size_t bytes) { return (bytes + 4095) & ~size_t{4095}; }
+inline size_t page_bytes(size_t bytes) {
+  static const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return (bytes + page - 1) / page * page;
+}
 
 // Fresh pages are zero already, and cost nothing before they are touched.
 inline void* take_pages(size_t bytes) {

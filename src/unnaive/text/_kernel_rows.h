@@ -89,11 +89,13 @@ class RowCounter {
     bits_.make_room(64 * blocks);
     flags_.make_room(64 * blocks);
     blocks_.make_room(blocks + 64);
-    for (size_t i = 0; i < size_; ++i) {
-      const uint32_t id = row_[i];
-      bits_[id >> 6] |= 1ull << (id & 63);
-      flags_[id >> 6] = 0xFF;
-      blocks_[id >> 12] = 0xFF;
+    // a byte may lie anywhere, so that the compiler would read members again after each
+    uint64_t* const some_bits = bits_.data();
+    uint8_t *const some_flags = flags_.data(), *const some_blocks = blocks_.data();
+    for (const uint32_t *id = row_.data(), *end = id + size_; id < end; ++id) {
+      some_bits[*id >> 6] |= 1ull << (*id & 63);
+      some_flags[*id >> 6] = 0xFF;
+      some_blocks[*id >> 12] = 0xFF;
     }
     uint32_t* out = sorted_.data();
     for (size_t base = 0; base < blocks; base += 64)

@@ -6,7 +6,6 @@
 
 namespace unnaive {
 
-constexpr unsigned kBatch = 128;
 constexpr unsigned kEdges = 8;  // that are listed at a time
 
 class Scanner {

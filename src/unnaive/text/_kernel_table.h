@@ -3,7 +3,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "_kernel_scan.h"
+#include "_kernel_memory.h"
+#include "_kernel_token.h"
 
 namespace unnaive {
 
