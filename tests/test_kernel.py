@@ -182,6 +182,30 @@ def test_every_code_point_is_read_alike(rule, separator):
     assert kernel.tokens(text, LARGEST_TEXT) == tokens(text, rule)
 
 
+@pytest.mark.parametrize("first", ["", "é", "ğ", "字", "\U0001d518"])
+def test_words_at_the_borders_of_blocks_and_pieces(first):
+    """Words of every length at every place in a block of 64 bytes, and texts that are read in several pieces."""
+    words = ["Abcdefghijklmnopq"[:size] for size in (1, 2, 3, 8, 9, 12, 13, 17)]
+    blocks = [" " * offset + word + end for offset in range(44, 66) for word in words for end in " é"]
+    pieces = ["".join(f"Word{n % 99}{first} " for n in range(9_000)), f"{'x y ' * 9_000}{'Long' * 9_000} after {first}"]
+    for rule in (TokenRule(), TokenRule("tr", min_length=1, digits=False)):
+        check_tokens([first + text for text in (*blocks, *pieces)], rule)
+        check_counts([first + text for text in pieces], rule, 2)
+
+
+def test_terms_that_no_text_has_keep_their_ids():
+    """A given vocabulary may hold anything; only words are found."""
+    odd = ["", "\x00", "ab\x00", "\x01bcdefgh", "\x02", " ", "Ab", "y" * 12 + "\x00"]
+    terms = [*odd, "ab", "a b", "y" * 12, "y" * 13, "é" * 6]
+    for rule in (TokenRule(), TokenRule(ngrams=(1, 2)), TokenRule(stopwords=("ab", "", "\x00"))):
+        vocabulary = Vocabulary(terms)
+        text = f"ab a b \x00 \x02 Ab {'y' * 12} {'y' * 13} ab\x00 {'É' * 6} \x01bcdefgh"
+        ours, reference = (TextCounter(rule, vocabulary, backend=backend) for backend in ("native", "reference"))
+        for grow in (False, True):
+            assert same_rows(ours.count([text], grow), reference.count([text], grow))
+        assert ours.vocabulary == reference.vocabulary
+
+
 def test_bytes_that_are_not_utf8_separate_words():
     blob = b"ab\xffcd \xc3\xc3\xa9e\xe2\x82f \xed\xa0\x80gh \xf4\x90\x80\x80ij kl\xc3"
     texts = TextBuffer(np.frombuffer(blob, dtype=np.uint8), np.array([0, len(blob)]))
@@ -261,6 +285,18 @@ def test_the_gil_is_released():
         time.sleep(0.001)
         turns += 1
     assert turns >= 5  # 96 MB take some 140 ms, and with the GIL held there would be one turn or two
+
+
+def test_the_size_can_be_asked_for_while_a_table_grows():
+    texts = [" ".join(f"w{n * 97 + k}" for k in range(97)) for n in range(5_000)]
+    for rule in (TokenRule(), TokenRule(ngrams=(1, 2))):
+        counter = TextCounter(rule, threads=1)
+        worker = threading.Thread(target=counter.count, args=(texts, True))
+        worker.start()
+        sizes = []
+        while worker.is_alive():
+            sizes.append((len(counter._engine), counter._engine.kernel.surfaces()))
+        assert {size for size, _ in sizes} <= {0, len(counter._engine)}  # before or after, never in the middle
 
 
 def test_one_counter_serves_many_threads():

@@ -225,13 +225,13 @@ class Scorer {
   // The best class, or -1 if only the exact sums can tell.
   int64_t fast_best(const Document& document, Space& space) {
     space.sums.assign(groups_, Four{0, 0, 0, 0});
-    space.totals.assign(linear_.bias, linear_.bias + linear_.classes);
+    space.totals.assign(linear_.classes, 0.0);
     const bool one_by_one = engine_.terms().plain() && !linear_.binary;
     const size_t n = one_by_one ? sum_words(document, space) : sum_cells(document, space);
     double best = -std::numeric_limits<double>::infinity(), second = best;
     size_t found = 0;
     for (size_t c = 0; c < linear_.classes; ++c) {
-      const double score = space.totals[c];
+      const double score = space.totals[c] + linear_.bias[c];
       if (score > best) {
         second = best;
         best = score;
