@@ -17,7 +17,7 @@ from unnaive.text.buffer import LARGEST_TEXT, TextBuffer, Texts
 from unnaive.text.languages import stems
 from unnaive.text.pieces import MESSAGE_PARTS
 from unnaive.text.reference import LinearArrays
-from unnaive.text.tokens import TokenRule, cleaned
+from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
 WORTH_A_THREAD = 1 << 17  # bytes
@@ -52,8 +52,8 @@ def _packed(words: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]
 
 
 def _message_code(rule: TokenRule) -> int:
-    """Where the kernel's enum has the message part; with markup, Python cleans the text before."""
-    return 0 if rule.message is None or rule.html else 1 + MESSAGE_PARTS.index(rule.message)
+    """Where the kernel's enum has the message part."""
+    return 0 if rule.message is None else 1 + MESSAGE_PARTS.index(rule.message)
 
 
 class NativeEngine:
@@ -70,6 +70,7 @@ class NativeEngine:
             turkish=rule.language == "tr",
             digits=rule.digits,
             min_length=min(rule.min_length, LARGEST_TEXT),
+            html=rule.html,
             message=_message_code(rule),
             shortest=rule.ngrams[0],
             longest=rule.ngrams[1],
@@ -87,8 +88,6 @@ class NativeEngine:
 
     def read(self, use: Any, texts: Texts, learn: bool, **options: Any) -> Any:
         """`use(texts)` with the kernel's limits, after the texts' words have got their stems."""
-        if self.rule.html:
-            texts = [cleaned(text, self.rule) for text in texts]
         options |= self.options
         try:
             if self.rule.stem is None:
