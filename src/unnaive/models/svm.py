@@ -30,6 +30,7 @@ class LinearSVM(LinearAttributes, UnweightedDocumentsModel):
     title = "linear support vector machine"
     probabilistic = False
     generative = False
+    poor_score = True
 
     C: float = setting("How much a document on the wrong side costs.", default=1.0, above=0, below=np.inf)
     weights: str = setting("How documents are weighted.", default="tf-idf", choices=DOCUMENT_WEIGHTINGS)

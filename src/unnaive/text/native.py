@@ -15,7 +15,7 @@ from unnaive.errors import BadData
 from unnaive.text.backend import kernel
 from unnaive.text.buffer import LARGEST_TEXT, TextBuffer, Texts
 from unnaive.text.languages import stems
-from unnaive.text.pieces import MESSAGE_PARTS
+from unnaive.text.pieces import MESSAGE_PARTS, decode_mime, mime_rows
 from unnaive.text.reference import LinearArrays
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
@@ -89,6 +89,8 @@ class NativeEngine:
     def read(self, use: Any, texts: Texts, learn: bool, **options: Any) -> Any:
         """`use(texts)` with the kernel's limits, after the texts' words have got their stems."""
         options |= self.options
+        if self.rule.message is not None:
+            texts = _decode_mail(texts, self.rule.message)
         try:
             if self.rule.stem is None:
                 return use(texts, **options)
@@ -113,6 +115,16 @@ class NativeEngine:
         if len(self._vocabulary) != len(self):
             self._vocabulary = Vocabulary.trusted(*self.kernel.terms())
         return self._vocabulary
+
+
+def _decode_mail(texts: Texts, message: str) -> Texts:
+    """The texts, those that are MIME messages decoded; the kernel reads all others by itself."""
+    decoded = {row: decode_mime(texts[row], message) for row in mime_rows(texts)}
+    if not decoded:
+        return texts
+    if isinstance(texts, TextBuffer):
+        return texts.with_texts(decoded)
+    return [decoded.get(row, text) for row, text in enumerate(texts)]
 
 
 class NativeScorer:

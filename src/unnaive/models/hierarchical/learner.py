@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,8 @@ class HierarchicalBN(DocumentsModel):
     A class's network depends on its own documents and `random_state` alone, not on other classes or their order. Scores
     are log-odds of the class against the rest; for two exclusive classes there is one network, of the second.
     `progress` is called in every iteration: ("em", {"class", "classes", "iteration", "restarts", "log_likelihood"}).
+
+    n_iter_  iterations of EM, of the class that took most
 
     >>> X, y = [[1, 1, 0], [1, 0, 0], [0, 1, 1], [0, 0, 1]], ["trade", "trade", "ship", "ship"]
     >>> HierarchicalBN(restarts=8, average=2).fit(X, y).predict(X).tolist()
@@ -128,6 +130,18 @@ class HierarchicalBN(DocumentsModel):
         with spare_threads(n_threads, len(wanted)) as each:
             networks = in_threads(partial(network, each), wanted, n_threads)
         return HiddenNetworks(tuple(networks), documents.n_terms, "softmax" if pair else "log-odds")
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, progress: Progress | None) -> Self:
+        iterations = [1]  # where nothing is hidden, counting is all there is to do
+
+        def note(solver: str, line: dict[str, Any]) -> None:
+            iterations.append(line["iteration"])
+            if progress is not None:
+                progress(solver, line)
+
+        super()._fit(X, y, sample_weight, note)
+        self.n_iter_: int = max(iterations)
+        return self
 
     def predict_proba_given(self, X: Any, unknown: Any) -> Floats:
         """`predict_proba` where some terms of some documents are unknown, neither present nor absent.

@@ -274,6 +274,14 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
         self.__dict__.pop("_shards", None)
         return super().fit(X, y, progress=progress)
 
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns X has; known from the first pass on."""
+        shards: _Shards | None = self.__dict__.get("_shards")
+        if shards is not None and shards.one is not None:
+            return len(shards.one.first)
+        return super().n_features_in_
+
     def _finish(self, two: SecondPass) -> Self:
         """With what the second pass has seen; the model once it has seen all."""
         shards = self._shards
@@ -323,8 +331,8 @@ class _Shards:
         """An error if further documents have other columns, classes or a different form of labels."""
         if self.one is not None and documents.shape[1] != len(self.one.first):
             raise BadData(
-                f"X has {documents.shape[1]} features, but {len(self.one.first)} were in the first pass; give all "
-                "shards the same columns"
+                f"X has {documents.shape[1]} features, but HigherOrderSmoothing is expecting {len(self.one.first)} "
+                "features as input; give all shards the same columns"
             )
         if targets.multilabel != (self.target_type != "single"):
             raise BadData(
