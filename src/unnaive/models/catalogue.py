@@ -26,6 +26,8 @@ MODELS = {
     "tan": "unnaive.models.tan:TreeAugmentedNB",
     "selective": "unnaive.models.selective:SelectiveNB",
     "svm": "unnaive.models.svm:LinearSVM",
+    "nbsvm": "unnaive.models.nbsvm:NBSVM",
+    "power-ratio": "unnaive.models.nbsvm:PowerRatio",
     "knn": "unnaive.models.neighbours:NearestNeighbours",
     "tree": "unnaive.models.trees:DecisionTree",
 }
