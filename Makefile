@@ -4,6 +4,11 @@ BIN    := .venv/bin
 SOURCE := src tests benchmarks tools
 NATIVE := $(wildcard src/unnaive/*/*.cpp src/unnaive/*/*.h)
 
+# the benchmark collections, where a checkout has them beside it; tests and benchmarks skip with a reason without them
+ifneq ($(wildcard ../shared/data),)
+export UNNAIVE_DATA ?= $(abspath ../shared/data)
+endif
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo quick test lint format bench sanitize clean
 

@@ -17,9 +17,9 @@ from statistics import median
 from timing import alternated, show, show_figure, timed
 from vectorise import WORDS
 
-from unnaive.text.collections import collection_path
-from unnaive.text.collections.archives import members
-from unnaive.text.collections.readers import NEWSGROUPS
+from unnaive.reading.collections import collection_path
+from unnaive.reading.collections.archives import read_members
+from unnaive.reading.collections.readers import NEWSGROUPS
 
 PEER = f"""
 import sys, joblib
@@ -36,7 +36,7 @@ joblib.dump(model, sys.argv[2])
 def unpacked(folder):
     """The messages as files, a folder for each group."""
     sizes = defaultdict(int)
-    for (_, group, number), content in members(collection_path("20newsgroups"), NEWSGROUPS):
+    for (_, group, number), content in read_members(collection_path("20newsgroups"), NEWSGROUPS):
         place = folder / group
         place.mkdir(exist_ok=True)
         (place / number).write_bytes(content)

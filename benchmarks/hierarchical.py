@@ -21,20 +21,20 @@ from timing import show_figure, verdict
 
 from unnaive.evaluation.papers.hierarchical import CLASSES, data
 from unnaive.evaluation.papers.tables import Run
-from unnaive.models.hierarchical.em import Search, fitted
+from unnaive.models.hierarchical.em import Search, run_em
 from unnaive.models.hierarchical.em_to_class import ToClass
-from unnaive.models.hierarchical.learner import TUNED, Documents, hierarchical
-from unnaive.models.hierarchical.tree_shape import shaped
+from unnaive.models.hierarchical.learner import TUNED, Documents, HierarchicalBN
+from unnaive.models.hierarchical.tree_shape import shape_tree
 
 WANTED = {"avg": 3.0, "or": 3.0, "dep": 1.0}
 JOINT_STATES = 4000  # of hidden variables, times rows, that the peer enumerates in one iteration
 
 
-def learned(cases, kind, average):
+def learn_network(cases, kind, average):
     """Seconds for structure and for EM, and how many iterations of a start were run."""
     started = time.process_time()
     branching, alpha = TUNED[kind]
-    tree = shaped(cases, clustering=kind, branching=branching, alpha=alpha)
+    tree = shape_tree(cases, clustering=kind, branching=branching, alpha=alpha)
     shape = time.process_time() - started
     problem, iterations = ToClass(tree, cases), []
     step = problem.step
@@ -44,7 +44,7 @@ def learned(cases, kind, average):
         return step(tables)
 
     problem.step = counted
-    fitted(problem, Search(average=average), np.random.default_rng(0))
+    run_em(problem, Search(average=average), np.random.default_rng(0))
     return tree, shape, time.process_time() - started - shape, sum(iterations)
 
 
@@ -53,7 +53,7 @@ def each_class(source, average):
     for kind, wanted in WANTED.items():
         times = []
         for c, name in enumerate(CLASSES):
-            _, shape, em, _ = learned(source.cases(c, source.best_terms(c, 30)), kind, average)
+            _, shape, em, _ = learn_network(source.cases(c, source.best_terms(c, 30)), kind, average)
             times.append(shape + em)
             print(f"  {kind:4} {name:10} structure {shape:6.3f} s   EM {em:6.3f} s")
         show_figure(f"{kind}: slowest class, s (mean {np.mean(times):.2f})", max(times), wanted)
@@ -90,7 +90,7 @@ def beside_pgmpy(source, name, average, repeats):
     for kind in WANTED:
         ratios = []
         for repeat in range(repeats):
-            tree, _, em, iterations = learned(cases, kind, average)
+            tree, _, em, iterations = learn_network(cases, kind, average)
             n_rows = max(2, JOINT_STATES >> (len(tree) - 1))
             some = np.random.default_rng(repeat).choice(len(cases.rows), n_rows, replace=False)
             spent = peer_iteration(tree, cases.rows[some], cases.positive[some] > 0)
@@ -116,7 +116,7 @@ def main():
         each_class(source, options.average)
     for kind in WANTED:
         started = time.perf_counter()
-        hierarchical(X, Y, clustering=kind, average=options.average, threads=2)
+        HierarchicalBN(clustering=kind, average=options.average, n_jobs=2).learn(X, Y, exclusive=False)
         show_figure(f"{kind}: all ten classes, two threads, s", time.perf_counter() - started, 15.0)
     with threadpool_limits(1):
         beside_pgmpy(source, options.peer_class, options.average, options.repeats)

@@ -19,13 +19,14 @@ from scipy.sparse import csr_array, vstack
 from timing import alternated, peak_memory, show, show_figure
 
 from unnaive.core.counts import Counts
-from unnaive.core.selection import information_gain, top_terms
+from unnaive.core.selection import information_gain, top_k
+from unnaive.core.weighting import presence
 from unnaive.evaluation.papers.preparation import prepared
 from unnaive.evaluation.papers.tables import Run
 from unnaive.evaluation.splits import stratified_split
-from unnaive.models.higher_order import higher_order_naive_bayes, higher_order_smoothing
-from unnaive.models.paths import class_paths_as_published, presence
-from unnaive.text.collections import data_folder
+from unnaive.models.higher_order.learner import HigherOrderNB, HigherOrderSmoothing
+from unnaive.models.higher_order.paths import class_paths_as_published
+from unnaive.reading.collections import data_folder
 
 
 def training_documents(min_df=3):
@@ -58,12 +59,12 @@ def dense_naive_bayes(parts):
 def smoothing(X, Y, X_cut):
     dense, labels = presence(X_cut).toarray(), Y.toarray().astype(float)
     np.testing.assert_array_equal(algorithm_1(dense, labels), class_paths_as_published(presence(X_cut), Y))
-    cut = partial(higher_order_smoothing, X_cut, Y)
+    cut = partial(HigherOrderSmoothing().learn, X_cut, Y)
     show("smoothing, 2,000 terms | Algorithm 1", alternated(cut, partial(algorithm_1, dense, labels), 3), 40)
-    whole = alternated(cut, partial(higher_order_smoothing, X, Y), 25)
+    whole = alternated(cut, partial(HigherOrderSmoothing().learn, X, Y), 25)
     show_figure(f"smoothing, {X.shape[1]:,} terms / 2,000 terms", whole.ratio, 3)
     many = csr_array(vstack([X] * 10)), csr_array(vstack([Y] * 10))
-    growth = alternated(partial(higher_order_smoothing, X, Y), partial(higher_order_smoothing, *many), 7)
+    growth = alternated(partial(HigherOrderSmoothing().learn, X, Y), partial(HigherOrderSmoothing().learn, *many), 7)
     show_figure("smoothing, 10 times the documents", growth.ratio, 11)
 
 
@@ -71,9 +72,9 @@ def naive_bayes(X, Y, X_cut):
     classes = Y.tocsc()
     members = [classes.indices[classes.indptr[c] : classes.indptr[c + 1]] for c in range(Y.shape[1])]
     parts = [presence(X_cut[rows]).toarray() for rows in members]
-    cut = partial(higher_order_naive_bayes, X_cut, Y)
+    cut = partial(HigherOrderNB().learn, X_cut, Y)
     show("naive Bayes, 2,000 terms | dense", alternated(cut, lambda: list(dense_naive_bayes(parts)), 3), 10)
-    whole = alternated(cut, partial(higher_order_naive_bayes, X, Y), 5)
+    whole = alternated(cut, partial(HigherOrderNB().learn, X, Y), 5)
     print(f"{f'naive Bayes, {X.shape[1]:,} terms / 2,000 terms':44} {whole.ratio:6.2f}")
 
 
@@ -82,7 +83,7 @@ def memory(min_df):
     code = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         "from higher_order import *\n"
-        f"higher_order_naive_bayes(*training_documents({min_df}))"
+        f"HigherOrderNB().learn(*training_documents({min_df}))"
     )
     return peak_memory(code) / 1e9
 
@@ -92,7 +93,7 @@ def main():
         print("20 Newsgroups is not here; set UNNAIVE_DATA or run: unnaive collections fetch 20newsgroups")
         return
     X, Y = training_documents()
-    best = np.sort(top_terms(information_gain(Counts.of(X, Y)), 2000))
+    best = np.sort(top_k(information_gain(Counts.of(X, Y)), 2000))
     X_cut = X[:, best]
     print(f"{X.shape[0]:,} documents, {X.nnz:,} cells; at 2,000 terms {X_cut.nnz:,}")
     smoothing(X, Y, X_cut)

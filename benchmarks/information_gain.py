@@ -17,7 +17,7 @@ from timing import Comparison, seconds, show
 
 from unnaive.core.counts import Counts
 from unnaive.core.selection import information_gain
-from unnaive.text.collections import load
+from unnaive.reading.collections import load
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 

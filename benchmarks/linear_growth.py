@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from timing import seconds, show_figure
 
 from unnaive.core.counts import Counts
-from unnaive.models.naive_bayes import multinomial
+from unnaive.models.naive_bayes import MultinomialNB
 
 N_TERMS, N_CLASSES, LENGTH = 50_000, 20, 100
 
@@ -34,12 +34,12 @@ def problem(n_docs, length=LENGTH, n_classes=N_CLASSES, seed=0):
 
 def training(size):
     X, Y = problem(**size)
-    return lambda: multinomial(Counts.of(X, Y))
+    return lambda: MultinomialNB().rule(Counts.of(X, Y))
 
 
 def testing(size):
     X, Y = problem(**size)
-    model = multinomial(Counts.of(X, Y))
+    model = MultinomialNB().rule(Counts.of(X, Y))
     model.scores(X[:1])  # lays out the weights once
     return lambda: model.scores(X)
 

@@ -35,9 +35,10 @@ right = sum(int(a) == b for a, b in zip(found, truth)) / len(truth)
 model.save({path!r} + ".model")
 again = TextClassifier.load({path!r} + ".model").predict(sample)
 with open({path!r} + ".txt", "w") as notes:
-    print(f"{{len(model.vocabulary_)}} terms, {{len(model.classes_)}} classes, {{model.scorer_.arcs.nnz}} arcs; read "
-      f"{{read - start:.1f}} s, trained {{fitted - read:.1f}} s, predicted {{len(sample)}} in {{done - fitted:.1f}} s, "
-      f"{{right:.1%}} right; loaded model agrees: {{bool((again == found).all())}}", file=notes)
+    print(f"{{len(model.vocabulary_)}} terms, {{len(model.classes_)}} classes, "
+      f"{{model.scorer_.sparse_weights.nnz}} stored weights; read {{read - start:.1f}} s, "
+      f"trained {{fitted - read:.1f}} s, predicted {{len(sample)}} in {{done - fitted:.1f}} s, {{right:.1%}} right; "
+      f"loaded model agrees: {{bool((again == found).all())}}", file=notes)
 """
 
 

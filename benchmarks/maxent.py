@@ -20,9 +20,9 @@ from timing import alternated, peak_memory, show, show_figure
 
 from unnaive.evaluation.papers.maxent_bridge import data
 from unnaive.evaluation.papers.tables import Run
-from unnaive.models.gis import Scaling
-from unnaive.models.log_linear import softmax_loss
-from unnaive.models.maxent import maxent
+from unnaive.models.maxent.gis import Scaling
+from unnaive.models.maxent.lbfgs import softmax_loss
+from unnaive.models.maxent.learner import MaxEnt
 
 TOLERANCE = 1e-6
 
@@ -30,7 +30,7 @@ LOADED = """
 from scipy.sparse import csr_array, load_npz
 X, Y = (csr_array(load_npz({folder!r} + name)) for name in ("/X.npz", "/Y.npz"))
 """
-OURS = LOADED + "from unnaive.models.maxent import maxent\nmaxent(X, Y, l2=1.0, tol=1e-6)"
+OURS = LOADED + "from unnaive.models.maxent.learner import MaxEnt\nMaxEnt(l2=1.0, tol=1e-6).learn(X, Y)"
 THEIRS = """
 from scipy.sparse import load_npz
 from sklearn.linear_model import LogisticRegression
@@ -75,15 +75,15 @@ def iteration(found, repeats):
     print(f"{'':44} log-likelihood after {last.iteration} iterations {last.log_likelihood:.9f}, apart {apart:.0e}")
 
 
-def descent(found, folder, repeats):
+def compare_lbfgs(found, folder, repeats):
     from sklearn.linear_model import LogisticRegression
 
-    targets, weighting = found.Y.indices, maxent(found.X, found.Y, max_iter=0).weighting
+    targets, weighting = found.Y.indices, MaxEnt(max_iter=0).learn(found.X, found.Y).weighting
     Z = weighting.apply(found.X)
     results = {}
 
     def ours():
-        model = maxent(found.X, found.Y, l2=1.0, tol=TOLERANCE)
+        model = MaxEnt(l2=1.0, tol=TOLERANCE).learn(found.X, found.Y)
         results["ours"] = model.weights().T, model.bias
 
     def peer():
@@ -114,7 +114,7 @@ def main():
     print(f"20 Newsgroups: {found.X.shape[0]:,} documents, {found.X.shape[1]:,} terms, {found.X.nnz:,} entries")
     iteration(found, 10 * options.repeats)
     with tempfile.TemporaryDirectory() as folder:
-        descent(found, Path(folder), options.repeats)
+        compare_lbfgs(found, Path(folder), options.repeats)
         memory(found, Path(folder))
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.core.counts import Counts
-from unnaive.models.naive_bayes import multinomial
-from unnaive.models.or_gate import WEIGHTS, or_gate
+from unnaive.models.naive_bayes import MultinomialNB
+from unnaive.models.or_gate import WEIGHTS, OrGate
 
 
 def problem(n_docs, n_classes, n_terms, length=80, seed=0):
@@ -58,10 +58,10 @@ def main():
     counts = Counts.of(X, Y)
     print(f"{options.documents:,} documents, {options.classes} classes, {counts.class_terms.nnz:,} arcs")
     rules = {
-        "naive Bayes": lambda: multinomial(counts),
-        "one-vs-rest NB": lambda: multinomial(counts, scheme="one-vs-rest"),
+        "naive Bayes": lambda: MultinomialNB().rule(counts),
+        "one-vs-rest NB": lambda: MultinomialNB(scheme="one-vs-rest").rule(counts),
     }
-    rules |= {name: lambda name=name: or_gate(counts, weights=name) for name in WEIGHTS}
+    rules |= {name: lambda name=name: OrGate(weights=name).rule(counts) for name in WEIGHTS}
     show("training", alternated(rules), 2.0)
     whole = {name: lambda rule=rule: (Counts.of(X, Y), rule()) for name, rule in rules.items()}
     print("with counting, which both need (not what the target is about):")

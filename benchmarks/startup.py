@@ -13,7 +13,7 @@ from statistics import median
 from timing import show_figure, timed
 
 from unnaive import TextClassifier
-from unnaive.text.collections import load
+from unnaive.reading.collections import load
 
 TEXT = "The shuttle will be launched into orbit next week, says NASA."
 

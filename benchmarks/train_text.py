@@ -20,11 +20,11 @@ from timing import alternated, peak_memory, show, show_figure, timed
 from vectorise import WORDS
 
 from unnaive import TextClassifier
-from unnaive.text.collections import load
+from unnaive.reading.collections import load
 
 
 def ours(texts, labels):
-    return TextClassifier("multinomial", threads=1).fit(texts, labels)
+    return TextClassifier("multinomial", n_jobs=1).fit(texts, labels)
 
 
 def peer(texts, labels):
@@ -37,7 +37,7 @@ with open({path!r}) as lines: rows = [json.loads(line) for line in lines]
 texts, labels = [row[0] for row in rows], [row[1] for row in rows]
 del rows
 """
-OURS = "from unnaive import TextClassifier\nmodel = TextClassifier('multinomial', threads=1).fit(texts, labels)"
+OURS = "from unnaive import TextClassifier\nmodel = TextClassifier('multinomial', n_jobs=1).fit(texts, labels)"
 PEER = f"""
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB

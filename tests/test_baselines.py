@@ -8,10 +8,11 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from unnaive.core.linear import Linear
+from unnaive.core.weighting import document_weighting
 from unnaive.errors import BadModel, UnknownName, UnnaiveError
-from unnaive.models.baselines import document_weighting, knn, svm, tree
-from unnaive.models.neighbours import Neighbours, votes
-from unnaive.models.trees import Trees
+from unnaive.models.neighbours import NearestNeighbours, Neighbours, votes
+from unnaive.models.svm import LinearSVM
+from unnaive.models.trees import DecisionTree, Trees
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +25,7 @@ def documents():
 
 
 @pytest.fixture(scope="module")
-def several(documents):
+def multilabel(documents):
     X, Y, _ = documents
     random = np.random.default_rng(8)
     return X, csr_array(np.hstack([Y.toarray(), random.random((90, 1)) < 0.2]).astype(np.int64))
@@ -32,7 +33,7 @@ def several(documents):
 
 def test_svm_is_that_of_scikit_learn(documents):
     X, Y, topic = documents
-    ours = svm(X, Y)
+    ours = LinearSVM().learn(X, Y)
     Z = csr_matrix(document_weighting("tf-idf", X).apply(X))
     theirs = LinearSVC(dual=False, tol=1e-10).fit(Z, topic)
     np.testing.assert_allclose(ours.scores(X), theirs.decision_function(Z), atol=1e-6)  # measured 2e-9
@@ -43,15 +44,15 @@ def test_svm_is_that_of_scikit_learn(documents):
 def test_svm_of_a_class_that_all_or_none_have_is_a_constant(documents):
     X, Y, _ = documents
     always, never = np.ones((90, 1)), np.zeros((90, 1))
-    scores = svm(X, csr_array(np.hstack([Y.toarray(), always, never]))).scores(X)
+    scores = LinearSVM().learn(X, csr_array(np.hstack([Y.toarray(), always, never]))).scores(X)
     assert (scores[:, 3] == 1).all()
     assert (scores[:, 4] == -1).all()
 
 
-def test_neighbours_are_those_of_brute_force(several):
-    X, Y = several
+def test_neighbours_are_those_of_brute_force(multilabel):
+    X, Y = multilabel
     Z = document_weighting("tf-idf", X).apply(X[:60])
-    ours = knn(X[:60], Y[:60], k=7)
+    ours = NearestNeighbours(k=7).learn(X[:60], Y[:60])
     weighting = document_weighting("tf-idf", X[:60])
     similarity = cosine_similarity(csr_matrix(weighting.apply(X[60:])), csr_matrix(weighting.apply(X[:60])))
     expected = np.zeros((30, 4))
@@ -70,7 +71,7 @@ def test_ties_at_the_last_place_are_shared():
 @pytest.mark.parametrize("max_depth", [None, 3])
 def test_tree_walks_as_scikit_learn_does(documents, max_depth):
     X, Y, topic = documents
-    ours = tree(X[:60], Y[:60], max_depth=max_depth)
+    ours = DecisionTree(max_depth=max_depth).learn(X[:60], Y[:60])
     grown = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=2, max_depth=max_depth, random_state=0)
     theirs = grown.fit(csr_matrix(X[:60], dtype=np.float32), topic[:60])
     leaves = theirs.apply(csr_matrix(X[60:], dtype=np.float32))
@@ -78,11 +79,11 @@ def test_tree_walks_as_scikit_learn_does(documents, max_depth):
     np.testing.assert_allclose(np.exp(ours.scores(X[60:])), (said + 1) / (said.sum(axis=1, keepdims=True) + 3))
 
 
-def test_trees_of_several_labels_are_one_for_each_class(several):
-    X, Y = several
-    together = tree(X[:60], Y[:60], scheme="one-vs-rest").scores(X[60:])
+def test_trees_of_multilabel_targets_are_one_for_each_class(multilabel):
+    X, Y = multilabel
+    together = DecisionTree().learn(X[:60], Y[:60], exclusive=False).scores(X[60:])
     for c in range(4):
-        alone = tree(X[:60], Y[:60][:, [c]], scheme="one-vs-rest").scores(X[60:])
+        alone = DecisionTree().learn(X[:60], Y[:60][:, [c]], exclusive=False).scores(X[60:])
         np.testing.assert_array_equal(together[:, [c]], alone)
 
 
@@ -90,13 +91,13 @@ def test_a_class_without_documents_is_never_the_best(documents):
     X, Y, _ = documents
     wider = csr_array((Y.data, Y.indices, Y.indptr), shape=(90, 4))
     for scheme in ("multiclass", "one-vs-rest"):
-        assert 3 not in tree(X, wider, scheme=scheme).scores(X).argmax(axis=1)
+        assert 3 not in DecisionTree(scheme=scheme).learn(X, wider).scores(X).argmax(axis=1)
 
 
-@pytest.mark.parametrize("learner", [svm, knn, tree])
-def test_storage_brings_the_same_scores_back(several, learner):
-    X, Y = several
-    model = learner(X, Y, **({"scheme": "one-vs-rest"} if learner is tree else {}))
+@pytest.mark.parametrize("learner", [LinearSVM, NearestNeighbours, DecisionTree])
+def test_storage_brings_the_same_scores_back(multilabel, learner):
+    X, Y = multilabel
+    model = learner().learn(X, Y, exclusive=False)
     again = type(model).from_arrays(*model.to_arrays())
     np.testing.assert_array_equal(again.scores(X), model.scores(X))
     assert (again.link, again.n_classes, again.n_terms) == (model.link, model.n_classes, model.n_terms)
@@ -120,7 +121,7 @@ def spoiled(model, name, change):
         ("feature", lambda a: a + 1000),
         ("roots", lambda a: a - 5),
         ("threshold", lambda a: a[:-1]),
-        ("said", lambda a: a[:, :0] if a.ndim == 1 else a.ravel()),
+        ("node_scores", lambda a: a[:, :0] if a.ndim == 1 else a.ravel()),
         ("feature", lambda a: a.astype(float)),
         ("link", "telepathy"),
     ],
@@ -128,7 +129,7 @@ def spoiled(model, name, change):
 def test_a_damaged_tree_is_refused(documents, name, change):
     X, Y, _ = documents
     with pytest.raises(BadModel, match="train it again"):
-        Trees.from_arrays(*spoiled(tree(X, Y), name, change))
+        Trees.from_arrays(*spoiled(DecisionTree().learn(X, Y), name, change))
 
 
 @pytest.mark.parametrize(
@@ -146,29 +147,29 @@ def test_a_damaged_tree_is_refused(documents, name, change):
 def test_damaged_neighbours_are_refused(documents, name, change):
     X, Y, _ = documents
     with pytest.raises(BadModel, match="train it again"):
-        Neighbours.from_arrays(*spoiled(knn(X, Y), name, change))
+        Neighbours.from_arrays(*spoiled(NearestNeighbours().learn(X, Y), name, change))
 
 
 def test_settings_are_checked(documents):
-    X, Y, _ = documents
-    with pytest.raises(UnnaiveError, match="C is 0"):
-        svm(X, Y, C=0)
-    with pytest.raises(UnnaiveError, match="k is 0"):
-        knn(X, Y, k=0)
-    with pytest.raises(UnknownName, match="no document weighting called 'tfidf'; there are"):
-        knn(X, Y, weights="tfidf")
+    X, _, topic = documents
+    with pytest.raises(UnnaiveError, match="C of svm came as 0"):
+        LinearSVM(C=0).fit(X, topic)
+    with pytest.raises(UnnaiveError, match="k of knn came as 0"):
+        NearestNeighbours(k=0).fit(X, topic)
+    with pytest.raises(UnknownName, match="no weights called 'tfidf'; there are"):
+        NearestNeighbours(weights="tfidf").fit(X, topic)
     with pytest.raises(UnknownName, match="no criterion"):
-        tree(X, Y, criterion="luck")
+        DecisionTree(criterion="luck").fit(X, topic)
 
 
 @pytest.mark.parametrize(
-    ("learn", "problem"),
+    ("model", "problem"),
     [
-        (lambda X, Y: svm(X, Y, C=float("inf")), "C is inf; give a number above 0"),
-        (lambda X, Y: tree(X, Y, max_depth=0), "max_depth is 0; give a whole number from 1 on"),
-        (lambda X, Y: tree(X, Y, min_leaf=-1), "min_leaf is -1; give a whole number from 1 on"),
+        (LinearSVM(C=float("inf")), "C of svm came as inf; give a number above 0"),
+        (DecisionTree(max_depth=0), "max_depth of tree came as 0; give a number from 1"),
+        (DecisionTree(min_leaf=-1), "min_leaf of tree came as -1; give a number from 1"),
     ],
 )
-def test_sizes_that_cannot_be(learn, problem):
+def test_sizes_that_cannot_be(model, problem):
     with pytest.raises(UnnaiveError, match=problem):
-        learn(csr_array([[3, 0], [0, 2]]), csr_array([[1, 0], [0, 1]]))
+        model.fit([[3, 0], [0, 2]], ["a", "b"])

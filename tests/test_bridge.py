@@ -1,5 +1,7 @@
 """The bridge between maximum entropy and naive Bayes: equal posteriors, and the way back."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,8 +15,8 @@ from unnaive.core.linear import Linear
 from unnaive.core.links import probabilities
 from unnaive.core.weighting import Weighting
 from unnaive.errors import UnnaiveError
-from unnaive.models.bridge import to_maxent, to_naive_bayes
-from unnaive.models.naive_bayes import multinomial
+from unnaive.models.maxent.bridge import to_maxent, to_naive_bayes
+from unnaive.models.naive_bayes import MultinomialNB
 
 UNIT = Weighting(norm="l1")
 
@@ -79,9 +81,7 @@ def test_posteriors_of_trained_naive_bayes_survive_to_1e_12():
     rng = np.random.default_rng(0)
     X, Y = csr_array(rng.poisson(0.4, size=(80, 40))), csr_array(np.eye(4)[rng.integers(4, size=80)])
     Z = UNIT.apply(X)
-    from dataclasses import replace
-
-    bayes = replace(multinomial(Counts.of(Z, Y), alpha=1e-5), weighting=UNIT)
+    bayes = replace(MultinomialNB(alpha=1e-5).rule(Counts.of(Z, Y)), weighting=UNIT)
     known = csr_array(X[np.diff(X.indptr) > 0])
     np.testing.assert_allclose(posteriors(to_maxent(bayes), known), posteriors(bayes, known), atol=1e-12)
     np.testing.assert_allclose(to_naive_bayes(to_maxent(bayes)).bias, bayes.bias, atol=1e-12)
@@ -99,9 +99,7 @@ def test_an_unknown_document_gets_the_prior_from_what_gis_trained():
 
 def test_a_class_that_cannot_be_stays_so():
     counts = Counts.of(csr_array([[1.0, 0.0], [0.5, 0.5]]), csr_array([[1, 0, 0], [0, 1, 0]]))
-    from dataclasses import replace
-
-    bayes = replace(multinomial(counts), weighting=UNIT)
+    bayes = replace(MultinomialNB().rule(counts), weighting=UNIT)
     for model in (to_maxent(bayes), to_naive_bayes(to_maxent(bayes))):
         shares = posteriors(model, csr_array([[3, 1], [0, 0]]))
         assert (shares[:, 2] == 0).all()

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from unnaive import TextClassifier, __version__
+from unnaive import TextClassifier, TopK, __version__
 from unnaive.apps.cli import exit_code
 
 ROWS = [
@@ -95,7 +95,7 @@ class TestTop:
             (["trian"], "No such command 'trian'. Did you mean 'train'? See: unnaive --help"),
             (["train", "x.csv", "-o", "m", "--modle", "x"], "--model"),
             (["train", "x.csv"], "Missing option '-o'"),
-            (["train"], "Missing argument 'DATA'"),
+            (["train"], "Missing argument 'DATA...'"),
             (["predict", "m", "--top", "none"], "Invalid value for '--top'"),
         ],
     )
@@ -115,7 +115,7 @@ class TestTrain:
         assert "wrote my.model (" in out
         mine = TextClassifier(alpha=0.5, ngrams=(1, 2), min_df=2).fit(*zip(*ROWS, strict=True))
         theirs = TextClassifier.load("my.model")
-        assert theirs.ledger_ == mine.ledger_
+        assert theirs.fitted_.counts == mine.fitted_.counts
         np.testing.assert_array_equal(theirs.scores(NEW), mine.scores(NEW))
 
     def test_a_summary_for_programs(self, run, data):
@@ -163,9 +163,9 @@ class TestTrain:
         for source in (data, "data.jsonl", "data.jsonl.gz", "data.parquet", "folder"):
             assert run("train", source, "-o", "a.model")[0] == 0
             models.append(TextClassifier.load("a.model"))
-        assert all(model.ledger_ == models[0].ledger_ for model in models)
+        assert all(model.fitted_.counts == models[0].fitted_.counts for model in models)
 
-    def test_several_labels(self, run, tmp_path):
+    def test_multilabel_data(self, run, tmp_path):
         (tmp_path / "tags.csv").write_text("body,tags\nball soup,sport;food\nball,sport\nsoup,food\nvote,\n")
         code, out, err = run("train", "tags.csv", "-o", "my.model", "--label-separator", ";")
         assert (code, err) == (0, "")
@@ -341,7 +341,7 @@ class TestEvaluateExplainInspect:
 class TestChange:
     def test_update_forget_and_merge_are_exact(self, run, data, model, tmp_path):
         (tmp_path / "more.csv").write_text("text,label\nthe coach,sport\nan election,politics\n")
-        before = TextClassifier.load(model).ledger_
+        before = TextClassifier.load(model).fitted_.counts
         code, out, _ = run("update", model, "more.csv")
         assert code == 0
         assert "learnt: my.model now has 14 documents (was 12), 3 classes, " in out
@@ -349,20 +349,20 @@ class TestChange:
             [*(text for text, _ in ROWS), "the coach", "an election"],
             [*(label for _, label in ROWS), "sport", "politics"],
         )
-        assert TextClassifier.load(model).ledger_ == whole.ledger_
+        assert TextClassifier.load(model).fitted_.counts == whole.fitted_.counts
         assert run("train", "more.csv", "-o", "more.model")[0] == 0
         assert run("forget", model, "more.csv")[0] == 0
-        assert TextClassifier.load(model).ledger_ == before
+        assert TextClassifier.load(model).fitted_.counts == before
         code, out, _ = run("merge", model, "more.model", "-o", "all.model", "--json")
         assert code == 0
         assert json.loads(out)["after"]["documents"] == 14
-        assert TextClassifier.load("all.model").ledger_ == whole.ledger_
+        assert TextClassifier.load("all.model").fitted_.counts == whole.fitted_.counts
 
     def test_a_copy_can_be_changed_instead(self, run, data, model, tmp_path):
         before = (tmp_path / model).read_bytes()
         assert run("update", model, data, "-o", "copy.model")[0] == 0
         assert (tmp_path / model).read_bytes() == before
-        assert TextClassifier.load("copy.model").ledger_.counts.n_docs == 24
+        assert TextClassifier.load("copy.model").fitted_.counts.counts.n_docs == 24
 
     def test_a_new_class_needs_grow(self, run, model, tmp_path):
         (tmp_path / "art.csv").write_text("text,label\na film,art\n")
@@ -393,6 +393,13 @@ class TestChange:
         assert code == 2
         assert "k nearest neighbours learns from all documents at once" in err
 
+    def test_a_decision_that_was_handed_in_outlives_an_update(self, run, tmp_path):
+        labels = [("sport",), ("politics",), ("food", "sport")]
+        TextClassifier(decision=TopK(2)).fit(["ball", "vote", "soup"], labels).save(tmp_path / "t.model")
+        (tmp_path / "more.csv").write_text("text,label\nball goal,sport\n")
+        assert run("update", "t.model", "more.csv", "--label-separator", ";")[0] == 0
+        assert TextClassifier.load("t.model").fitted_.decision == TopK(2)
+
     def test_models_that_read_differently(self, run, data, model):
         run("train", data, "-o", "other.model", "--stem", "porter")
         code, _, err = run("merge", model, "other.model", "-o", "all.model")
@@ -414,7 +421,7 @@ def test_the_demo(run, tmp_path):
     code, out, err = run("demo", "--keep", "tickets")
     assert (code, err) == (0, "")
     assert time.perf_counter() - start < 60
-    for part in ("Train", "Measure", "Look inside", "Explain", "Several labels", "Update", "Forget", "Your turn"):
+    for part in ("Train", "Measure", "Look inside", "Explain", "Multilabel", "Update", "Forget", "Your turn"):
         assert part in out
     assert "bit for bit" in out
     assert max(map(len, out.splitlines())) <= 80
@@ -431,7 +438,7 @@ def test_control_c_leaves_no_trace(run, data, model, tmp_path, moment, complaint
     """SIGINT at three moments; the old model is intact, nothing half-written, exit code 130."""
     before = (tmp_path / model).read_bytes()
     slow = {
-        "reading": "import unnaive.text.datafiles as m; old = m.DataFile.corpus\n"
+        "reading": "import unnaive.reading.datafiles as m; old = m.DataFile.corpus\n"
         "m.DataFile.corpus = lambda self: (pause(), old(self))[1]\n",
         "training": "import unnaive.classifier as m; old = m.TextClassifier.fit\n"
         "m.TextClassifier.fit = lambda *a, **k: (pause(), old(*a, **k))[1]\n",

@@ -12,6 +12,7 @@ import pytest
 
 from unnaive import TextClassifier
 from unnaive.apps.cli import exit_code
+from unnaive.store import FORMAT
 
 GOOD = "text,label\nthe ball is round,sport\nthe vote is in,politics\nwarm bread,food\n"
 
@@ -62,12 +63,12 @@ class TestTrain:
             (
                 "w.csv",
                 "a,b,c\n1,2,3\n",
-                "which column of w.csv holds the text? it has a, b, c; say --text NAME",
+                "which columns of w.csv hold the text and the labels? a (1), b (2), c (3); say --text NAME",
             ),
             (
                 "one.csv",
                 "text,label\nball,sport\ngoal,sport\n",
-                "every text has the label 'sport'; a classifier needs at least two classes",
+                "every document has the label 'sport'; a classifier needs at least two classes",
             ),
             (
                 "blank.csv",
@@ -112,10 +113,10 @@ class TestTrain:
         ("options", "sentence"),
         [
             (["--model", "multinominal"], "no model called 'multinominal'; there are "),
-            (["--set", "alhpa=1"], "no setting of multinomial called 'alhpa'; there are "),
-            (["--set", "alpha"], "a setting came as 'alpha'; write NAME=VALUE, for instance --set alpha=0.1"),
+            (["--set", "alhpa=1"], "multinomial: no setting called 'alhpa'; there are "),
+            (["--set", "alpha"], "a setting came as 'alpha'; write NAME=VALUE, for instance alpha=0.1"),
             (["--set", "alpha=abc"], "alpha of multinomial came as 'abc'; give a number, such as 1.0"),
-            (["--alpha", "-1"], "alpha came as -1.0; give a number above 0"),
+            (["--alpha", "-1"], "alpha of multinomial came as -1.0; give a number above 0"),
             (["--smoothing", "laplase"], "no smoothing called 'laplase'; there are absolute, jelinek-mercer, laplace"),
             (["--select", "many"], "--select is 'many'; give a number of terms such as 2000, or chi2:2000"),
             (["--ngrams", "x"], "--ngrams is 'x'; give a number of words such as 1, or a range such as 1-2"),
@@ -172,20 +173,20 @@ class TestReadAnyway:
             file.write("word " * 10_000_000 + ",sport\n")
         model, err = trained()
         assert err == ""
-        assert model.ledger_.counts.terms[model.ledger_.vocabulary.id("word")] == 10_000_000
+        assert model.fitted_.counts.counts.terms[model.fitted_.counts.vocabulary.id("word")] == 10_000_000
 
     def test_bad_rows_that_may_be_left_out(self, folder, trained):
         (folder / "data.csv").write_text(GOOD + "a,b,c\n")
         model, err = trained("--skip-bad")
-        assert model.ledger_.counts.n_docs == 3
+        assert model.fitted_.counts.counts.n_docs == 3
         assert err == "note: data.csv: a bad row left out, line 5\n"
 
     def test_empty_texts_and_labels(self, folder, trained):
         (folder / "data.csv").write_text(GOOD + ",food\nnobody knows,\n")
         model, err = trained()
-        assert model.ledger_.counts.n_docs == 4
-        assert "note: data.csv: 1 of 5 texts are empty" in err
-        assert "note: data.csv: 1 of 5 rows have no label and are left out" in err
+        assert model.fitted_.counts.counts.n_docs == 4
+        assert "note: data.csv: 1 of 5 texts is empty" in err
+        assert "note: data.csv: 1 of 5 rows has no label and is left out" in err
 
 
 class TestModelFiles:
@@ -202,7 +203,7 @@ class TestModelFiles:
             with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bomb:
                 bomb.writestr("zeros", bytes(2_000_000))
         elif kind == "newer":
-            path.write_bytes(good.replace(b'\\"format\\": 1', b'\\"format\\": 7'))
+            path.write_bytes(good.replace(b'\\"format\\": %d' % FORMAT, b'\\"format\\": 7'))
         elif kind in ("csv", "empty"):
             path.write_text(GOOD if kind == "csv" else "")
         elif kind == "folder":

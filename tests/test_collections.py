@@ -8,8 +8,17 @@ from pathlib import Path
 import pytest
 
 from unnaive.errors import BadData, UnknownName
-from unnaive.text import collections
-from unnaive.text.collections import COLLECTIONS, archives, check, checked, collection_path, data_folder, load, reuters
+from unnaive.reading import collections
+from unnaive.reading.collections import (
+    COLLECTIONS,
+    archives,
+    check,
+    check_archive,
+    collection_path,
+    data_folder,
+    load,
+    reuters,
+)
 
 STORY = (
     '<REUTERS TOPICS="{judged}" LEWISSPLIT="{lewis}" CGISPLIT="X" OLDID="1" NEWID="{id}">\n'
@@ -105,7 +114,7 @@ def test_reuters_all_keeps_unused_stories(reuters_file):
 
 
 def test_reuters_stories_not_split_up_keep_all_of_their_text():
-    [one] = reuters.stories(
+    [one] = reuters.parse_stories(
         '<REUTERS TOPICS="NO" LEWISSPLIT="TRAIN" CSECS="5" OLDID="1" NEWID="9"><TOPICS></TOPICS>'
         '<TEXT TYPE="UNPROC">&#2;\nall of it\n</TEXT></REUTERS>'
     )
@@ -165,9 +174,8 @@ def test_where_collections_are_looked_for(tmp_path, monkeypatch):
     monkeypatch.setenv("UNNAIVE_DATA", str(tmp_path / "named"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(collections, "REPOSITORY", tmp_path / "site")
     assert collections.data_folders("here") == [Path("here")]
-    named, *_, cache = collections.data_folders()
+    named, cache = collections.data_folders()
     assert (named, cache) == (tmp_path / "named", tmp_path / "cache" / "unnaive")
     assert data_folder() is None
     cache.mkdir(parents=True)
@@ -245,7 +253,7 @@ def test_a_bomb_is_refused(tmp_path, monkeypatch, reuters_file):
 
 
 def test_a_check_of_the_wrong_documents_says_so(reuters_file):
-    found = checked(COLLECTIONS["reuters"], reuters_file)
+    found = check_archive(COLLECTIONS["reuters"], reuters_file)
     assert not found.good
     assert "read 8 documents" in found.problem
 
@@ -256,6 +264,19 @@ def test_catalogue_is_filled_in():
         assert all((collection.title, collection.about, collection.terms, collection.home, collection.views))
         assert all(len(sha) == 64 for sha in (*collection.sha256, *filter(None, [collection.contents])))
         assert collection.sha256 or not collection.contents
+
+
+def test_banking_questions_may_hold_commas_and_quotes(tmp_path):
+    files = {
+        "banking77/train.csv": b'text,category\n"Where, please, is ""it""?",card_arrival\nPIN?,change_pin\n',
+        "banking77/test.csv": b"text,category\nTop up,top_up_failed\n",
+    }
+    corpus = load("banking77", data=tar_of(tmp_path / "banking77.tar.gz", files))
+    assert list(corpus.texts) == ["Top up", 'Where, please, is "it"?', "PIN?"]
+    assert (list(corpus.split), list(corpus.ids)) == (["test", "train", "train"], ["test-1", "train-1", "train-2"])
+    assert load("banking77", data=folder_of(tmp_path / "folder", files)) == corpus
+    with pytest.raises(BadData, match="expected text, category"):
+        load("banking77", data=folder_of(tmp_path / "bad", {"banking77/test.csv": b"a,b\n1,2\n"}))
 
 
 # the real archives
@@ -283,8 +304,8 @@ def test_real_collections_check(name):
 
 @pytest.mark.slow
 def test_real_reuters():
-    files = archives.members(real("reuters"), reuters.PATTERN)
-    found = [one for file in files for one in reuters.stories(file.content.decode("latin-1"))]
+    files = archives.read_members(real("reuters"), reuters.PATTERN)
+    found = [one for file in files for one in reuters.parse_stories(file.content.decode("latin-1"))]
     assert len(found) == len({one.id for one in found}) == 21578
     views = {view: build(found) for view, build in reuters.VIEWS.items()}
     assert {view: parts(corpus) for view, corpus in views.items()} == {
@@ -324,6 +345,14 @@ def test_real_newsgroups():
     styled = load("20newsgroups", view="from-subject-body", data=path)
     assert all(text.startswith("From: ") and "\nSubject: " in text for text in styled.texts)
     assert sum(map(len, styled.texts)) < sum(map(len, corpus.texts))
+
+
+def test_real_banking():
+    real("banking77")
+    corpus = load("banking77")
+    assert (parts(corpus), len(corpus.classes)) == ({"train": 10003, "test": 3080}, 77)
+    assert min(map(len, corpus.texts)) > 5
+    assert check("banking77").verified == "archive"
 
 
 def test_real_small_collections():

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from unnaive.core.links import LINKS, accepted, probabilities
+from unnaive.core.links import LINKS, probabilities, relative
 from unnaive.decisions import (
     Argmax,
     Proportional,
@@ -13,12 +13,12 @@ from unnaive.decisions import (
     TopK,
     best_cut,
     decision_from_dict,
+    default_decision,
     folds,
     out_of_fold,
     pcut,
     rcut,
     scut,
-    untuned,
 )  # fmt: skip
 from unnaive.errors import BadData, BadModel
 
@@ -133,8 +133,14 @@ def test_out_of_fold_scores_come_from_the_other_documents():
 
 
 @pytest.mark.parametrize("link", LINKS)
-def test_the_untuned_decision_is_what_estimators_accept(link):
+def test_the_default_multilabel_decision_is_more_likely_than_not_or_near_the_best(link):
     scores = np.abs(np.random.default_rng(0).normal(size=(40, 3))) - (0 if link == "noisy-or" else 0.5)
     scores[:2] = 0.0
     seen = probabilities(link, scores, exclusive=True) if LINKS[link].exclusive else scores
-    np.testing.assert_array_equal(untuned(link, 3).decide(seen).toarray() == 1, accepted(link, scores))
+    share = LINKS[link].share
+    if share is not None:
+        wanted = relative(scores) >= share
+    else:
+        wanted = seen > 0.5 if LINKS[link].exclusive else scores > 0
+    np.testing.assert_array_equal(default_decision("sets", link, 3).decide(seen).toarray() == 1, wanted)
+    assert default_decision("single", link, 3) == Argmax()

@@ -8,12 +8,12 @@ import pytest
 from unnaive.errors import UnnaiveError
 from unnaive.models.hierarchical import em_to_class
 from unnaive.models.hierarchical.cases import Cases
-from unnaive.models.hierarchical.em import Search, fitted, rounds
+from unnaive.models.hierarchical.em import Search, halving_rounds, run_em
 from unnaive.models.hierarchical.em_from_class import FromClass, branches
 from unnaive.models.hierarchical.em_to_class import ToClass
 from unnaive.models.hierarchical.hidden_naive_bayes import HiddenNaiveBayes
+from unnaive.models.hierarchical.hidden_networks import NETWORK_SCORES, conditional_log_likelihood, log_likelihood
 from unnaive.models.hierarchical.hidden_tree import HiddenTree
-from unnaive.models.hierarchical.network_scores import NETWORK_SCORES, conditional_log_likelihood, log_likelihood
 from unnaive.models.hierarchical.tree_shape import Node
 
 TREES = {
@@ -190,13 +190,16 @@ def test_description_lengths_by_hand():
 
 def test_halving_keeps_the_better_and_ends_with_what_was_asked():
     assert (
-        sum(starts * iterations for (iterations, _), starts in zip(rounds(64, 1), (64, 32, 16, 8, 4, 2), strict=True))
+        sum(
+            starts * iterations
+            for (iterations, _), starts in zip(halving_rounds(64, 1), (64, 32, 16, 8, 4, 2), strict=True)
+        )
         == 384
     )
-    assert list(rounds(5, 2)) == [(1, 3), (2, 2)]
-    assert list(rounds(3, 3)) == []
+    assert list(halving_rounds(5, 2)) == [(1, 3), (2, 2)]
+    assert list(halving_rounds(3, 3)) == []
     tree, cases = TREES["two on the class"], random_cases(TREES["two on the class"], 8)
-    tables, likelihoods = fitted(ToClass(tree, cases), Search(restarts=16, average=3), np.random.default_rng(0))
+    tables, likelihoods = run_em(ToClass(tree, cases), Search(restarts=16, average=3), np.random.default_rng(0))
     assert likelihoods.shape == (3,)
     assert (np.diff(likelihoods) <= 0).all()
     assert all(len(table) == 3 for table in tables)
@@ -213,7 +216,7 @@ def test_absolute_stopping_goes_on_longer_and_does_not_end_lower():
             count[stopping] = iteration
 
         search = Search(restarts=4, stopping=stopping)
-        _, ends[stopping] = fitted(ToClass(tree, cases), search, np.random.default_rng(0), tell)
+        _, ends[stopping] = run_em(ToClass(tree, cases), search, np.random.default_rng(0), tell)
     assert count["absolute"] > count["per-case"]
     assert ends["absolute"][0] >= ends["per-case"][0]
 
@@ -227,7 +230,7 @@ def test_impossible_searches_are_refused(settings):
 def test_iterations_end_a_run():
     tree, cases = TREES["chain"], random_cases(TREES["chain"], 9)
     seen = []
-    search = Search(restarts=1, tolerance=0.0, stopping="absolute", iterations=7)
-    tables, likelihoods = fitted(ToClass(tree, cases), search, np.random.default_rng(0), lambda i, _: seen.append(i))
+    search = Search(restarts=1, tol=0.0, stopping="absolute", max_iter=7)
+    tables, likelihoods = run_em(ToClass(tree, cases), search, np.random.default_rng(0), lambda i, _: seen.append(i))
     assert seen == [1, 2, 3, 4, 5, 6, 7]
     assert ToClass(tree, cases).log_likelihood(tables) == pytest.approx(likelihoods, abs=1e-12)

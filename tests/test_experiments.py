@@ -10,25 +10,33 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.metrics import accuracy_score, f1_score
+from sklearn.model_selection import cross_validate
+from sklearn.pipeline import make_pipeline
 
 import unnaive
+from unnaive import TextClassifier
 from unnaive.core.counts import Counts
 from unnaive.errors import BadData, UnknownName, UnnaiveError
 from unnaive.evaluation.experiments import run
 from unnaive.evaluation.records import RecordFile
-from unnaive.evaluation.trials import Bench, Contender, Material, Plan, counts_of_rows
-from unnaive.text.corpus import Corpus
+from unnaive.evaluation.splits import fold_splits
+from unnaive.evaluation.trials import Contender, Material, Plan, TrialRunner, counts_of_rows
+from unnaive.reading.corpus import Corpus
+from unnaive.reading.tickets import load_tickets
 from unnaive.text.tokens import TokenRule
+from unnaive.text.vocabulary import Vocabulary
 
 SOURCE = Path(unnaive.__file__).parents[1]
 
 
-def material(seed=0, several=False):
+def material(seed=0, multilabel=False):
     random = np.random.default_rng(seed)
     topic = random.integers(0, 3, 120)
     X = random.poisson(random.gamma(0.5, 1.0, (3, 40))[topic])
     Y = np.eye(3, dtype=np.int64)[topic]
-    if several:
+    if multilabel:
         Y = np.hstack([Y, (random.random((120, 1)) < 0.2).astype(np.int64)])
     parts = np.where(np.arange(120) % 4 == 0, "test", "train")
     return Material("toy", csr_array(X), csr_array(Y), parts)
@@ -44,39 +52,39 @@ def figures(records):
     return [(record.trial, record.measure, record.value, record.n_train) for record in records]
 
 
-@pytest.mark.parametrize("several", [False, True])
-def test_total_minus_fold_equals_counting_again(several):
-    toy = material(several=several)
-    bench = Bench(toy, plan(folds=5, train_sizes=()))
-    for trial in bench.plan.trials()[::4]:
-        train, test = bench._rows(trial)
+@pytest.mark.parametrize("multilabel", [False, True])
+def test_total_minus_fold_equals_counting_again(multilabel):
+    toy = material(multilabel=multilabel)
+    runner = TrialRunner(toy, plan(folds=5, train_sizes=()))
+    for trial in runner.plan.trials()[::4]:
+        train, test = runner.split_rows(trial)
         assert len(test) < len(train)
         assert counts_of_rows(toy, train, test) == Counts.of(toy.X[train], toy.Y[train])
 
 
 def test_a_fold_s_model_equals_one_that_was_fitted_on_the_rest():
     toy, five = material(), plan(folds=5, train_sizes=(), vocabularies=(None,))
-    bench = Bench(toy, five)
+    runner = TrialRunner(toy, five)
     for trial in five.trials():
         if trial.contender.model == "multinomial":
-            sides = bench._sides(trial)
-            again = Counts.of(sides.X_train, sides.Y_train)
-            assert sides.counts == again
-            assert sides.X_train.shape[1] == np.count_nonzero(toy.X[sides.train].sum(axis=0))
+            data = runner.split_data(trial)
+            again = Counts.of(data.X_train, data.targets.Y)
+            assert data.counts == again
+            assert data.X_train.shape[1] == np.count_nonzero(toy.X[data.train_rows].sum(axis=0))
 
 
 def test_terms_are_chosen_on_training_documents_only():
     """A term that gives the class of test documents away, and is in no training document, is not chosen."""
     toy = material()
-    bench = Bench(toy, plan(train_sizes=(), vocabularies=(5,)))
-    (trial, *_) = bench.plan.trials()
-    _, test = bench._rows(trial)
+    runner = TrialRunner(toy, plan(train_sizes=(), vocabularies=(5,)))
+    (trial, *_) = runner.plan.trials()
+    _, test = runner.split_rows(trial)
     leak = np.zeros((120, 3), np.int64)
     leak[test] = 9 * toy.Y[test].toarray()
     leaky = Material("toy", csr_array(np.hstack([toy.X.toarray(), leak])), toy.Y, toy.parts)
-    sides = Bench(leaky, bench.plan)._sides(trial)
-    assert sides.terms.max() < 40
-    np.testing.assert_array_equal(sides.terms, bench._sides(trial).terms)
+    data = TrialRunner(leaky, runner.plan).split_data(trial)
+    assert data.terms.max() < 40
+    np.testing.assert_array_equal(data.terms, runner.split_data(trial).terms)
 
 
 def test_every_record_says_what_it_is(tmp_path):
@@ -114,7 +122,7 @@ def test_a_run_goes_on_where_it_stopped_and_repeats_nothing(tmp_path):
 
 def test_what_is_there_is_not_measured_again(tmp_path, monkeypatch):
     run(plan(), material(), tmp_path / "run.jsonl")
-    monkeypatch.setattr(Bench, "records", lambda *_: pytest.fail("measured again"))
+    monkeypatch.setattr(TrialRunner, "records", lambda *_: pytest.fail("measured again"))
     assert len(run(plan(), material(), tmp_path / "run.jsonl")) == 48
 
 
@@ -169,12 +177,88 @@ def test_an_interrupted_and_resumed_run_equals_an_uninterrupted_one(tmp_path, jo
     assert len(path.read_text().splitlines()) == 96
 
 
-def test_several_labels_are_decided_by_thresholds(tmp_path):
+def test_multilabel_documents_are_decided_by_thresholds(tmp_path):
     measures = ("micro-f1", "breakeven-micro", "log-loss")
-    records = run(plan(measures=measures), material(several=True), tmp_path / "run.jsonl")
+    records = run(plan(measures=measures), material(multilabel=True), tmp_path / "run.jsonl")
     by_model = {model: [record for record in records if record.model == model] for model in ("multinomial", "rocchio")}
     assert all(record.value is None for record in by_model["rocchio"] if record.measure == "log-loss")
     assert all(record.value > 0 for record in by_model["multinomial"])
+
+
+def toy_texts(multilabel=False):
+    """The toy's documents as texts, with a label each, or the names of all their labels."""
+    toy = material(multilabel=multilabel)
+    names = np.array([f"w{column:02}" for column in range(toy.X.shape[1])])
+    texts = [" ".join(np.repeat(names, row)) for row in toy.X.toarray()]
+    labels = [tuple(f"c{column}" for column in np.flatnonzero(row)) for row in toy.Y.toarray()]
+    return Corpus(texts, labels, name="toy")
+
+
+ESTIMATORS = [
+    unnaive.MultinomialNB(),
+    unnaive.MultinomialNB(smoothing="jelinek-mercer", class_weight="balanced"),
+    unnaive.BernoulliNB(alpha=0.1),
+    unnaive.ComplementNB(),
+    unnaive.OrGate(),
+    unnaive.Rocchio(),
+    unnaive.RocchioCounts(),
+    unnaive.MaxEnt(class_weight="balanced"),
+    unnaive.LinearSVM(),
+    unnaive.NearestNeighbours(k=5),
+    unnaive.DecisionTree(),
+    unnaive.HigherOrderSmoothing(),
+    unnaive.SelectiveNB(),
+    unnaive.TreeAugmentedNB(),
+]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_figures_equal_scikit_learn_s_cross_validation_of_the_estimator(estimator):
+    """The same folds, terms counted by scikit-learn: the same accuracy, macro F1 and log-loss in every fold."""
+    corpus, toy = toy_texts(), material()
+    names = Vocabulary(f"w{column:02}" for column in range(toy.X.shape[1]))  # sorted, as scikit-learn has them
+    data = Material("toy", toy.X, toy.Y, vocabulary=names, classes=("c0", "c1", "c2"))
+    contender = Contender(estimator.name, tuple(sorted(estimator.changed_settings().items())))
+    measures = ("accuracy", "macro-f1", *(("log-loss",) if estimator.probabilistic else ()))
+    records = run(Plan((contender,), measures, folds=4), data)
+    scoring = ["accuracy", "f1_macro", *(("neg_log_loss",) if estimator.probabilistic else ())]
+    theirs = cross_validate(
+        make_pipeline(CountVectorizer(), estimator), corpus.texts, [names[0] for names in corpus.labels],
+        cv=list(fold_splits(data.Y, 4, seed=0)), scoring=scoring,
+    )  # fmt: skip
+    for ours, name in zip(measures, scoring, strict=True):
+        values = [record.value for record in records if record.measure == ours]
+        np.testing.assert_allclose(values, np.abs(theirs[f"test_{name}"]), rtol=1e-7)
+
+
+@pytest.mark.parametrize("select", [None, 15])
+@pytest.mark.parametrize("model", ["multinomial", "or-gate", "rocchio", "svm"])
+def test_multilabel_figures_equal_those_of_text_classifier(model, select):
+    """Thresholds are tuned as TextClassifier(decision="scut") tunes them, relative to the best class where it does."""
+    corpus = toy_texts(multilabel=True)
+    data = Material.of(corpus, TokenRule())
+    plan = Plan((Contender(model),), ("micro-f1", "accuracy"), folds=3, vocabularies=(select,), seed=1)
+    records = iter(run(plan, data))
+    for train, test in fold_splits(data.Y, 3, seed=1):
+        classifier = TextClassifier(model, select=select, decision="scut", random_state=1, multilabel=True)
+        classifier.fit([corpus.texts[row] for row in train], [corpus.labels[row] for row in train])
+        given = classifier.predict([corpus.texts[row] for row in test])
+        truth, predicted = data.Y[test].toarray(), np.array([[f"c{c}" in one for c in range(4)] for one in given])
+        assert next(records).value == pytest.approx(f1_score(truth, predicted, average="micro"), rel=1e-12)
+        assert next(records).value == pytest.approx(accuracy_score(truth, predicted), rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [20, 100, 500])
+def test_selected_terms_equal_those_of_text_classifier(size):
+    """compare --vocabulary N and train --select N keep the same terms, though they count them in another order."""
+    corpus = load_tickets()
+    data = Material.of(corpus, TokenRule())
+    plan = Plan((Contender("multinomial"),), ("accuracy",), vocabularies=(size,))
+    (trial,) = plan.trials()
+    selected = TrialRunner(data, plan).split_data(trial).terms
+    part = corpus.part("train")
+    classifier = TextClassifier(select=size).fit(part.texts[::-1], [names[0] for names in part.labels][::-1])
+    assert {data.vocabulary[term] for term in selected} == set(classifier.vocabulary_)
 
 
 def test_plans_and_contenders_are_checked():
@@ -191,13 +275,13 @@ def test_plans_and_contenders_are_checked():
         plan(measures=())
     with pytest.raises(BadData, match="no models"):
         Plan((), ("accuracy",))
-    with pytest.raises(UnknownName, match="no setting of multinomial called 'gamma'"):
-        Contender.parsed("multinomial:gamma=1")
-    with pytest.raises(UnnaiveError, match="has no value"):
-        Contender.parsed("multinomial:alpha")
-    bench = Bench(Material("toy", material().X, material().Y), plan(train_sizes=()))
+    with pytest.raises(UnknownName, match="multinomial: no setting called 'gamma'"):
+        Contender.parse("multinomial:gamma=1")
+    with pytest.raises(UnnaiveError, match="write NAME=VALUE"):
+        Contender.parse("multinomial:alpha")
+    runner = TrialRunner(Material("toy", material().X, material().Y), plan(train_sizes=()))
     with pytest.raises(BadData, match="toy has no split of its own"):
-        bench.records(bench.plan.trials()[0])
+        runner.records(runner.plan.trials()[0])
 
 
 def test_one_class_is_nothing_to_compare():
@@ -210,7 +294,7 @@ def test_terms_of_few_documents_are_left_out_and_records_say_so(tmp_path):
     assert {record.min_df for record in few} == {1}
     assert {record.min_df for record in many} == {8}
     assert [one.value for one in few] != [one.value for one in many]
-    with pytest.raises(BadData, match="no term is in 500 of the"):
+    with pytest.raises(BadData, match="no term is in 500 documents or more"):
         run(plan(min_df=500), material(), tmp_path / "run.jsonl")
 
 

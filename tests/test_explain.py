@@ -8,7 +8,7 @@ from rich.console import Console
 
 from unnaive import TextClassifier
 from unnaive.errors import BadData
-from unnaive.explain import Explanation, percent, strongest_terms
+from unnaive.explain import Explanation, percent
 from unnaive.models.catalogue import MODELS
 
 WORDS = {
@@ -171,10 +171,10 @@ def test_mistakes(model):
 
 
 def test_strongest_terms_are_those_of_the_class(model):
-    terms = [term for term, _ in strongest_terms(model, "food", 5)]
+    terms = [term for term, _ in model.top_terms("food", 5)]
     assert len(terms) == 5
     assert set(terms) <= {"bread", "soup", "salt", "oven", "recipe", "party", "butter", "onion"}
-    values = [value for _, value in strongest_terms(model, "food", 5)]
+    values = [value for _, value in model.top_terms("food", 5)]
     assert min(values) > 0
 
 

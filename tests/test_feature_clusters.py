@@ -8,9 +8,14 @@ from scipy.stats import chi2_contingency
 
 from unnaive.errors import UnknownName
 from unnaive.models.hierarchical.cases import Cases, codes_of, distinct_rows
-from unnaive.models.hierarchical.dependence_clusters import clusters_by_dependence, independence
-from unnaive.models.hierarchical.feature_clusters import clusters_by_average, clusters_by_or, feature_information
-from unnaive.models.hierarchical.tree_shape import Node, features_below, node_names, shaped
+from unnaive.models.hierarchical.feature_clusters import (
+    clusters_by_average,
+    clusters_by_dependence,
+    clusters_by_or,
+    feature_information,
+    independence,
+)
+from unnaive.models.hierarchical.tree_shape import Node, features_below, node_names, shape_tree
 
 
 def random_documents(seed, n_docs=300, n_features=9):
@@ -145,15 +150,15 @@ def test_weights_are_repetitions():
     again = np.repeat(np.arange(80), weight)
     for clustering in ("avg", "or", "dep"):
         settings = {"clustering": clustering, "branching": 3, "alpha": 0.1}
-        weighted = shaped(Cases.of(rows, inside, weight.astype(float)), **settings)
-        assert weighted == shaped(Cases.of(rows[again], inside[again]), **settings)
+        weighted = shape_tree(Cases.of(rows, inside, weight.astype(float)), **settings)
+        assert weighted == shape_tree(Cases.of(rows[again], inside[again]), **settings)
 
 
 @pytest.mark.parametrize("clustering", ["avg", "or", "dep"])
 @pytest.mark.parametrize("branching", [2, 3, 7, 16])
 def test_every_feature_hangs_once_and_no_node_has_too_many(clustering, branching):
     rows, inside = random_documents(3, n_features=15)
-    tree = shaped(Cases.of(rows, inside), clustering=clustering, branching=branching, alpha=0.05)
+    tree = shape_tree(Cases.of(rows, inside), clustering=clustering, branching=branching, alpha=0.05)
     assert sorted(features_below(tree)[-1]) == list(range(15))
     assert all(len(node.features) + len(node.hidden) <= branching for node in tree)
     assert sorted(child for node in tree for child in node.hidden) == list(range(len(tree) - 1))
@@ -163,7 +168,7 @@ def test_every_feature_hangs_once_and_no_node_has_too_many(clustering, branching
 @pytest.mark.parametrize("clustering", ["avg", "or", "dep"])
 def test_few_features_hang_on_the_class_itself(clustering):
     rows, inside = random_documents(3, n_features=5)
-    tree = shaped(Cases.of(rows, inside), clustering=clustering, branching=7, alpha=0.05)
+    tree = shape_tree(Cases.of(rows, inside), clustering=clustering, branching=7, alpha=0.05)
     assert tree == (Node((0, 1, 2, 3, 4), ()),)
 
 
@@ -178,14 +183,14 @@ def test_degenerate_data_still_makes_a_tree(clustering, spoil):
     else:
         inside = np.full(len(inside), spoil == "all positive")
         inside[0] = spoil != "no positive"
-    tree = shaped(Cases.of(rows, inside), clustering=clustering, branching=3, alpha=0.05)
+    tree = shape_tree(Cases.of(rows, inside), clustering=clustering, branching=3, alpha=0.05)
     assert sorted(features_below(tree)[-1]) == list(range(rows.shape[1]))
 
 
 def test_unknown_clustering_lists_those_there_are():
     rows, inside = random_documents(0)
     with pytest.raises(UnknownName, match="avg, dep, or"):
-        shaped(Cases.of(rows, inside), clustering="and", branching=3, alpha=0.0)
+        shape_tree(Cases.of(rows, inside), clustering="and", branching=3, alpha=0.0)
 
 
 @pytest.mark.parametrize("n_features", [3, 33, 65, 130])

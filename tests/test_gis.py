@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 
 from unnaive.core.weighting import Weighting
 from unnaive.errors import BadData
-from unnaive.models.gis import Scaling
+from unnaive.models.maxent.gis import Scaling
 
 UNIT = Weighting(norm="l1")
 
@@ -44,7 +44,7 @@ def test_one_step_by_hand():
     run = scaling([[1, 0], [0, 1], [0, 1]], [0, 0, 1], 2)
     first, second = run.steps(tol=0.0, max_iter=1)
     assert first.log_likelihood == pytest.approx(np.log(0.5))
-    np.testing.assert_allclose(run.cells.spread(second.point).toarray(), [[np.log(2), 0], [0, 0]], atol=1e-15)
+    np.testing.assert_allclose(run.cells.to_table(second.point).toarray(), [[np.log(2), 0], [0, 0]], atol=1e-15)
     assert second.log_likelihood == pytest.approx((np.log(2 / 3) + 2 * np.log(0.5)) / 3)
 
 
@@ -54,7 +54,7 @@ def test_iterations_are_those_of_full_tables(n_classes):
     run = scaling(X, targets, n_classes)
     *_, last = run.steps(tol=-np.inf, max_iter=25)
     expected = dense_gis(UNIT.apply(X).toarray(), targets, n_classes, 25)
-    np.testing.assert_allclose(run.cells.spread(last.point).toarray(), expected, atol=1e-10)
+    np.testing.assert_allclose(run.cells.to_table(last.point).toarray(), expected, atol=1e-10)
 
 
 @pytest.mark.parametrize("weighting", [UNIT, Weighting(), Weighting("binary")], ids=["unit length", "counts", "binary"])
@@ -100,7 +100,7 @@ def test_weights_in_the_tens_of_thousands_overflow_nothing():
 def test_a_class_absent_from_the_features_keeps_weights_of_zero():
     run = scaling([[2, 0], [0, 1], [0, 0], [1, 1]], [0, 1, 2, 0], 3)  # the document of class 2 is empty
     *_, last = run.steps(tol=0.0, max_iter=50)
-    assert run.cells.spread(last.point).toarray()[2].tolist() == [0, 0]
+    assert run.cells.to_table(last.point).toarray()[2].tolist() == [0, 0]
     assert (np.diff(likelihoods(run)) >= -1e-13).all()
 
 

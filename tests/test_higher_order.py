@@ -6,23 +6,24 @@ from scipy.sparse import csr_array
 
 from unnaive import HigherOrderNB, HigherOrderSmoothing, TextClassifier
 from unnaive.core.linear import Linear
-from unnaive.core.weighting import Weighting
+from unnaive.core.weighting import Weighting, presence
 from unnaive.errors import BadData, BadModel, UnknownName, UnnaiveError
-from unnaive.models.higher_order import (
-    Mixture,
-    higher_order_naive_bayes,
-    higher_order_smoothing,
-    path_labels,
-    path_weighting,
-    smoothed,
-)
-from unnaive.models.path_scorer import PathScorer
-from unnaive.models.paths import FirstPass, SecondPass, class_paths, presence, term_paths
+from unnaive.models.higher_order.learner import Mixture, path_labels, path_weighting, smoothed
+from unnaive.models.higher_order.path_scorer import PathScorer
+from unnaive.models.higher_order.paths import FirstPass, SecondPass, class_paths, term_paths
 
 # d0: ball match; d1: match vote; d2: vote law
 X = csr_array([[2, 1, 0, 0], [0, 1, 1, 0], [0, 0, 3, 1]])
 Y = csr_array([[1, 0], [0, 1], [0, 1]])
 FIRST = np.array([[1, 0], [1, 1], [0, 2], [0, 1]])
+
+
+def higher_order_smoothing(X, Y, **settings):
+    return HigherOrderSmoothing(**settings).learn(X, Y)
+
+
+def higher_order_naive_bayes(X, Y, **settings):
+    return HigherOrderNB(**settings).learn(X, Y)
 
 
 def random_documents(seed=0, n=80, terms=25, classes=4):
@@ -118,7 +119,7 @@ def test_an_empty_class_is_never_chosen_and_nothing_is_nan():
         assert np.isfinite(learner(X, labels, scheme="one-vs-rest").scores(X)).all()
 
 
-def test_published_paths_are_close_in_accuracy_and_not_for_several_labels():
+def test_published_paths_are_close_in_accuracy_and_not_for_multilabel_targets():
     documents, labels = random_documents()
     models = [higher_order_smoothing(documents, one_hot(labels), paths=paths) for paths in ("exact", "paper")]
     exact, paper = ((model.scores(documents).argmax(axis=1) == labels).mean() for model in models)
@@ -136,7 +137,7 @@ def test_tfidf_weight_by_hand():
 @pytest.mark.parametrize(
     ("setting", "error"),
     [
-        ({"beta": 1.5}, BadData),
+        ({"beta": 1.5}, UnnaiveError),
         ({"paths": "some"}, UnknownName),
         ({"weights": "raw"}, UnknownName),
         ({"normaliser": "none"}, UnknownName),
@@ -146,7 +147,13 @@ def test_tfidf_weight_by_hand():
 )
 def test_settings_are_checked(setting, error):
     with pytest.raises(error):
-        higher_order_smoothing(X, Y, **setting)
+        HigherOrderSmoothing(**setting).fit(X, [0, 1, 1])
+
+
+def test_settings_are_checked_in_shards_too():
+    for setting in ({"beta": 1.5}, {"normaliser": "none"}, {"events": "poisson"}):
+        with pytest.raises(UnnaiveError):
+            HigherOrderSmoothing(**setting).partial_fit(X, [0, 1, 1], classes=[0, 1])
 
 
 def test_a_table_that_would_not_fit_is_refused():
@@ -167,9 +174,7 @@ def test_partial_fit_by_passes_is_fit(multilabel):
     for order in (1, 2):
         for rows in np.array_split(np.arange(80), 3):
             sharded.partial_fit(documents[rows], y[rows], classes=np.arange(4), order=order)
-    np.testing.assert_allclose(
-        sharded.decision_function(documents), whole.decision_function(documents), rtol=1e-10, atol=1e-10
-    )
+    np.testing.assert_allclose(sharded.scores(documents), whole.scores(documents), rtol=1e-10, atol=1e-10)
     np.testing.assert_array_equal(sharded.predict(documents), whole.predict(documents))
 
 
@@ -245,8 +250,8 @@ def test_the_middles_of_paths_by_hand():
 def test_documents_can_be_left_out_and_forgotten():
     with_paths, without = higher_order_smoothing(X, Y), higher_order_smoothing(X, Y, keep_documents=False)
     assert isinstance(with_paths, PathScorer)
-    assert type(without) is type(with_paths.forget_documents()) is Linear
-    for other in (without, with_paths.forget_documents()):
+    assert type(without) is type(with_paths.frozen()) is Linear
+    for other in (without, with_paths.frozen()):
         np.testing.assert_array_equal(other.scores(X), with_paths.scores(X))
 
 
@@ -303,5 +308,5 @@ def test_smoothing_reaches_a_class_that_a_term_was_never_in():
 def test_learning_is_repeatable_to_the_digit():
     documents, labels = random_documents()
     for make in (HigherOrderSmoothing, HigherOrderNB):
-        one, other = (make().fit(documents, labels).decision_function(documents) for _ in range(2))
+        one, other = (make().fit(documents, labels).scores(documents) for _ in range(2))
         np.testing.assert_array_equal(one, other)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from unnaive.core.labels import label_matrix, label_sets, single_labels
+from unnaive.core.targets import label_matrix, label_sets, single_labels
 from unnaive.errors import BadData
 
 CLASSES = ("a", "b", "c", "d")

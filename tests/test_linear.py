@@ -9,9 +9,9 @@ from scipy.special import expit
 
 from unnaive.core import linear
 from unnaive.core.linear import Linear, refuse_full_table
-from unnaive.core.links import LINKS, accepted, lead, log_probabilities, probabilities
+from unnaive.core.links import log_probabilities, probabilities
 from unnaive.core.weighting import Weighting
-from unnaive.errors import BadModel, UnknownName, UnnaiveError
+from unnaive.errors import BadModel, UnnaiveError
 
 
 def random_linear(seed=0, n_classes=3, n_terms=7, **more):
@@ -27,7 +27,7 @@ def random_counts(seed=1, n_docs=9, n_terms=7):
 
 def test_scores_are_bias_plus_evidence_of_arcs_and_backgrounds():
     model, X = random_linear(), random_counts()
-    dense = model.arcs.toarray() + model.class_background[:, None] + model.term_background
+    dense = model.sparse_weights.toarray() + model.class_offset[:, None] + model.term_offset
     np.testing.assert_allclose(model.weights(), dense, rtol=1e-14)
     np.testing.assert_allclose(model.weights(np.array([5, 2])), dense[:, [5, 2]], rtol=1e-14)
     np.testing.assert_allclose(model.scores(csr_array(X)), X @ dense.T + model.bias, rtol=1e-12)
@@ -50,14 +50,7 @@ def test_large_tables_stay_sparse_and_score_alike(monkeypatch):
     monkeypatch.setattr(linear, "DENSE_CELLS", 0)
     sparse = random_linear()
     np.testing.assert_allclose(sparse.scores(X), dense.scores(X), rtol=1e-12)
-    assert issparse(sparse._arcs_by_term)
-
-
-def test_with_bias_changes_only_the_bias():
-    model = random_linear()
-    moved = model.with_bias(np.zeros(3))
-    X = csr_array(random_counts())
-    np.testing.assert_allclose(moved.scores(X), model.scores(X) - model.bias, atol=1e-12)
+    assert issparse(sparse._by_term)
 
 
 def test_a_pickle_holds_no_second_copy_of_the_weights():
@@ -97,14 +90,14 @@ def damaged(**changes):
         {"norm": "l7"},
         {"bias": lambda bias: bias[:-1]},
         {"bias": lambda bias: bias.astype(int)},
-        {"term_background": lambda values: values[:2]},
-        {"arcs__indices": lambda indices: indices + 100},
-        {"arcs__indices": lambda indices: indices - 100},
-        {"arcs__indices": lambda indices: indices.astype(float)},
-        {"arcs__indptr": lambda indptr: indptr[::-1].copy()},
-        {"arcs__indptr": lambda indptr: indptr[:-1]},
-        {"arcs__data": lambda data: data[:-1]},
-        {"arcs__data": lambda data: data[:, None]},
+        {"term_offset": lambda values: values[:2]},
+        {"weights__indices": lambda indices: indices + 100},
+        {"weights__indices": lambda indices: indices - 100},
+        {"weights__indices": lambda indices: indices.astype(float)},
+        {"weights__indptr": lambda indptr: indptr[::-1].copy()},
+        {"weights__indptr": lambda indptr: indptr[:-1]},
+        {"weights__data": lambda data: data[:-1]},
+        {"weights__data": lambda data: data[:, None]},
     ],
 )
 def test_damaged_arrays_are_refused_in_a_sentence(changes):
@@ -162,66 +155,3 @@ def test_a_class_that_cannot_be_and_a_document_without_evidence():
 def test_scores_that_are_no_probabilities_say_so(link):
     with pytest.raises(UnnaiveError, match="use decision_function, or calibrate the model first"):
         probabilities(link, SCORES, exclusive=True)
-
-
-def test_accepted_is_more_likely_than_not():
-    for link in ("softmax", "log-odds"):
-        likely = probabilities(link, SCORES, exclusive=False) > 0.5
-        np.testing.assert_array_equal(accepted(link, SCORES), likely)
-    np.testing.assert_array_equal(accepted("margin", SCORES), SCORES > 0)
-
-
-@pytest.mark.parametrize("link", ["noisy-or", "cosine"])
-def test_accepted_is_near_the_best_where_even_odds_say_little(link):
-    scores = np.array([[0.01, 0.0091, 0.0089], [5.0, 4.6, 4.4], [0.0, 0.0, 0.0]])
-    assert accepted(link, scores).tolist() == [[True, True, False]] * 2 + [[False] * 3]
-
-
-def test_the_lead_of_the_second_class_follows_its_probability_and_is_finite():
-    scores = np.array([[0.1, 0.1], [0.1, 3.0], [40.0, 3.0], [0.0, 0.0], [0.0, 0.2], [0.2, 0.0]])
-    for link in LINKS:
-        found = lead(link, scores)
-        assert np.isfinite(found).all()
-        np.testing.assert_array_equal(np.sign(found), np.sign(scores[:, 1] - scores[:, 0]))
-        if LINKS[link].log_odds is not None:
-            p = probabilities(link, scores, exclusive=True)[:, 1]
-            assert (np.diff(p[np.argsort(found, kind="stable")]) >= 0).all()
-
-
-X = csr_array([[3, 0, 1], [0, 0, 0], [0, 10, 0]])
-
-
-@pytest.mark.parametrize(
-    ("weighting", "expected"),
-    [
-        (Weighting(), [[3, 0, 1], [0, 0, 0], [0, 10, 0]]),
-        (Weighting("binary"), [[1, 0, 1], [0, 0, 0], [0, 1, 0]]),
-        (Weighting("log"), [[1 + np.log(3), 0, 1], [0, 0, 0], [0, 1 + np.log(10), 0]]),
-        (Weighting("raw", np.array([1.0, 0.5, 2.0])), [[3, 0, 2], [0, 0, 0], [0, 5, 0]]),
-        (Weighting("raw", None, "l1"), [[0.75, 0, 0.25], [0, 0, 0], [0, 1, 0]]),
-        (Weighting("raw", np.array([1.0, 0.5, 4.0]), "l2"), [[0.6, 0, 0.8], [0, 0, 0], [0, 1, 0]]),
-    ],
-)
-def test_weighting_by_hand(weighting, expected):
-    found = weighting.apply(X)
-    np.testing.assert_allclose(found.toarray(), expected, rtol=1e-14)
-    assert found.dtype == np.float64
-    np.testing.assert_array_equal(weighting.apply(X.astype(np.float32)).data, found.data)
-
-
-def test_weighting_leaves_the_documents_alone():
-    Weighting("log", np.ones(3), "l2").apply(X)
-    assert X.toarray().tolist() == [[3, 0, 1], [0, 0, 0], [0, 10, 0]]
-
-
-def test_a_zero_that_is_written_out_stays_zero():
-    zero = csr_array((np.array([0, 2]), [0, 1], [0, 2]), shape=(1, 2))
-    for tf in ("raw", "binary", "log"):
-        assert Weighting(tf).apply(zero).toarray()[0, 0] == 0
-
-
-def test_unknown_names_list_what_there_is():
-    with pytest.raises(UnknownName, match="there are binary, log, raw"):
-        Weighting("sqrt")
-    with pytest.raises(UnknownName, match="there are l1, l2"):
-        Weighting("raw", norm="l3")

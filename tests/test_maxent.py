@@ -1,4 +1,4 @@
-"""Maximum entropy: the optimum of scikit-learn, gradients, stopping, starting, several labels, the estimator."""
+"""Maximum entropy: the optimum of scikit-learn, gradients, stopping, starting, multilabel targets, the estimator."""
 
 import numpy as np
 import pytest
@@ -8,10 +8,13 @@ from sklearn.linear_model import LogisticRegression
 import unnaive
 from unnaive.core.links import probabilities
 from unnaive.errors import BadData, UnknownName, UnnaiveError
-from unnaive.models.iterating import two_parts
-from unnaive.models.lbfgs import descent, minimise
-from unnaive.models.log_linear import InSpan, InWeights, logistic_loss, softmax_loss
-from unnaive.models.maxent import maxent
+from unnaive.models.maxent.lbfgs import InSpan, InWeights, descend, logistic_loss, minimise, softmax_loss
+from unnaive.models.maxent.learner import MaxEnt
+from unnaive.models.maxent.stopping import split_held_out
+
+
+def maxent(X, Y, *, sample_weight=None, progress=None, **settings):
+    return MaxEnt(**settings).learn(X, Y, sample_weight=sample_weight, progress=progress)
 
 
 def random_problem(n_docs=80, n_terms=40, n_classes=4, seed=0):
@@ -22,7 +25,7 @@ def random_problem(n_docs=80, n_terms=40, n_classes=4, seed=0):
     return X, csr_array(np.eye(n_classes, dtype=np.int64)[targets]), targets
 
 
-def several_labels(seed=0):
+def multilabel_problem(seed=0):
     X, Y, _ = random_problem(seed=seed)
     more = np.random.default_rng(seed).random(Y.shape) < 0.2
     return X, csr_array(np.maximum(Y.toarray(), more))
@@ -31,11 +34,11 @@ def several_labels(seed=0):
 def problems():
     X, _, targets = random_problem(n_docs=25, n_terms=12)
     weight = np.random.default_rng(1).random(25)
-    _, several = several_labels()
+    _, labels = multilabel_problem()
     for kind in (InWeights, InSpan):
         for name, loss in (
             ("softmax", softmax_loss(targets, weight)),
-            ("logistic", logistic_loss(several[:25], weight)),
+            ("logistic", logistic_loss(labels[:25], weight)),
         ):
             yield pytest.param(kind(X.astype(float), loss, 0.3, 4), id=f"{kind.__name__} {name}")
 
@@ -43,7 +46,7 @@ def problems():
 @pytest.mark.parametrize("problem", list(problems()))
 def test_gradient_by_finite_differences(problem):
     """Along every weight and bias, at a point that W = XᵀA can reach; central differences of 1e-6 err below 1e-7."""
-    points = [state.point for state in descent(problem, problem.start(), tol=0.0, max_iter=4)]
+    points = [state.point for state in descend(problem, problem.start(), tol=0.0, max_iter=4)]
     W, b = problem.parameters(points[-1])
     _, gradient, steepest = problem.gradient(points[-1])
     by_weights, by_bias = problem.parameters(gradient)
@@ -62,7 +65,7 @@ def test_gradient_by_finite_differences(problem):
 
 @pytest.mark.parametrize("problem", list(problems()))
 def test_a_ray_is_the_value_along_a_line(problem):
-    *_, state = descent(problem, problem.start(), tol=0.0, max_iter=3)
+    *_, state = descend(problem, problem.start(), tol=0.0, max_iter=3)
     direction = -problem.gradient(state.point)[1]
     ray = problem.ray(state.point, direction)
     for t in (0.0, 0.1, 0.7):
@@ -90,7 +93,7 @@ def test_the_optimum_is_that_of_scikit_learn(shape, l2):
 
 
 def test_classes_by_themselves_are_binary_regressions():
-    X, Y = several_labels()
+    X, Y = multilabel_problem()
     ours = maxent(X, Y, scheme="one-vs-rest", features="counts", l2=1.0, tol=1e-11)
     assert ours.link == "log-odds"
     for c, column in enumerate(Y.toarray().T):
@@ -117,12 +120,12 @@ def test_the_start_is_forgotten_at_the_optimum_and_warm_starts_end_at_once(solve
 def test_naive_bayes_is_where_gis_begins_if_asked():
     from unnaive.core.counts import Counts
     from unnaive.core.weighting import Weighting
-    from unnaive.models.naive_bayes import multinomial
+    from unnaive.models.naive_bayes import MultinomialNB
 
     X, Y, targets = random_problem(n_docs=300)
     begin = maxent(X, Y, solver="gis", start="naive-bayes", max_iter=0, early_stopping=False)
     unit = Weighting(norm="l1")
-    bayes = multinomial(Counts.of(unit.apply(X), Y), alpha=1e-5)
+    bayes = MultinomialNB(alpha=1e-5).rule(Counts.of(unit.apply(X), Y))
     one, other = (m.argmax(axis=1) for m in (begin.scores(X), bayes.scores(unit.apply(X))))
     assert (one == other).mean() > 0.99
     assert (one == targets).mean() > 0.7
@@ -145,11 +148,11 @@ def test_early_stopping_trains_on_all_for_the_best_iteration_of_the_held_out_par
 def test_held_out_rows_leave_a_document_of_every_class():
     Y = csr_array(np.eye(10)[[*range(10), *[0] * 20]])
     for seed in range(20):
-        train, held_out = two_parts(Y, 0.5, seed)
+        train, held_out = split_held_out(Y, 0.5, seed)
         assert np.sort(np.append(train, held_out)).tolist() == list(range(30))
         assert (Y[train].sum(axis=0) > 0).all()
         assert len(held_out) == 15
-    assert len(two_parts(csr_array(np.eye(3)), 0.5, 0)[1]) == 0
+    assert len(split_held_out(csr_array(np.eye(3)), 0.5, 0)[1]) == 0
 
 
 @pytest.mark.parametrize("early_stopping", [False, True])
@@ -170,8 +173,8 @@ def test_an_interruption_keeps_the_best_so_far_only_when_asked(solver, early_sto
 
 @pytest.mark.parametrize("early_stopping", [False, True])
 @pytest.mark.parametrize("solver", ["lbfgs", "gis"])
-def test_several_labels(solver, early_stopping):
-    X, Y = several_labels()
+def test_multilabel_targets(solver, early_stopping):
+    X, Y = multilabel_problem()
     model = maxent(X, Y, solver=solver, scheme="one-vs-rest", l2=0.01, early_stopping=early_stopping)
     assert model.link == "log-odds"
     right = ((model.scores(X) > 0) == Y.toarray()).mean()
@@ -180,7 +183,7 @@ def test_several_labels(solver, early_stopping):
 
 def test_classes_by_themselves_start_from_their_shares():
     """A document of unknown terms has the odds of the class."""
-    X, Y = several_labels()
+    X, Y = multilabel_problem()
     model = maxent(X, Y, scheme="one-vs-rest", solver="gis", early_stopping=False)
     shares = Y.toarray().mean(axis=0)
     np.testing.assert_allclose(model.scores(csr_array((1, 40)))[0], np.log(shares / (1 - shares)), rtol=1e-12)
@@ -219,19 +222,19 @@ def test_sample_weights_are_repetitions():
     ("settings", "message"),
     [
         ({"solver": "newton"}, "no solver called 'newton'"),
-        ({"features": "words"}, "no kind of features called 'words'"),
+        ({"features": "words"}, "no features called 'words'"),
         ({"start": "random"}, "no start called 'random'"),
-        ({"l2": -1.0}, "l2 is -1.0"),
-        ({"epsilon": 0.0}, "epsilon is 0.0"),
-        ({"held_out": 1.0}, "held_out is 1.0"),
-        ({"max_iter": -1}, "max_iter is -1"),
+        ({"l2": -1.0}, "l2 of maxent came as -1.0; give a number from 0"),
+        ({"epsilon": 0.0}, "epsilon of maxent came as 0.0; give a number above 0"),
+        ({"held_out": 1.0}, "held_out of maxent came as 1.0; give a number above 0 and below 1"),
+        ({"max_iter": -1}, "max_iter of maxent came as -1; give a number from 0"),
         ({"scheme": "pairs"}, "no scheme called 'pairs'"),
     ],
 )
 def test_settings_out_of_range_are_refused_in_one_sentence(settings, message):
-    X, Y, _ = random_problem()
+    X, _, targets = random_problem()
     with pytest.raises((UnnaiveError, UnknownName), match=message):
-        maxent(X, Y, **settings)
+        MaxEnt(**settings).fit(X, targets)
 
 
 def test_labels_and_starts_that_do_not_fit_are_refused():
@@ -248,12 +251,13 @@ def test_labels_and_starts_that_do_not_fit_are_refused():
 def test_the_estimator_tells_its_history_and_starts_warm():
     X, _, targets = random_problem()
     lines = []
-    model = unnaive.MaxEnt(warm_start=True, tol=1e-6, progress=lambda name, line: lines.append((name, line)))
-    cold = model.fit(X, targets).n_iter_
+    model = unnaive.MaxEnt(warm_start=True, tol=1e-6)
+    cold = model.fit(X, targets, progress=lambda name, line: lines.append((name, line))).n_iter_
     assert [line for _, line in lines] == model.history_
     assert {name for name, _ in lines} == {"lbfgs"}
     assert (np.diff([line["log_likelihood"] for line in model.history_]) >= 0).all()
     assert model.fit(X, targets).n_iter_ <= 1 < cold
+    assert model.fitted_.spec.model.start == "zero"
     assert model.fit(X[:, :20], targets).n_iter_ > 1  # other terms: it starts anew
 
 

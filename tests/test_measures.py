@@ -12,8 +12,8 @@ from sklearn import metrics
 
 from unnaive.decisions import Argmax, TopK
 from unnaive.errors import BadData, UnknownName
-from unnaive.evaluation import calibration, ranking
-from unnaive.evaluation.measures import MEASURES, Evidence, Measure, measure, measure_called
+from unnaive.evaluation import ranking, reliability
+from unnaive.evaluation.measures import MEASURES, Measure, MeasureInput, find_measure, measure
 from unnaive.evaluation.tally import Tally, confusion
 
 SEEDS = range(6)
@@ -259,11 +259,11 @@ def test_multi_label_log_loss_is_the_sum_of_the_classes():
     Y, scores = problem(2)
     p = 1 / (1 + np.exp(-scores))
     expected = sum(metrics.log_loss(Y[:, c], p[:, c], labels=[0, 1]) for c in range(5))
-    assert calibration.log_loss(Y, p) == pytest.approx(expected, rel=1e-12)
+    assert reliability.log_loss(Y, p) == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_certain_mistake_has_a_finite_log_loss():
-    assert calibration.log_loss([[1, 0]], [[0.0, 1.0]]) == pytest.approx(-np.log(np.finfo(float).eps))
+    assert reliability.log_loss([[1, 0]], [[0.0, 1.0]]) == pytest.approx(-np.log(np.finfo(float).eps))
 
 
 def ece_by_definition(confidence, true, bins):
@@ -281,27 +281,27 @@ def test_calibration_error_equals_its_definition(seed):
     Y, scores = problem(seed, single=True)
     p = softmax(scores, axis=1)
     right = p.argmax(axis=1) == Y.argmax(axis=1)
-    assert calibration.calibration_error(Y, p) == pytest.approx(ece_by_definition(p.max(axis=1), right, 15))
+    assert reliability.calibration_error(Y, p) == pytest.approx(ece_by_definition(p.max(axis=1), right, 15))
     Y, scores = problem(seed)
     p = 1 / (1 + np.exp(-scores))
-    assert calibration.calibration_error(Y, p) == pytest.approx(ece_by_definition(p.ravel(), Y.ravel(), 15))
+    assert reliability.calibration_error(Y, p) == pytest.approx(ece_by_definition(p.ravel(), Y.ravel(), 15))
 
 
-def test_honest_probabilities_have_little_calibration_error():
+def test_calibrated_probabilities_have_little_calibration_error():
     rng = np.random.default_rng(0)
     p = softmax(rng.normal(size=(20_000, 4)) * 2, axis=1)
     labels = (rng.random((len(p), 1)) > np.cumsum(p, axis=1)).sum(axis=1).clip(max=3)
     Y = np.eye(4)[labels]
-    assert calibration.calibration_error(Y, p) < 0.015  # five seeds gave 0.005 to 0.010
+    assert reliability.calibration_error(Y, p) < 0.015  # five seeds gave 0.005 to 0.010
     sharper = softmax(np.log(p) * 3, axis=1)
-    assert calibration.calibration_error(Y, sharper) > 0.1
-    assert calibration.log_loss(Y, p) < calibration.log_loss(Y, sharper)
+    assert reliability.calibration_error(Y, sharper) > 0.1
+    assert reliability.log_loss(Y, p) < reliability.log_loss(Y, sharper)
 
 
 def test_values_that_are_no_probabilities_are_refused():
     for bad in ([[1.5, -0.5]], [[np.nan, 0.5]]):
         with pytest.raises(BadData, match="outside 0 to 1"):
-            calibration.log_loss([[1, 0]], bad)
+            reliability.log_loss([[1, 0]], bad)
 
 
 # by name
@@ -328,10 +328,10 @@ def test_names_with_any_k():
     Y, scores = problem(0)
     values = measure(["f1@2", "micro-f1@2", "weighted-f1@4"], Y, scores=scores)
     assert values["f1@2"] == values["micro-f1@2"]
-    assert measure_called("macro-f1@3") is MEASURES["macro-f1@3"]
+    assert find_measure("macro-f1@3") is MEASURES["macro-f1@3"]
     for name in ("f1@0", "f1@", "median-f1@2"):
         with pytest.raises(UnknownName, match="no measure called"):
-            measure_called(name)
+            find_measure(name)
 
 
 def test_a_measure_can_be_handed_in_itself():
@@ -365,5 +365,5 @@ def test_shared_work_is_done_once(monkeypatch):
     Y, scores = problem(0)
     measure(["f1@1", "f1@3", "macro-f1@3", "11-point"], Y, scores=scores)
     assert len(calls) == 1
-    evidence = Evidence(csr_array(Y), scores)
+    evidence = MeasureInput(csr_array(Y), scores)
     assert evidence.breakeven("none") is evidence.breakeven("none")

@@ -12,14 +12,15 @@ from sklearn import naive_bayes as peers
 
 from unnaive.core.counts import Counts
 from unnaive.errors import BadData, UnknownName, UnnaiveError
-from unnaive.models.naive_bayes import bernoulli, complement, log_prior, log_prior_odds, multinomial
-from unnaive.text.collections import load
+from unnaive.models.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB, log_prior, log_prior_odds
+from unnaive.reading.collections import load
+from unnaive.reading.tickets import load_tickets
 from unnaive.text.counting import TextCounter
-from unnaive.text.tickets import tickets
 from unnaive.text.tokens import TokenRule
 
 SMOOTHINGS = ["laplace", "jelinek-mercer", "absolute"]
 SCHEMES = ["multiclass", "one-vs-rest"]
+CLASSES = [MultinomialNB, BernoulliNB, ComplementNB]
 
 
 def one_label(y, n_classes):
@@ -46,7 +47,7 @@ def china():
 
 def test_textbook_multinomial_to_the_digit(china):
     counts, terms, test = china
-    model = multinomial(counts)
+    model = MultinomialNB().rule(counts)
     np.testing.assert_allclose(np.exp(model.bias), [3 / 4, 1 / 4], rtol=1e-15)
     expected = [[3 / 7, 1 / 14, 1 / 14], [2 / 9, 2 / 9, 2 / 9]]
     np.testing.assert_allclose(np.exp(model.weights(np.array(terms))), expected, rtol=1e-14)
@@ -58,7 +59,7 @@ def test_textbook_multinomial_to_the_digit(china):
 
 def test_textbook_bernoulli_to_the_digit(china):
     counts, terms, test = china
-    model = bernoulli(counts)
+    model = BernoulliNB().rule(counts)
     present = 1 / (1 + np.exp(-model.weights(np.array(terms))))
     np.testing.assert_allclose(present, [[4 / 5, 1 / 5, 1 / 5], [2 / 3, 2 / 3, 2 / 3]], rtol=1e-13)
     joint = np.exp(model.scores(test))[0]
@@ -74,31 +75,31 @@ def test_equals_scikit_learn(seed, alpha):
     X, y, counts = random_problem(seed)
     same = {"rtol": 1e-10, "atol": 1e-10}
     joint = peers.MultinomialNB(alpha=alpha).fit(X, y).predict_joint_log_proba(X)
-    np.testing.assert_allclose(multinomial(counts, alpha=alpha).scores(csr_array(X)), joint, **same)
+    np.testing.assert_allclose(MultinomialNB(alpha=alpha).rule(counts).scores(csr_array(X)), joint, **same)
     joint = peers.BernoulliNB(alpha=alpha).fit(X, y).predict_joint_log_proba(X)
-    np.testing.assert_allclose(bernoulli(counts, alpha=alpha).scores(csr_array(X)), joint, **same)
+    np.testing.assert_allclose(BernoulliNB(alpha=alpha).rule(counts).scores(csr_array(X)), joint, **same)
     for norm in (False, True):
         joint = peers.ComplementNB(alpha=alpha, norm=norm).fit(X, y).predict_joint_log_proba(X)
-        ours = complement(counts, alpha=alpha, norm=norm)
+        ours = ComplementNB(alpha=alpha, norm=norm).rule(counts)
         np.testing.assert_allclose(ours.scores(csr_array(X)) - ours.bias, joint, **same)
 
 
 def assert_equals_scikit_learn(X, y):
     codes = np.unique(y, return_inverse=True)[1]
     counts = Counts.of(X, one_label(codes, codes.max() + 1))
-    for rule, peer in (
-        (multinomial, peers.MultinomialNB),
-        (bernoulli, peers.BernoulliNB),
-        (complement, peers.ComplementNB),
+    for model, peer in (
+        (MultinomialNB, peers.MultinomialNB),
+        (BernoulliNB, peers.BernoulliNB),
+        (ComplementNB, peers.ComplementNB),
     ):
-        ours = rule(counts, alpha=0.1)
-        shift = ours.bias if rule is complement else 0
+        ours = model(alpha=0.1).rule(counts)
+        shift = ours.bias if model is ComplementNB else 0
         joint = peer(alpha=0.1).fit(X, codes).predict_joint_log_proba(X)
         np.testing.assert_allclose(ours.scores(X) - shift, joint, rtol=1e-10)
 
 
 def test_equals_scikit_learn_on_the_built_in_corpus():
-    corpus = tickets()
+    corpus = load_tickets()
     X = TextCounter(TokenRule()).count(corpus.texts, grow=True)
     assert_equals_scikit_learn(X, [labels[0] for labels in corpus.labels])
 
@@ -121,7 +122,7 @@ def test_one_vs_rest_is_the_posterior_of_the_or_gate_paper(seed):
     """p(c|d) = p(d|c) p(c) / (p(d|c) p(c) + p(d|c̄) (1 − p(c))), with the counts of all documents outside c."""
     rng = np.random.default_rng(seed)
     X, Y = rng.poisson(0.3, (40, 12)), rng.random((40, 3)) < 0.4
-    model = multinomial(Counts.of(csr_array(X), csr_array(Y.astype(int))), scheme="one-vs-rest")
+    model = MultinomialNB(scheme="one-vs-rest").rule(Counts.of(csr_array(X), csr_array(Y.astype(int))))
     assert model.link == "log-odds"
     posterior = 1 / (1 + np.exp(-model.scores(csr_array(X))))
     for c in range(3):
@@ -146,7 +147,7 @@ def test_bernoulli_counts_present_and_absent_terms(smoothing, scheme):
     rng = np.random.default_rng(1)
     B, Y = rng.random((50, 8)) < 0.4, rng.random((50, 3)) < 0.4
     settings = {"smoothing": smoothing, "alpha": 0.5, "beta": 0.2, "discount": 0.3, "scheme": scheme}
-    model = bernoulli(Counts.of(csr_array(B * 3), csr_array(Y.astype(int))), **settings)
+    model = BernoulliNB(**settings).rule(Counts.of(csr_array(B * 3), csr_array(Y.astype(int))))
     for c in range(3):
         scores = []
         for member in (Y[:, c], ~Y[:, c]):
@@ -159,14 +160,31 @@ def test_bernoulli_counts_present_and_absent_terms(smoothing, scheme):
 @pytest.mark.parametrize("smoothing", SMOOTHINGS)
 def test_multinomial_probabilities_sum_to_one(smoothing):
     _, _, counts = random_problem(0)
-    model = multinomial(counts, smoothing=smoothing)
+    model = MultinomialNB(smoothing=smoothing).rule(counts)
     np.testing.assert_allclose(np.exp(model.weights()).sum(axis=1), 1, rtol=1e-12)
-    assert model.arcs.nnz == counts.class_terms.nnz
+    assert model.sparse_weights.nnz == counts.class_terms.nnz
+
+
+@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+def test_feature_log_prob_is_of_the_class_for_multilabel_targets_too(smoothing):
+    rng = np.random.default_rng(3)
+    X, Y = rng.poisson(0.8, (40, 7)), (rng.random((40, 3)) < 0.4).astype(int)
+    words = MultinomialNB(smoothing=smoothing).fit(X, Y)
+    np.testing.assert_allclose(np.exp(words.feature_log_prob_).sum(axis=1), 1, rtol=1e-12)
+    presences = BernoulliNB(smoothing=smoothing, beta=0.2, alpha=0.5, discount=0.3).fit(X, Y)
+    B = X > 0
+    for c in range(3):
+        own = Y[:, c] > 0
+        p = presence(smoothing, B[own].sum(axis=0), own.sum(), B.sum(axis=0), 40)
+        np.testing.assert_allclose(np.exp(presences.feature_log_prob_[c]), p, rtol=1e-10)
+    before = words.feature_log_prob_
+    words.set_params(alpha=9.0, beta=0.1, discount=0.9)
+    np.testing.assert_array_equal(words.feature_log_prob_, before)
 
 
 def test_complement_one_vs_rest_ranks_as_multiclass_and_means_odds():
     X, _, counts = random_problem(2)
-    plain, odds = complement(counts), complement(counts, scheme="one-vs-rest")
+    plain, odds = ComplementNB().rule(counts), ComplementNB(scheme="one-vs-rest").rule(counts)
     X = csr_array(X)
     shift = plain.scores(X) - odds.scores(X)
     np.testing.assert_allclose(shift, np.broadcast_to(shift[:, :1], shift.shape), atol=1e-11)
@@ -174,45 +192,46 @@ def test_complement_one_vs_rest_ranks_as_multiclass_and_means_odds():
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("rule", [multinomial, bernoulli, complement])
-def test_a_class_without_documents_is_never_chosen(rule, scheme):
+@pytest.mark.parametrize("model", CLASSES)
+def test_a_class_without_documents_is_never_chosen(model, scheme):
     X, y, _ = random_problem(4)
     counts = Counts.of(csr_array(X), one_label(y, 6))
-    scores = rule(counts, scheme=scheme).scores(csr_array(X))
+    scores = model(scheme=scheme).rule(counts).scores(csr_array(X))
     assert np.isneginf(scores[:, 4:]).all()
-    four = rule(Counts.of(csr_array(X), one_label(y, 4)), scheme=scheme).scores(csr_array(X))
+    four = model(scheme=scheme).rule(Counts.of(csr_array(X), one_label(y, 4))).scores(csr_array(X))
     np.testing.assert_allclose(scores[:, :4], four, rtol=1e-12)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("smoothing", SMOOTHINGS)
-@pytest.mark.parametrize("rule", [multinomial, bernoulli])
-def test_a_term_never_counted_says_nothing_unless_smoothing_reserves_for_it(rule, smoothing, scheme):
+@pytest.mark.parametrize("model", CLASSES[:2])
+def test_a_term_never_counted_says_nothing_unless_smoothing_reserves_for_it(model, smoothing, scheme):
     counts = random_problem(5)[2].grown(4, 31)
-    model = rule(counts, smoothing=smoothing, scheme=scheme)
-    scores = model.scores(csr_array(([1], ([0], [30])), shape=(1, 31)))
+    scorer = model(smoothing=smoothing, scheme=scheme).rule(counts)
+    scores = scorer.scores(csr_array(([1], ([0], [30])), shape=(1, 31)))
     assert np.isfinite(scores).all()
     if smoothing != "laplace":
-        empty = model.scores(csr_array((1, 31)))
+        empty = scorer.scores(csr_array((1, 31)))
         np.testing.assert_allclose(scores - scores[:, :1], empty - empty[:, :1], atol=1e-10)
 
 
 @pytest.mark.parametrize("smoothing", SMOOTHINGS)
-@pytest.mark.parametrize("rule", [multinomial, bernoulli])
-def test_a_term_in_every_document_is_no_trouble(rule, smoothing):
+@pytest.mark.parametrize("model", CLASSES[:2])
+def test_a_term_in_every_document_is_no_trouble(model, smoothing):
     X, y, _ = random_problem(6)
     X[:, 0] = 1
     for scheme in SCHEMES:
-        scores = rule(Counts.of(csr_array(X), one_label(y, 4)), smoothing=smoothing, scheme=scheme).scores(csr_array(X))
+        rule = model(smoothing=smoothing, scheme=scheme).rule
+        scores = rule(Counts.of(csr_array(X), one_label(y, 4))).scores(csr_array(X))
         assert np.isfinite(scores).all()
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("rule", [multinomial, bernoulli, complement])
-def test_one_class_and_no_documents(rule, scheme):
+@pytest.mark.parametrize("model", CLASSES)
+def test_one_class_and_no_documents(model, scheme):
     one = Counts.of(csr_array([[1, 2], [0, 1]]), csr_array([[1], [1]]))
-    assert np.isfinite(rule(one, scheme=scheme).scores(csr_array([[1, 0]]))).all()
-    none = rule(Counts.zero(3, 2), scheme=scheme).scores(csr_array([[1, 0]]))
+    assert np.isfinite(model(scheme=scheme).rule(one).scores(csr_array([[1, 0]]))).all()
+    none = model(scheme=scheme).rule(Counts.zero(3, 2)).scores(csr_array([[1, 0]]))
     np.testing.assert_allclose(none, none[0, 0], rtol=1e-12)
 
 
@@ -235,32 +254,35 @@ def test_the_prior_of_a_class_of_all_documents_is_finite():
 
 @pytest.mark.parametrize("prior", [[0.5, 0.5], [0.5, 0.5, 0.0], [0.5, 0.5, 1.5], [[1, 1, 1]]])
 def test_a_prior_that_does_not_fit_is_refused(prior):
-    with pytest.raises(UnnaiveError, match="give 'data', 'uniform' or 3 probabilities above 0"):
+    with pytest.raises(UnnaiveError, match="give 3 probabilities above 0"):
         log_prior(Counts.zero(3, 1), prior)
 
 
 def test_names_that_are_not_there_are_refused():
-    counts = random_problem(0)[2]
-    for rule in (multinomial, bernoulli, complement):
+    X, y, counts = random_problem(0)
+    for model in CLASSES:
         with pytest.raises(UnknownName, match="there are multiclass, one-vs-rest"):
-            rule(counts, scheme="pairwise")
-        with pytest.raises(UnknownName, match="there are data, uniform"):
-            rule(counts, prior="flat")
+            model(scheme="pairwise").fit(X, y)
+        with pytest.raises(UnnaiveError, match=r"fit_prior of .* came as 'flat'; give true or false"):
+            model(fit_prior="flat").fit(X, y)
+        with pytest.raises(UnnaiveError, match="give 4 probabilities above 0"):
+            model(class_prior=[0.5, 0.5]).fit(X, y)
+    with pytest.raises(UnknownName, match="there are data, uniform"):
+        log_prior(counts, "flat")
+    for discount in ("some", 1.0, 0.0):
+        with pytest.raises(UnnaiveError, match="discount"):
+            MultinomialNB(discount=discount).fit(X, y)
     with pytest.raises(UnknownName, match="no smoothing called 'lapalce'"):
-        multinomial(counts, smoothing="lapalce")
+        MultinomialNB(smoothing="lapalce").fit(X, y)
 
 
 def test_what_cannot_stay_sparse_is_refused_when_too_large():
     large = Counts.zero(5_000, 300_000)
-    for rule, settings in (
-        (bernoulli, {"scheme": "one-vs-rest"}),
-        (bernoulli, {"smoothing": "absolute"}),
-        (complement, {"norm": True}),
-    ):
+    for model in (BernoulliNB(scheme="one-vs-rest"), BernoulliNB(smoothing="absolute"), ComplementNB(norm=True)):
         with pytest.raises(UnnaiveError, match="select fewer terms"):
-            rule(large, **settings)
-    for rule in (multinomial, bernoulli, complement):
-        assert rule(large).arcs.nnz == 0
+            model.rule(large)
+    for model in CLASSES:
+        assert model().rule(large).sparse_weights.nnz == 0
 
 
 def newsgroups(rule):
@@ -283,7 +305,7 @@ def test_jelinek_mercer_is_strong_with_little_data():
         train, test = order[: len(y) // 10], order[len(y) // 10 :]
         counts = Counts.of(X[train], one_label(codes[train], 20))
         for smoothing, values in accuracy.items():
-            scores = multinomial(counts, smoothing=smoothing, beta=0.7).scores(X[test])
+            scores = MultinomialNB(smoothing=smoothing, beta=0.7).rule(counts).scores(X[test])
             values.append(np.mean(scores.argmax(axis=1) == codes[test]))
     laplace, jelinek_mercer = (np.mean(values) for values in accuracy.values())
     assert 0.81 < jelinek_mercer < 0.84
@@ -295,7 +317,7 @@ MANY_CLASSES = """
 import resource, sys
 import numpy as np
 from scipy.sparse import csr_array
-from unnaive.estimators.naive_bayes import MultinomialNB
+from unnaive.models.naive_bayes import MultinomialNB
 n, C, V, L = 100_000, 5_000, 300_000, 100
 rng = np.random.default_rng(0)
 y = rng.integers(0, C, n)

@@ -8,8 +8,7 @@ from unnaive.core.counts import Counts
 from unnaive.core.links import probabilities
 from unnaive.core.network import Network, noisy_or_table
 from unnaive.errors import BadData
-from unnaive.models.gate_view import gate_network, strongest_arcs
-from unnaive.models.or_gate import or_gate
+from unnaive.models.or_gate import OrGate, gate_network, strongest_arcs
 
 HALF = np.array([0.5, 0.5])
 
@@ -19,7 +18,7 @@ def test_pgmpy_reads_our_bif_and_infers_the_posterior_of_eq_9(tmp_path):
     rng = np.random.default_rng(0)
     X, Y = csr_array(rng.integers(0, 3, (20, 12))), csr_array(rng.integers(0, 2, (20, 2)))
     terms = [f"term{t}" for t in range(12)]
-    model = or_gate(Counts.of(X, Y), weights="laplace", counts=False)
+    model = OrGate(weights="laplace", counts=False).rule(Counts.of(X, Y))
     arcs = strongest_arcs(model, 1, 12)
     path = tmp_path / "gate.bif"
     path.write_text(gate_network(arcs, "target", terms).to_bif(), encoding="utf-8")

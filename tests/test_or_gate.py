@@ -8,13 +8,23 @@ import pytest
 from scipy.sparse import csr_array
 
 from unnaive.core.counts import Counts
-from unnaive.core.linear import Linear
 from unnaive.core.links import probabilities
 from unnaive.decisions import Argmax
-from unnaive.errors import BadData, UnknownName
-from unnaive.models.blend import Blend, blend
-from unnaive.models.gate_view import forces, gate_network, strongest_arcs
-from unnaive.models.or_gate import ALMOST_ONE, TOTALS, WEIGHTS, gates, or_gate, telling_arcs
+from unnaive.errors import BadData, BadModel, UnknownName, UnnaiveError
+from unnaive.models.blend import Blend, OrBlend
+from unnaive.models.naive_bayes import MultinomialNB
+from unnaive.models.or_gate import (
+    ALMOST_ONE,
+    TOTALS,
+    WEIGHTS,
+    NoisyOr,
+    OrGate,
+    estimate_gates,
+    gate_network,
+    informative_arcs,
+    strongest_arcs,
+    term_effects,
+)
 
 
 def random_data(seed, n_docs=7, n_terms=5, n_classes=3):
@@ -58,7 +68,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_weights_equal_exact_rational_products(case, weights, totals):
     X, Y = CASES[case]
-    found = gates(Counts.of(X, Y), weights=weights, totals=totals)
+    found = estimate_gates(Counts.of(X, Y), weights=weights, totals=totals)
     dense, exact = found.weights.toarray(), exact_weights(X, Y, weights, totals)
     above = 0
     for c, row in enumerate(exact):
@@ -80,7 +90,7 @@ def test_the_cases_hold_what_they_are_named_for():
 def test_posterior_equals_exact_product(seed, counts):
     X, Y = random_data(seed)
     exact = exact_weights(X, Y, "relaxed", "corpus")
-    found = probabilities("noisy-or", or_gate(Counts.of(X, Y), counts=counts).scores(X), exclusive=False)
+    found = probabilities("noisy-or", OrGate(counts=counts).rule(Counts.of(X, Y)).scores(X), exclusive=False)
     for d, document in enumerate(X.toarray().tolist()):
         times = document if counts else [min(n, 1) for n in document]
         for c, row in enumerate(exact):
@@ -90,7 +100,7 @@ def test_posterior_equals_exact_product(seed, counts):
 
 def test_ranking_by_score_tells_apart_what_saturated_probabilities_do_not():
     X, Y = csr_array([[9, 1], [1, 8]]), csr_array([[1, 0], [0, 1]])
-    model = or_gate(Counts.of(X, Y), weights="laplace")
+    model = OrGate(weights="laplace").rule(Counts.of(X, Y))
     scores = model.scores(csr_array([[40, 400]]))
     p = probabilities(model.link, scores, exclusive=False)
     assert p.tolist() == [[1.0, 1.0]]
@@ -98,14 +108,13 @@ def test_ranking_by_score_tells_apart_what_saturated_probabilities_do_not():
     assert Argmax().decide(scores).indices.tolist() == [1]
 
 
-def test_progress_hears_of_clipped_weights():
-    heard = []
-    or_gate(Counts.of(*EXACTLY_ONE), weights="ml", progress=lambda name, facts: heard.append((name, facts)))
-    assert heard == [("or-gate", {"arcs": 2, "clipped": 2})]
+def test_clipped_weights_are_counted():
+    found = estimate_gates(Counts.of(*EXACTLY_ONE), weights="ml")
+    assert (found.weights.nnz, found.clipped) == (2, 2)
 
 
 def test_class_without_documents_and_unknown_document_have_no_evidence():
-    model = or_gate(Counts.of(*EMPTY_CLASS))
+    model = OrGate().rule(Counts.of(*EMPTY_CLASS))
     scores = model.scores(csr_array([[1, 1], [0, 0]]))
     assert scores[0, 1] == 0
     assert scores[1].tolist() == [0, 0, 0]
@@ -115,28 +124,29 @@ def test_class_without_documents_and_unknown_document_have_no_evidence():
 
 def test_fractions_are_masses():
     X, Y = csr_array([[0.5, 0.0], [0.25, 0.25]]), csr_array([[1, 0], [0, 1]])
-    assert gates(Counts.of(X, Y), weights="ml").weights.toarray()[0, 0] == pytest.approx(2 / 3)
+    assert estimate_gates(Counts.of(X, Y), weights="ml").weights.toarray()[0, 0] == pytest.approx(2 / 3)
 
 
 def test_negative_counts_and_wrong_names_are_refused():
+    X = EXACTLY_ONE[0]
     with pytest.raises(BadData, match="negative number of times"):
-        or_gate(Counts.of(csr_array([[-1.0, 2.0]]), csr_array([[1]])))
+        OrGate().rule(Counts.of(csr_array([[-1.0, 2.0]]), csr_array([[1]])))
     with pytest.raises(UnknownName, match="did you mean 'laplace'"):
-        or_gate(Counts.of(*EXACTLY_ONE), weights="lapalce")
-    with pytest.raises(BadData, match="terms_per_class is 0"):
-        or_gate(Counts.of(*EXACTLY_ONE), terms_per_class=0)
+        OrGate(weights="lapalce").fit(X, ["a", "b"])
+    with pytest.raises(UnnaiveError, match="terms_per_class of or-gate came as 0; give a number from 1"):
+        OrGate(terms_per_class=0).fit(X, ["a", "b"])
 
 
 def test_arcs_are_only_where_a_class_has_the_term():
     counts = Counts.of(*random_data(3))
-    assert or_gate(counts, weights="laplace").arcs.nnz == counts.class_terms.nnz
+    assert OrGate(weights="laplace").rule(counts).sparse_weights.nnz == counts.class_terms.nnz
 
 
-def test_telling_arcs_are_those_of_most_mutual_information():
+def test_informative_arcs_are_those_of_most_mutual_information():
     from sklearn.metrics import mutual_info_score
 
     X, Y = random_data(4, n_docs=40, n_terms=12)
-    kept = telling_arcs(Counts.of(X, Y), 3)
+    kept = informative_arcs(Counts.of(X, Y), 3)
     present, labels = X.toarray() > 0, Y.toarray()
     for c in range(Y.shape[1]):
         gains = [mutual_info_score(present[:, t], labels[:, c]) for t in range(X.shape[1])]
@@ -144,29 +154,32 @@ def test_telling_arcs_are_those_of_most_mutual_information():
         assert sorted(kept[[c], :].indices.tolist()) == sorted(best)
 
 
-def test_forces_are_what_each_term_does_alone_and_what_is_left():
-    gate = Linear(csr_array(-np.log1p(-np.array([[0.5, 0.2, 0.0]]))), np.zeros(1), link="noisy-or")
-    first, second = forces(gate, csr_array([[1, 2, 7]]), 0)
+def test_term_effects_are_what_each_does_alone_and_what_is_left():
+    gate = NoisyOr(csr_array(-np.log1p(-np.array([[0.5, 0.2, 0.0]]))), np.zeros(1), link="noisy-or")
+    first, second = term_effects(gate, csr_array([[1, 2, 7]]), 0)
     assert (first.term, first.alone, first.without) == (0, pytest.approx(0.5), pytest.approx(1 - 0.8**2))
     assert (second.term, second.alone, second.without) == (1, pytest.approx(1 - 0.8**2), pytest.approx(0.5))
 
 
 def test_views_need_a_noisy_or():
-    with pytest.raises(BadData, match="softmax scores"):
-        strongest_arcs(Linear(csr_array([[1.0]]), np.zeros(1)), 0)
+    with pytest.raises(BadData, match="this model is no network"):
+        MultinomialNB().rule(Counts.of(*EXACTLY_ONE)).network(0, ["a", "b"], ["c", "d"])
     with pytest.raises(BadData, match="at most 16"):
-        gate_network([*strongest_arcs(or_gate(Counts.of(*EXACTLY_ONE)), 0)] * 17, "c", ["a", "b"])
+        gate_network([*strongest_arcs(OrGate().rule(Counts.of(*EXACTLY_ONE)), 0)] * 17, "c", ["a", "b"])
 
 
 def test_blend_is_the_weighted_sum_of_relative_scores_and_survives_its_arrays():
     X, Y = random_data(5, n_docs=12)
-    model = blend(X, Y, share=0.3)
+    model = OrBlend(share=0.3).learn(X, Y)
     gate, centroids = model.gate.scores(X), model.centroids.scores(X)
     top = [np.where(s.max(axis=1, keepdims=True) > 0, s.max(axis=1, keepdims=True), 1) for s in (gate, centroids)]
     assert model.scores(X) == pytest.approx(0.3 * gate / top[0] + 0.7 * centroids / top[1])
     assert np.array_equal(Blend.from_arrays(*model.to_arrays()).scores(X), model.scores(X))
-    with pytest.raises(BadData, match="from 0 to 1"):
-        blend(X, Y, share=2)
+    with pytest.raises(UnnaiveError, match="share of or-blend came as 2; give a number from 0 and up to 1"):
+        OrBlend(share=2).fit(X, Y.toarray())
+    arrays, settings = model.to_arrays()
+    with pytest.raises(BadModel, match="from 0 to 1"):
+        Blend.from_arrays(arrays, settings | {"share": 2})
 
 
 def test_explanation_says_what_a_term_forces_alone_and_what_is_left_without_it():
@@ -190,9 +203,9 @@ def test_models_with_tuned_thresholds_survive_a_file(name, tmp_path):
     texts = ["ball goal", "goal match", "vote law", "law party", "ball vote"] * 4
     labels = [("sport",), ("sport",), ("politics",), ("politics",), ("sport", "politics")] * 4
     model = TextClassifier(name, decision="scut").fit(texts, labels)
-    save(model, tmp_path / "model.unnaive")
+    save(model.fitted_, tmp_path / "model.unnaive")
     again = load(tmp_path / "model.unnaive")
-    assert again.decision_ == model.decision_
+    assert again.decision == model.fitted_.decision
     assert again.predict(texts) == model.predict(texts)
 
 
@@ -200,5 +213,5 @@ def test_masses_whose_sum_is_rounded_below_its_largest_part_stay_probabilities()
     # 1 and 1e-17 add up to 1, so the first has all of its class as far as numbers go
     X = csr_array([[1.0, 1e-17, 0.0], [0.5, 0.0, 0.25]])
     for weights in WEIGHTS:
-        found = gates(Counts.of(X, csr_array([[1, 0], [0, 1]])), weights=weights).weights.data
+        found = estimate_gates(Counts.of(X, csr_array([[1, 0], [0, 1]])), weights=weights).weights.data
         assert ((found >= 0) & (found <= ALMOST_ONE)).all()

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from unnaive.core import gram
-from unnaive.core.gram import gram_row_squares, gram_row_squares_by_blocks
+from unnaive.core.weighting import presence
 from unnaive.errors import BadData
-from unnaive.models import paths
-from unnaive.models.paths import (
+from unnaive.models.higher_order import paths
+from unnaive.models.higher_order.paths import (
     FirstPass,
     SecondPass,
     class_paths,
     class_paths_as_published,
-    presence,
+    gram_row_squares,
+    gram_row_squares_by_blocks,
     term_paths,
 )
 
@@ -58,7 +58,7 @@ def counted(X, Y):
 
 
 def random_case(seed):
-    """A few documents; by chance some are empty or have one term, some classes are empty, some labels several."""
+    """A few documents; by chance some are empty or have one term, some classes are empty, some documents multilabel."""
     rng = np.random.default_rng(seed)
     n, terms, classes = rng.integers(1, 7), rng.integers(1, 6), rng.integers(1, 4)
     B = (rng.random((n, terms)) < rng.choice([0.2, 0.5, 0.9])).astype(float)
@@ -161,16 +161,16 @@ def test_gram_norms_by_either_walk_are_those_of_the_dense_matrix(shape, density,
     B = (np.random.default_rng(3).random(shape) < density).astype(float)
     expected = ((B.T @ B) ** 2).sum(axis=1)
     np.testing.assert_array_equal(gram_row_squares(csr_array(B)), expected)
-    monkeypatch.setattr(gram, "BLOCK_CELLS", 700)
+    monkeypatch.setattr(paths, "BLOCK_CELLS", 700)
     np.testing.assert_array_equal(gram_row_squares_by_blocks(csr_array(B)), expected)
 
 
-@pytest.mark.skipif(gram._gram is None, reason="built without the native walks")
+@pytest.mark.skipif(paths._gram is None, reason="built without the native walks")
 @pytest.mark.parametrize("walk", ["by_term", "by_document"])
 def test_native_walks_agree_with_the_specification(walk):
     B = csr_array((np.random.default_rng(4).random((70, 50)) < 0.2).astype(float))
     out = np.empty(50)
-    getattr(gram._gram, walk)(*gram._pointers(B), *gram._pointers(B.tocsc()), out)
+    getattr(paths._gram, walk)(*paths._pointers(B), *paths._pointers(B.tocsc()), out)
     np.testing.assert_array_equal(out, gram_row_squares_by_blocks(B))
 
 

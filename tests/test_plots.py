@@ -13,7 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from unnaive.errors import MissingExtra, UnnaiveError
 from unnaive.evaluation import plots
-from unnaive.evaluation.calibration import reliability
+from unnaive.evaluation.reliability import reliability
 from unnaive.evaluation.summaries import Curve
 
 CURVES = [Curve(f"model {n}", (10.0, 50.0, 80.0), (0.5, 0.7, 0.7 + n / 100), (0.05, 0.02, 0.01)) for n in range(9)]

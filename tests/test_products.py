@@ -6,10 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
 
-from unnaive.core import cells as cells_module
 from unnaive.core import products
-from unnaive.core.cells import CellDocuments, Cells
 from unnaive.core.products import product, transposed_product
+from unnaive.models.maxent.gis import CellDocuments, Cells, aligned_zeros
 
 native = pytest.mark.skipif(products.NATIVE is None, reason="built without a compiler")
 
@@ -65,13 +64,13 @@ def test_a_pass_expects_what_dense_arithmetic_expects(n_docs, n_terms, n_classes
     pattern = csr_array(rng.random((n_terms, n_classes)) < rng.random((n_terms, 1)))
     cells = Cells.of(pattern)
     table = csr_array(pattern * rng.normal(size=pattern.shape))
-    weights, weight, offset = cells.gathered(table), rng.random(n_docs), rng.normal(size=n_classes)
+    weights, weight, offset = cells.gather(table), rng.random(n_docs), rng.normal(size=n_classes)
     found, expected = CellDocuments.of(X, cells).expectations(weights, targets, weight, offset)
 
     scores = X @ table.toarray() + offset
     posteriors = np.exp(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)))
     assert found == pytest.approx(weight @ np.log(posteriors[np.arange(n_docs), targets]), rel=1e-10, abs=1e-12)
-    full = cells.spread(expected).toarray().T
+    full = cells.to_table(expected).toarray().T
     np.testing.assert_allclose(full, (X.T @ (posteriors * weight[:, None])) * pattern.toarray(), atol=1e-12)
 
 
@@ -90,4 +89,4 @@ def test_without_the_native_pass_the_result_is_the_same(monkeypatch):
 
 
 def test_the_weights_begin_with_a_cache_line():
-    assert all(cells_module.aligned_zeros(size).ctypes.data % 64 == 0 for size in (1, 100, 10_000))
+    assert all(aligned_zeros(size).ctypes.data % 64 == 0 for size in (1, 100, 10_000))

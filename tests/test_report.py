@@ -11,38 +11,41 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from unnaive import TextClassifier
-from unnaive.errors import BadData
-from unnaive.evaluation import report
-from unnaive.evaluation.comparison_page import comparison_page
-from unnaive.evaluation.experiments import run
-from unnaive.evaluation.report import Evaluation, evaluation_page
-from unnaive.evaluation.report_page import window
+from unnaive import MultinomialNB, TextClassifier
+from unnaive.errors import BadData, UnnaiveError
+from unnaive.evaluation.evaluate import evaluate
+from unnaive.evaluation.experiments import compare, run
+from unnaive.evaluation.report import as_dict, as_markdown, as_text, report
+from unnaive.evaluation.report_pages import comparison_page, evaluation_page, evidence_window
 from unnaive.evaluation.trials import Contender, Material, Plan
-from unnaive.text.corpus import Corpus
-from unnaive.text.tickets import tickets
+from unnaive.reading.corpus import Corpus
+from unnaive.reading.tickets import load_tickets
 from unnaive.text.tokens import TokenRule
 
 
+def evaluated(classifier, corpus):
+    return evaluate(classifier, corpus.texts, corpus.labels, name=corpus.name, ids=corpus.ids)
+
+
 def fitted(labels, **settings):
-    train = tickets(labels).part("train")
+    train = load_tickets(labels).part("train")
     targets = [label[0] for label in train.labels] if labels == "queue" else train.labels
     return TextClassifier(**settings).fit(train.texts, targets)
 
 
 @pytest.fixture(scope="module")
 def single():
-    return fitted("queue", model="multinomial", calibrate=True), tickets().part("test")
+    return fitted("queue", model="multinomial", calibrate=True), load_tickets().part("test")
 
 
 @pytest.fixture(scope="module")
-def several():
-    return fitted("tags", model="complement", decision="scut"), tickets("tags").part("test")
+def multilabel():
+    return fitted("tags", model="complement", decision="scut"), load_tickets("tags").part("test")
 
 
 @pytest.fixture(scope="module")
 def records(tmp_path_factory):
-    material = Material.of(tickets(), TokenRule())
+    material = Material.of(load_tickets(), TokenRule())
     plan = Plan((Contender("multinomial"), Contender("complement")), ("accuracy",), splits=2, train_sizes=(20.0, 60.0),
                 vocabularies=(100, 1000, None))  # fmt: skip
     return run(plan, material, tmp_path_factory.mktemp("records") / "run.jsonl")
@@ -50,7 +53,7 @@ def records(tmp_path_factory):
 
 def test_measures_agree_with_the_classifier(single):
     classifier, corpus = single
-    found = Evaluation.of(classifier, corpus)
+    found = evaluated(classifier, corpus)
     truth = [label[0] for label in corpus.labels]
     assert found.measures["accuracy"] == pytest.approx(classifier.score(corpus.texts, truth))
     assert found.confusion.sum() == len(corpus)
@@ -59,68 +62,97 @@ def test_measures_agree_with_the_classifier(single):
 
 
 def test_calibration_is_shown_before_and_after(single):
-    before, after = Evaluation.of(*single).calibration().values()
+    before, after = evaluated(*single).calibration().values()
     assert after.error < before.error
 
 
-def test_several_labels(several):
-    classifier, corpus = several
-    found = Evaluation.of(classifier, corpus)
+def test_multilabel_documents(multilabel):
+    classifier, corpus = multilabel
+    found = evaluated(classifier, corpus)
     assert found.measures["accuracy"] == pytest.approx(classifier.score(corpus.texts, corpus.labels))
-    assert found.confused() == []
+    assert found.confused_pairs() == []
     assert 0.3 < found.measures["micro-f1"] < 1
 
 
 def test_a_class_that_the_model_never_saw_counts_as_missed(single):
     classifier, corpus = single
     odd = Corpus(list(corpus.texts), [("surprise",) if n < 5 else one for n, one in enumerate(corpus.labels)])
-    found = Evaluation.of(classifier, odd)
+    found = evaluated(classifier, odd)
     assert found.unknown == ("surprise",)
     assert found.tally.fn[-1] == 5
-    assert found.measures["accuracy"] < Evaluation.of(classifier, corpus).measures["accuracy"]
-    assert "has never seen surprise" in evaluation_page(classifier, odd)
+    assert found.measures["accuracy"] < evaluated(classifier, corpus).measures["accuracy"]
+    assert "has never seen surprise" in evaluation_page(evaluated(classifier, odd))
 
 
 def test_mistakes_are_wrong_and_the_surest_first(single):
     classifier, corpus = single
-    found = Evaluation.of(classifier, corpus)
+    found = evaluated(classifier, corpus)
     mistakes = found.mistakes(6)
     given, p = classifier.predict(corpus.texts), classifier.predict_proba(corpus.texts).max(axis=1)
     wrong = [row for row, label in enumerate(corpus.labels) if given[row] != label[0]]
     assert [one.row for one in mistakes] == sorted(wrong, key=lambda row: -p[row])[:6]
     assert all(one.wrong == given[one.row] and not one.missed for one in mistakes)
-    why = report.explained(classifier, corpus, mistakes[0])
+    why = found.explain_mistake(mistakes[0])
     assert (why.label, why.against) == (mistakes[0].wrong, mistakes[0].true[0])
 
 
-def test_mistakes_of_several_labels_are_missed_or_wrong(several):
-    classifier, corpus = several
-    for one in Evaluation.of(classifier, corpus).mistakes(10):
+def test_mistakes_of_multilabel_documents_are_missed_or_wrong(multilabel):
+    classifier, corpus = multilabel
+    for one in evaluated(classifier, corpus).mistakes(10):
         assert (one.wrong in one.true) == one.missed
         assert (one.wrong in one.given) != one.missed
         assert set(one.true) == set(corpus.labels[one.row])
 
 
 def test_text_and_markdown_and_json_tell_the_same(single):
-    found = Evaluation.of(*single)
+    found = evaluated(*single)
     accuracy = f"{found.measures['accuracy']:.4f}"
-    assert accuracy in report.as_text(found)
-    assert f"| accuracy | {accuracy} |" in report.as_markdown(found)
-    content = json.loads(json.dumps(report.as_dict(found), allow_nan=False))
+    assert accuracy in as_text(found)
+    assert f"| accuracy | {accuracy} |" in as_markdown(found)
+    content = json.loads(json.dumps(as_dict(found), allow_nan=False))
     assert content["measures"]["accuracy"] == found.measures["accuracy"]
     assert sum(one["documents"] for one in content["classes"]) == len(found)
 
 
-def test_models_without_probabilities_have_a_report_too(several):
-    corpus = several[1]
-    page = evaluation_page(fitted("tags", model="rocchio"), corpus)
+def test_models_without_probabilities_have_a_report_too(multilabel):
+    corpus = multilabel[1]
+    page = evaluation_page(evaluated(fitted("tags", model="rocchio"), corpus))
     assert "log-loss" not in page
     assert "Most confident mistakes" in page
 
 
+@pytest.mark.parametrize("ending", ["html", "md", "json", "txt"])
+def test_a_report_is_a_file_in_the_format_of_its_name(single, tmp_path, ending):
+    found = evaluated(*single)
+    text = report(found, tmp_path / f"report.{ending}").read_text(encoding="utf-8")
+    assert f"{found.measures['accuracy']:.6f}"[:5] in text or ending == "html"
+    assert "Summary" in text or ending != "html"
+    with pytest.raises(UnnaiveError, match="ends in one of"):
+        report(found, tmp_path / "report.doc")
+
+
+def test_an_estimator_is_evaluated_on_rows_of_counts(tmp_path):
+    X, y = [[2, 0], [0, 1], [1, 0], [0, 2]], ["sport", "politics", "sport", "sport"]
+    model = MultinomialNB().fit(X[:2], y[:2])
+    found = evaluate(model, X, y)
+    assert found.measures["accuracy"] == model.score(X, y) == 0.75
+    assert "true: sport" in evaluation_page(found)
+
+
+def test_texts_are_compared_and_reported(tmp_path):
+    train = load_tickets().part("train")
+    found = compare(["multinomial", MultinomialNB(alpha=0.1)], train.texts, [names[0] for names in train.labels])
+    assert [one.contender for one in found.summaries[::2]] == ["multinomial", "multinomial alpha=0.1"]
+    (test,) = found.pairwise_tests()
+    assert (test.first, test.second, test.measure) == ("multinomial alpha=0.1", "multinomial", "accuracy")
+    assert str(found).startswith("| accuracy |")
+    for ending in ("html", "md", "json"):
+        assert "alpha=0.1" in report(found, tmp_path / f"c.{ending}").read_text(encoding="utf-8")
+
+
 def test_nothing_to_evaluate_is_an_error(single):
     with pytest.raises(BadData, match="has no documents"):
-        Evaluation.of(single[0], Corpus([], []))
+        evaluated(single[0], Corpus([], []))
 
 
 class Links(HTMLParser):
@@ -153,15 +185,15 @@ def parsed(page):
 
 
 @pytest.fixture(scope="module")
-def pages(single, several, records):
+def pages(single, multilabel, records):
     return {
-        "single": evaluation_page(*single, records=records),
-        "several": evaluation_page(*several),
+        "single": evaluation_page(evaluated(*single), records=records),
+        "multilabel": evaluation_page(evaluated(*multilabel)),
         "comparison": comparison_page(records),
     }
 
 
-@pytest.mark.parametrize("name", ["single", "several", "comparison"])
+@pytest.mark.parametrize("name", ["single", "multilabel", "comparison"])
 def test_pages_are_whole_and_load_nothing(pages, name):
     found = parsed(pages[name])
     assert all(one.startswith(("data:", "#")) for one in found.loaded)
@@ -187,7 +219,7 @@ def test_what_comes_from_data_is_escaped():
     labels = ["<i>sport</i>"] * 3 + ["politics"] * 3
     classifier = TextClassifier().fit(texts, labels)
     turned = Corpus(texts, [(label,) for label in reversed(labels)], name="<evil>")
-    page = evaluation_page(classifier, turned)
+    page = evaluation_page(evaluated(classifier, turned))
     assert "<script" not in page
     assert "<i>sport" not in page
     assert "&lt;evil&gt;" in page
@@ -196,18 +228,18 @@ def test_what_comes_from_data_is_escaped():
 
 def test_without_matplotlib_the_page_says_how_to_get_figures(single, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    page = evaluation_page(*single)
+    page = evaluation_page(evaluated(*single))
     assert "pip install &#x27;unnaive[plots]&#x27;" in page
     assert "<svg" not in page
 
 
 def test_long_texts_are_cut_where_the_evidence_is():
     stretches = [("x" * 500, 0.0), ("good", 2.0), ("y" * 500, 0.0)]
-    start, stop = window(stretches, size=100)
+    start, stop = evidence_window(stretches, size=100)
     assert start <= 500
     assert stop - start == 100
     assert stop >= 504
-    assert window([("short", 1.0)], size=100) == (0, 5)
+    assert evidence_window([("short", 1.0)], size=100) == (0, 5)
 
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)

@@ -9,7 +9,7 @@ from sklearn.feature_selection import mutual_info_classif
 from sklearn.metrics import mutual_info_score
 
 from unnaive.core.counts import Counts
-from unnaive.core.selection import SELECTIONS, chi2, information_gain, mutual_information, top_terms
+from unnaive.core.selection import SELECTIONS, chi2, information_gain, mutual_information, top_k
 from unnaive.errors import UnnaiveError
 
 
@@ -115,15 +115,15 @@ def test_a_table_per_class_that_would_not_fit_is_refused():
             selection(Counts.zero(5_000, 300_000), True)
 
 
-def test_top_terms_best_first_ties_by_id():
+def test_top_k_best_first_ties_by_id():
     gains = np.array([0.1, 0.3, 0.2, 0.3, 0.0])
-    assert top_terms(gains, 3).tolist() == [1, 3, 2]
-    assert top_terms(gains, 99).tolist() == [1, 3, 2, 0, 4]
-    assert top_terms(gains, 2, tie_break=np.array([9, 1, 9, 2, 9])).tolist() == [3, 1]
+    assert top_k(gains, 3).tolist() == [1, 3, 2]
+    assert top_k(gains, 99).tolist() == [1, 3, 2, 0, 4]
+    assert top_k(gains, 1, names=["e", "d", "c", "b", "a"]).tolist() == [3]
 
 
-def test_top_terms_rounding_is_a_tie_and_minus_infinity_is_last():
+def test_top_k_rounding_is_a_tie_and_minus_infinity_is_never_taken():
     gains = np.array([-np.inf, 0.3 - 1e-17, 0.3, 0.3 + 4e-16, -np.inf])
-    assert top_terms(gains, 5).tolist() == [1, 2, 3, 0, 4]
-    assert top_terms(np.zeros(3), 2).tolist() == [0, 1]
-    assert top_terms(np.full(2, -np.inf), 1).tolist() == [0]
+    assert top_k(gains, 5).tolist() == [1, 2, 3]
+    assert top_k(np.zeros(3), 2).tolist() == [0, 1]
+    assert top_k(np.full(2, -np.inf), 1).tolist() == []

@@ -6,9 +6,13 @@ from scipy.sparse import csr_array
 from sklearn.naive_bayes import BernoulliNB
 
 from unnaive.errors import UnnaiveError
-from unnaive.models.selective import selective_naive_bayes
+from unnaive.models.selective import SelectiveNB
 
 SCHEMES = ("multiclass", "one-vs-rest")
+
+
+def selective_naive_bayes(X, Y, sample_weight=None, **settings):
+    return SelectiveNB(**settings).learn(X, Y, sample_weight=sample_weight)
 
 
 def random_documents(seed=0, n_docs=150, n_terms=12, n_classes=3):
@@ -22,7 +26,7 @@ def random_documents(seed=0, n_docs=150, n_terms=12, n_classes=3):
 def test_two_classes_are_naive_bayes_over_the_chosen_terms():
     X, Y, y = random_documents(n_classes=2)
     model = selective_naive_bayes(X, Y)
-    terms = np.unique(model.arcs.indices)
+    terms = np.unique(model.sparse_weights.indices)
     peer = BernoulliNB(alpha=1.0).fit(X[:, terms], y)
     ours = model.scores(X)
     ours = ours - np.logaddexp.reduce(ours, axis=1, keepdims=True)
@@ -48,14 +52,14 @@ def test_the_search_is_greedy_by_accuracy_then_likelihood():
         if value <= best:
             break
         taken, best = [*taken, -term], value
-    assert sorted(taken) == np.unique(selective_naive_bayes(X, Y).arcs.indices).tolist()
+    assert sorted(taken) == np.unique(selective_naive_bayes(X, Y).sparse_weights.indices).tolist()
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_no_more_terms_than_allowed_and_weights_are_repetitions(scheme):
     X, Y, _ = random_documents()
     model = selective_naive_bayes(X, Y, features=2, scheme=scheme)
-    assert (np.diff(model.arcs.indptr) <= 2).all()
+    assert (np.diff(model.sparse_weights.indptr) <= 2).all()
     weight = np.random.default_rng(0).integers(0, 3, X.shape[0])
     again = np.repeat(np.arange(X.shape[0]), weight)
     weighted = selective_naive_bayes(X, Y, scheme=scheme, sample_weight=weight).scores(X)
@@ -73,9 +77,9 @@ def test_each_class_chooses_for_itself():
 
 @pytest.mark.parametrize("settings", [{"candidates": 0}, {"features": 0}, {"alpha": 0.0}, {"scheme": "pairwise"}])
 def test_impossible_settings_are_refused(settings):
-    X, Y, _ = random_documents()
+    X, _, y = random_documents()
     with pytest.raises(UnnaiveError):
-        selective_naive_bayes(X, Y, **settings)
+        SelectiveNB(**settings).fit(X, y)
 
 
 def test_nothing_to_choose_from_leaves_the_prior():

@@ -19,7 +19,7 @@ MODELS = [Laplace(1.0), Laplace(0.01), JelinekMercer(0.7), JelinekMercer(1.0), A
 
 
 def some_counts(seed, fractions=False):
-    """Several labels, one class without documents (the last) and one term never counted (the last)."""
+    """Multilabel, one class without documents (the last) and one term never counted (the last)."""
     rng = np.random.default_rng(seed)
     X = rng.poisson(0.8, (25, 9)) * (rng.random((25, 9)) if fractions else 1)
     X[:, -1] = 0
@@ -54,7 +54,7 @@ def rest_by_formula(model, n, total, corpus, n_terms):
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_draws_follow_the_formula(model, seed, fractions):
     counts = some_counts(seed, fractions)
-    own, rest = model.draws(counts), model.draws_of_rest(counts)
+    own, rest = model.multinomial_log_prob(counts), model.rest_log_prob(counts)
     counted = (counts.terms > 0) | model.reserves
     for c in range(5):
         n, total = counts.class_terms.toarray()[c], counts.class_totals[c]
@@ -68,14 +68,14 @@ def test_draws_follow_the_formula(model, seed, fractions):
 def test_draws_sum_to_one_over_the_terms(model):
     counts = some_counts(7)
     counted = (counts.terms > 0) | model.reserves
-    for table in (model.draws(counts), model.draws_of_rest(counts)):
+    for table in (model.multinomial_log_prob(counts), model.rest_log_prob(counts)):
         np.testing.assert_allclose(np.exp(table.dense())[:, counted].sum(axis=1), 1, rtol=1e-12)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_only_seen_cells_are_stored(model):
     counts = some_counts(0)
-    for table in (model.draws(counts), model.draws_of_rest(counts)):
+    for table in (model.multinomial_log_prob(counts), model.rest_log_prob(counts)):
         assert table.cells.nnz == counts.class_terms.nnz
         assert np.isfinite(table.dense()).all()
 
@@ -83,13 +83,13 @@ def test_only_seen_cells_are_stored(model):
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_a_class_of_all_documents_has_a_rest_and_is_finite(model):
     counts = Counts.of(csr_array([[2, 1], [0, 3]]), csr_array([[1], [1]]))
-    rest = np.exp(model.draws_of_rest(counts).dense())
+    rest = np.exp(model.rest_log_prob(counts).dense())
     np.testing.assert_allclose(rest.sum(axis=1), 1, rtol=1e-12)
 
 
 def test_draws_of_nothing_are_finite():
     for model in MODELS:
-        for table in (model.draws(Counts.zero(2, 3)), model.draws_of_rest(Counts.zero(2, 3))):
+        for table in (model.multinomial_log_prob(Counts.zero(2, 3)), model.rest_log_prob(Counts.zero(2, 3))):
             assert np.isfinite(table.dense()).all()
 
 
@@ -109,12 +109,12 @@ def presence_by_formula(model, df, docs, corpus_df, corpus_docs):
 def test_presence_follows_the_formula(model):
     counts = some_counts(2)
     df = counts.class_df.toarray()
-    unseen = np.broadcast_to(model.unseen_presence(counts), df.shape)
+    unseen = np.broadcast_to(model.unseen_bernoulli_prob(counts), df.shape)
     for c in range(5):
         docs = counts.class_docs[c]
         for t in range(9):
             expected = presence_by_formula(model, df[c, t], docs, counts.df[t], counts.n_docs)
-            found = model.presence(df[c, t], docs, counts.df[t], counts.n_docs)
+            found = model.bernoulli_prob(df[c, t], docs, counts.df[t], counts.n_docs)
             assert found == pytest.approx(expected, rel=1e-13)
             assert 0 <= found <= 1 + 1e-15
             if df[c, t] == 0:
@@ -125,15 +125,15 @@ def test_absolute_presence_and_absence_share_what_was_taken():
     """Presence and absence are the two outcomes of one distribution: discounted alike, they sum to one."""
     model = AbsoluteDiscount(0.6)
     for df, docs, corpus_df, corpus_docs in ((0, 5, 3, 20), (2, 5, 6, 20), (5, 5, 9, 20)):
-        absent = model.presence(docs - df, docs, corpus_docs - corpus_df, corpus_docs)
-        assert model.presence(df, docs, corpus_df, corpus_docs) + absent == pytest.approx(1, rel=1e-14)
+        absent = model.bernoulli_prob(docs - df, docs, corpus_docs - corpus_df, corpus_docs)
+        assert model.bernoulli_prob(df, docs, corpus_df, corpus_docs) + absent == pytest.approx(1, rel=1e-14)
 
 
 def test_the_shape_of_unseen_presence_says_on_what_it_depends():
     counts = some_counts(0)
-    assert Laplace(1.0).unseen_presence(counts).shape == (5, 1)
-    assert JelinekMercer(0.1).unseen_presence(counts).shape == (1, 9)
-    assert AbsoluteDiscount(0.5).unseen_presence(counts).shape == (5, 9)
+    assert Laplace(1.0).unseen_bernoulli_prob(counts).shape == (5, 1)
+    assert JelinekMercer(0.1).unseen_bernoulli_prob(counts).shape == (1, 9)
+    assert AbsoluteDiscount(0.5).unseen_bernoulli_prob(counts).shape == (5, 9)
 
 
 def test_the_discount_is_estimated_from_cells_seen_once_and_twice():

@@ -1,4 +1,4 @@
-"""Means, spreads, duels and curves of records whose right answer is evident."""
+"""Means, spreads, pairwise_tests and curves of records whose right answer is evident."""
 
 import json
 
@@ -8,9 +8,9 @@ from unnaive.evaluation.grids import as_markdown
 from unnaive.evaluation.records import Record
 from unnaive.evaluation.summaries import (
     as_json,
-    duels,
     learning_curves,
-    summaries,
+    pairwise_tests,
+    summarise,
     vocabulary_curves,
 )
 
@@ -26,39 +26,39 @@ def rows(model, values, **more):
 
 
 def test_mean_and_standard_deviation():
-    (one,) = summaries(rows("svm", [0.8, 0.9, 1.0]))
+    (one,) = summarise(rows("svm", [0.8, 0.9, 1.0]))
     assert (one.mean, one.spread, one.splits) == (pytest.approx(0.9), pytest.approx(0.1), 3)
     assert str(one) == "0.9000 ± 0.1000"
-    (alone,) = summaries(rows("svm", [0.8]))
+    (alone,) = summarise(rows("svm", [0.8]))
     assert str(alone) == "0.8000"
-    (nothing,) = summaries(rows("svm", [None, None], measure="log-loss"))
+    (nothing,) = summarise(rows("svm", [None, None], measure="log-loss"))
     assert (nothing.mean, str(nothing)) == (None, "–")
 
 
 def test_settings_tell_contenders_apart():
-    found = summaries([*rows("multinomial", [0.5]), *rows("multinomial", [0.6], alpha=0.1)])
+    found = summarise([*rows("multinomial", [0.5]), *rows("multinomial", [0.6], alpha=0.1)])
     assert [one.contender for one in found] == ["multinomial", "multinomial alpha=0.1"]
 
 
-def test_duels_are_paired_by_split():
+def test_pairs_are_paired_by_split():
     records = [*rows("nb", [0.70, 0.72, 0.71, 0.73]), *rows("svm", [0.80, 0.81, 0.82, 0.83])]
-    (duel,) = duels(records)
-    assert (duel.first, duel.second, str(duel.outcome)) == ("svm", "nb", "4/0/0")
-    assert duel.paired.difference == pytest.approx(0.1)
-    assert duel.paired.p < duel.corrected.p < 0.05
-    assert duel.verdict == "better"
-    assert duels(records, against="svm")[0].verdict == "worse"
+    (one,) = pairwise_tests(records)
+    assert (one.first, one.second, str(one.outcome)) == ("svm", "nb", "4/0/0")
+    assert one.paired.difference == pytest.approx(0.1)
+    assert one.paired.p < one.corrected.p < 0.05
+    assert one.verdict == "better"
+    assert pairwise_tests(records, against="svm")[0].verdict == "worse"
 
 
 def test_where_less_is_better_the_sign_is_turned():
     records = [*rows("nb", [2.0, 2.1, 2.05], measure="log-loss"), *rows("svm", [1.0, 1.1, 1.06], measure="log-loss")]
-    (duel,) = duels(records)
-    assert (str(duel.outcome), duel.verdict) == ("3/0/0", "better")
+    (one,) = pairwise_tests(records)
+    assert (str(one.outcome), one.verdict) == ("3/0/0", "better")
 
 
 def test_one_split_is_no_test():
-    (duel,) = duels([*rows("nb", [0.7]), *rows("svm", [0.8])])
-    assert (duel.paired, duel.corrected, str(duel.outcome), duel.verdict) == (None, None, "1/0/0", "untested")
+    (one,) = pairwise_tests([*rows("nb", [0.7]), *rows("svm", [0.8])])
+    assert (one.paired, one.corrected, str(one.outcome), one.verdict) == (None, None, "1/0/0", "untested")
 
 
 def test_curves_run_along_their_axis():
@@ -85,4 +85,4 @@ def test_every_tied_best_is_bold():
 def test_json_is_plain():
     content = json.loads(as_json([*rows("nb", [0.7, 0.8]), *rows("svm", [0.8, 0.8])]))
     assert content["summaries"][0]["mean"] == pytest.approx(0.75)
-    assert content["duels"][0]["win_tie_loss"] == "1/1/0"
+    assert content["differences"][0]["win_tie_loss"] == "1/1/0"

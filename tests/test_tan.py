@@ -7,14 +7,17 @@ import pytest
 from scipy.sparse import csr_array
 
 from unnaive.errors import BadModel, UnnaiveError
-from unnaive.models.feature_trees import FeatureTrees
-from unnaive.models.tan import conditional_information, spanning_tree, tan
+from unnaive.models.tan import FeatureTrees, TreeAugmentedNB, conditional_information, spanning_tree
 
 SCHEMES = ("multiclass", "one-vs-rest")
 
 
+def tan(X, Y, sample_weight=None, **settings):
+    return TreeAugmentedNB(**settings).learn(X, Y, sample_weight=sample_weight)
+
+
 def random_documents(seed=0, n_docs=120, n_terms=6, n_classes=3):
-    """Terms in pairs that lean on each other in a way that differs by class."""
+    """Terms in pairs that depend on each other in a way that differs by class."""
     random = np.random.default_rng(seed)
     y = random.integers(0, n_classes, n_docs)
     X = (random.random((n_docs, n_terms)) < 0.2 + 0.2 * random.random((n_classes, n_terms))[y]).astype(int)
@@ -126,7 +129,7 @@ def test_arrays_give_the_same_scorer_again_and_damage_is_refused(scheme):
 def test_impossible_settings_are_refused(settings):
     X, Y = random_documents()
     with pytest.raises(UnnaiveError):
-        tan(X, Y, **settings)
+        TreeAugmentedNB(**settings).fit(X, Y.toarray())
 
 
 def test_classes_without_documents_and_constant_terms_give_finite_scores():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from unnaive.core.calibration import Temperature, fit_temperature
+from unnaive.calibration import Temperature, fit_temperature
 from unnaive.errors import BadData, BadModel
 
 RNG = np.random.default_rng(0)

@@ -8,7 +8,7 @@ from unnaive.errors import BadData
 from unnaive.models.hierarchical.hidden_naive_bayes import HiddenNaiveBayes
 from unnaive.models.hierarchical.hidden_tree import HiddenTree
 from unnaive.models.hierarchical.tree_shape import Node
-from unnaive.models.hierarchical.tree_view import drawn_tree, hanging_tree, tree_text
+from unnaive.models.hierarchical.tree_view import draw_tree, root_tree, tree_text
 
 TREE = (Node((1, 2), ()), Node((0,), (0,)))
 NAMES = ["trade", "gatt", "yen"]
@@ -28,8 +28,8 @@ def test_text_shows_the_class_first_and_arrows_as_arcs_point():
 
 
 def test_leaves_stand_side_by_side():
-    top = hanging_tree(networks()[0])
-    leaves = [one.across for one in top.walk() if not one.hanging]
+    top = root_tree(networks()[0])
+    leaves = [one.across for one in top.walk() if not one.children]
     assert leaves == [0.0, 1.0, 2.0]
     assert [one.depth for one in top.walk()] == [0, 1, 1, 2, 2]
 
@@ -43,7 +43,7 @@ def test_what_is_not_a_tree_is_refused():
 
 def test_figure_has_every_name_and_arc(tmp_path):
     pytest.importorskip("matplotlib")
-    figure = drawn_tree(networks()[0])
+    figure = draw_tree(networks()[0])
     (axes,) = figure.axes
     assert {text.get_text() for text in axes.texts} - {""} == {*NAMES, "hidden1", "class trade"}
     assert sum(text.get_text() == "" for text in axes.texts) == 4

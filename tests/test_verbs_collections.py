@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from unnaive.apps import verbs_collections
 from unnaive.errors import BadData, UnknownName
-from unnaive.text.collections import COLLECTIONS, fetching
+from unnaive.reading.collections import COLLECTIONS, fetching
 
 
 @pytest.fixture

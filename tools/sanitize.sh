@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=build/sanitize
+.venv/bin/python -m nanobind --cmake_dir >/dev/null 2>&1 || .venv/bin/pip install --quiet --disable-pip-version-check nanobind
 cmake -S . -B "$folder" -DUNNAIVE_SANITIZE=ON -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE="$PWD/.venv/bin/python" >/dev/null
 cmake --build "$folder" --target _kernel --parallel 2
 export LD_PRELOAD="$(c++ -print-file-name=libasan.so):$(c++ -print-file-name=libubsan.so)"

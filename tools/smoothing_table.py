@@ -1,4 +1,4 @@
-"""Prints the tables of docs/higher-order.md: smoothing methods by training size, and on documents of several labels.
+"""Prints the tables of docs/higher-order.md: smoothing methods by training size, and on multilabel documents.
 
 python tools/smoothing_table.py [--splits N] [--jobs N]
 
@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 from unnaive.evaluation.experiments import run
 from unnaive.evaluation.papers.preparation import RULES
 from unnaive.evaluation.trials import Contender, Material, Plan
-from unnaive.text.collections import load
+from unnaive.reading.collections import load
 
 SIZES = (1.0, 5.0, 10.0, 30.0, 80.0)
 COLLECTIONS = (
@@ -60,7 +60,7 @@ def materials(name, view, rule):
 
 def values(material, features, measures, jobs, **plan):
     """(row, measure, training size) → values of all splits, for the rows with these features."""
-    rows = {row: Contender.parsed(row.model) for row in ROWS if row.features == features}
+    rows = {row: Contender.parse(row.model) for row in ROWS if row.features == features}
     by_contender = {(one.model, one.settings): row for row, one in rows.items()}
     found = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
@@ -102,7 +102,7 @@ def main():
     found = {}
     for features, material in materials("reuters", "modapte-90", "or-gate").items():
         found |= values(material, features, MEASURES, options.jobs)
-    table("Reuters-21578, several labels", [(name, (name, None)) for name in MEASURES], found)
+    table("Reuters-21578, multilabel", [(name, (name, None)) for name in MEASURES], found)
 
 
 if __name__ == "__main__":

@@ -3,41 +3,83 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from unnaive.classifier import TextClassifier as TextClassifier
+    from unnaive.core.counts import Counts as Counts
+    from unnaive.decisions import Argmax as Argmax
+    from unnaive.decisions import Proportional as Proportional
+    from unnaive.decisions import Thresholds as Thresholds
+    from unnaive.decisions import TopK as TopK
+    from unnaive.errors import BadData as BadData
+    from unnaive.errors import BadModel as BadModel
+    from unnaive.errors import MissingExtra as MissingExtra
+    from unnaive.errors import UnknownName as UnknownName
+    from unnaive.errors import UnnaiveError as UnnaiveError
+    from unnaive.errors import UnnaiveWarning as UnnaiveWarning
+    from unnaive.evaluation.evaluate import evaluate as evaluate
+    from unnaive.evaluation.experiments import compare as compare
+    from unnaive.evaluation.report import report as report
+    from unnaive.fitted import FittedModel as FittedModel
+    from unnaive.fitted import top_terms as top_terms
+    from unnaive.models.blend import OrBlend as OrBlend
+    from unnaive.models.hierarchical.learner import HierarchicalBN as HierarchicalBN
+    from unnaive.models.hierarchical.learner import HierarchicalNB as HierarchicalNB
+    from unnaive.models.higher_order.learner import HigherOrderNB as HigherOrderNB
+    from unnaive.models.higher_order.learner import HigherOrderSmoothing as HigherOrderSmoothing
+    from unnaive.models.maxent.learner import MaxEnt as MaxEnt
+    from unnaive.models.naive_bayes import BernoulliNB as BernoulliNB
+    from unnaive.models.naive_bayes import ComplementNB as ComplementNB
+    from unnaive.models.naive_bayes import MultinomialNB as MultinomialNB
+    from unnaive.models.neighbours import NearestNeighbours as NearestNeighbours
+    from unnaive.models.or_gate import OrGate as OrGate
+    from unnaive.models.rocchio import Rocchio as Rocchio
+    from unnaive.models.rocchio import RocchioCounts as RocchioCounts
+    from unnaive.models.selective import SelectiveNB as SelectiveNB
+    from unnaive.models.svm import LinearSVM as LinearSVM
+    from unnaive.models.tan import TreeAugmentedNB as TreeAugmentedNB
+    from unnaive.models.trees import DecisionTree as DecisionTree
+    from unnaive.text.tokens import TokenRule as TokenRule
+
+    backend: str  # "native", or "reference" where the package was built without a compiler
 
 __version__ = "0.1.0"
 
-# Imported on first use: the command line starts fast because scikit-learn stays out until an estimator is asked for.
+# Imported on first use, so that the command line starts fast; type checkers read the imports above instead.
 _HOMES = {
     "TextClassifier": "unnaive.classifier",
-    "MultinomialNB": "unnaive.estimators.naive_bayes",
-    "BernoulliNB": "unnaive.estimators.naive_bayes",
-    "ComplementNB": "unnaive.estimators.naive_bayes",
-    "OrGate": "unnaive.estimators.or_gate",
-    "OrBlend": "unnaive.estimators.or_gate",
-    "Rocchio": "unnaive.estimators.rocchio",
-    "RocchioCounts": "unnaive.estimators.rocchio",
-    "MaxEnt": "unnaive.estimators.maxent",
-    "LinearSVM": "unnaive.estimators.baselines",
-    "NearestNeighbours": "unnaive.estimators.baselines",
-    "DecisionTree": "unnaive.estimators.baselines",
-    "HigherOrderSmoothing": "unnaive.estimators.higher_order",
-    "HigherOrderNB": "unnaive.estimators.higher_order",
-    "HierarchicalBN": "unnaive.estimators.hierarchical",
-    "SelectiveNB": "unnaive.estimators.hierarchical",
-    "TreeAugmentedNB": "unnaive.estimators.hierarchical",
+    "FittedModel": "unnaive.fitted",
+    "top_terms": "unnaive.fitted",
+    "evaluate": "unnaive.evaluation.evaluate",
+    "compare": "unnaive.evaluation.experiments",
+    "report": "unnaive.evaluation.report",
+    "Counts": "unnaive.core.counts",
+    "TokenRule": "unnaive.text.tokens",
+    **dict.fromkeys(("Argmax", "TopK", "Thresholds", "Proportional"), "unnaive.decisions"),
+    **dict.fromkeys(
+        ("UnnaiveError", "UnknownName", "BadData", "BadModel", "MissingExtra", "UnnaiveWarning"), "unnaive.errors"
+    ),
 }
 
-__all__ = ["__version__", "backend", *_HOMES]
+
+def _homes() -> dict[str, str]:
+    """The module of every public name; those of the models are in the catalogue."""
+    from unnaive.models.catalogue import MODELS
+
+    return _HOMES | {name: module for module, name in (place.split(":") for place in MODELS.values())}
 
 
-def __getattr__(name: str) -> Any:
-    if name == "backend":
-        return import_module("unnaive.text.counting").BACKEND
-    if name not in _HOMES:
-        raise AttributeError(f"module 'unnaive' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+if not TYPE_CHECKING:  # else a type checker would take any name for one of ours
+
+    def __getattr__(name: str) -> Any:
+        if name == "backend":
+            return import_module("unnaive.text.counting").BACKEND
+        homes = _HOMES if name in _HOMES or name.startswith("_") else _homes()
+        if name not in homes:
+            raise AttributeError(f"module 'unnaive' has no attribute {name!r}")
+        return getattr(import_module(homes[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(["__version__", "backend", *_homes()])

@@ -1,73 +1,115 @@
-"""TextClassifier: texts in, decisions out. It joins the rooms: tokens → counts → model → scorer → decision."""
+"""TextClassifier: raw texts in, decisions out. Texts are counted, everything else is FittedModel and training.py."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
-from importlib import import_module
+import inspect
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.core.active import checked_select
-from unnaive.core.calibration import Temperature, fit_temperature
-from unnaive.core.counts import Counts
-from unnaive.core.labels import label_sets
-from unnaive.core.ledger import Ledger
-from unnaive.core.links import probabilities
-from unnaive.core.scorer import Scorer
-from unnaive.core.targets import Label, Targets, checked_weight, read_targets, refuse_new_classes, refuse_one_class
-from unnaive.decisions import TUNINGS, Argmax, Decision, Proportional, out_of_fold, untuned
-from unnaive.errors import BadData, UnnaiveError, UnnaiveWarning, choose
-from unnaive.estimators.duck import Parameters, not_fitted, refuse_unknown_settings, same
-from unnaive.models.catalogue import Model, find_model
-from unnaive.models.recipe import Recipe
-from unnaive.models.scoring import TextReader
-from unnaive.text.columns import Columns
+from unnaive.core.learner import TrainingSpec
+from unnaive.core.named_counts import NamedCounts
+from unnaive.core.protocol import Protocol, available_if
+from unnaive.core.sample_weights import check_sample_weight
+from unnaive.core.settings import same_value, unknown_setting
+from unnaive.core.targets import Targets, read_targets, refuse_one_class
+from unnaive.decisions import Decision
+from unnaive.errors import BadData, UnknownName, UnnaiveError
+from unnaive.explain import Explanation
+from unnaive.fitted import FittedModel
+from unnaive.models.catalogue import find_model, make_model
+from unnaive.models.estimator import subset_accuracy
+from unnaive.store import load, save
 from unnaive.text.counting import TextCounter, as_texts
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
+from unnaive.training import check_spec, train, train_from_counts
+from unnaive.types import Floats, Label, Progress, Sparse
+from unnaive.updates import (
+    forget_documents,
+    learn_more,
+    merge_models,
+    over_known_classes,
+    refuse_documents_model,
+    remake_model,
+)
 
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
-Progress = Callable[[str, dict[str, Any]], None]
 
-
-class TextClassifier(Parameters):
+class TextClassifier(Protocol):
     """A text classifier of the Bayesian family; a scikit-learn estimator whose X is raw texts.
 
-    model       a name of the catalogue: "multinomial", "bernoulli", "complement", "or-gate", …; its own settings are
-                keyword arguments here: TextClassifier("multinomial", alpha=0.1)
-    language, stopwords, stem, ngrams, lowercase, min_length, digits, html, message    see TokenRule
-    min_df      leave out terms of fewer documents
-    select      keep the best terms: 2000 by information gain, or ("chi2", 2000), or ("information-gain-per-class", 30)
-    multilabel  None goes by how labels come: a list, tuple or set for each text means any number of labels
-    decision    None: the best class, or with several labels every class above even odds, but for the OR gate and
-                cosines those within a tenth of the best score (links.accepted); "scut", "rcut" or "pcut"
-                tune it on held-out scores; or a Decision
-    calibrate   fit a temperature on held-out scores, so that probabilities are honest
-    threads     for reading texts; None for all cores
-
     Counts are kept for the whole vocabulary, and `min_df` and `select` are applied when weights are made: so updating,
-    forgetting and merging are exact, in any order.
+    forgetting and merging are exact, in any order. Any number of threads may predict while one updates: each call sees
+    one version of the model, since what was learnt is one immutable value, `fitted_`, that is replaced whole.
 
+    Parameters
+    ----------
+    model : str, default="multinomial"
+        A name of the catalogue: "multinomial", "bernoulli", "complement", "or-gate", "maxent", "svm", …
+    language : str or None, default="en"
+        ISO 639 code of the texts' language: case folding, stemmer, code page. None for no language.
+    stopwords : str, sequence of str or None, default=None
+        "smart", a language code, or the words to leave out.
+    stem : {"porter", "snowball"} or None, default=None
+        Reduce words to their stems.
+    ngrams : tuple of int, default=(1, 1)
+        Shortest and longest run of words that makes a term.
+    lowercase : bool, default=True
+        Fold case, as the language does.
+    min_length : int from 1, default=2
+        Shorter words are left out, in characters.
+    digits : bool, default=True
+        Whether digits belong to words.
+    html : bool, default=False
+        Leave out markup, and decode entities.
+    message : str or None, default=None
+        Which parts of a mail to read: "whole", "body", "subject-body", …
+    min_df : int from 1, default=1
+        Leave out terms of fewer documents.
+    select : int, tuple or None, default=None
+        Keep the best terms: 2000 by information gain, ("chi2", 2000), or ("information-gain-per-class", 30).
+    multilabel : bool or None, default=None
+        Whether a text may have any number of labels; None goes by how labels come: a list, tuple or set for each text,
+        or a 0/1 matrix, means any number.
+    decision : {"argmax", "scut", "rcut", "pcut"}, Decision or None, default=None
+        From scores to labels. None: the best class, or for multilabel targets every class above even odds (of the OR
+        gate and of cosines those within a tenth of the best score). "scut", "rcut" and "pcut" tune thresholds, a number
+        of labels, or shares of documents on held-out scores.
+    calibrate : bool, default=False
+        Fit a temperature on held-out scores, so that probabilities are calibrated.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each class.
+    n_jobs : int from 1 or None, default=None
+        Threads for reading texts; None for all cores.
+    random_state : int from 0, default=0
+        Seed of everything random.
+    **settings
+        The settings of the model: TextClassifier("multinomial", alpha=0.1). `find_model(name).declared()` lists them.
+
+    Attributes
+    ----------
+    fitted_ : FittedModel
+        All that was learnt.
+    classes_ : ndarray (n_classes,)
+        The labels, sorted.
+    target_type_ : str
+        The form in which labels came: "single", "sets", "indicator" or "sparse"; predictions leave in it.
+    vocabulary_ : Vocabulary
+        The terms in use, the columns of the scorer.
+
+    Examples
+    --------
     >>> texts = ["Chinese Beijing Chinese", "Chinese Chinese Shanghai", "Chinese Macao", "Tokyo Japan Chinese"]
     >>> model = TextClassifier("multinomial").fit(texts, ["china", "china", "china", "japan"])
     >>> model.predict(["Chinese Chinese Chinese Tokyo Japan"]), model.predict_proba(["Tokyo Japan"]).round(3)
     (array(['china'], dtype='<U5'), array([[0.237, 0.763]]))
     """
 
-    classes_: NDArray[Any]  # the labels, sorted
-    form_: str  # of labels: see Targets
-    vocabulary_: Vocabulary  # the terms in use: columns of the scorer
-    scorer_: Scorer
-    decision_: Decision
-    temperature_: Temperature | None
-    _rule: TokenRule  # how the texts behind it were read
-    ledger_: Ledger | None  # counts of the whole vocabulary; None where they were not kept
-    columns_: Columns | None  # of the file that it was trained on, if it was one: a convenience for the next file
+    fitted_: FittedModel
+    _settings: dict[str, Any]
 
     def __init__(
         self,
@@ -87,8 +129,9 @@ class TextClassifier(Parameters):
         multilabel: bool | None = None,
         decision: str | Decision | None = None,
         calibrate: bool = False,
-        threads: int | None = None,
-        seed: int = 0,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        random_state: int = 0,
         **settings: Any,
     ) -> None:
         self.model = model
@@ -106,24 +149,27 @@ class TextClassifier(Parameters):
         self.multilabel = multilabel
         self.decision = decision
         self.calibrate = calibrate
-        self.threads = threads
-        self.seed = seed
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
         self._settings = settings
+
+    # Learning.
 
     def fit(self, texts: Any, labels: Any, sample_weight: Any = None, *, progress: Progress | None = None) -> Self:
         """Learn from texts and their labels; what was learnt before is dropped."""
-        self._checked_model()
-        texts, targets = self._documents(texts, labels)
+        spec, rule = self.spec(), self.token_rule
+        documents, targets = _check_labelled(texts, labels, self.multilabel)
         refuse_one_class(targets)
-        X, vocabulary = self._counted(texts)
+        X, vocabulary = self._count(documents, rule)
         if not X.nnz:
-            raise BadData(f"none of the {len(texts)} texts has a term to learn from; check the column and the settings")
-        weight = checked_weight(sample_weight, len(texts))
-        self.form_, self.temperature_ = targets.form, None
-        self.__dict__.pop("decision_", None)
-        self._learn(Ledger.of(X, targets, vocabulary, weight), X, targets.Y, progress=progress, sample_weight=weight)
-        if self.calibrate or self.decision in TUNINGS:
-            self._tune(X, targets.Y, vocabulary, weight)
+            raise BadData(
+                f"none of the {len(documents)} texts has a term to learn from; check the column and the settings"
+            )
+        self.fitted_ = train(
+            spec, X, targets, vocabulary=vocabulary, token_rule=rule, n_jobs=self.n_jobs, progress=progress,
+            sample_weight=check_sample_weight(sample_weight, len(documents)),
+        )  # fmt: skip
         return self
 
     def partial_fit(
@@ -135,17 +181,17 @@ class TextClassifier(Parameters):
         New words are always welcome. An unseen class is an error unless `grow`. The first call takes the classes from
         `classes`, or from its labels.
         """
-        self._checked_model(online=True)
-        old = self._ledger("be updated") if self._is_fitted() else None
-        texts, targets = self._documents(texts, labels)
-        if old is None:
-            old = Ledger.empty(targets.classes if classes is None else classes)
-            self.form_, self.temperature_ = targets.form, None
-        if not grow:
-            refuse_new_classes(targets.classes, old.classes)
-        X, vocabulary = self._counted(texts)
-        new = Ledger.of(X, targets, vocabulary, checked_weight(sample_weight, len(texts)))
-        self._learn(old + new)
+        spec, rule = self.spec(), self.token_rule
+        refuse_documents_model(spec)
+        before = self._updatable(spec, rule) if self.__sklearn_is_fitted__() else None
+        new, targets = self._count_labelled(texts, labels, sample_weight, rule, before)
+        if before is None:
+            new = new if classes is None else over_known_classes(new, classes)
+            self.fitted_ = train_from_counts(
+                spec, new, targets.target_type, token_rule=rule, n_jobs=self.n_jobs
+            )  # fmt: skip
+        else:
+            self.fitted_ = learn_more(before, new, grow=grow)
         return self
 
     def forget(self, texts: Any, labels: Any, sample_weight: Any = None) -> Self:
@@ -153,26 +199,18 @@ class TextClassifier(Parameters):
 
         Words and classes that no other document has are gone with them. Give the labels that were learnt.
         """
-        self._checked_model(online=True)
-        old = self._ledger("forget")
-        texts, targets = self._documents(texts, labels)
-        X, vocabulary = self._counted(texts)
-        left = old - Ledger.of(X, targets, vocabulary, checked_weight(sample_weight, len(texts)))
-        if not left.counts.n_docs:
-            raise BadData("no document would be left in the model; delete it instead")
-        self._learn(left)
+        spec, rule = self.spec(), self.token_rule
+        refuse_documents_model(spec)
+        before = self._updatable(spec, rule)
+        self.fitted_ = forget_documents(before, self._count_labelled(texts, labels, sample_weight, rule, before)[0])
         return self
 
     def merge(self, *others: TextClassifier) -> Self:
         """Take in models that were trained apart: this one becomes the one that saw all their documents."""
-        self._checked_model(online=True)
-        ledger = self._ledger("be merged")
-        for other in others:
-            other_ledger = other._ledger("be merged")
-            self._refuse_other_reading(other)
-            self._tell_of_other_settings(other)
-            ledger = ledger + other_ledger
-        self._learn(ledger)
+        spec, rule = self.spec(), self.token_rule
+        refuse_documents_model(spec)
+        before = self._updatable(spec, rule)
+        self.fitted_ = merge_models(before, *(other._fitted() for other in others))
         return self
 
     def remake(self, **parameters: Any) -> Self:
@@ -180,259 +218,220 @@ class TextClassifier(Parameters):
 
         >>> model = TextClassifier().fit(["good ball", "fair vote"], ["sport", "politics"])
         >>> model.remake(model="bernoulli", alpha=0.5)
-        TextClassifier(model='bernoulli', alpha=0.5)
+        TextClassifier(model='bernoulli', alpha=0.5)  # 2 classes, 4 terms
         """
-        ledger = self._ledger("be made anew")
-        kept = {name: value for name, value in self.get_params().items() if name in self._named()}
+        before = self._fitted()
+        kept = {name: value for name, value in self.get_params().items() if name in _named()}
         settings = self._settings if parameters.get("model", self.model) == self.model else {}
         other = type(self)(**kept, **settings).set_params(**parameters)
-        other._checked_model(online=True)
-        if other.rule != self.rule:
-            raise UnnaiveError("counts depend on how texts were read; to read them otherwise, fit again")
-        other.form_, other.temperature_ = self.form_, None
-        other._learn(ledger)
-        self.__dict__.update({**other.__dict__, "columns_": self.columns_})
+        spec = other.spec()
+        refuse_documents_model(spec)
+        other._check_same_rule(before)
+        fitted = remake_model(before, spec)
+        for name, value in other.__dict__.items():
+            self.__dict__[name] = value
+        self.fitted_ = fitted
         return self
 
+    # Predicting: what was learnt is read once a call, so that each call sees one version of it.
+
     def predict(self, texts: Any) -> Any:
-        """The label of each text: an array of classes or, with several labels, a list of tuples or a 0/1 matrix."""
-        texts = self._ready(texts)
-        if self._reader.fused is not None and isinstance(self.decision_, Argmax):
-            return self.classes_[self._reader.fused.best(texts)]
-        if isinstance(self.decision_, Proportional):  # it decides about all texts together
-            return self.labels_of(self.scores(texts))
-        return self._labels([self._decided(scores) for scores in self._reader.chunks(texts)])
+        """The label of each text: an array of classes or, for multilabel targets, a list of tuples or a 0/1 matrix."""
+        return self._fitted().predict(as_texts(texts))
 
+    @available_if(lambda self: self._has("probabilistic") or self.calibrate)
     def predict_proba(self, texts: Any) -> Floats:
-        """p of each class (n_texts, n_classes); rows sum to one unless there may be several labels."""
-        return self.probabilities(self.scores(texts))
+        """p of each class (n_texts, n_classes); rows sum to one unless the target is multilabel."""
+        return self._fitted().predict_proba(as_texts(texts))
 
+    @available_if(lambda self: self._has("probabilistic") or self.calibrate)
     def predict_log_proba(self, texts: Any) -> Floats:
-        """log p of each class (n_texts, n_classes)."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(texts))
+        """log p of each class (n_texts, n_classes), exact also where p underflows."""
+        return self._fitted().predict_log_proba(as_texts(texts))
 
+    @available_if(lambda self: self._has("probabilistic") and self._has("generative"))
+    def predict_joint_log_proba(self, texts: Any) -> Floats:
+        """log p(class, text), up to a constant of the text (n_texts, n_classes)."""
+        return self._fitted().predict_joint_log_proba(as_texts(texts))
+
+    @available_if(lambda self: not self._has("generative"))
     def decision_function(self, texts: Any) -> Floats:
         """Scores (n_texts, n_classes); of two exclusive classes the second's lead (n_texts,), as in scikit-learn."""
-        scores = self.scores(texts)
-        if len(self.classes_) == 2 and self.form_ == "single":
-            with np.errstate(invalid="ignore"):
-                lead: Floats = scores[:, 1] - scores[:, 0]
-            return lead
-        return scores
+        return self._fitted().decision_function(as_texts(texts))
 
     def scores(self, texts: Any) -> Floats:
-        """Scores of every class (n_texts, n_classes), also of two; `scorer_.link` tells what they mean."""
-        texts = self._ready(texts)
-        return np.concatenate([np.zeros((0, len(self.classes_))), *self._reader.chunks(texts)])
-
-    def probabilities(self, scores: Floats) -> Floats:
-        """What `scores` gave, as probabilities."""
-        if self.temperature_ is not None:
-            return self.temperature_.probabilities(self.scorer_.link, scores)
-        return probabilities(self.scorer_.link, scores, exclusive=self.form_ == "single")
-
-    def labels_of(self, scores: Floats) -> Any:
-        """What `scores` gave, as the labels that `predict` gives."""
-        return self._labels([self._decided(scores)])
+        """Raw scores of every class (n_texts, n_classes), also of two; `scorer_.link` tells what they mean."""
+        return self._fitted().scores(as_texts(texts))
 
     def score(self, texts: Any, labels: Any, sample_weight: Any = None) -> float:
         """The share of texts whose labels are all right."""
-        texts = self._ready(texts)
-        truth = _label_rows(read_targets(labels, len(texts), multilabel=self.form_ != "single"))
-        given = _label_rows(read_targets(self.predict(texts), len(texts), multilabel=self.form_ != "single"))
-        right = [set(one) == set(two) for one, two in zip(truth, given, strict=True)]
-        return float(np.average(right, weights=checked_weight(sample_weight, len(texts))))
+        documents = as_texts(texts)
+        return subset_accuracy(self._fitted(), documents, labels, len(documents), sample_weight)
 
-    # Explaining and storing stand above this room; these are doors to them, looked up by name.
+    def explain(self, text: str, label: Label | None = None, *, against: Label | None = None) -> Explanation:
+        """Which terms spoke for and against a class, by default the one with the best score."""
+        return self._fitted().explain(text, label, against=against)
 
-    def explain(self, text: str, label: Label | None = None, *, against: Label | None = None) -> Any:
-        """Which terms spoke for and against a class; see explain.py."""
-        return import_module("unnaive.explain").explain(self, text, label, against=against)
+    def top_terms(self, label: Label, limit: int = 10) -> list[tuple[str, float]]:
+        """The terms that speak most for a class, with what a mention adds to its score."""
+        return self._fitted().strongest_terms(label, limit)
 
     def save(self, path: str | Path, *, frozen: bool = False) -> None:
-        """Write the model to one file; `frozen` leaves out what only updates need. See store.py."""
-        import_module("unnaive.store").save(self, path, frozen=frozen)
+        """Write the model to one file; `frozen` leaves out what only updates need."""
+        if not self.__sklearn_is_fitted__():
+            raise UnnaiveError("this TextClassifier has not learnt anything yet; call fit before saving")
+        save(self.fitted_, path, frozen=frozen)
 
-    @staticmethod
-    def load(path: str | Path) -> TextClassifier:
-        """The model in a file that `save` wrote; see store.py."""
-        loaded: TextClassifier = import_module("unnaive.store").load(path)
-        return loaded
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """The model in a file that `save` wrote."""
+        return cls.from_fitted(load(path))
+
+    @classmethod
+    def from_fitted(cls, fitted: FittedModel) -> Self:
+        """The classifier that holds `fitted`, with the parameters that it was trained with."""
+        spec, rule = fitted.spec, fitted.token_rule
+        if rule is None:
+            raise UnnaiveError("this model was trained on counts, not on texts; use its estimator")
+        changed = {name: value for name, value in spec.model.changed_settings().items() if name not in _named()}
+        made = cls(
+            spec.model.name, **_rule_parameters(rule), min_df=spec.min_df, select=spec.select, decision=spec.decision,
+            calibrate=spec.calibrate, class_weight=spec.class_weight, random_state=spec.random_state,
+            multilabel=fitted.multilabel or None, n_jobs=fitted.n_jobs, **changed,
+        )  # fmt: skip
+        made.fitted_ = fitted
+        return made
+
+    # What was learnt.
 
     @property
-    def rule(self) -> TokenRule:
+    def vocabulary_(self) -> Vocabulary:
+        """The terms in use, the columns of the scorer."""
+        vocabulary = self._attribute("vocabulary_").vocabulary
+        return Vocabulary() if vocabulary is None else vocabulary
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """The terms in use (n_terms,), as scikit-learn's vectorizers name it."""
+        return np.array(self._fitted().reader.term_names, dtype=object)
+
+    # How texts are read and the model is trained.
+
+    @property
+    def token_rule(self) -> TokenRule:
         """How texts are read."""
-        stopwords: Any = self.stopwords
-        return TokenRule(
-            self.language, self.lowercase, self.min_length, self.digits, stopwords, self.stem, self.ngrams, self.html,
-            self.message,
+        return TokenRule(**{name: getattr(self, name) for name in TokenRule.field_names()})
+
+    def spec(self) -> TrainingSpec:
+        """The model and how it is trained, checked."""
+        runtime = {"random_state": self.random_state, "n_jobs": self.n_jobs}
+        unknown = [name for name in self._settings if name not in self._known_settings()]
+        if unknown:
+            known = [*self._known_settings(), *_named()]
+            raise UnknownName(f"{self.model}: {unknown_setting(unknown[0], known)}")
+        spec = TrainingSpec(
+            make_model(self.model, self._settings, **runtime), self.min_df, self.select, self.decision, self.calibrate,
+            self.class_weight, self.random_state,
         )  # fmt: skip
+        check_spec(spec)
+        return spec
 
-    def assume(
-        self, *, classes: Sequence[Label], form: str, vocabulary: Vocabulary, scorer: Scorer, decision: Decision,
-        ledger: Ledger | None = None, temperature: Temperature | None = None,
-    ) -> Self:  # fmt: skip
-        """Take over what was learnt elsewhere; how store.py brings a model back."""
-        self.classes_, self.form_, self.vocabulary_ = np.array(classes), form, vocabulary
-        self.scorer_, self.decision_ = scorer, decision
-        self.ledger_, self.temperature_ = ledger, temperature
-        self.__dict__.setdefault("columns_", None)
-        self._rule = self.rule  # parameters may be set anew before the next fit
-        self._reader = TextReader(self._rule, vocabulary, scorer, self.threads)
-        return self
+    def _has(self, trait: str) -> bool:
+        return bool(getattr(find_model(self.model), trait))
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_reader"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        if self._is_fitted():
-            self._reader = TextReader(self._rule, self.vocabulary_, self.scorer_, self.threads)
-
-    def _known_settings(self) -> dict[str, Any]:
-        return find_model(self.model).own_settings()
-
-    def _checked_model(self, *, online: bool = False) -> Model:
-        model = find_model(self.model)
-        refuse_unknown_settings(self._settings, self._named(), self._known_settings(), self.model)
-        model.checked(self._settings)
-        checked_select(self.select)
-        self._checked_decision()
-        if online and model.statistic != "counts":
-            raise UnnaiveError(f"{model.title} learns from all documents at once; train it with all of them instead")
-        return model
-
-    def _checked_decision(self) -> None:
-        if isinstance(self.decision, str):
-            choose(["argmax", *TUNINGS], self.decision, "decision")
-        elif self.decision is not None and not hasattr(self.decision, "decide"):
-            raise UnnaiveError(f"decision is {self.decision!r}; give argmax, scut, rcut, pcut or a Decision")
-
-    def _is_fitted(self) -> bool:
-        return "scorer_" in self.__dict__
-
-    def _ready(self, texts: Any) -> Any:
-        if not self._is_fitted():
-            raise not_fitted(self)
-        return as_texts(texts)
-
-    def _documents(self, texts: Any, labels: Any) -> tuple[Any, Targets]:
-        texts = as_texts(texts)
-        if not len(texts):
-            raise BadData("there are no texts; give at least one")
-        form = self.__dict__.get("form_") if self._is_fitted() else None
-        multilabel = self.multilabel if form is None else form != "single"
-        return texts, read_targets(labels, len(texts), multilabel=multilabel)
-
-    def _counted(self, texts: Any) -> tuple[Sparse, Vocabulary]:
-        counter = TextCounter(self.rule, threads=self.threads)
+    def _count(self, texts: Any, rule: TokenRule) -> tuple[Sparse, Vocabulary]:
+        counter = TextCounter(rule, threads=self.n_jobs)
         return counter.count(texts, grow=True), counter.vocabulary
 
-    def _ledger(self, purpose: str) -> Ledger:
-        if not self._is_fitted():
-            raise not_fitted(self)
-        if self.ledger_ is None:
-            self._checked_model(online=True)  # which may know a better reason
-            raise UnnaiveError(f"this model cannot {purpose}: it was saved frozen, without its counts")
-        if self.rule != self._rule:
+    def _count_labelled(
+        self, texts: Any, labels: Any, sample_weight: Any, rule: TokenRule, before: FittedModel | None
+    ) -> tuple[NamedCounts, Targets]:
+        documents, targets = _check_labelled(texts, labels, self.multilabel if before is None else before.multilabel)
+        X, vocabulary = self._count(documents, rule)
+        weight = check_sample_weight(sample_weight, len(documents))
+        return NamedCounts.of(X, targets, vocabulary, weight), targets
+
+    def _updatable(self, spec: TrainingSpec, rule: TokenRule) -> FittedModel:
+        """What was learnt, with the settings as they are now; refused if texts would be read otherwise."""
+        before = self._fitted()
+        self._check_same_rule(before)
+        return FittedModel(**{**before.__getstate__(), "spec": spec, "token_rule": rule, "n_jobs": self.n_jobs})
+
+    def _check_same_rule(self, before: FittedModel) -> None:
+        if self.token_rule != before.token_rule:
             raise UnnaiveError("counts depend on how texts were read; to read them otherwise, fit again")
-        return self.ledger_
 
-    def _refuse_other_reading(self, other: TextClassifier) -> None:
-        mine, theirs = self.rule.to_dict(), other.rule.to_dict()
-        differing = [name for name in mine if mine[name] != theirs[name]]
-        if differing:
-            name = differing[0]
-            raise UnnaiveError(
-                f"models that read texts differently cannot be merged: {name} is {mine[name]!r} and {theirs[name]!r}"
-            )
-        if (self.form_ == "single") != (other.form_ == "single"):
-            raise UnnaiveError("a model of one label for each text and one of several cannot be merged")
+    # scikit-learn's protocol.
 
-    def _tell_of_other_settings(self, other: TextClassifier) -> None:
-        mine, theirs = (
-            {"model": one.model, "min_df": one.min_df, "select": one.select} | one._settings for one in (self, other)
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """All parameters, those of the model among them."""
+        return {name: self.__dict__[name] for name in _named()} | self._settings
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Change parameters; a setting that the model does not have is an error."""
+        for name in _named():
+            if name in parameters:
+                setattr(self, name, parameters.pop(name))
+        known = self._known_settings()
+        for name, value in parameters.items():
+            if name not in known:
+                raise UnknownName(f"Invalid parameter: {unknown_setting(name, [*_named(), *known])}")
+            self._settings = {**self._settings, name: value}
+        return self
+
+    def _known_settings(self) -> list[str]:
+        return [name for name in find_model(self.model).declared() if name not in _named()]
+
+    if not TYPE_CHECKING:  # else a type checker would take any attribute for a setting
+
+        def __getattr__(self, name: str) -> Any:
+            settings = self.__dict__.get("_settings", {})
+            if name in settings:
+                return settings[name]
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        ours = name.startswith("_") or name.endswith("_") or name in _named()
+        if "_settings" in self.__dict__ and not ours and name in self._known_settings():
+            self._settings = {**self._settings, name: value}
+        else:
+            super().__setattr__(name, value)
+
+    def _changed(self) -> dict[str, Any]:
+        defaults = _named()
+        return {
+            name: value for name, value in self.get_params().items() if not same_value(value, defaults.get(name, ...))
+        }
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True),
+            classifier_tags=ClassifierTags(multi_label=True),
+            input_tags=InputTags(one_d_array=True, two_d_array=False, string=True),
         )
-        names = [name for name in {**mine, **theirs} if not same(mine.get(name), theirs.get(name))]
-        if names:
-            warnings.warn(
-                f"the models differ in {', '.join(names)}; the merged one keeps the settings of the first",
-                UnnaiveWarning,
-                stacklevel=3,
-            )
-
-    def _learn(self, ledger: Ledger, *documents: Sparse, **offered: Any) -> None:
-        """Make the scorer anew, from the counts or, where the model needs them, from the documents X, Y."""
-        scorer, active = self._recipe.scorer(ledger.counts, ledger.vocabulary, *documents, **offered)
-        self.assume(
-            classes=ledger.classes,
-            form=self.form_,
-            vocabulary=ledger.vocabulary if active is None else ledger.vocabulary.take(active),
-            scorer=scorer,
-            decision=self._kept_decision(scorer) or self._untuned(scorer),
-            ledger=ledger if find_model(self.model).statistic == "counts" else None,
-            temperature=self.temperature_,
-        )
-
-    @property
-    def _recipe(self) -> Recipe:
-        exclusive = self.form_ == "single"
-        return Recipe(find_model(self.model), self._settings, self.min_df, self.select, exclusive, self.seed)
-
-    def _tune(self, X: Sparse, Y: Sparse, terms: Vocabulary, weight: NDArray[Any] | None) -> None:
-        """Decision and temperature, from scores of documents by models that have not seen them."""
-        total = Counts.of(X, Y, weight)
-
-        def score(train: NDArray[np.int64], held_out: NDArray[np.int64]) -> Floats:
-            aside = Counts.of(X[held_out], Y[held_out], None if weight is None else weight[held_out])
-            # what is left of the counts is the model without the fold
-            scorer, active = self._recipe.scorer(total - aside, terms, X[train], Y[train])
-            return scorer.scores(X[held_out] if active is None else X[held_out][:, active])
-
-        scores = out_of_fold(score, Y, seed=self.seed)
-        if self.calibrate:
-            self.temperature_ = fit_temperature(self.scorer_.link, scores, Y, exclusive=self.form_ == "single")
-        if isinstance(self.decision, str) and self.decision in TUNINGS:
-            self.decision_ = TUNINGS[self.decision](scores, Y, self.scorer_.link)
-
-    def _kept_decision(self, scorer: Scorer) -> Decision | None:
-        """A tuned decision outlives an update, as long as the classes are the same."""
-        kept: Decision | None = self.__dict__.get("decision_")
-        if kept is None or self.decision not in TUNINGS:
-            return None
-        if scorer.n_classes == len(self.classes_):
-            return kept
-        warnings.warn(
-            f"the classes have changed, so the decision tuned by {self.decision} is gone; fit anew to tune it again",
-            UnnaiveWarning,
-            stacklevel=4,
-        )
-        return None
-
-    def _untuned(self, scorer: Scorer) -> Decision:
-        """The decision that needs no held-out scores."""
-        if self.decision is not None and not isinstance(self.decision, str):
-            return self.decision
-        if self.form_ == "single" or self.decision == "argmax":
-            return Argmax()
-        return untuned(scorer.link, scorer.n_classes)
-
-    def _decided(self, scores: Floats) -> Sparse:
-        on_probabilities = getattr(self.decision_, "on", None) == "probabilities"
-        return self.decision_.decide(self.probabilities(scores) if on_probabilities else scores)
-
-    def _labels(self, parts: list[Sparse]) -> Any:
-        """Decisions (n_texts, n_classes) in the form in which labels came."""
-        from scipy.sparse import csr_array, vstack
-
-        Y = csr_array(vstack(parts)) if parts else csr_array((0, len(self.classes_)), dtype=np.int64)
-        if self.form_ == "single" and isinstance(self.decision_, Argmax):
-            return self.classes_[Y.indices]
-        if self.form_ == "indicator":
-            return Y.toarray()
-        return Y if self.form_ == "sparse" else label_sets(Y, self.classes_.tolist())
 
 
-def _label_rows(targets: Targets) -> list[tuple[Any, ...]]:
-    return label_sets(targets.Y, targets.classes)  # type: ignore[arg-type]
+def _check_labelled(texts: Any, labels: Any, multilabel: bool | None) -> tuple[Any, Targets]:
+    documents = as_texts(texts)
+    if not len(documents):
+        raise BadData("there are no texts; give at least one")
+    return documents, read_targets(labels, len(documents), multilabel=multilabel)
+
+
+def _named() -> dict[str, Any]:
+    """The constructor's named parameters with their defaults."""
+    return _NAMED
+
+
+_NAMED = {
+    parameter.name: parameter.default
+    for parameter in list(inspect.signature(TextClassifier.__init__).parameters.values())[1:]
+    if parameter.kind is not parameter.VAR_KEYWORD
+}
+
+
+def _rule_parameters(rule: TokenRule) -> dict[str, Any]:
+    """The rule as parameters of TextClassifier."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in rule.to_dict().items()}

@@ -1,7 +1,7 @@
 """Decisions turn scores into label sets, for every classifier alike; they are stored with the model.
 
-Scores come from a Scorer, label sets go to the measures and to the user as a sparse 0/1 matrix. Honest probabilities,
-which is another matter, are made in core/calibration.py.
+Scores come from a Scorer, label sets go to the measures and to the user as a sparse 0/1 matrix. Calibrated
+probabilities, which are another matter, are made in calibration.py.
 """
 
 from __future__ import annotations
@@ -16,15 +16,23 @@ from scipy.sparse import csc_array, csr_array
 
 from unnaive.core.links import LINKS, relative
 from unnaive.errors import BadData, BadModel, choose
-
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Floats, Sparse
 
 
 class Decision(Protocol):
-    """A frozen value: scores (n_docs, n_classes) in, labels (n_docs, n_classes) out."""
+    """A frozen value: scores (n_docs, n_classes) in, labels (n_docs, n_classes) out.
+
+    exclusive  whether every document gets exactly one label
+    per_batch  whether it decides about all documents together, so that they cannot be taken in parts
+    """
 
     kind: ClassVar[str]
+    exclusive: ClassVar[bool]
+    per_batch: ClassVar[bool]
+
+    @property
+    def on_probabilities(self) -> bool:
+        """Whether `decide` must be handed probabilities in the place of scores."""
 
     def decide(self, scores: Floats) -> Sparse:
         """The label sets as a 0/1 csr_array (n_docs, n_classes)."""
@@ -34,9 +42,16 @@ class Decision(Protocol):
 
 
 class _Stored:
-    """to_dict for frozen dataclasses of plain values."""
+    """What most decisions share, and to_dict for frozen dataclasses of plain values."""
 
     kind: ClassVar[str]
+    exclusive: ClassVar[bool] = False
+    per_batch: ClassVar[bool] = False
+
+    @property
+    def on_probabilities(self) -> bool:
+        """Whether `decide` must be handed probabilities in the place of scores."""
+        return False
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON from which `decision_from_dict` makes an equal value."""
@@ -52,6 +67,7 @@ class Argmax(_Stored):
     """
 
     kind: ClassVar[str] = "argmax"
+    exclusive: ClassVar[bool] = True
 
     def decide(self, scores: Floats) -> Sparse:
         """One label for each document."""
@@ -109,6 +125,11 @@ class Thresholds(_Stored):
         object.__setattr__(self, "values", _finite(self.values, "threshold"))
         choose(list(SCALES), self.on, "scale of thresholds")
 
+    @property
+    def on_probabilities(self) -> bool:
+        """Whether the thresholds are probabilities."""
+        return self.on == "probabilities"
+
     def decide(self, scores: Floats) -> Sparse:
         """Any number of labels for each document."""
         _check_width(scores, self.values, "thresholds")
@@ -132,6 +153,7 @@ class Proportional(_Stored):
     """
 
     kind: ClassVar[str] = "proportional"
+    per_batch: ClassVar[bool] = True
 
     rates: tuple[float, ...]
 
@@ -243,14 +265,18 @@ TUNINGS: dict[str, Callable[[Floats, Any, str], Decision]] = {
 }
 
 
-def untuned(link: str, n_classes: int) -> Thresholds:
-    """The decision about several labels that needs no held-out scores: `accepted` of core/links.py as a value.
+def default_decision(target_type: str, link: str, n_classes: int) -> Decision:
+    """The decision that needs no held-out scores: the best class, or for multilabel targets thresholds.
 
-    Even odds are not enough, so that a document which says nothing does not get every label.
+    A multilabel document gets every class above even odds or, where scores have no odds, above 0. Where the link has a
+    `share`, it gets those that come so close to the document's best score. Even odds are not enough, so that a document
+    which says nothing does not get every label.
 
-    >>> untuned("noisy-or", 2)
-    Thresholds(values=(0.9, 0.9), on='relative', at_least_one=False)
+    >>> default_decision("single", "softmax", 2), default_decision("sets", "noisy-or", 2)
+    (Argmax(), Thresholds(values=(0.9, 0.9), on='relative', at_least_one=False))
     """
+    if target_type == "single":
+        return Argmax()
     share = LINKS[link].share
     if share is not None:
         return Thresholds((share,) * n_classes, "relative")

@@ -1,4 +1,4 @@
-"""One model, one file: a safetensors file with the arrays, and JSON with everything else. Nothing in it is run.
+"""The model file: a safetensors file with the arrays, and JSON with everything else. Nothing in it is run.
 
 Writing is atomic: a temporary file in the same folder, flushed to disk, renamed over the old one. Loading trusts
 nothing: a file that is truncated, foreign, hostile or newer gives one sentence.
@@ -11,28 +11,64 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from unnaive import __version__
-from unnaive.classifier import TextClassifier
-from unnaive.errors import BadModel, UnnaiveError
-from unnaive.packing import Arrays, packed, unpacked
-from unnaive.text.sources import existing
+from unnaive.calibration import Temperature
+from unnaive.core.arrays import read_csr
+from unnaive.core.counts import Counts
+from unnaive.core.learner import TrainingSpec
+from unnaive.core.linear import Linear
+from unnaive.core.links import LINKS
+from unnaive.core.named_counts import NamedCounts
+from unnaive.core.scorer import Scorer
+from unnaive.core.targets import TARGET_TYPES, sorted_classes
+from unnaive.decisions import Decision, decision_from_dict
+from unnaive.errors import BadModel, UnnaiveError, choose
+from unnaive.fitted import FittedModel
+from unnaive.models.catalogue import make_model
+from unnaive.reading.columns import Columns
+from unnaive.reading.sources import check_exists
+from unnaive.text.tokens import TokenRule
+from unnaive.text.vocabulary import Vocabulary
+from unnaive.training import check_spec
+from unnaive.types import Arrays
 
-FORMAT = 1
+FORMAT = 2
 KEY = "unnaive"  # of the JSON in the file's metadata
+GIVEN = "given"  # in the place of a tuning: the decision was handed in, and outlives updates
+TRAINING = ("min_df", "select", "calibrate", "class_weight", "random_state")  # fields of TrainingSpec that are stored
 
 
-def save(classifier: TextClassifier, path: str | Path, *, frozen: bool = False) -> None:
+def scorer_classes() -> dict[str, type[Scorer]]:
+    """The classes of scorers by their names in model files."""
+    from unnaive.models.blend import Blend
+    from unnaive.models.hierarchical.hidden_networks import HiddenNetworks
+    from unnaive.models.higher_order.path_scorer import PathScorer
+    from unnaive.models.neighbours import Neighbours
+    from unnaive.models.or_gate import NoisyOr
+    from unnaive.models.tan import FeatureTrees
+    from unnaive.models.trees import Trees
+
+    classes: tuple[type[Scorer], ...] = (
+        Linear, NoisyOr, Blend, FeatureTrees, HiddenNetworks, Neighbours, PathScorer, Trees,
+    )  # fmt: skip
+    return {one.kind: one for one in classes}
+
+
+def save(fitted: FittedModel, path: str | Path, *, frozen: bool = False) -> None:
     """Write the model; `frozen` leaves out the counts, so that it is smaller and cannot be updated.
 
     The same model gives the same bytes. A file that is there already is replaced only if it is a model too.
     """
     target = check_writable(path)
-    arrays, about = packed(classifier, frozen=frozen)
+    arrays, about = pack(fitted, frozen=frozen)
     about |= {"format": FORMAT, "version": __version__}
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
@@ -53,11 +89,11 @@ def save(classifier: TextClassifier, path: str | Path, *, frozen: bool = False) 
             temporary.unlink(missing_ok=True)
 
 
-def load(path: str | Path) -> TextClassifier:
+def load(path: str | Path) -> FittedModel:
     """The model in a file that `save` wrote."""
     place = _file(path)
     try:
-        return unpacked(*_read(place))
+        return unpack(*_read(place))
     except BadModel as problem:
         raise BadModel(f"{path}: {problem}") from problem
     except (UnnaiveError, KeyError, TypeError, ValueError, IndexError, OverflowError) as problem:
@@ -65,7 +101,7 @@ def load(path: str | Path) -> TextClassifier:
 
 
 def _file(path: str | Path) -> Path:
-    place = existing(path)
+    place = check_exists(path)
     if place.is_dir():
         raise BadModel(f"{path}: this is a folder; name the model file in it")
     return place
@@ -98,16 +134,15 @@ def check_writable(path: str | Path) -> Path:
     return target
 
 
-@contextmanager
-def updating(path: str | Path) -> Iterator[TextClassifier]:
-    """The model in a file, to be changed and then written back; others who update the file wait.
+def update(path: str | Path, change: Callable[[FittedModel], FittedModel]) -> FittedModel:
+    """Replace the model in a file by what `change` makes of it; others who update the file wait.
 
-    Nothing is written if the block raises.
+    Nothing is written if `change` raises.
     """
     with _locked(_file(path)):
-        classifier = load(path)
-        yield classifier
-        save(classifier, path)
+        changed = change(load(path))
+        save(changed, path)
+        return changed
 
 
 @contextmanager
@@ -161,9 +196,161 @@ def _description(metadata: dict[str, str]) -> dict[str, Any]:
         raise BadModel("its description is damaged; train it again") from problem
     if not isinstance(about, dict) or not isinstance(about.get("format"), int):
         raise BadModel("its description is damaged; train it again")
+    if about["format"] < FORMAT:
+        raise BadModel(
+            f"it has format {about['format']}, written by unnaive {about.get('version', 'of earlier date')}, and this "
+            f"unnaive {__version__} reads format {FORMAT}; train it again"
+        )
     if about["format"] > FORMAT:
         raise BadModel(
             f"it has format {about['format']}, written by unnaive {about.get('version', 'of later date')}, and this "
             f"unnaive {__version__} reads up to {FORMAT}; update with: pip install --upgrade unnaive"
         )
     return about
+
+
+def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str, Any]]:
+    """The arrays of a model and the description of everything else, plain enough for JSON."""
+    if fitted.token_rule is None or fitted.vocabulary is None:
+        raise UnnaiveError("only models that read texts can be saved; use TextClassifier")
+    counts = None if frozen else fitted.counts
+    scorer = fitted.scorer.frozen() if frozen else fitted.scorer
+    own, settings = scorer.to_arrays()
+    arrays = {f"scorer.{name}": array for name, array in own.items()}
+    arrays |= _pack_vocabulary("vocabulary", fitted.vocabulary)
+    if counts is not None:
+        arrays |= _pack_counts(counts, fitted.vocabulary)
+    spec = fitted.spec
+    about = {
+        "model": spec.model.name,
+        "settings": {name: _plain(value, name) for name, value in spec.model.changed_settings().items()},
+        "token_rule": fitted.token_rule.to_dict(),
+        "training": {name: _plain(getattr(spec, name), name) for name in TRAINING},
+        "classes": list(fitted.classes),
+        "target_type": fitted.target_type,
+        "decision": fitted.decision.to_dict(),
+        "tuning": spec.decision if spec.decision is None or isinstance(spec.decision, str) else GIVEN,
+        "calibration": fitted.calibration and fitted.calibration.to_dict(),
+        "scorer": {"kind": scorer.kind, "settings": settings},
+        "counts": counts is not None,
+        "columns": fitted.columns and fitted.columns.to_dict(),
+    }
+    return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, about
+
+
+def _plain(value: Any, name: str) -> Any:
+    value = value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+    try:
+        json.dumps(value)
+    except TypeError as problem:
+        raise UnnaiveError(f"the setting {name} is {value!r}, which cannot be stored; give plain values") from problem
+    return value
+
+
+def _pack_vocabulary(name: str, vocabulary: Vocabulary) -> Arrays:
+    blob, offsets = vocabulary.to_arrays()
+    return {f"{name}.bytes": blob, f"{name}.offsets": narrow(offsets)}
+
+
+def _pack_counts(named: NamedCounts, in_use: Vocabulary) -> Arrays:
+    """Counts, and their vocabulary where it is larger than the one in use."""
+    counts, vocabulary = named.counts, named.vocabulary
+    same = vocabulary is None or vocabulary is in_use
+    arrays: Arrays = {} if same else _pack_vocabulary("counts.vocabulary", vocabulary)  # type: ignore[arg-type]
+    for name in ("n_docs", "class_docs", "terms", "df"):
+        arrays[f"counts.{name}"] = narrow(np.atleast_1d(getattr(counts, name)))
+    for name in ("class_terms", "class_df"):
+        table = getattr(counts, name)
+        for part in ("data", "indices", "indptr"):
+            arrays[f"counts.{name}.{part}"] = narrow(getattr(table, part))
+    return arrays
+
+
+def narrow(values: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers from 0 on in as few bytes as hold them; others as they are.
+
+    >>> narrow(np.array([1, 300])).dtype, narrow(np.array([0.5])).dtype
+    (dtype('uint16'), dtype('float64'))
+    """
+    if values.dtype.kind not in "iu":
+        return values
+    return values.astype(np.min_scalar_type(int(values.max(initial=0))))
+
+
+def unpack(arrays: Arrays, about: dict[str, Any]) -> FittedModel:
+    """The model that `pack` was given; trusts nothing. What does not fit is an error, often a plain KeyError."""
+    vocabulary = _vocabulary(arrays, "vocabulary")
+    classes = about["classes"]
+    if list(sorted_classes(classes)) != classes or not classes:
+        raise BadModel("its classes are not a sorted list of distinct labels; train it again")
+    scorer = _scorer(arrays, about["scorer"])
+    if (scorer.n_classes, scorer.n_terms) != (len(classes), len(vocabulary)):
+        raise BadModel("its scorer does not fit its classes and vocabulary; train it again")
+    choose(list(LINKS), scorer.link, "link")
+    decision = decision_from_dict(about["decision"])
+    decision.decide(np.zeros((1, len(classes))))  # of the wrong number of classes: an error
+    return FittedModel(
+        spec=_spec(about, decision),
+        classes=tuple(classes),
+        target_type=choose(list(TARGET_TYPES), about["target_type"], "type of target"),
+        scorer=scorer,
+        decision=decision,
+        calibration=about["calibration"] and Temperature.from_dict(about["calibration"]),
+        token_rule=TokenRule.from_dict(about["token_rule"]),
+        vocabulary=vocabulary,
+        counts=_counts(arrays, tuple(classes), vocabulary) if about["counts"] else None,
+        columns=Columns.from_dict(about.get("columns")),
+    )
+
+
+def _spec(about: dict[str, Any], decision: Decision) -> TrainingSpec:
+    """The model with its settings, and how it was trained."""
+    training = {name: about["training"][name] for name in TRAINING}
+    select = training["select"]
+    training["select"] = tuple(select) if isinstance(select, list) else select
+    model = make_model(about["model"], dict(about["settings"]))
+    tuning = decision if about["tuning"] == GIVEN else about["tuning"]
+    spec = TrainingSpec(model, decision=tuning, **training)
+    check_spec(spec)
+    return spec
+
+
+def _vocabulary(arrays: Arrays, name: str) -> Vocabulary:
+    return Vocabulary.from_arrays(arrays[f"{name}.bytes"], arrays[f"{name}.offsets"])
+
+
+def _scorer(arrays: Arrays, about: dict[str, Any]) -> Scorer:
+    kind = scorer_classes()[choose(list(scorer_classes()), about["kind"], "scorer")]
+    own = {key.removeprefix("scorer."): array for key, array in arrays.items() if key.startswith("scorer.")}
+    return kind.from_arrays(own, dict(about["settings"]))
+
+
+def _counts(arrays: Arrays, classes: tuple[Any, ...], in_use: Vocabulary) -> NamedCounts:
+    vocabulary = _vocabulary(arrays, "counts.vocabulary") if "counts.vocabulary.bytes" in arrays else in_use
+    shape = (len(classes), len(vocabulary))
+    counts = Counts(
+        n_docs=_numbers(arrays, "n_docs", 1)[0],
+        class_docs=_numbers(arrays, "class_docs", shape[0]),
+        class_terms=_table(arrays, "class_terms", shape),
+        class_df=_table(arrays, "class_df", shape),
+        terms=_numbers(arrays, "terms", shape[1]),
+        df=_numbers(arrays, "df", shape[1]),
+    )
+    return NamedCounts(classes, vocabulary, counts)
+
+
+def _numbers(arrays: Arrays, name: str, size: int) -> NDArray[Any]:
+    values = arrays[f"counts.{name}"]
+    if values.shape != (size,) or values.dtype.kind not in "uif" or not bool(np.all(values >= 0)):
+        raise BadModel(f"its counts of {name} do not fit; train it again")
+    return values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
+
+
+def _table(arrays: Arrays, name: str, shape: tuple[int, int]) -> Any:
+    table = read_csr(arrays, f"counts.{name}", shape)
+    whole = table.data.dtype.kind in "iu"
+    sound = bool(np.all(table.data > 0)) and table.has_canonical_format
+    if not sound:
+        raise BadModel(f"its counts of {name} are damaged; train it again")
+    table.data = table.data.astype(np.int64 if whole else np.float64)
+    return table

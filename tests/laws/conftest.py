@@ -4,6 +4,7 @@ case         every estimator
 counting     those that learn from counts: they update, forget and merge
 weighted     those that take sample weights
 probable     those that give probabilities
+margin       those with a decision function
 check        every estimator with each of scikit-learn's own checks
 """
 
@@ -24,6 +25,7 @@ ABOUT = {
     "counting": lambda estimator: hasattr(estimator, "forget"),
     "weighted": lambda estimator: has_fit_parameter(estimator, "sample_weight"),
     "probable": lambda estimator: hasattr(estimator, "predict_proba"),
+    "margin": lambda estimator: hasattr(estimator, "decision_function"),
 }
 
 
@@ -50,6 +52,10 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("check", list(checks()))
 
 
+NEGATIVE = "it trains on Gaussian blobs, whatever the tags say of negative values, and these are models of counts"
+EXPECTED_FAILURES = {"check_class_weight_classifiers": NEGATIVE, "check_decision_proba_consistency": NEGATIVE}
+
+
 def checks():
     """Left to the whole suite, but for one estimator that learns from counts and one that learns from documents."""
     quick = {type(case.estimator).__mro__[1]: case for case in reversed(cases())}.values()
@@ -57,7 +63,15 @@ def checks():
         later = [] if case in quick else [pytest.mark.slow]
         for estimator, check in estimator_checks_generator(case.estimator):
             name = check.func.__name__
-            yield pytest.param((estimator, check), marks=[*marks(case, name), *later], id=f"{name}-{case}")
+            fails = EXPECTED_FAILURES.get(name)
+            expected = [pytest.mark.xfail(reason=fails, strict=True)] if fails and applies(name, estimator) else []
+            yield pytest.param((estimator, check), marks=[*marks(case, name), *later, *expected], id=f"{name}-{case}")
+
+
+def applies(check, estimator):
+    """Whether the check does anything: the second is only about estimators that have both methods."""
+    both = hasattr(estimator, "decision_function") and hasattr(estimator, "predict_proba")
+    return both or check != "check_decision_proba_consistency"
 
 
 class Documents:

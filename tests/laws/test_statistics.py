@@ -6,7 +6,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from unnaive.errors import BadData
+from unnaive.errors import BadData, UnnaiveError
 
 CLASSES = ["politics", "science", "sport"]
 
@@ -15,7 +15,7 @@ def assert_same(one, other, X):
     """Equal bit for bit: what was counted, the classes, and every score."""
     assert one.counts_ == other.counts_
     np.testing.assert_array_equal(one.classes_, other.classes_)
-    np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
+    np.testing.assert_array_equal(one.scores(X), other.scores(X))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -65,7 +65,7 @@ def test_merge_of_models_with_different_classes(counting, documents):
 def test_merge_refuses_other_terms_and_other_forms_of_labels(counting, documents):
     model = clone(counting.estimator).fit(documents.X, documents.y)
     for X, y in ((documents.X[:, :5], documents.y), (documents.X, documents.Y)):
-        with pytest.raises(BadData, match="cannot be merged into one of 12 terms and single labels"):
+        with pytest.raises(UnnaiveError, match="cannot be merged"):
             model.merge(clone(counting.estimator).fit(X, y))
 
 
@@ -94,11 +94,11 @@ def test_forget_with_weights_equals_never_seen(counting, documents):
 def test_forget_refuses_what_was_never_learned_and_changes_nothing(counting, documents):
     half = documents.take(np.arange(30))
     model = clone(counting.estimator).fit(half.X, half.y)
-    before = model.counts_, model.decision_function(documents.X)
+    before = model.counts_, model.scores(documents.X)
     with pytest.raises(BadData, match="forget only documents that the model was trained on"):
         model.forget(documents.X, documents.y)
     assert model.counts_ == before[0]
-    np.testing.assert_array_equal(model.decision_function(documents.X), before[1])
+    np.testing.assert_array_equal(model.scores(documents.X), before[1])
 
 
 def test_an_unseen_class_is_refused_and_changes_nothing(counting, documents):
@@ -106,7 +106,7 @@ def test_an_unseen_class_is_refused_and_changes_nothing(counting, documents):
     model = clone(counting.estimator).fit(two.X, two.y)
     before = model.counts_
     for method in (model.partial_fit, model.forget):
-        with pytest.raises(BadData, match="label 'sport' is none of the 2 classes"):
+        with pytest.raises(BadData, match="class 'sport'"):
             method(documents.X, documents.y)
     assert model.counts_ == before
     with pytest.raises(BadData, match="label 'sport' is none of the 2 classes"):
@@ -144,7 +144,7 @@ def test_grow_refuses_columns_that_do_not_begin_with_those_known(counting, docum
 
 def test_classes_listed_later_must_be_known_or_grow(counting, documents):
     model = clone(counting.estimator).fit(documents.X, documents.y)
-    with pytest.raises(BadData, match="label 'weather' is none of the 3 classes"):
+    with pytest.raises(BadData, match="class 'weather' is none of the 3 that the model has"):
         model.partial_fit(documents.X, documents.y, classes=["weather"])
     model.partial_fit(documents.X, documents.y, classes=["weather"], grow=True)
     assert model.classes_.tolist() == [*CLASSES, "weather"]
@@ -160,7 +160,7 @@ def test_one_label_and_any_number_do_not_mix(counting, documents):
     model = clone(counting.estimator).fit(documents.X, documents.y)
     with pytest.raises(BadData, match="keep to one label, or to any number"):
         model.partial_fit(documents.X, documents.Y)
-    with pytest.raises(BadData, match="give all as text or all as numbers"):
+    with pytest.raises(BadData, match="labels mix int and str"):
         model.partial_fit(documents.X, np.arange(60) % 3, grow=True)
 
 
@@ -181,7 +181,7 @@ def test_fractions_add_up_and_come_off_but_for_rounding(counting, documents):
     X = documents.X * np.random.default_rng(0).random(12)
     whole = clone(counting.estimator).fit(X, documents.y)
     parts = clone(counting.estimator).fit(X[:30], documents.y[:30]).partial_fit(X[30:], documents.y[30:])
-    np.testing.assert_allclose(parts.decision_function(X), whole.decision_function(X), rtol=1e-10, atol=1e-11)
+    np.testing.assert_allclose(parts.scores(X), whole.scores(X), rtol=1e-10, atol=1e-11)
     parts.forget(X[30:], documents.y[30:])
     half = clone(counting.estimator).fit(X[:30], documents.y[:30])
-    np.testing.assert_allclose(parts.decision_function(X), half.decision_function(X), rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(parts.scores(X), half.scores(X), rtol=1e-9, atol=1e-10)

@@ -7,8 +7,8 @@ from scipy.sparse import csr_array
 from unnaive.evaluation.papers.hierarchical import CLASSES, breakevens, data, network
 from unnaive.evaluation.papers.lineup import reproduce
 from unnaive.evaluation.papers.tables import Run, read_paper
-from unnaive.models.hierarchical.learner import hierarchical
-from unnaive.text.collections import data_folder
+from unnaive.models.hierarchical.learner import HierarchicalBN
+from unnaive.reading.collections import data_folder
 
 pytestmark = [
     pytest.mark.slow,
@@ -63,7 +63,7 @@ def test_the_tree_of_class_trade_by_dependence():
     found = data(Run())
     X, Y = found.part("train")
     member = csr_array(Y[:, [CLASSES.index("trade")]])
-    model = hierarchical(X, member, clustering="dep", restarts=1, average=1)
+    model = HierarchicalBN(clustering="dep", restarts=1, average=1).learn(X, member, exclusive=False)
     one = model.networks[0]
     terms = np.array(found.vocabulary.terms)[one.terms]
     tree = one.network.tree

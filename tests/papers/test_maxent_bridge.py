@@ -5,7 +5,7 @@ import pytest
 from unnaive.evaluation.papers import maxent_bridge
 from unnaive.evaluation.papers.lineup import OUTSIDE, reproduce
 from unnaive.evaluation.papers.tables import Run
-from unnaive.text.collections import data_folder
+from unnaive.reading.collections import data_folder
 
 pytestmark = [
     pytest.mark.slow,

@@ -4,7 +4,7 @@ import pytest
 
 from unnaive.evaluation.papers.lineup import reproduce
 from unnaive.evaluation.papers.tables import Run, read_paper
-from unnaive.text.collections import data_folder
+from unnaive.reading.collections import data_folder
 
 pytestmark = [
     pytest.mark.slow,

@@ -14,13 +14,16 @@ from unnaive import __version__
 from unnaive.errors import UnnaiveError, UnnaiveWarning
 
 # each module has `register(app)`; heavy imports happen inside the verbs, so that help is instant
-VERBS = ("train", "predict", "evaluate", "explain", "inspect", "change", "demo", "collections", "experiments")
+VERBS = (
+    "train", "predict", "evaluate", "explain", "inspect", "change", "demo", "collections", "compare", "reproduce",
+    "plot",
+)  # fmt: skip
 
 EXIT_MISTAKE = 2
 EXIT_INTERRUPTED = 130
 
 
-def build() -> typer.Typer:
+def build_app() -> typer.Typer:
     """The app with all its verbs."""
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, invoke_without_command=True)
     app.callback()(top)
@@ -55,13 +58,13 @@ def exit_code(arguments: list[str]) -> int:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("always", UnnaiveWarning)
-        warnings.showwarning = _note
+        warnings.showwarning = _print_warning
         return _run(arguments)
 
 
 def _run(arguments: list[str]) -> int:
     try:
-        code = build()(args=arguments, prog_name="unnaive", standalone_mode=False)
+        code = build_app()(args=arguments, prog_name="unnaive", standalone_mode=False)
         sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         code = EXIT_INTERRUPTED
@@ -71,34 +74,34 @@ def _run(arguments: list[str]) -> int:
     except SystemExit as left:  # how typer itself ends a broken pipe
         return 0 if isinstance(left.__context__, BrokenPipeError) else EXIT_MISTAKE
     except UnnaiveError as problem:
-        return _said(str(problem), getattr(problem, "exit_code", EXIT_MISTAKE))
+        return _print_error(str(problem), getattr(problem, "exit_code", EXIT_MISTAKE))
     except MemoryError:
-        return _said("there is not enough memory; use fewer documents, or --select fewer terms", EXIT_MISTAKE)
+        return _print_error("there is not enough memory; use fewer documents, or --select fewer terms", EXIT_MISTAKE)
     except OSError as problem:
-        return _said(f"{problem.filename or 'input or output'}: {problem.strerror or problem}", EXIT_MISTAKE)
+        return _print_error(f"{problem.filename or 'input or output'}: {problem.strerror or problem}", EXIT_MISTAKE)
     except Exception as problem:
         if hasattr(problem, "format_message"):  # usage errors; which module they live in depends on the typer version
-            return _said(_usage(problem), EXIT_MISTAKE)
+            return _print_error(_usage_sentence(problem), EXIT_MISTAKE)
         raise
     if code == EXIT_INTERRUPTED:  # some versions of typer return it, others raise
-        return _said("interrupted; no file was changed", EXIT_INTERRUPTED)
+        return _print_error("interrupted; no file was changed", EXIT_INTERRUPTED)
     return code if isinstance(code, int) else 0
 
 
-def _usage(problem: Any) -> str:
+def _usage_sentence(problem: Any) -> str:
     context = getattr(problem, "ctx", None)
     verb = context.command_path if context else "unnaive"
     message = problem.format_message().rstrip(".")
     return f"{message}{' See:' if message.endswith('?') else '; see:'} {verb} --help"
 
 
-def _said(sentence: str, code: int) -> int:
+def _print_error(sentence: str, code: int) -> int:
     with_colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
     typer.echo(f"{typer.style('unnaive:', fg='red', bold=True) if with_colour else 'unnaive:'} {sentence}", err=True)
     return code
 
 
-def _note(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+def _print_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     if issubclass(category, UnnaiveWarning):
         typer.echo(f"note: {message}", err=True)
 

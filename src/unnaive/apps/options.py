@@ -1,20 +1,24 @@
-"""Options that several verbs share. A verb that reads data says `source: DataFile` and gets it whole."""
+"""Options that commands share, and how their words are read. A command that reads data has a parameter `source`."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from unnaive.text.datafiles import DataFile
+from unnaive.errors import BadData, UnnaiveError, choose
 
-INPUT = "Input"  # panel of the help
+if TYPE_CHECKING:
+    from unnaive.reading.corpus import Corpus
+    from unnaive.reading.datafiles import DataFile
+
+INPUT = "Input"  # panels of the help
+OUTPUT = "Output"
+STDOUT = Path("-")
 
 Text = Annotated[
     list[str] | None, typer.Option("--text", help="Column of text; several are joined.", rich_help_panel=INPUT)
@@ -28,14 +32,35 @@ Separator = Annotated[
 Format = Annotated[
     str | None,
     typer.Option(
-        "--format", help="csv, tsv, jsonl, parquet, lines or folder; found by default.", rich_help_panel=INPUT
+        "--format",
+        help="csv, tsv, jsonl, parquet, excel, sqlite, fasttext, lines, files, folder or dataset; found by default.",
+        rich_help_panel=INPUT,
     ),
 ]
 Delimiter = Annotated[
     str | None, typer.Option("--delimiter", help="Between CSV fields; found by default.", rich_help_panel=INPUT)
 ]
-NoHeader = Annotated[
-    bool, typer.Option("--no-header", help="The first row is data; columns are 1, 2, 3, …", rich_help_panel=INPUT)
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first row names the columns, which are else 1, 2, 3, …; found by default.",
+        show_default=False,
+        rich_help_panel=INPUT,
+    ),
+]
+LabelColumns = Annotated[
+    list[str] | None,
+    typer.Option("--label-columns", help="Columns of 0 and 1, a label each, such as 'tag_*'.", rich_help_panel=INPUT),
+]
+TableName = Annotated[
+    str | None, typer.Option("--table", help="Table of a database, sheet of a workbook.", rich_help_panel=INPUT)
+]
+FollowLinks = Annotated[
+    bool, typer.Option("--follow-links", help="Read what links lead to, outside a folder.", rich_help_panel=INPUT)
+]
+MaxLine = Annotated[
+    int, typer.Option("--max-line", metavar="MIB", min=1, help="Longest line or field, in MiB.", rich_help_panel=INPUT)
 ]
 Encoding = Annotated[
     str | None, typer.Option("--encoding", help="UTF-8 by default, else found.", rich_help_panel=INPUT)
@@ -44,24 +69,33 @@ SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out rows that c
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
+Archives = Annotated[Path | None, typer.Option("--data", help="Folder with the collections' archives.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of everything random.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes; the numbers do not depend on it.")]
+Html = Annotated[Path | None, typer.Option("--html", help="Write a page.", rich_help_panel=OUTPUT)]
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Write JSON; - for stdout.", rich_help_panel=OUTPUT)]
 
 _SHARED: dict[str, tuple[Any, Any]] = {
     "text": (Text, None),
     "label": (Label, None),
     "id": (Id, None),
     "label_separator": (Separator, None),
+    "label_columns": (LabelColumns, None),
     "format": (Format, None),
     "delimiter": (Delimiter, None),
-    "no_header": (NoHeader, False),
+    "header": (Header, None),
     "encoding": (Encoding, None),
+    "table": (TableName, None),
     "skip_bad": (SkipBad, False),
+    "follow_links": (FollowLinks, False),
+    "max_line": (MaxLine, 64),
 }
 
 
 def reading(help: str, *, optional: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a verb the DATA argument and the options of reading in the place of its parameter `source`."""
-    data = Annotated[str, typer.Argument(metavar="DATA", help=help, show_default=False)]
-    default = "-" if optional else inspect.Parameter.empty
+    data = Annotated[list[str], typer.Argument(metavar="DATA...", help=help, show_default=False)]
+    default = ["-"] if optional else inspect.Parameter.empty
 
     def decorate(verb: Callable[..., Any]) -> Callable[..., Any]:
         own = inspect.signature(verb, eval_str=True, locals={"DataFile": Any}).parameters
@@ -87,50 +121,117 @@ def reading(help: str, *, optional: bool = False) -> Callable[[Callable[..., Any
 
 
 def data_file(
-    path: str,
+    paths: list[str],
     *,
     text: list[str] | None,
     label: str | None,
     id: str | None,
     label_separator: str | None,
+    label_columns: list[str] | None,
     format: str | None,
     delimiter: str | None,
-    no_header: bool,
+    header: bool | None,
     encoding: str | None,
+    table: str | None,
     skip_bad: bool,
+    follow_links: bool,
+    max_line: int,
 ) -> DataFile:
     """The data file that the options describe."""
-    from unnaive.errors import UnnaiveError
-    from unnaive.text.datafiles import DataFile
-    from unnaive.text.tables import Reading
+    from unnaive.reading.datafiles import DataFile
+    from unnaive.reading.options import ReadOptions
 
     if delimiter is not None:
         delimiter = delimiter.replace("\\t", "\t")
         if len(delimiter) != 1:
             raise UnnaiveError(f"the delimiter is {delimiter!r}; give one character, such as ';' or '\\t'")
-    how = Reading(delimiter=delimiter, header=not no_header, encoding=encoding, skip_bad=skip_bad)
-    return DataFile(path, format, tuple(text or ()), label, id, label_separator or None, how)
+    options = ReadOptions(
+        delimiter=delimiter,
+        header=header,
+        encoding=encoding,
+        table=table,
+        skip_bad=skip_bad,
+        follow_links=follow_links,
+        max_line=max_line << 20,
+    )
+    return DataFile(
+        tuple(paths),
+        format,
+        text=tuple(text or ()),
+        label=label,
+        id=id,
+        separator=label_separator or None,
+        label_columns=tuple(label_columns or ()),
+        options=options,
+    )
 
 
-def settings_of(pairs: list[str]) -> dict[str, Any]:
-    """name=value pairs as settings; values are JSON where they can be, else words.
+class Interrupted(UnnaiveError):
+    """Ctrl-C in the middle of work of which a part is kept; the message tells how to go on."""
 
-    >>> settings_of(["alpha=0.1", "smoothing=jelinek-mercer", "norm=true"])
-    {'alpha': 0.1, 'smoothing': 'jelinek-mercer', 'norm': True}
+    exit_code = 130
+
+
+def read_corpus(source: DataFile, data: Path | None) -> Corpus:
+    """A data file, or a collection by its name and perhaps a view of it."""
+    from unnaive.reading.collections import COLLECTIONS, load
+    from unnaive.reading.tickets import load_tickets
+
+    name, _, view = source.path.partition(":")
+    names = ["tickets", *COLLECTIONS]
+    if name not in names and is_collection_name(name):
+        choose(names, name, "file, folder or collection")
+    if Path(source.path).exists() or name not in names:
+        return source.corpus()
+    if name == "tickets":
+        return load_tickets(view or "queue")
+    return load(name, view=view or None, data=data)
+
+
+def is_collection_name(word: str) -> bool:
+    """Whether the word may be meant as the name of a collection: it is no file, no folder, and has no ending."""
+    return word != "-" and not Path(word).exists() and Path(word).name == word and not Path(word).suffix
+
+
+def check_archives(data: Path | None) -> Path | None:
+    """The folder or archive named with --data, which must be there."""
+    if data is not None and not data.exists():
+        raise BadData(f"--data names {data}, which is not there; give the folder with the archives, or one archive")
+    return data
+
+
+def has_own_split(corpus: Corpus) -> bool:
+    """Whether the data says which documents are for training and which for testing."""
+    return corpus.split is not None and {"train", "test"} <= set(corpus.split)
+
+
+def split_list(text: str) -> list[str]:
+    """The words between commas, each once.
+
+    >>> split_list("svm, knn,svm")
+    ['svm', 'knn']
     """
-    from unnaive.errors import UnnaiveError
-
-    settings = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name.strip():
-            raise UnnaiveError(f"a setting came as {pair!r}; write NAME=VALUE, for instance --set alpha=0.1")
-        settings[name.strip().replace("-", "_")] = _value(value.strip())
-    return settings
+    return list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
 
 
-def _value(text: str) -> Any:
+def parse_number(word: str) -> float:
+    """A number, or a sentence about what it should be."""
     try:
-        return json.loads(text)
+        return float(word)
     except ValueError:
-        return {"True": True, "False": False, "None": None}.get(text, text)
+        raise UnnaiveError(f"{word!r} is no number; give numbers with commas between them, such as 10,50,80") from None
+
+
+def make_output_folders(paths: Iterable[Path | None]) -> None:
+    """Make the folders of output files, so that one that cannot be made is refused before the work and not after it."""
+    for path in paths:
+        if path is None or path == STDOUT:
+            continue
+        if path.is_dir():
+            raise UnnaiveError(f"{path} is a folder; give the name of a file to write")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise UnnaiveError(
+                f"{path} cannot be written: the folder {path.parent} cannot be made ({problem.strerror})"
+            ) from problem

@@ -1,4 +1,4 @@
-"""Results to stdout or to a file that is there whole or not at all; and labels as files have them."""
+"""Results to stdout or to a file that is there whole or not at all; and labels spelt as files spell them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
-    from unnaive.classifier import TextClassifier
-    from unnaive.text.corpus import Corpus
-    from unnaive.text.datafiles import DataFile
+    from unnaive.fitted import FittedModel
+    from unnaive.reading.corpus import Corpus
+    from unnaive.reading.datafiles import DataFile
 
 
 @contextmanager
-def written(path: Path | None) -> Iterator[TextIO]:
+def open_output(path: Path | None) -> Iterator[TextIO]:
     """A text file that appears when the block is done; stdout for None or "-"."""
     if path is None or str(path) == "-":
         reconfigure = getattr(sys.stdout, "reconfigure", None)
@@ -42,42 +42,62 @@ def written(path: Path | None) -> Iterator[TextIO]:
                 temporary.unlink(missing_ok=True)
 
 
-def like_trained(source: DataFile, classifier: TextClassifier) -> DataFile:
+def write_text(path: Path, text: str) -> None:
+    """Write a file, whole or not at all, and tell on stderr; - is stdout."""
+    import typer
+
+    with open_output(path) as file:
+        file.write(text)
+    if str(path) != "-":
+        typer.echo(f"wrote {path}", err=True)
+
+
+def read_as_trained(source: DataFile, fitted: FittedModel) -> DataFile:
     """The source, read in the model's language, with the columns and the separator of labels that it was trained on."""
-    how = replace(source.reading, language=classifier.language or "en")
-    usual = classifier.columns_
+    language = fitted.token_rule.language if fitted.token_rule is not None else None
+    how = replace(source.options, language=language or "en")
+    usual = fitted.columns
     separator = source.separator or (None if usual is None else usual.separator)
-    return replace(source, reading=how, usual=usual, separator=separator)
+    return replace(source, options=how, default_columns=usual, separator=separator)
 
 
-def as_known(classifier: TextClassifier, corpus: Corpus) -> Corpus:
-    """The corpus with labels spelt as the classifier's classes are; in files, numbers and truth values are words."""
-    known = spellings(classifier)
-    return replace(corpus, labels=[tuple(str(known.get(name, name)) for name in names) for names in corpus.labels])
-
-
-def spellings(classifier: TextClassifier) -> dict[str, Any]:
+def class_spellings(fitted: FittedModel) -> dict[str, Any]:
     """How a file may spell each class → the class.
 
     >>> from unnaive import TextClassifier
-    >>> spellings(TextClassifier().fit(["spam", "ham"], [True, False]))
+    >>> class_spellings(TextClassifier().fit(["spam", "ham"], [True, False]).fitted_)
     {'False': False, 'True': True, 'false': False, 'true': True}
     """
-    classes = classifier.classes_.tolist()
-    known = {str(label): label for label in classes}
-    if isinstance(classes[0], bool):
-        known |= {str(label).lower(): label for label in classes}
-    return known
+    spellings = {str(label): label for label in fitted.classes}
+    if isinstance(fitted.classes[0], bool):
+        spellings |= {str(label).lower(): label for label in fitted.classes}
+    return spellings
 
 
-def labels_for(classifier: TextClassifier, corpus: Corpus) -> list[tuple[Any, ...]]:
-    """The corpus's labels as values of the kind that the classifier has."""
-    known = spellings(classifier)
-    whole = isinstance(next(iter(known.values())), int)
+def find_class(fitted: FittedModel, name: str | None) -> Any:
+    """The class that is spelt so, None for None; an error that lists the classes if there is none."""
+    from unnaive.errors import choose
+
+    if name is None:
+        return None
+    classes = class_spellings(fitted)
+    return classes[choose(list(classes), name, "class")]
+
+
+def respell_labels(fitted: FittedModel, corpus: Corpus) -> Corpus:
+    """The corpus with its labels spelt as str() spells the model's classes: a file may have "true" for True."""
+    classes = class_spellings(fitted)
+    return replace(corpus, labels=[tuple(str(classes.get(name, name)) for name in names) for names in corpus.labels])
+
+
+def parse_labels(fitted: FittedModel, corpus: Corpus) -> list[tuple[Any, ...]]:
+    """The corpus's labels as values of the type that the model's classes have."""
+    classes = class_spellings(fitted)
+    whole = isinstance(next(iter(classes.values())), int)
 
     def value(name: str) -> Any:
-        if name in known:
-            return known[name]
+        if name in classes:
+            return classes[name]
         return int(name) if whole and name.lstrip("-").isdecimal() else name
 
     return [tuple(value(name) for name in names) for names in corpus.labels]

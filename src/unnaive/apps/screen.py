@@ -89,7 +89,7 @@ def reading_progress(source: Any, title: str = "reading") -> Iterator[tuple[Any,
     path = Path(source.path)
     total = path.stat().st_size if source.path != "-" and path.is_file() else None
     with Progress(title, total) as bar:
-        yield replace(source, reading=replace(source.reading, watch=bar.advance)), bar
+        yield replace(source, options=replace(source.options, on_read=bar.advance)), bar
 
 
 def plain_table(*columns: str) -> Table:
@@ -102,10 +102,10 @@ def plain_table(*columns: str) -> Table:
     return table
 
 
-def size(n_bytes: float) -> str:
+def format_size(n_bytes: float) -> str:
     """Bytes for people.
 
-    >>> size(512), size(15_300_000)
+    >>> format_size(512), format_size(15_300_000)
     ('512 B', '15.3 MB')
     """
     for unit in ("B", "kB", "MB", "GB"):
@@ -115,10 +115,10 @@ def size(n_bytes: float) -> str:
     return f"{n_bytes:.0f} {unit}" if unit == "B" or n_bytes >= 100 else f"{n_bytes:.1f} {unit}"
 
 
-def shortened(text: str, width: int) -> str:
+def shorten_text(text: str, width: int) -> str:
     """One line of a text, cut to a width.
 
-    >>> shortened("two\\n  lines of text", 12)
+    >>> shorten_text("two\\n  lines of text", 12)
     'two lines o…'
     """
     line = " ".join(text[: 4 * width].split())

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.options import AsJson, ModelFile, reading, settings_of
+from unnaive.apps.options import AsJson, ModelFile, reading
 
 if TYPE_CHECKING:
-    from unnaive.classifier import TextClassifier
-    from unnaive.text.datafiles import DataFile
+    from unnaive.fitted import FittedModel
+    from unnaive.reading.datafiles import DataFile
 
 Output = Annotated[
     Path | None, typer.Option("-o", "--output", help="Write the changed model here, and leave MODEL as it is.")
@@ -43,10 +43,12 @@ def update(
     unnaive update tickets.model this-week.csv
     """
 
-    def learn(classifier: TextClassifier) -> None:
-        classifier.partial_fit(*documents(source, classifier), grow=grow)
+    from unnaive.classifier import TextClassifier
 
-    report("learnt", changed(model, output, learn), as_json)
+    def learn(fitted: FittedModel) -> FittedModel:
+        return TextClassifier.from_fitted(fitted).partial_fit(*read_labelled(source, fitted), grow=grow).fitted_
+
+    show_change("learnt", change_file(model, output, learn), as_json)
 
 
 @reading("The documents to unlearn, with the labels that they were learnt with.")
@@ -58,10 +60,12 @@ def forget(model: ModelFile, source: DataFile, output: Output = None, as_json: A
     unnaive forget tickets.model withdrawn.csv
     """
 
-    def unlearn(classifier: TextClassifier) -> None:
-        classifier.forget(*documents(source, classifier))
+    from unnaive.classifier import TextClassifier
 
-    report("forgot", changed(model, output, unlearn), as_json)
+    def unlearn(fitted: FittedModel) -> FittedModel:
+        return TextClassifier.from_fitted(fitted).forget(*read_labelled(source, fitted)).fitted_
+
+    show_change("forgot", change_file(model, output, unlearn), as_json)
 
 
 def merge(
@@ -77,19 +81,20 @@ def merge(
     """
     from unnaive.apps.screen import Progress
     from unnaive.errors import UnnaiveError
-    from unnaive.store import check_writable, load
+    from unnaive.store import check_writable, load, save
+    from unnaive.updates import merge_models
 
     if len(models) < 2:
         raise UnnaiveError("there is one model; name two or more to merge")
     check_writable(output)
     with Progress("merging", len(models)) as bar:
-        first = load(models[0])
-        before = figures(first)
+        merged = load(models[0])
+        before = model_sizes(merged)
         for path in models[1:]:
             bar.advance(1)
-            first.merge(load(path))
-        first.save(output)
-    report("merged", {"file": str(output), "before": before, "after": figures(first)}, as_json)
+            merged = merge_models(merged, load(path))
+        save(merged, output)
+    show_change("merged", {"file": str(output), "before": before, "after": model_sizes(merged)}, as_json)
 
 
 def remake(
@@ -109,55 +114,58 @@ def remake(
 
     unnaive remake tickets.model --set alpha=0.01 -o sharper.model
     """
-    from unnaive.apps.verbs_train import selection
+    from unnaive.apps.verbs_train import parse_select
+    from unnaive.classifier import TextClassifier
+    from unnaive.core.settings import parse_settings
 
-    given = {"model": name, "min_df": min_df, "select": selection(select)}
-    parameters = {key: value for key, value in given.items() if value is not None} | settings_of(settings or [])
+    given = {"model": name, "min_df": min_df, "select": parse_select(select)}
+    parameters = {key: value for key, value in given.items() if value is not None} | parse_settings(settings or [])
 
-    def change(classifier: TextClassifier) -> None:
-        classifier.remake(**parameters)
+    def remake_weights(fitted: FittedModel) -> FittedModel:
+        return TextClassifier.from_fitted(fitted).remake(**parameters).fitted_
 
-    report("made anew", changed(model, output, change), as_json)
+    show_change("made anew", change_file(model, output, remake_weights), as_json)
 
 
-def changed(model: Path, output: Path | None, change: Callable[[TextClassifier], None]) -> dict[str, Any]:
+def change_file(model: Path, output: Path | None, change: Callable[[FittedModel], FittedModel]) -> dict[str, Any]:
     """Change the model in a file, or a copy of it; nothing is written if anything goes wrong."""
-    from unnaive.store import check_writable, load, updating
+    from unnaive.store import check_writable, load, save, update
+
+    before: dict[str, int] = {}
+
+    def change_measured(fitted: FittedModel) -> FittedModel:
+        before.update(model_sizes(fitted))
+        return change(fitted)
 
     if output is None:
-        with updating(model) as classifier:
-            before = figures(classifier)
-            change(classifier)
+        changed = update(model, change_measured)
     else:
         check_writable(output)
-        classifier = load(model)
-        before = figures(classifier)
-        change(classifier)
-        classifier.save(output)
-    return {"file": str(output or model), "before": before, "after": figures(classifier)}
+        changed = change_measured(load(model))
+        save(changed, output)
+    return {"file": str(output or model), "before": before, "after": model_sizes(changed)}
 
 
-def documents(source: DataFile, classifier: TextClassifier) -> tuple[Any, list[tuple[Any, ...]]]:
-    """The texts of a source, and their labels as the classifier has them."""
-    from unnaive.apps.output import labels_for, like_trained
+def read_labelled(source: DataFile, fitted: FittedModel) -> tuple[Any, list[tuple[Any, ...]]]:
+    """The texts of a source, and their labels as values of the type that the model's classes have."""
+    from unnaive.apps.output import parse_labels, read_as_trained
     from unnaive.apps.screen import reading_progress
 
-    with reading_progress(like_trained(source, classifier)) as (watched, _):
+    with reading_progress(read_as_trained(source, fitted)) as (watched, _):
         corpus = watched.corpus()
-    return corpus.texts, labels_for(classifier, corpus)
+    return corpus.texts, parse_labels(fitted, corpus)
 
 
-def figures(classifier: TextClassifier) -> dict[str, int]:
-    """Documents, classes and terms of a model; -1 documents where nobody knows."""
-    ledger = classifier.ledger_
+def model_sizes(fitted: FittedModel) -> dict[str, int]:
+    """Documents, classes and terms of a model; -1 documents where its counts were not kept."""
     return {
-        "documents": int(ledger.counts.n_docs) if ledger is not None else -1,
-        "classes": len(classifier.classes_),
-        "terms": len(classifier.vocabulary_),
+        "documents": -1 if fitted.counts is None else int(fitted.counts.counts.n_docs),
+        "classes": len(fitted.classes),
+        "terms": fitted.scorer.n_terms,
     }
 
 
-def report(what: str, summary: dict[str, Any], as_json: bool) -> None:
+def show_change(what: str, summary: dict[str, Any], as_json: bool) -> None:
     """What became of the model."""
     if as_json:
         typer.echo(json.dumps(summary))

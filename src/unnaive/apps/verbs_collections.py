@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from unnaive.text.collections import Check, Collection
+    from unnaive.reading.collections import Check, Collection
 
 collections = typer.Typer(
     help="Benchmark collections: what there is, where it comes from, is it here.", invoke_without_command=True
@@ -26,23 +26,23 @@ def register(app: typer.Typer) -> None:
 
 
 @collections.callback()
-def listing(context: typer.Context, data: Data = None, as_json: AsJson = False) -> None:
+def list_collections(context: typer.Context, data: Data = None, as_json: AsJson = False) -> None:
     """List the collections, with terms, size and origin, and where each was found."""
     if context.invoked_subcommand is not None:
         return
-    from unnaive.text.collections import COLLECTIONS
+    from unnaive.reading.collections import COLLECTIONS
 
-    rows = [row(one, data) for one in COLLECTIONS.values()]
+    rows = [describe_collection(one, data) for one in COLLECTIONS.values()]
     if as_json:
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
     else:
         show_table(rows)
 
 
-def row(collection: Collection, data: Path | None) -> dict[str, Any]:
-    """What is said of one collection; `path` is None where it is not here."""
+def describe_collection(collection: Collection, data: Path | None) -> dict[str, Any]:
+    """One collection as plain values; `path` is None where it is not here."""
     from unnaive.errors import BadData
-    from unnaive.text.collections import collection_path
+    from unnaive.reading.collections import collection_path
 
     try:
         path: str | None = str(collection_path(collection.name, data))
@@ -89,32 +89,32 @@ def show_table(rows: list[dict[str, Any]]) -> None:
 def check(names: Names = None, data: Data = None, as_json: AsJson = False) -> None:
     """Verify checksums and document counts."""
     from unnaive.errors import BadData
-    from unnaive.text.collections import check as check_one
+    from unnaive.reading.collections import check as check_one
 
-    found = [check_one(name, data) for name in names or here(data)]
+    found = [check_one(name, data) for name in names or find_collections(data)]
     if as_json:
-        typer.echo(json.dumps([as_record(one) for one in found], indent=2, ensure_ascii=False))
+        typer.echo(json.dumps([check_to_dict(one) for one in found], indent=2, ensure_ascii=False))
     else:
         for one in found:
-            typer.echo(sentence(one))
+            typer.echo(check_sentence(one))
     bad = [one.name for one in found if not one.good]
     if bad:
         raise BadData(f"{', '.join(bad)} failed the check; fetch again with `unnaive collections fetch {bad[0]}`")
 
 
-def here(data: Path | None) -> list[str]:
+def find_collections(data: Path | None) -> list[str]:
     """The names of the collections that are here; an error if none is."""
     from unnaive.errors import BadData
-    from unnaive.text.collections import COLLECTIONS, data_folders
+    from unnaive.reading.collections import COLLECTIONS, data_folders
 
-    names = [name for name, one in COLLECTIONS.items() if row(one, data)["path"]]
+    names = [name for name, one in COLLECTIONS.items() if describe_collection(one, data)["path"]]
     if not names:
         places = ", ".join(str(folder) for folder in data_folders(data))
         raise BadData(f"no collection is in {places}; get one with `unnaive collections fetch NAME` or pass --data DIR")
     return names
 
 
-def as_record(found: Check) -> dict[str, Any]:
+def check_to_dict(found: Check) -> dict[str, Any]:
     """A check as JSON."""
     return {
         "name": found.name,
@@ -127,7 +127,7 @@ def as_record(found: Check) -> dict[str, Any]:
     }
 
 
-def sentence(found: Check) -> str:
+def check_sentence(found: Check) -> str:
     """A check as one line."""
     parts = ", ".join(f"{part} {count:,}" for part, count in found.parts.items())
     counts = f"{found.documents:,} documents" + (f" ({parts})" if parts else "")
@@ -137,10 +137,10 @@ def sentence(found: Check) -> str:
     return f"✓ {found.name}: {counts}, {how.get(found.verified, 'counts; no checksum is published')} [{found.path}]"
 
 
-def whole_copy(name: str) -> Path | None:
+def find_verified_copy(name: str) -> Path | None:
     """Where a good copy of the collection is, among the places that are looked at; None without one."""
     from unnaive.errors import UnnaiveError
-    from unnaive.text.collections import check as check_one
+    from unnaive.reading.collections import check as check_one
 
     try:
         found = check_one(name)
@@ -159,9 +159,9 @@ def fetch(
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-    from unnaive.text.collections.fetching import fetch as fetch_one
+    from unnaive.reading.collections.fetching import fetch as fetch_one
 
-    there = whole_copy(name) if data is None else None
+    there = find_verified_copy(name) if data is None else None
     if there is not None:
         typer.echo(f"{name} is here already, and verified: {there}; to have it elsewhere too, pass --data DIR")
         return

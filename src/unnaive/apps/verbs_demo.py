@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from unnaive.classifier import TextClassifier
-    from unnaive.evaluation.report import Evaluation
-    from unnaive.text.corpus import Corpus
+    from unnaive.evaluation.evaluate import Evaluation
+    from unnaive.reading.corpus import Corpus
 
 WIDTH = 80  # of the tour, at most
 
@@ -46,19 +46,19 @@ def demo(
     from rich.console import Console
 
     from unnaive.classifier import TextClassifier
-    from unnaive.evaluation.report import Evaluation
-    from unnaive.text.tickets import tickets
+    from unnaive.evaluation.evaluate import evaluate
+    from unnaive.reading.tickets import load_tickets
 
     if keep is not None:
-        make(keep)  # before the tour: a folder that cannot be is said at once
+        make_folder(keep)  # before the tour, so that an error comes at once
     screen = Console(highlight=False)
     screen.width = min(screen.width, WIDTH)
-    corpus = tickets()
+    corpus = load_tickets()
     train, test = corpus.part("train"), corpus.part("test")
     start = time.perf_counter()
     model = TextClassifier("multinomial", alpha=0.1).fit(train.texts, [names[0] for names in train.labels])
     show_training(screen, model, train, time.perf_counter() - start)
-    found = Evaluation.of(model, test)
+    found = evaluate(model, test.texts, test.labels, name=test.name)
     show_measures(screen, found)
     show_terms(screen, model)
     show_explanations(screen, model, test, found)
@@ -66,7 +66,7 @@ def demo(
     show_update(screen, model)
     show_forgetting(screen, model, train)
     if keep is not None:
-        put(keep, model)
+        write_tour_files(keep, model)
     show_next(screen, keep)
 
 
@@ -89,11 +89,11 @@ def show_training(screen: Console, model: TextClassifier, train: Corpus, seconds
         f"Multinomial naive Bayes learnt {len(train):,} tickets and {len(model.vocabulary_):,} terms "
         f"in [bold]{1000 * seconds:.0f} ms[/]."
     )
-    from unnaive.apps.screen import shortened
+    from unnaive.apps.screen import shorten_text
 
     for row in (0, 7, 19):
         label = train.labels[row][0]
-        screen.print(f"  [green]{label:<12}[/][dim]{shortened(train.texts[row], screen.width - 16)}[/]", markup=True)
+        screen.print(f"  [green]{label:<12}[/][dim]{shorten_text(train.texts[row], screen.width - 16)}[/]", markup=True)
 
 
 def show_measures(screen: Console, found: Evaluation) -> None:
@@ -108,31 +108,30 @@ def show_measures(screen: Console, found: Evaluation) -> None:
     )
     screen.print(class_table(found))
     screen.print()
-    screen.print(confusion_table(found.confused(4)))
+    screen.print(confusion_table(found.confused_pairs(4)))
 
 
 def show_terms(screen: Console, model: TextClassifier) -> None:
     """What speaks for each queue."""
     from unnaive.apps.screen import plain_table
-    from unnaive.explain import strongest_terms
 
     heading(screen, 3, "Look inside")
     table = plain_table("queue", "terms that speak most for it")
     for label in model.classes_.tolist():
-        table.add_row(label, ", ".join(term for term, _ in strongest_terms(model, label, 7)))
+        table.add_row(label, ", ".join(term for term, _ in model.top_terms(label, 7)))
     screen.print(table)
 
 
 def show_explanations(screen: Console, model: TextClassifier, test: Corpus, found: Evaluation) -> None:
     """Three predictions: a sure one, an unsure one, and a mistake with its true class as the rival."""
     heading(screen, 4, "Explain")
-    for title, row, label, against in chosen_cases(found, test):
+    for title, row, label, against in pick_cases(found, test):
         screen.print(f"[dim italic]{title}[/]")
         screen.print(model.explain(test.texts[row], label, against=against))
         screen.print()
 
 
-def chosen_cases(found: Evaluation, test: Corpus) -> list[tuple[str, int, str, str | None]]:
+def pick_cases(found: Evaluation, test: Corpus) -> list[tuple[str, int, str, str | None]]:
     """(title, row, class to explain, rival) of short tickets that show something."""
     import numpy as np
 
@@ -158,24 +157,24 @@ def chosen_cases(found: Evaluation, test: Corpus) -> list[tuple[str, int, str, s
 
 
 def show_tags(screen: Console) -> None:
-    """The same tickets with several labels."""
+    """The same tickets with tags: multilabel."""
     from unnaive.classifier import TextClassifier
-    from unnaive.evaluation.report import Evaluation
-    from unnaive.text.tickets import tickets
+    from unnaive.evaluation.evaluate import evaluate
+    from unnaive.reading.tickets import load_tickets
 
-    heading(screen, 5, "Several labels")
-    corpus = tickets("tags")
+    heading(screen, 5, "Multilabel")
+    corpus = load_tickets("tags")
     train, test = corpus.part("train"), corpus.part("test")
     model = TextClassifier("multinomial", alpha=0.1, decision="scut").fit(train.texts, train.labels)
-    found = Evaluation.of(model, test)
+    found = evaluate(model, test.texts, test.labels, name=test.name)
     screen.print(
         f"Tickets also carry up to three of {len(model.classes_)} tags. Each tag is decided by itself, with a "
         f"threshold tuned on held-out scores: micro F1 [bold]{found.measures['micro-f1']:.3f}[/]."
     )
-    from unnaive.apps.screen import shortened
+    from unnaive.apps.screen import shorten_text
 
     row = next(row for row, names in enumerate(test.labels) if len(names) > 1 and 80 < len(test.texts[row]) < 400)
-    screen.print(f"  [dim]{shortened(test.texts[row], screen.width - 4)}[/]")
+    screen.print(f"  [dim]{shorten_text(test.texts[row], screen.width - 4)}[/]")
     (tags,) = model.predict([test.texts[row]])
     screen.print(f"  tags given: [green]{', '.join(tags)}[/]   true: {', '.join(test.labels[row])}")
 
@@ -202,7 +201,7 @@ def show_forgetting(screen: Console, model: TextClassifier, train: Corpus) -> No
     heading(screen, 7, "Forget")
     model.forget(NEW_TICKETS, [NEW_QUEUE] * len(NEW_TICKETS))
     never = TextClassifier("multinomial", alpha=0.1).fit(train.texts, [names[0] for names in train.labels])
-    word = "[bold green]bit for bit[/]" if identical(model, never) else "[bold red]not[/]"
+    word = "[bold green]bit for bit[/]" if same_model(model, never) else "[bold red]not[/]"
     gone = [term for term in ("printer", "scanner", "docking", "tablet", "firmware") if term not in model.vocabulary_]
     screen.print(
         f"The {len(NEW_TICKETS)} tickets and their queue were forgotten. The model is {word} the one that never saw "
@@ -210,7 +209,7 @@ def show_forgetting(screen: Console, model: TextClassifier, train: Corpus) -> No
     )
 
 
-def identical(one: TextClassifier, two: TextClassifier) -> bool:
+def same_model(one: TextClassifier, two: TextClassifier) -> bool:
     """Whether two models are equal in every bit that decides: classes, terms and weights."""
     import numpy as np
 
@@ -223,7 +222,7 @@ def identical(one: TextClassifier, two: TextClassifier) -> bool:
     )
 
 
-def make(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
     """The folder, and those above it, unless it is there."""
     from unnaive.errors import UnnaiveError
 
@@ -233,20 +232,20 @@ def make(folder: Path) -> None:
         raise UnnaiveError(f"{folder} cannot be made a folder ({problem.strerror}); name another") from problem
 
 
-def put(folder: Path, model: TextClassifier) -> None:
+def write_tour_files(folder: Path, model: TextClassifier) -> None:
     """The tickets as CSV files and the model, for the user to play with."""
     import csv
 
-    from unnaive.apps.output import written
-    from unnaive.text.tickets import records
+    from unnaive.apps.output import open_output
+    from unnaive.reading.tickets import load_records
 
     for part in ("train", "test"):
-        with written(folder / f"{part}.csv") as file:
+        with open_output(folder / f"{part}.csv") as file:
             table = csv.writer(file)
             table.writerow(["id", "text", "queue", "tags"])
             table.writerows(
                 [row["id"], row["text"], row["queue"], ";".join(row["tags"])]
-                for row in records()
+                for row in load_records()
                 if row["split"] == part
             )
     model.save(folder / "tickets.model")

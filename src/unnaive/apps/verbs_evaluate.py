@@ -11,9 +11,9 @@ import typer
 from unnaive.apps.options import AsJson, ModelFile, reading
 
 if TYPE_CHECKING:
+    from unnaive.evaluation.evaluate import Evaluation
     from unnaive.evaluation.records import Record
-    from unnaive.evaluation.report import Evaluation
-    from unnaive.text.datafiles import DataFile
+    from unnaive.reading.datafiles import DataFile
 
 
 def register(app: typer.Typer) -> None:
@@ -37,76 +37,67 @@ def evaluate(
 
     unnaive evaluate tickets.model test.csv --html report.html
     """
-    from unnaive.apps.output import as_known, like_trained, written
+    from unnaive.apps.output import open_output, read_as_trained, respell_labels
     from unnaive.apps.screen import reading_progress
-    from unnaive.evaluation import report
+    from unnaive.evaluation.evaluate import evaluate as evaluate_model
+    from unnaive.evaluation.report import as_dict, as_markdown
     from unnaive.store import load
 
-    made = comparison(records) if records is not None else []
-    classifier = load(model)
-    with reading_progress(like_trained(source, classifier)) as (watched, bar):
-        corpus = as_known(classifier, watched.corpus())
+    compared = last_comparison(records) if records is not None else []
+    fitted = load(model)
+    with reading_progress(read_as_trained(source, fitted)) as (watched, bar):
+        corpus = respell_labels(fitted, watched.corpus())
         bar.rename("measuring")
-        found = report.Evaluation.of(classifier, corpus)
-        values = chosen(found, measure)
+        found = evaluate_model(fitted, corpus.texts, corpus.labels, name=corpus.name, ids=corpus.ids)
+        values = {name: found.measure(name) for name in measure} if measure else found.measures
     if html is not None:
-        text = report.evaluation_page(classifier, corpus, evaluation=found, records=made)
-        with written(html) as file:
-            file.write(text)
+        from unnaive.evaluation.report_pages import evaluation_page
+
+        with open_output(html) as file:
+            file.write(evaluation_page(found, records=compared))
     if markdown is not None:
-        with written(markdown) as file:
-            file.write(report.as_markdown(found))
+        with open_output(markdown) as file:
+            file.write(as_markdown(found))
     if as_json:
-        typer.echo(json.dumps(report.as_dict(found) | {"measures": values}, ensure_ascii=False))
+        typer.echo(json.dumps(as_dict(found) | {"measures": values}, ensure_ascii=False))
     else:
-        show(found, values)
+        show_evaluation(found, values)
 
 
-def comparison(path: Path) -> list[Record]:
+def last_comparison(path: Path) -> list[Record]:
     """The last comparison that a file of records holds."""
     from unnaive.errors import BadData
     from unnaive.evaluation.records import RecordFile
-    from unnaive.evaluation.summaries import comparisons
-    from unnaive.text.sources import existing
+    from unnaive.evaluation.summaries import group_comparisons
+    from unnaive.reading.sources import check_exists
 
-    found = list(comparisons(RecordFile(existing(path)).read()).values())
+    found = list(group_comparisons(RecordFile(check_exists(path)).read()).values())
     if not found:
         raise BadData(f"{path} has no records; make some with unnaive compare")
     return found[-1]
 
 
-def chosen(found: Evaluation, names: list[str] | None) -> dict[str, float]:
-    """The measures asked for, or all that apply."""
-    from unnaive.evaluation.measures import Evidence, measure_called
-    from unnaive.evaluation.tally import membership
-
-    if not names:
-        return found.measures
-    evidence = Evidence(membership(found.Y), found.scores, found.predictions, found.probabilities)
-    return {name: measure_called(name)(evidence) for name in names}
-
-
-def show(found: Evaluation, values: dict[str, float]) -> None:
+def show_evaluation(found: Evaluation, values: dict[str, float]) -> None:
     """The report for people."""
     from unnaive.apps.screen import console
 
     screen = console()
     screen.print(f"{found.name}: {len(found):,} documents, {len(found.classes)} classes", markup=False)
     screen.print(found.model, markup=False, style="dim")
-    for sentence in mismatches(found):
+    for sentence in class_mismatches(found):
         screen.print(f"note: {sentence}", markup=False, style="yellow")
     screen.print()
     screen.print(measure_table(values))
     screen.print()
     screen.print(class_table(found))
-    pairs = found.confused(5)
+    pairs = found.confused_pairs(5)
     if pairs:
         screen.print()
         screen.print(confusion_table(pairs))
 
 
-def mismatches(found: Evaluation) -> list[str]:
-    """What is to be said where the data and the model do not have the same classes."""
+def class_mismatches(found: Evaluation) -> list[str]:
+    """Sentences on classes that only the data has, and that only the model has."""
     sentences = []
     support = found.tally.support
     if found.unknown:
@@ -123,11 +114,11 @@ def mismatches(found: Evaluation) -> list[str]:
 def measure_table(values: dict[str, float]) -> Any:
     """The measures with what they mean."""
     from unnaive.apps.screen import plain_table
-    from unnaive.evaluation.measures import measure_called
+    from unnaive.evaluation.measures import find_measure
 
     table = plain_table("measure", ">value", "")
     for name, value in values.items():
-        table.add_row(name, f"{value:.4f}", f"[dim]{measure_called(name).about}[/]")
+        table.add_row(name, f"{value:.4f}", f"[dim]{find_measure(name).about}[/]")
     return table
 
 

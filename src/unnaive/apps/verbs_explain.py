@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from unnaive.apps.options import AsJson, ModelFile
+
+if TYPE_CHECKING:
+    from unnaive.explain import Explanation
 
 
 def register(app: typer.Typer) -> None:
@@ -31,36 +34,24 @@ def explain(
 
     unnaive explain tickets.model "I was charged twice, please refund me"
     """
-    from unnaive.apps.output import written
+    from unnaive.apps.output import find_class, open_output
     from unnaive.apps.screen import console
     from unnaive.store import load
 
-    classifier = load(model)
-    found = classifier.explain(
-        sys.stdin.read() if text == "-" else text, known(classifier, label), against=known(classifier, against)
-    )
+    fitted = load(model)
+    document = sys.stdin.read() if text == "-" else text
+    found = fitted.explain(document, find_class(fitted, label), against=find_class(fitted, against))
     if html is not None:
-        with written(html) as file:
-            file.write(page(found))
+        with open_output(html) as file:
+            file.write(explanation_page(found))
     if as_json:
         typer.echo(json.dumps(found.to_dict(), ensure_ascii=False))
     else:
         console().print(found)
 
 
-def known(classifier: Any, name: str | None) -> Any:
-    """The class that is spelt so; an error that lists the classes if there is none."""
-    from unnaive.apps.output import spellings
-    from unnaive.errors import choose
-
-    if name is None:
-        return None
-    classes = spellings(classifier)
-    return classes[choose(list(classes), name, "class")]
-
-
-def page(found: Any) -> str:
-    """A page that stands by itself."""
+def explanation_page(found: Explanation) -> str:
+    """An HTML page with the text marked."""
     from html import escape
 
     return (

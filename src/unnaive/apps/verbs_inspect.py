@@ -12,7 +12,7 @@ from unnaive.apps.options import AsJson, ModelFile
 from unnaive.errors import UnnaiveError
 
 if TYPE_CHECKING:
-    from unnaive.classifier import TextClassifier
+    from unnaive.fitted import FittedModel
 
 
 def register(app: typer.Typer) -> None:
@@ -34,70 +34,66 @@ def inspect(
 
     unnaive inspect tickets.model --terms 12
     """
-    from unnaive.apps.verbs_explain import known
+    from unnaive.apps.output import find_class
     from unnaive.store import load
 
-    classifier = load(model)
+    fitted = load(model)
     if network is not None:
-        show_network(classifier, network, max(1, terms), output, as_json=as_json)
+        show_network(fitted, network, max(1, terms), output, as_json=as_json)
         return
     if output is not None:
         raise UnnaiveError(f"{output} is for the network of a class; name the class with --network")
-    shown = [known(classifier, name) for name in label] if label else classifier.classes_.tolist()
-    found = described(classifier, model, shown, terms)
+    labels = [find_class(fitted, name) for name in label] if label else list(fitted.classes)
+    found = describe_file(fitted, model, labels, terms)
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False))
     else:
-        show(found)
+        show_description(found)
 
 
-def described(classifier: TextClassifier, path: Path, labels: list[Any], terms: int) -> dict[str, Any]:
-    """What there is to know, as plain values."""
-    from unnaive.explain import strongest_terms
-    from unnaive.models.catalogue import find_model
-
-    ledger = classifier.ledger_
-    classes = classifier.classes_.tolist()
-    documents = dict(zip(classes, ledger.counts.class_docs.tolist(), strict=True)) if ledger is not None else {}
-    model = find_model(classifier.model)
+def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int) -> dict[str, Any]:
+    """What there is to know of a model and its file, as plain values."""
+    counts, spec = fitted.counts, fitted.spec
+    documents = dict(zip(fitted.classes, counts.counts.class_docs.tolist(), strict=True)) if counts is not None else {}
+    rule = {} if fitted.token_rule is None else fitted.token_rule.to_dict()
     return {
         "file": str(path),
         "bytes": path.stat().st_size,
-        "model": model.name,
-        "title": model.title,
-        "settings": {**classifier._settings},
-        "reading": {name: value for name, value in classifier.rule.to_dict().items() if value not in (None, False)},
-        "min_df": classifier.min_df,
-        "select": classifier.select,
-        "labels": "one for each document" if classifier.form_ == "single" else "any number for each document",
-        "decision": str(classifier.decision_),
-        "temperature": classifier.temperature_ and classifier.temperature_.value,
-        "documents": ledger and _number(ledger.counts.n_docs),
-        "terms": len(classifier.vocabulary_),
-        "terms_seen": ledger and len(ledger.vocabulary),
-        "can_be_updated": ledger is not None,
+        "model": spec.model.name,
+        "title": spec.model.title,
+        "settings": spec.model.changed_settings(),
+        "reading": {name: value for name, value in rule.items() if value not in (None, False)},
+        "min_df": spec.min_df,
+        "select": spec.select,
+        "labels": "any number for each document" if fitted.multilabel else "one for each document",
+        "decision": str(fitted.decision),
+        "temperature": fitted.calibration and fitted.calibration.value,
+        "documents": None if counts is None else _plain_number(counts.counts.n_docs),
+        "terms": fitted.scorer.n_terms,
+        "terms_seen": None if counts is None else counts.counts.n_terms,
+        "can_be_updated": counts is not None,
         "classes": [
-            {"class": label, "documents": documents.get(label), "terms": strongest_terms(classifier, label, terms)}
+            {"class": label, "documents": documents.get(label), "terms": fitted.strongest_terms(label, terms)}
             for label in labels
         ],
     }
 
 
-def _number(value: Any) -> float | int:
+def _plain_number(value: Any) -> float | int:
     return int(value) if value == int(value) else float(value)
 
 
-def show(found: dict[str, Any]) -> None:
+def show_description(found: dict[str, Any]) -> None:
     """The same for people."""
     from rich.markup import escape
 
-    from unnaive.apps.screen import console, plain_table, size
+    from unnaive.apps.screen import console, format_size, plain_table
 
     screen = console()
-    screen.print(f"[bold]{escape(found['file'])}[/]: {found['title']}, {size(found['bytes'])}")
+    screen.print(f"[bold]{escape(found['file'])}[/]: {found['title']}, {format_size(found['bytes'])}")
     facts = plain_table("", "")
     facts.show_header = False
-    for name, value in facts_of(found):
+    for name, value in description_lines(found):
         facts.add_row(f"[dim]{name}[/]", escape(value))
     screen.print(facts)
     table = plain_table("class", ">documents", "strongest terms")
@@ -108,7 +104,7 @@ def show(found: dict[str, Any]) -> None:
     screen.print(table)
 
 
-def facts_of(found: dict[str, Any]) -> list[tuple[str, str]]:
+def description_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
     """Name and value of what is worth a line."""
 
     def pairs(values: dict[str, Any]) -> str:
@@ -125,17 +121,15 @@ def facts_of(found: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def show_network(
-    classifier: TextClassifier, name: str, terms: int, output: Path | None, *, as_json: bool = False
-) -> None:
+def show_network(fitted: FittedModel, name: str, terms: int, output: Path | None, *, as_json: bool = False) -> None:
     """The network of a class as lines or JSON, or as a file."""
-    from unnaive.apps.verbs_network import network_json, network_lines, network_view, write_network
+    from unnaive.apps.network_views import network_view, write_network
 
-    view = network_view(classifier, name, terms)
+    view = network_view(fitted, name, terms)
     if output is not None:
         typer.echo(f"wrote {write_network(view, output)}")
     elif as_json:
-        typer.echo(json.dumps(network_json(view), ensure_ascii=False))
+        typer.echo(json.dumps(view.to_dict(), ensure_ascii=False))
     else:
-        for line in network_lines(view):
+        for line in view.lines():
             typer.echo(line)

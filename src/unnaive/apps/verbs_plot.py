@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.experiment_options import Archives, corpus_of, has_own_split, ready
-from unnaive.apps.options import reading
+from unnaive.apps.options import Archives, has_own_split, make_output_folders, read_corpus, reading
+from unnaive.errors import BadData, choose
 
 if TYPE_CHECKING:
-    from unnaive.text.datafiles import DataFile
+    from unnaive.reading.datafiles import DataFile
 
 CURVES = ("learning-curve", "vocabulary-curve")
 OF_A_MODEL = {
@@ -47,18 +47,20 @@ def plot(
     unnaive plot records.jsonl --figure learning-curve --measure accuracy -o curve.png
     unnaive plot tickets.model tickets.csv --figure confusion -o confusion.svg
     """
-    from unnaive.errors import choose
-    from unnaive.evaluation.plots import format_of, save_figure
-    from unnaive.text.sources import existing
+    from unnaive.evaluation.plots import figure_format, save_figure
+    from unnaive.reading.sources import check_exists
 
-    of_records = holds_records(existing(what))
+    of_records = holds_records(check_exists(what))
     there = list(CURVES if of_records else OF_A_MODEL)
     name = choose(there, figure or there[0], f"figure of {'records' if of_records else 'a model'}")
     path = output if output is not None else Path(f"{name}.png")
-    format_of(path)
-    ready([path])
-    drawn = curve(what, name, measure, title) if of_records else model_figure(what, source, archives, name, title)
-    typer.echo(f"wrote {save_figure(drawn, path)}")
+    figure_format(path)
+    make_output_folders([path])
+    if of_records:
+        drawing = curve_figure(what, name, measure, title)
+    else:
+        drawing = model_figure(what, source, archives, name, title)
+    typer.echo(f"wrote {save_figure(drawing, path)}")
 
 
 def holds_records(path: Path) -> bool:
@@ -69,21 +71,20 @@ def holds_records(path: Path) -> bool:
         return file.read(1) == b"{"
 
 
-def curve(path: Path, name: str, measure: str | None, title: str | None) -> Any:
+def curve_figure(path: Path, name: str, measure: str | None, title: str | None) -> Any:
     """A learning or vocabulary curve from records; of several comparisons in the file, the last that has one."""
-    from unnaive.errors import BadData, choose
     from unnaive.evaluation.plots import curves_figure
     from unnaive.evaluation.records import RecordFile
-    from unnaive.evaluation.summaries import comparisons, learning_curves, vocabulary_curves
+    from unnaive.evaluation.summaries import group_comparisons, learning_curves, vocabulary_curves
 
-    made = list(comparisons(RecordFile(path).read()).values())
-    there = list(dict.fromkeys(record.measure for records in made for record in records))
-    if not there:
+    comparisons = list(group_comparisons(RecordFile(path).read()).values())
+    measures = list(dict.fromkeys(record.measure for records in comparisons for record in records))
+    if not measures:
         raise BadData(f"{path} has no records; make some with unnaive compare")
-    chosen = choose(there, measure or there[0], f"measure in {path}")
+    chosen = choose(measures, measure or measures[0], f"measure in {path}")
     by_terms = name == "vocabulary-curve"
     curves = vocabulary_curves if by_terms else learning_curves
-    for records in reversed(made):
+    for records in reversed(comparisons):
         found = curves(records, chosen)
         if found:
             break
@@ -98,18 +99,19 @@ def curve(path: Path, name: str, measure: str | None, title: str | None) -> Any:
 
 def model_figure(path: Path, source: DataFile, archives: Path | None, name: str, title: str | None) -> Any:
     """What a model does on labelled data."""
-    from unnaive.apps.output import as_known, like_trained
-    from unnaive.classifier import TextClassifier
-    from unnaive.errors import BadData
+    from unnaive.apps.output import read_as_trained, respell_labels
     from unnaive.evaluation import plots
-    from unnaive.evaluation.report import Evaluation, by_size
+    from unnaive.evaluation.evaluate import evaluate
+    from unnaive.evaluation.report import classes_by_size
+    from unnaive.store import load
 
-    classifier = TextClassifier.load(path)
+    fitted = load(path)
     if source.path == "-" and sys.stdin.isatty():
         raise BadData(f"{path} is drawn on labelled data, which was not given; write unnaive plot {path} DATA")
-    corpus = corpus_of(like_trained(source, classifier), archives)
+    corpus = read_corpus(read_as_trained(source, fitted), archives)
     tested = has_own_split(corpus)  # a model is drawn on documents that it has not learned from
-    found = Evaluation.of(classifier, as_known(classifier, corpus.part("test") if tested else corpus))
+    shown = respell_labels(fitted, corpus.part("test") if tested else corpus)
+    found = evaluate(fitted, shown.texts, shown.labels, name=shown.name)
     heading = title or f"{found.name}{', test documents' if tested else ''}: {OF_A_MODEL[name]}"
     if name == "precision-recall":
         return plots.precision_recall_figure(found.rankings(), title=heading)
@@ -119,7 +121,7 @@ def model_figure(path: Path, source: DataFile, archives: Path | None, name: str,
         return plots.calibration_figure(found.calibration(), title=heading)
     if name == "confusion":
         return plots.confusion_figure(found.confusion, found.classes, title=heading)
-    order = by_size(found)
+    order = classes_by_size(found)
     tally = found.tally
     values = {"precision": tally.precision[order], "recall": tally.recall[order], "F1": tally.f1[order]}
     return plots.classes_figure(values, [found.classes[c] for c in order], title=heading)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
@@ -15,8 +15,8 @@ import typer
 from unnaive.apps.options import AsJson, ModelFile, reading
 
 if TYPE_CHECKING:
-    from unnaive.classifier import TextClassifier
-    from unnaive.text.datafiles import Batch, DataFile
+    from unnaive.fitted import FittedModel
+    from unnaive.reading.datafiles import Batch, DataFile
 
 Record = dict[str, Any]
 
@@ -47,27 +47,27 @@ def predict(
 
     unnaive predict tickets.model new.csv -o labelled.csv
     """
-    from unnaive.apps.output import like_trained, written
+    from unnaive.apps.output import open_output, read_as_trained
     from unnaive.errors import UnnaiveError
     from unnaive.store import load
 
     if document and source.path != "-":
         raise UnnaiveError(f"texts came with --document and as {source.path}; give one of the two")
-    classifier = load(model)
-    show = document is not None or output is None
-    with written(output) as file:
-        write = writer(classifier, file, as_json=as_json, people=show and file.isatty(), top=top, explain=explain)
-        for batch in batches(like_trained(source, classifier), document, unbuffered):
-            for record in predictions(classifier, batch, top=top, explain=explain):
+    fitted = load(model)
+    shown = document is not None or output is None
+    with open_output(output) as file:
+        write = make_writer(fitted, file, as_json=as_json, people=shown and file.isatty(), top=top, explain=explain)
+        for batch in read_batches(read_as_trained(source, fitted), document, unbuffered):
+            for record in predict_batch(fitted, batch, top=top, explain=explain):
                 write(record)
             if unbuffered or document:
                 file.flush()
 
 
-def batches(source: DataFile, documents: list[str] | None, unbuffered: bool) -> Iterator[Batch]:
+def read_batches(source: DataFile, documents: list[str] | None, unbuffered: bool) -> Iterator[Batch]:
     """The documents given as arguments, or those of the source, watched by a progress bar."""
     from unnaive.apps.screen import reading_progress
-    from unnaive.text.datafiles import Batch
+    from unnaive.reading.datafiles import Batch
 
     if documents:
         yield Batch(documents, [()] * len(documents), [str(number) for number in range(1, len(documents) + 1)])
@@ -75,8 +75,8 @@ def batches(source: DataFile, documents: list[str] | None, unbuffered: bool) -> 
     live = source.path == "-" and sys.stdin.isatty()
     if live:
         typer.echo("note: type a text and press enter; Ctrl-D ends", err=True)
-    how = replace(source.reading, rows=1 if unbuffered or live else source.reading.rows)
-    source = replace(source, reading=how, format=source.format or ("lines" if live else None))
+    how = replace(source.options, rows=1 if unbuffered or live else source.options.rows)
+    source = replace(source, options=how, format=source.format or ("lines" if live else None))
     if live:
         yield from source.batches(labelled=False)
         return
@@ -84,55 +84,47 @@ def batches(source: DataFile, documents: list[str] | None, unbuffered: bool) -> 
         yield from watched.batches(labelled=False)
 
 
-def predictions(classifier: TextClassifier, batch: Batch, *, top: int = 1, explain: bool = False) -> Iterator[Record]:
+def predict_batch(fitted: FittedModel, batch: Batch, *, top: int = 1, explain: bool = False) -> Iterator[Record]:
     """A record for each document: id, text, labels with their values, and which kind the values are."""
-    from unnaive.models.scoring import CHUNK_CELLS
+    from unnaive.core.documents import chunk_size
 
-    size = max(1, CHUNK_CELLS // len(classifier.classes_))  # scores of many classes are large
-    for start in range(0, len(batch.texts), size):
-        chunk = slice(start, start + size)
-        yield from records(classifier, batch.ids[chunk], batch.texts[chunk], top, explain)
+    step = chunk_size(len(fitted.classes))  # scores of many classes are large
+    for start in range(0, len(batch.texts), step):
+        chunk = slice(start, start + step)
+        yield from predict_chunk(fitted, batch.ids[chunk], batch.texts[chunk], top, explain)
 
 
-def records(classifier: TextClassifier, ids: list[str], texts: list[str], top: int, explain: bool) -> Iterator[Record]:
+def predict_chunk(
+    fitted: FittedModel, ids: list[str], texts: Sequence[str], top: int, explain: bool
+) -> Iterator[Record]:
     """The same for a few documents, whose scores are held at once."""
     import numpy as np
 
-    scores = classifier.scores(texts)
-    values, kind = scored(classifier, scores)
-    chosen = classifier.labels_of(scores)
+    from unnaive.core.targets import label_sets
+
+    scores = fitted.scores(texts)
+    kind = value_kind(fitted)
+    values = fitted.probabilities(scores) if kind == "probability" else scores
+    given = label_sets(fitted.decide(scores), fitted.classes)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :top] if top > 1 else scores.argmax(axis=1)[:, None]
-    place = {label: column for column, label in enumerate(classifier.classes_.tolist())}
+    place = {label: column for column, label in enumerate(fitted.classes)}
     for row, (name, text) in enumerate(zip(ids, texts, strict=True)):
-        labels = label_list(chosen, row, classifier)
+        labels = list(given[row])
         record: Record = {"id": name, "text": text, "labels": labels, "kind": kind}
         record["values"] = [float(values[row, place[label]]) for label in labels]
-        record["top"] = [(classifier.classes_[column].item(), float(values[row, column])) for column in order[row]]
+        record["top"] = [(fitted.classes[column], float(values[row, column])) for column in order[row]]
         if explain:
-            record["why"] = classifier.explain(text, labels[0] if labels else None)
+            record["why"] = fitted.explain(text, labels[0] if labels else None)
         yield record
 
 
-def label_list(chosen: Any, row: int, classifier: TextClassifier) -> list[Any]:
-    """The labels of one document, whatever form `predict` has."""
-    if classifier.form_ in ("indicator", "sparse"):
-        dense = chosen[[row], :].toarray()[0] if classifier.form_ == "sparse" else chosen[row]
-        return classifier.classes_[dense.nonzero()[0]].tolist()  # type: ignore[no-any-return]
-    one = chosen[row]
-    return list(one) if isinstance(one, tuple) else [one.item()]
+def value_kind(fitted: FittedModel) -> str:
+    """What is shown with a label: a probability where the model has them, else a score."""
+    return "probability" if fitted.probabilistic else "score"
 
 
-def scored(classifier: TextClassifier, scores: Any) -> tuple[Any, str]:
-    """Probabilities where the model has them, else its scores; and which of the two they are."""
-    from unnaive.core.links import LINKS
-
-    if LINKS[classifier.scorer_.link].log_odds is None and classifier.temperature_ is None:
-        return scores, "score"
-    return classifier.probabilities(scores), "probability"
-
-
-def writer(
-    classifier: TextClassifier, file: TextIO, *, as_json: bool, people: bool, top: int, explain: bool
+def make_writer(
+    fitted: FittedModel, file: TextIO, *, as_json: bool, people: bool, top: int, explain: bool
 ) -> Callable[[Record], None]:
     """A function that writes one record: as JSON, for people at a terminal, or as CSV."""
     if as_json:
@@ -140,9 +132,9 @@ def writer(
     if people:
         return lambda record: print_line(record)
     table = csv.writer(file, lineterminator="\n")
-    kind = scored(classifier, classifier.scores([""]))[1]
+    kind = value_kind(fitted)
     head = ["id", "label", kind]
-    for number in range(2, min(top, len(classifier.classes_)) + 1):
+    for number in range(2, min(top, len(fitted.classes)) + 1):
         head += [f"label{number}", f"{kind}{number}"]
     rows = iter([[*head, "because"] if explain else head])
 
@@ -154,7 +146,7 @@ def writer(
 
 
 def csv_row(record: Record, top: int) -> list[str]:
-    """The fields of a record; several labels are joined by ";"."""
+    """The fields of a record; the labels of a multilabel document are joined by ";"."""
     if top > 1:
         fields = [field for label, value in record["top"] for field in (str(label), f"{value:.6g}")]
     else:
@@ -179,7 +171,7 @@ def print_line(record: Record) -> None:
     """A line for people: the labels in colour, how sure, and how the text begins."""
     from rich.text import Text
 
-    from unnaive.apps.screen import console, shortened
+    from unnaive.apps.screen import console, shorten_text
 
     screen = console()
     if "why" in record:
@@ -188,14 +180,14 @@ def print_line(record: Record) -> None:
     pairs = record["top"] if len(record["top"]) > 1 else zip(record["labels"], record["values"], strict=True)
     line = Text()
     for label, value in pairs:
-        line.append(str(label), style="bold green").append(f" {shown_value(value, record['kind'])}  ")
+        line.append(str(label), style="bold green").append(f" {format_value(value, record['kind'])}  ")
     if not record["labels"]:
         line.append("no label  ", style="dim")
-    line.append(shortened(record["text"], max(10, screen.width - line.cell_len)), style="dim")
+    line.append(shorten_text(record["text"], max(10, screen.width - line.cell_len)), style="dim")
     screen.print(line, no_wrap=True, overflow="ellipsis")
 
 
-def shown_value(value: float, kind: str) -> str:
+def format_value(value: float, kind: str) -> str:
     """A probability in per cent, a score as it is."""
     from unnaive.explain import percent
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unnaive.apps.experiment_options import (
+from unnaive.apps.options import (
     OUTPUT,
     STDOUT,
     Archives,
@@ -18,11 +18,11 @@ from unnaive.apps.experiment_options import (
     Jobs,
     JsonFile,
     Seed,
-    existing_place,
-    listed,
-    ready,
-    write,
+    check_archives,
+    make_output_folders,
+    split_list,
 )
+from unnaive.apps.output import write_text
 
 if TYPE_CHECKING:
     from unnaive.evaluation.papers.lineup import Lineup
@@ -60,9 +60,9 @@ def reproduce(
     from unnaive.evaluation.papers.tables import Run, read_paper
 
     tables = read_paper(paper).chosen(table)
-    chosen = tuple(known_models(tables, listed(models))) if models is not None else None
-    ready([html, json_file])
-    run = Run(existing_place(archives), quick, seed, chosen, jobs, records=records)
+    wanted = tuple(check_models(tables, split_list(models))) if models is not None else None
+    make_output_folders([html, json_file])
+    run = Run(check_archives(archives), quick, seed, wanted, jobs, records=records)
     with Progress(f"reproducing {paper}") as bar:
         run = replace(run, progress=bar.rename)
         done = show_lineups(paper, table, run, quiet=json_file == STDOUT)
@@ -74,8 +74,8 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def known_models(tables: Sequence[Table], names: list[str]) -> list[str]:
-    """The names, if each is a row or column of the tables, one of our models, or a family of them; in any case."""
+def check_models(tables: Sequence[Table], names: list[str]) -> list[str]:
+    """The names; an error unless each is a row or column of the tables, a model, or a family of models."""
     from unnaive.errors import choose
     from unnaive.evaluation.papers.tables import family
     from unnaive.models.catalogue import MODELS
@@ -116,6 +116,6 @@ def write_reproduction(paper: str, done: list[Lineup], run: Run, *, html: Path |
     from unnaive.evaluation.papers.tables import read_paper
 
     if html is not None:
-        write(html, as_html(read_paper(paper), done, run))
+        write_text(html, as_html(read_paper(paper), done, run))
     if json_file is not None:
-        write(json_file, json.dumps(as_json(read_paper(paper), done, run), indent=2, ensure_ascii=False) + "\n")
+        write_text(json_file, json.dumps(as_json(read_paper(paper), done, run), indent=2, ensure_ascii=False) + "\n")

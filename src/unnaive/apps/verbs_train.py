@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.options import AsJson, reading, settings_of
+from unnaive.apps.options import AsJson, reading
 
 if TYPE_CHECKING:
     from unnaive.classifier import TextClassifier
-    from unnaive.text.corpus import Corpus
-    from unnaive.text.datafiles import DataFile
+    from unnaive.fitted import FittedModel
+    from unnaive.reading.corpus import Corpus
+    from unnaive.reading.datafiles import DataFile
 
 WORDS = "Words"  # panels of the help
 LEARNING = "Learning"
@@ -49,7 +50,7 @@ def train(
         typer.Option(metavar="[MEASURE:]K", help="Keep the K best terms: 2000, chi2:2000, …", rich_help_panel=LEARNING),
     ] = None,
     decision: Annotated[str | None, typer.Option(help="argmax, scut, rcut or pcut.", rich_help_panel=LEARNING)] = None,
-    calibrate: Annotated[bool, typer.Option(help="Make probabilities honest.", rich_help_panel=LEARNING)] = False,
+    calibrate: Annotated[bool, typer.Option(help="Calibrate probabilities.", rich_help_panel=LEARNING)] = False,
     language: Annotated[str, typer.Option(help="Of the texts: en, tr, de, … (ISO 639).", rich_help_panel=WORDS)] = "en",
     stopwords: Annotated[
         str | None, typer.Option(help="smart, a language code, or a file of words.", rich_help_panel=WORDS)
@@ -77,22 +78,25 @@ def train(
     unnaive train tickets.csv -o tickets.model --holdout 0.2
     """
     from unnaive.classifier import TextClassifier
+    from unnaive.core.settings import parse_settings
 
-    given = settings_of(settings or [])
-    given |= {name: value for name, value in (("alpha", alpha), ("smoothing", smoothing)) if value is not None}
-    classifier = TextClassifier(
-        model, language=language, stopwords=stop_words(stopwords), stem=stem, ngrams=word_range(ngrams),
-        lowercase=not keep_case, min_length=min_length, digits=digits, html=html, message=message, min_df=min_df,
-        select=selection(select), decision=decision, calibrate=calibrate, threads=threads, seed=seed, **given,
-    )  # fmt: skip
-    summary = trained(classifier, source, output, test=test, holdout=holdout, frozen=frozen)
+    parameters: dict[str, Any] = {
+        "model": model, "language": language, "stopwords": read_stop_words(stopwords), "stem": stem,
+        "ngrams": parse_ngrams(ngrams), "lowercase": not keep_case, "min_length": min_length, "digits": digits,
+        "html": html, "message": message, "min_df": min_df, "select": parse_select(select), "decision": decision,
+        "calibrate": calibrate, "n_jobs": threads, "random_state": seed,
+    }  # fmt: skip
+    parameters |= parse_settings(settings or [])
+    parameters |= {name: value for name, value in (("alpha", alpha), ("smoothing", smoothing)) if value is not None}
+    classifier = TextClassifier(**parameters)
+    summary = train_file(classifier, source, output, test=test, holdout=holdout, frozen=frozen)
     if as_json:
         typer.echo(json.dumps(summary))
     else:
-        show(summary)
+        show_summary(summary)
 
 
-def trained(
+def train_file(
     classifier: TextClassifier,
     source: DataFile,
     output: Path,
@@ -101,50 +105,50 @@ def trained(
     holdout: float | None = None,
     frozen: bool = False,
 ) -> dict[str, Any]:
-    """Train, measure if asked, write; what there is to say about it."""
+    """Train, measure if asked, write; the sizes and measures as plain values."""
     from dataclasses import replace
 
-    from unnaive.apps.output import like_trained
+    from unnaive.apps.output import read_as_trained
     from unnaive.apps.screen import reading_progress
-    from unnaive.store import check_writable
+    from unnaive.store import check_writable, save
 
     check_writable(output)  # before minutes of work
-    classifier._checked_model()
+    classifier.spec()  # likewise: an error if a setting is wrong
     start = time.perf_counter()
-    source = replace(source, reading=replace(source.reading, language=classifier.language or "en"))
+    source = replace(source, options=replace(source.options, language=classifier.language or "en"))
     with reading_progress(source) as (watched, bar):
         corpus = watched.corpus()
-        several = corpus.multilabel or source.separator is not None
+        multilabel = corpus.multilabel or source.separator is not None
         bar.rename("learning")
-        measured = {} if holdout is None else held_out(classifier, corpus, holdout, several)
-        classifier.fit(corpus.texts, plain_labels(corpus, several), progress=bar.event)
-        columns = watched.reading.findings.columns
-        classifier.columns_ = columns and replace(columns, separator=source.separator)
+        measured = {} if holdout is None else {"holdout": measure_holdout(classifier, corpus, holdout, multilabel)}
+        classifier.fit(corpus.texts, as_targets(corpus, multilabel), progress=bar.event)
+        columns = watched.options.log.columns
+        fitted = replace(classifier.fitted_, columns=columns and replace(columns, separator=source.separator))
         if test is not None:
             bar.rename("measuring")
-            measured |= {"test": accuracy(classifier, like_trained(replace(source, path=test), classifier).corpus())}
+            measured["test"] = measure(fitted, read_as_trained(replace(source, paths=(test,)), fitted).corpus())
         bar.rename("writing")
-        classifier.save(output, frozen=frozen)
+        save(fitted, output, frozen=frozen)
     return {
         "model": classifier.model,
         "file": str(output),
         "bytes": output.stat().st_size,
         "documents": len(corpus),
-        "classes": len(classifier.classes_),
-        "terms": len(classifier.vocabulary_),
-        "multilabel": classifier.form_ != "single",
+        "classes": len(fitted.classes),
+        "terms": fitted.scorer.n_terms,
+        "multilabel": fitted.multilabel,
         "seconds": round(time.perf_counter() - start, 3),
         **measured,
     }
 
 
-def plain_labels(corpus: Corpus, several: bool) -> list[Any]:
-    """A label for each document, or a tuple of labels where there may be several."""
-    return list(corpus.labels) if several else [names[0] for names in corpus.labels]
+def as_targets(corpus: Corpus, multilabel: bool) -> list[Any]:
+    """A label for each document, or a tuple of labels for each if the data is multilabel."""
+    return list(corpus.labels) if multilabel else [names[0] for names in corpus.labels]
 
 
-def held_out(classifier: TextClassifier, corpus: Corpus, share: float, several: bool) -> dict[str, Any]:
-    """What the same model gets on documents that were set aside; every class is in both parts where it can be."""
+def measure_holdout(classifier: TextClassifier, corpus: Corpus, share: float, multilabel: bool) -> dict[str, Any]:
+    """Measures of the same model on documents set aside; every class is in both parts where it can be."""
     import numpy as np
 
     from unnaive.core.targets import read_targets
@@ -155,19 +159,19 @@ def held_out(classifier: TextClassifier, corpus: Corpus, share: float, several: 
         raise UnnaiveError(f"a holdout of {share} of {len(corpus)} documents; give a share such as 0.2")
     Y = read_targets(corpus.labels, len(corpus), multilabel=True).Y
     n_folds = max(2, round(1 / min(share, 1 - share)))
-    aside = folds(Y, min(n_folds, len(corpus)), seed=classifier.seed) == 0
+    aside = folds(Y, min(n_folds, len(corpus)), seed=classifier.random_state) == 0
     if share > 0.5:
         aside = ~aside
     rest, kept = corpus.take(np.flatnonzero(~aside)), corpus.take(np.flatnonzero(aside))
-    copy = type(classifier)(**classifier.get_params()).fit(rest.texts, plain_labels(rest, several))
-    return {"holdout": accuracy(copy, kept)}
+    copy = type(classifier)(**classifier.get_params()).fit(rest.texts, as_targets(rest, multilabel))
+    return measure(copy.fitted_, kept)
 
 
-def accuracy(classifier: TextClassifier, corpus: Corpus) -> dict[str, Any]:
-    """Documents, accuracy and F1 of a classifier on a corpus."""
-    from unnaive.evaluation.report import Evaluation
+def measure(fitted: FittedModel, corpus: Corpus) -> dict[str, Any]:
+    """Documents, accuracy and F1 of a model on a corpus."""
+    from unnaive.evaluation.evaluate import evaluate
 
-    tally = Evaluation.of(classifier, corpus).tally
+    tally = evaluate(fitted, corpus.texts, corpus.labels, name=corpus.name).tally
     return {
         "documents": tally.n,
         "accuracy": tally.accuracy,
@@ -176,9 +180,9 @@ def accuracy(classifier: TextClassifier, corpus: Corpus) -> dict[str, Any]:
     }
 
 
-def show(summary: dict[str, Any]) -> None:
+def show_summary(summary: dict[str, Any]) -> None:
     """The summary for people."""
-    from unnaive.apps.screen import size
+    from unnaive.apps.screen import format_size
 
     kind = "any number of labels" if summary["multilabel"] else "one label each"
     typer.echo(
@@ -192,13 +196,13 @@ def show(summary: dict[str, Any]) -> None:
                 f"accuracy {100 * one['accuracy']:.1f} %, macro F1 {one['macro-f1']:.3f} "
                 f"on {one['documents']:,} documents {words}"
             )
-    typer.echo(f"wrote {summary['file']} ({size(summary['bytes'])})")
+    typer.echo(f"wrote {summary['file']} ({format_size(summary['bytes'])})")
 
 
-def word_range(text: str) -> tuple[int, int]:
+def parse_ngrams(text: str) -> tuple[int, int]:
     """ "2" or "1-2" as (shortest, longest).
 
-    >>> word_range("1-2"), word_range("2")
+    >>> parse_ngrams("1-2"), parse_ngrams("2")
     ((1, 2), (2, 2))
     """
     from unnaive.errors import UnnaiveError
@@ -209,10 +213,10 @@ def word_range(text: str) -> tuple[int, int]:
     return int(parts[0]), int(parts[-1])
 
 
-def selection(text: str | None) -> Any:
+def parse_select(text: str | None) -> Any:
     """ "2000" or "chi2:2000" as TextClassifier takes it.
 
-    >>> selection("2000"), selection("chi2:30"), selection(None)
+    >>> parse_select("2000"), parse_select("chi2:30"), parse_select(None)
     (2000, ('chi2', 30), None)
     """
     from unnaive.errors import UnnaiveError
@@ -225,7 +229,7 @@ def selection(text: str | None) -> Any:
     return (measure, int(number)) if measure else int(number)
 
 
-def stop_words(name: str | None) -> Any:
+def read_stop_words(name: str | None) -> Any:
     """The name of a stop list, or the words of a file."""
     if name is None or not Path(name).is_file():
         return name

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.errors import BadData
-
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Sparse
 
 DENSE_SHARE = 4  # classes × terms up to this many times the entries: then a class is counted in an array of all terms
 BLOCK = 1 << 21  # entries summed at a time
@@ -25,7 +24,7 @@ ROUNDING = 1e-11  # of the largest sum: what fractional sums may be off by after
 class Counts:
     """Sums over documents, by class and over the corpus.
 
-    Corpus totals are kept apart from class sums: with several labels a document enters several classes but one
+    Corpus totals are kept apart from class sums: in multilabel data a document enters several classes but one
     corpus, and a document without a label enters the corpus alone. Whole numbers stay integers, so `+` and
     `-` are exact and order is irrelevant; sample weights or fractional features make them float64.
 
@@ -151,6 +150,14 @@ class Counts:
         if (n_classes, n_terms) == self.class_terms.shape:
             return self
         return self.placed(np.arange(self.n_classes), np.arange(self.n_terms), n_classes, n_terms)
+
+    def take(self, rows: NDArray[Any], columns: NDArray[Any]) -> Counts:
+        """The sums of the classes `rows` and the terms `columns` only; corpus totals stay those of all documents."""
+        taken = self.take_terms(columns) if len(columns) < self.n_terms else self
+        if len(rows) == self.n_classes:
+            return taken
+        tables = taken.class_terms[rows, :], taken.class_df[rows, :]
+        return Counts(taken.n_docs, taken.class_docs[rows], *tables, taken.terms, taken.df)
 
     def take_terms(self, ids: NDArray[Any]) -> Counts:
         """The sums of the terms `ids` only, in that order."""

@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from unnaive.core.arrays import csr_arrays, read_csr
 from unnaive.core.links import LINKS
 from unnaive.core.products import product
+from unnaive.core.scorer import Contributions, Scorer
 from unnaive.core.weighting import Weighting
 from unnaive.errors import BadModel, UnnaiveError, choose
-
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Arrays, Floats, Sparse
 
 DENSE_CELLS = 1 << 24  # up to 128 MB of float64: above that a product stays sparse
 FULL_CELLS = 1 << 26  # 512 MB: where a rule cannot keep its weights sparse, more than this is refused
 
 
 @dataclass(frozen=True, eq=False)
-class Linear:
-    """Scores of documents for classes, kept as a background and the arcs that stand out from it.
+class Linear(Scorer):
+    """Scores of documents for classes, kept as offsets and the weights that stand out from them.
 
-    weight[c, t] = arcs[c, t] + class_background[c] + term_background[t]
+    weight[c, t] = sparse_weights[c, t] + class_offset[c] + term_offset[t]
     score[d, c]  = bias[c] + Σ_t z[d, t] · weight[c, t],   z = weighting(x)
 
-    Smoothing gives every unseen (class, term) the same value up to a class and a term part, so `arcs` (n_classes,
-    n_terms) holds only what was seen: memory follows the data, not classes × terms. `arcs` is a csr_array, or
+    Smoothing gives every unseen (class, term) the same value up to a class and a term part, so `sparse_weights`
+    (n_classes, n_terms) holds only what was seen: memory follows the data, not classes × terms. It is a csr_array, or
     a plain array where a learner fills it wholly. `link` names the meaning of a score (see links.py).
 
     >>> ball = Linear(csr_array([[1.0, 0.0], [0.0, 2.0]]), bias=np.zeros(2))
@@ -40,109 +40,137 @@ class Linear:
 
     kind: ClassVar[str] = "linear"
 
-    arcs: Sparse
+    sparse_weights: Sparse
     bias: Floats
-    class_background: Floats | None = None
-    term_background: Floats | None = None
+    class_offset: Floats | None = None
+    term_offset: Floats | None = None
     weighting: Weighting = field(default_factory=Weighting)
     link: str = "softmax"
 
     @property
     def n_classes(self) -> int:
         """Rows of the weights."""
-        return int(self.arcs.shape[0])
+        return int(self.sparse_weights.shape[0])
 
     @property
-    def n_terms(self) -> int:
+    def n_terms(self) -> int:  # type: ignore[override]  # a field of other scorers
         """Columns of the weights."""
-        return int(self.arcs.shape[1])
+        return int(self.sparse_weights.shape[1])
+
+    @property
+    def counts_alone(self) -> bool:
+        """Whether scores are sums over the words of a text, each with its weight: no idf, no document length."""
+        weighting = self.weighting
+        return weighting.tf in ("raw", "binary") and weighting.idf is None and weighting.norm is None
 
     def scores(self, X: Sparse) -> Floats:
         """Scores of documents X (n_docs, n_terms) → (n_docs, n_classes)."""
         Z = self.weighting.apply(X)
         scores = np.asarray(self._product(Z), np.float64)
         scores += self.bias
-        if self.class_background is not None:
-            scores += np.outer(Z.sum(axis=1), self.class_background)
-        if self.term_background is not None:
-            scores += (Z @ self.term_background)[:, None]
+        if self.class_offset is not None:
+            scores += np.outer(Z.sum(axis=1), self.class_offset)
+        if self.term_offset is not None:
+            scores += (Z @ self.term_offset)[:, None]
         return scores
 
     def weights(self, terms: NDArray[Any] | None = None) -> Floats:
         """The full weights of `terms` (all by default), dense (n_classes, len(terms))."""
-        arcs = self.arcs if terms is None else self.arcs[:, terms]
-        dense: Floats = arcs.toarray() if issparse(arcs) else np.array(arcs)
-        if self.class_background is not None:
-            dense = dense + self.class_background[:, None]
-        if self.term_background is not None:
-            dense = dense + (self.term_background if terms is None else self.term_background[terms])
+        sparse = self.sparse_weights if terms is None else self.sparse_weights[:, terms]
+        dense: Floats = sparse.toarray() if issparse(sparse) else np.array(sparse)
+        if self.class_offset is not None:
+            dense = dense + self.class_offset[:, None]
+        if self.term_offset is not None:
+            dense = dense + (self.term_offset if terms is None else self.term_offset[terms])
         return dense
 
-    def with_bias(self, bias: Floats) -> Linear:
-        """The same weights with another bias, for instance other class priors."""
-        return replace(self, bias=bias)
+    def contributions(self, document: Sparse, chosen: int, rival: int | None) -> Contributions:
+        """The summands of the score: z_t · (weight of the class − that of the reference).
 
-    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        The reference is the rival, else the mean over the classes where they exclude each other, else zero: log-odds,
+        cosines and margins mean something by themselves.
+        """
+        features = self.weighting.apply(document)
+        weights = self.weights(features.indices)
+        base, values = self.bias[chosen], weights[chosen]
+        if rival is not None:
+            base, values = base - self.bias[rival], values - weights[rival]
+        elif self.meaning.exclusive:
+            possible = np.isfinite(self.bias)  # a class without documents is no reference
+            base, values = base - self.bias[possible].mean(), values - weights[possible].mean(axis=0)
+        return Contributions(float(base), features.data * values)
+
+    def strongest_terms(self, chosen: int, frequency: Floats | None, limit: int) -> list[tuple[int, float]]:
+        """Ranked by mentions in a document of the class × value², which puts informative words before both rare and
+        frequent ones; by value alone where counts were not kept.
+        """
+        row = csr_array(self.sparse_weights[[chosen], :])
+        columns = row.indices if row.nnz else np.arange(0)
+        weights = self.weights(columns)
+        values = weights[chosen] - (weights.mean(axis=0) if self.meaning.exclusive else 0.0)
+        rank = np.maximum(values, 0) ** 2 * (1.0 if frequency is None else frequency[columns])
+        best = [int(at) for at in np.lexsort((columns, -rank))[:limit] if values[at] > 0]
+        return [(int(columns[at]), float(values[at])) for at in best]
+
+    def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
         """Arrays and plain settings from which `from_arrays` makes an equal Linear."""
-        arrays: dict[str, NDArray[Any]] = {"bias": self.bias}
-        if issparse(self.arcs):
-            arcs = csr_array(self.arcs)
+        arrays: Arrays = {"bias": self.bias}
+        if issparse(self.sparse_weights):
             # sums and differences may leave wider indices; the same model gives the same bytes
-            index = np.int32 if max(arcs.nnz, self.n_terms) < 1 << 31 else np.int64
-            arrays |= {
-                "arcs.data": arcs.data,
-                "arcs.indices": arcs.indices.astype(index),
-                "arcs.indptr": arcs.indptr.astype(index),
-            }
+            index = np.int32 if max(self.sparse_weights.nnz, self.n_terms) < 1 << 31 else np.int64
+            arrays |= csr_arrays("weights", self.sparse_weights, index=index)
         else:
-            arrays["arcs"] = np.asarray(self.arcs)
-        if self.class_background is not None:
-            arrays["class_background"] = self.class_background
-        if self.term_background is not None:
-            arrays["term_background"] = self.term_background
-        if self.weighting.idf is not None:
-            arrays["idf"] = self.weighting.idf
-        settings = {
-            "link": self.link,
-            "tf": self.weighting.tf,
-            "norm": self.weighting.norm,
-            "shape": [self.n_classes, self.n_terms],
-        }
-        return arrays, settings
+            arrays["weights"] = np.asarray(self.sparse_weights)
+        optional = {"class_offset": self.class_offset, "term_offset": self.term_offset, "idf": self.weighting.idf}
+        arrays |= {name: values for name, values in optional.items() if values is not None}
+        shape = [self.n_classes, self.n_terms]
+        return arrays, {"link": self.link, "tf": self.weighting.tf, "norm": self.weighting.norm, "shape": shape}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> Linear:
+    def from_arrays(cls, arrays: Arrays, settings: dict[str, Any]) -> Self:
         """The inverse of `to_arrays`; trusts nothing, since models come from files."""
         try:
             n_classes, n_terms = (int(size) for size in settings["shape"])
             link = choose(list(LINKS), settings["link"], "link")
             weighting = Weighting(settings["tf"], arrays.get("idf"), settings["norm"])
             bias = arrays["bias"]
-            arcs = arrays["arcs"] if "arcs" in arrays else _checked_csr(arrays, (n_classes, n_terms))
+            weights = arrays["weights"] if "weights" in arrays else read_csr(arrays, "weights", (n_classes, n_terms))
         except (KeyError, TypeError, ValueError) as problem:
             raise BadModel(f"the scorer in this model is damaged ({problem}); train it again") from problem
+        scorer = cls(weights, bias, arrays.get("class_offset"), arrays.get("term_offset"), weighting, link)
+        scorer._check_arrays((n_classes, n_terms))
+        return scorer
+
+    def _check_arrays(self, shape: tuple[int, int]) -> None:
+        """An error unless all arrays have their sizes and hold numbers; only the bias of an absent class is −∞."""
         parts = (
-            (arcs, (n_classes, n_terms)),
-            (bias, (n_classes,)),
-            (arrays.get("class_background"), (n_classes,)),
-            (arrays.get("term_background"), (n_terms,)),
-            (weighting.idf, (n_terms,)),
+            (self.sparse_weights, shape),
+            (self.bias, shape[:1]),
+            (self.class_offset, shape[:1]),
+            (self.term_offset, shape[1:]),
+            (self.weighting.idf, shape[1:]),
         )
-        if any(part is not None and (part.shape != shape or part.dtype.kind != "f") for part, shape in parts):
-            raise BadModel("the scorer in this model has arrays of sizes or kinds that do not fit; train it again")
-        return cls(arcs, bias, arrays.get("class_background"), arrays.get("term_background"), weighting, link)
+        for part, size in parts:
+            if part is None:
+                continue
+            values: Any = part.data if issparse(part) else part
+            if part.shape != size or values.dtype not in (np.float32, np.float64):
+                raise BadModel("the scorer in this model has arrays of sizes or kinds that do not fit; train it again")
+            finite = np.isfinite(values) | ((values == -np.inf) if part is self.bias else False)
+            if not bool(np.all(finite)):
+                raise BadModel("the scorer in this model has weights that are not finite; train it again")
 
     @cached_property
-    def _arcs_by_term(self) -> Sparse:
-        """Arcs (n_terms, n_classes): dense while that is small, because the dense product is the faster one."""
-        if not issparse(self.arcs):
-            return np.ascontiguousarray(self.arcs.T)
+    def _by_term(self) -> Sparse:
+        """Weights (n_terms, n_classes): dense while that is small, because the dense product is the faster one."""
+        if not issparse(self.sparse_weights):
+            return np.ascontiguousarray(self.sparse_weights.T)
         small = self.n_classes * self.n_terms <= DENSE_CELLS
-        return np.ascontiguousarray(self.arcs.toarray().T) if small else csr_array(self.arcs.T)
+        return np.ascontiguousarray(self.sparse_weights.toarray().T) if small else csr_array(self.sparse_weights.T)
 
     def _product(self, Z: Sparse) -> Any:
-        arcs = self._arcs_by_term
-        return (Z @ arcs).toarray() if issparse(arcs) else product(Z, arcs)
+        weights = self._by_term
+        return (Z @ weights).toarray() if issparse(weights) else product(Z, weights)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled, for instance on the way to another process: the fields, not what was derived from them."""
@@ -156,21 +184,3 @@ def refuse_full_table(n_classes: int, n_terms: int, what: str) -> None:
             f"{what} keeps a weight for each of {n_classes} classes × {n_terms} terms, which is more than "
             f"{FULL_CELLS:,}; select fewer terms, or use the multinomial model"
         )
-
-
-def _checked_csr(arrays: dict[str, NDArray[Any]], shape: tuple[int, int]) -> Sparse:
-    """A csr_array whose every index was looked at: SciPy reads out of bounds when handed a hostile one."""
-    data, indices, indptr = (arrays[f"arcs.{part}"] for part in ("data", "indices", "indptr"))
-    sound = (
-        indptr.shape == (shape[0] + 1,)
-        and data.shape == indices.shape
-        and data.ndim == 1
-        and indices.dtype.kind == indptr.dtype.kind == "i"
-        and indptr[0] == 0
-        and indptr[-1] == len(data)
-        and bool(np.all(np.diff(indptr) >= 0))
-        and (len(indices) == 0 or (indices.min() >= 0 and indices.max() < shape[1]))
-    )
-    if not sound:
-        raise ValueError("its arcs point outside the vocabulary")
-    return csr_array((data, indices, indptr), shape=shape)

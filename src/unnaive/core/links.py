@@ -1,4 +1,4 @@
-"""Links give a score its meaning: from the scores of a Linear to probabilities."""
+"""Links give a score its meaning: from scores to probabilities."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unnaive.core.logs import log_softmax
 from unnaive.errors import UnnaiveError
-
-Floats = NDArray[np.float64]
+from unnaive.types import Floats
 
 
 @dataclass(frozen=True)
@@ -21,8 +19,8 @@ class Link:
     `log_odds` maps scores to log-odds of each class, elementwise and increasing, so that ranking by score and by
     probability agree and nothing saturates; None when scores are not probabilistic. `exclusive` is true where
     scores are log joint probabilities of classes that exclude each other. `share` is for links whose even odds say
-    little, because scores grow with the length of the document or have no such point: then of several labels those are
-    accepted that reach this share of the document's best score.
+    little, because scores grow with the length of the document or have no such point: then a multilabel decision
+    accepts the classes that reach this share of the document's best score.
     """
 
     name: str
@@ -51,19 +49,28 @@ LINKS: dict[str, Link] = {
 }
 
 
-def log_probabilities(link: str, scores: Floats, *, exclusive: bool) -> Floats:
-    """log p of each class for each document (n_docs, n_classes).
+def joint_log_probabilities(link: str, scores: Floats) -> Floats:
+    """log p of each class and the document, up to a constant of the document (n_docs, n_classes).
 
-    `exclusive`: exactly one class is right. Then independent per-class posteriors, given that exactly one is true, are
-    p_i ∝ odds_i: a softmax of the log-odds. Otherwise each class stands alone: p = odds / (1 + odds).
-
-    >>> np.exp(log_probabilities("log-odds", np.array([[0.0, 0.0]]), exclusive=False))
-    array([[0.5, 0.5]])
+    The joint log-likelihood of naive Bayes; for classes scored one by one, their log-odds: given that exactly one class
+    is right, p_i ∝ odds_i.
     """
     log_odds = LINKS[link].log_odds
     if log_odds is None:
         raise UnnaiveError(f"{link} scores are not probabilities; use decision_function, or calibrate the model first")
-    odds = log_odds(scores)
+    return log_odds(scores)
+
+
+def log_probabilities(link: str, scores: Floats, *, exclusive: bool) -> Floats:
+    """log p of each class for each document (n_docs, n_classes).
+
+    `exclusive`: exactly one class is right; then p is a softmax of the log-odds. Otherwise each class stands alone:
+    p = odds / (1 + odds).
+
+    >>> np.exp(log_probabilities("log-odds", np.array([[0.0, 0.0]]), exclusive=False))
+    array([[0.5, 0.5]])
+    """
+    odds = joint_log_probabilities(link, scores)
     if exclusive or LINKS[link].exclusive:
         nothing = ~np.isfinite(odds.max(axis=1))
         odds = np.where(nothing[:, None], 0.0, odds)  # no class has any evidence: all alike
@@ -81,24 +88,6 @@ def probabilities(link: str, scores: Floats, *, exclusive: bool) -> Floats:
     return np.exp(log_probabilities(link, scores, exclusive=exclusive))
 
 
-def accepted(link: str, scores: Floats) -> NDArray[np.bool_]:
-    """Which of several labels a document gets where no threshold was tuned (n_docs, n_classes).
-
-    Classes that are more likely than not or, where scores have no odds, above 0; where the link has a `share`, those
-    that come so close to the document's best score. A document that says nothing, with scores of 0, gets no label.
-
-    >>> accepted("log-odds", np.array([[0.3, -2.0]])), accepted("noisy-or", np.array([[0.1, 0.02], [0.0, 0.0]]))
-    (array([[ True, False]]), array([[ True, False],
-           [False, False]]))
-    """
-    share, to_log_odds = LINKS[link].share, LINKS[link].log_odds
-    if share is not None:
-        return relative(scores) >= share
-    if LINKS[link].exclusive:
-        return probabilities(link, scores, exclusive=True) > 0.5
-    return (scores if to_log_odds is None else to_log_odds(scores)) > 0
-
-
 def relative(scores: Floats) -> Floats:
     """Each document's scores divided by their maximum; a document whose maximum is not positive is left as it is.
 
@@ -113,15 +102,34 @@ def relative(scores: Floats) -> Floats:
     return scores / np.where(top > 0, top, 1.0)
 
 
-def lead(link: str, scores: Floats) -> Floats:
-    """By how much the second of two exclusive classes leads (n_docs,): log p₂/p₁, or the difference of the scores.
+def comparable_scores(link: str, scores: Floats) -> Floats:
+    """Scores that can be ranked over documents as well as over classes (n_docs, n_classes).
 
-    Infinite leads, over a class that cannot be, are bounded: measures take finite numbers only.
+    Log joint probabilities grow with the length of the document, so within a class they rank documents by length. Their
+    posterior log-odds log p(c|d)/p(c̄|d) = s_c − log Σ_{other} e^s do not, nor do they saturate as probabilities do.
+    Scores of other links are comparable as they are.
 
-    >>> lead("log-odds", np.array([[0.5, 2.0], [0.0, -np.inf]]))
-    array([ 1.5e+000, -1.0e+100])
+    >>> comparable_scores("softmax", np.log([[0.2, 0.2], [0.001, 0.003]])).round(2)
+    array([[ 0. ,  0. ],
+           [-1.1,  1.1]])
     """
-    to_log_odds = LINKS[link].log_odds
-    odds = scores if to_log_odds is None else to_log_odds(scores)
-    with np.errstate(invalid="ignore"):
-        return np.nan_to_num(odds[:, 1] - odds[:, 0], nan=0.0, posinf=1e100, neginf=-1e100)
+    if not LINKS[link].exclusive or scores.shape[1] < 2:
+        return scores
+    log_p = log_softmax(scores)
+    with np.errstate(divide="ignore"):
+        log_rest = np.log1p(-np.exp(log_p))
+    best = scores.argmax(axis=1)[:, None]  # there 1 − p cancels: sum the other classes themselves
+    others = log_p.copy()
+    np.put_along_axis(others, best, -np.inf, axis=1)
+    np.put_along_axis(log_rest, best, _log_sum(others), axis=1)
+    odds: Floats = log_p - log_rest
+    return odds
+
+
+def _log_sum(logs: Floats) -> Floats:
+    """log Σ e^x of each row (n, 1); −∞ where all are −∞."""
+    largest = logs.max(axis=1, keepdims=True)
+    shift = np.where(np.isfinite(largest), largest, 0.0)
+    with np.errstate(divide="ignore"):
+        total: Floats = shift + np.log(np.exp(logs - shift).sum(axis=1, keepdims=True))
+    return total

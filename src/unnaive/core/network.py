@@ -9,11 +9,9 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unnaive.errors import BadData
-
-Floats = NDArray[np.float64]
+from unnaive.types import Floats
 
 BINARY = ("no", "yes")
 

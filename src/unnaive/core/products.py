@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
+
+from unnaive.types import Floats, Sparse
 
 try:
     import unnaive.core._products as _products
@@ -17,9 +18,6 @@ try:
     NATIVE: Any = _products
 except ImportError:  # built without a compiler
     NATIVE = None
-
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
 
 
 def product(X: Sparse, dense: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Which terms tell classes apart: functions of Counts, one sparse pass for all terms; `top_terms` picks the best.
+"""Which terms tell classes apart: functions of Counts, one sparse pass for all terms; `select_terms` picks the best.
 
 All of them look at four cells for each term t and class c: documents with t or without, in c or not. With n documents,
 n_c in the class, df with the term and n_ct with both, the cells are n_ct, n_c − n_ct, df − n_ct and the remainder.
@@ -6,7 +6,7 @@ n_c in the class, df with the term and n_ct with both, the cells are n_ct, n_c �
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from unnaive.core.counts import Counts
 from unnaive.core.linear import refuse_full_table
 from unnaive.core.logs import xlogy
-
-Floats = NDArray[np.float64]
+from unnaive.errors import BadData, UnnaiveError, choose
+from unnaive.text.vocabulary import Vocabulary
+from unnaive.types import Floats, Ids
 
 
 def information_gain(counts: Counts, per_class: bool = False) -> Floats:
@@ -24,8 +25,8 @@ def information_gain(counts: Counts, per_class: bool = False) -> Floats:
 
     gain(t) = Σ_c p(c) Σ_{x in t, t̄} p(x|c) log p(x|c)/p(x)
 
-    Where each document has one class this is the mutual information of presence and class. With several labels, or
-    none, it stays what Yang and Pedersen (1997) write: p(c) = n_c/n need not sum to one, p(x) is that of the corpus,
+    Where each document has one class this is the mutual information of presence and class. In multilabel data it
+    stays what Yang and Pedersen (1997) write: p(c) = n_c/n need not sum to one, p(x) is that of the corpus,
     and no summand falls below zero. `per_class`: about each class against its rest (n_classes, n_terms), dense.
 
     >>> from scipy.sparse import csr_array
@@ -101,19 +102,90 @@ SELECTIONS: dict[str, Callable[..., Floats]] = {
 }
 
 
-def top_terms(gains: Floats, k: int, tie_break: NDArray[Any] | None = None) -> NDArray[np.int64]:
-    """Ids of the k terms of largest gain, best first; ties go to the larger `tie_break`, then to the smaller id.
+PER_CLASS = "-per-class"
 
-    Gains that agree to 12 digits of the largest are ties: sums taken in another order differ by less.
 
-    >>> top_terms(np.array([0.1, 0.5, 0.5, 0.2]), 3)
-    array([1, 2, 3])
+def check_select(select: Any) -> tuple[str, int] | None:
+    """`select` as (measure, k), if it can be that.
+
+    >>> check_select(2000), check_select(["chi2-per-class", 30])
+    (('information-gain', 2000), ('chi2-per-class', 30))
     """
-    finite = np.abs(gains[np.isfinite(gains)])
-    rounded = np.round(gains / (finite.max() or 1.0), 12) if finite.size else gains
-    ids = np.arange(len(gains))
-    keys = (ids, -rounded) if tie_break is None else (ids, -np.asarray(tie_break), -rounded)
-    return np.lexsort(keys)[:k]
+    if select is None:
+        return None
+    pair = isinstance(select, (tuple, list)) and len(select) == 2 and isinstance(select[0], str)
+    name, k = select if pair else ("information-gain", select)
+    choose([*SELECTIONS, *(measure + PER_CLASS for measure in SELECTIONS)], name, "selection")
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise UnnaiveError(f"select is {select!r}; give how many terms to keep, or a pair such as ('chi2', 2000)")
+    return name, k
+
+
+def select_terms(
+    counts: Counts, terms: Vocabulary | Sequence[str] | None = None, *, min_df: int = 1, select: Any = None
+) -> Ids:
+    """Ids of the terms in use, ascending: document frequency of at least `min_df`, then the best by a measure.
+
+    `select` is a number of terms, by information gain, or a pair (measure, number); "…-per-class" keeps the best of
+    every class. `terms` names the columns, so that ties do not depend on their order; see `top_k`.
+
+    >>> from scipy.sparse import csr_array
+    >>> counts = Counts.of(csr_array([[1, 1, 1], [0, 0, 1]]), csr_array([[1, 0], [0, 1]]))
+    >>> select_terms(counts, ["goal", "ball", "the"], select=1)
+    array([1])
+    """
+    if isinstance(min_df, bool) or not isinstance(min_df, int) or min_df < 1:
+        raise UnnaiveError(f"min_df is {min_df!r}; give a whole number of documents from 1 on")
+    # weights may make a document less than one: whatever was seen is in 1 document or more
+    present = np.flatnonzero(counts.df > 0 if min_df == 1 else counts.df >= min_df)
+    if not len(present):
+        reason = "check the texts and how they are read" if min_df == 1 else "lower min_df"
+        what = "there is no term to learn from" if min_df == 1 else f"no term is in {min_df} documents or more"
+        raise BadData(f"{what}; {reason}")
+    measure_and_k = check_select(select)
+    if measure_and_k is None:
+        return present
+    name, k = measure_and_k
+    measure = SELECTIONS[name.removesuffix(PER_CLASS)]
+    gains = np.atleast_2d(measure(counts.take_terms(present), per_class=name.endswith(PER_CLASS)))
+    best = [present[top_k(row, k, names=_NamesAt(terms, present))] for row in gains]
+    return np.unique(np.concatenate(best))
+
+
+class _NamesAt:
+    """The names of some columns, looked up only where a tie asks for them."""
+
+    def __init__(self, terms: Vocabulary | Sequence[str] | None, ids: Ids) -> None:
+        self._terms, self._ids = terms, ids
+
+    def __getitem__(self, place: int) -> Any:
+        return place if self._terms is None else self._terms[int(self._ids[place])]
+
+
+def top_k(values: Floats, k: int, *, names: Any = None) -> Ids:
+    """Places of the k largest values, best first; −∞ and NaN are never among them.
+
+    Values that agree to 12 digits of the largest are ties, since sums taken in another order differ by less. Ties go to
+    the first in the order of `names`, else to the smaller place.
+
+    >>> top_k(np.array([0.1, 0.5, 0.5, 0.2]), 3)
+    array([1, 2, 3])
+    >>> top_k(np.array([0.5, 0.5, 0.1]), 1, names=["vote", "ball", "a"])
+    array([1])
+    """
+    places = np.flatnonzero(np.isfinite(values))
+    if not len(places):
+        return places
+    rounded = np.round(values[places] / (np.abs(values[places]).max() or 1.0), 12)
+    k = min(k, len(places))
+    cut = np.partition(rounded, -k)[-k]
+    above, tied = places[rounded > cut], places[rounded == cut]
+    if len(above) + len(tied) > k:
+        tied = tied if names is None else np.array(sorted(tied.tolist(), key=names.__getitem__), np.int64)
+        tied = tied[: k - len(above)]
+    taken = np.sort(np.concatenate((above, tied)))
+    order = np.argsort(-np.round(values[taken] / (np.abs(values[places]).max() or 1.0), 12), kind="stable")
+    return np.asarray(taken[order], np.int64)
 
 
 def _each_class(counts: Counts, statistic: Callable[[Any, Any, Any, Any], Floats]) -> Floats:
@@ -153,13 +225,13 @@ def class_gain(counts: Counts, class_index: int) -> Floats:
     return binary_gain(both, float(counts.class_docs[class_index]), df, float(counts.n_docs))
 
 
-def telling_terms(gains: Floats, k: int) -> NDArray[np.int64]:
-    """The k terms of largest gain, best first, less those that tell nothing.
+def informative_terms(gains: Floats, k: int) -> Ids:
+    """The k terms of largest gain, best first, less those that say nothing of the class.
 
-    >>> telling_terms(np.array([0.1, 0.0, 0.3]), 3)
+    >>> informative_terms(np.array([0.1, 0.0, 0.3]), 3)
     array([2, 0])
     """
-    best = top_terms(gains, k)
+    best = top_k(gains, k)
     return best[gains[best] > 1e-12]
 
 

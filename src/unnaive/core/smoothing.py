@@ -17,9 +17,7 @@ from scipy.sparse import csr_array
 from unnaive.core.counts import Counts
 from unnaive.core.linear import refuse_full_table
 from unnaive.errors import UnnaiveError, choose
-
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Floats, Sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,16 +47,16 @@ class Smoothing(Protocol):
 
     reserves: ClassVar[bool]
 
-    def draws(self, counts: Counts) -> LogTable:
+    def multinomial_log_prob(self, counts: Counts) -> LogTable:
         """log p(t|c): term t is the next word drawn from class c; sums to one over the terms."""
 
-    def draws_of_rest(self, counts: Counts) -> LogTable:
+    def rest_log_prob(self, counts: Counts) -> LogTable:
         """log p(t|c̄), from N_•k − N_ik and N − N_i•: everything that is not in class c."""
 
-    def presence(self, df: Any, docs: Any, corpus_df: Any, corpus_docs: Any) -> Any:
+    def bernoulli_prob(self, df: Any, docs: Any, corpus_df: Any, corpus_docs: Any) -> Any:
         """p(t present|c), elementwise: `df` of the class's `docs` have the term, `corpus_df` of `corpus_docs`."""
 
-    def unseen_presence(self, counts: Counts) -> Floats:
+    def unseen_bernoulli_prob(self, counts: Counts) -> Floats:
         """presence where df = 0; its shape says on what it depends: (n_classes, 1), (1, n_terms) or both."""
 
 
@@ -66,13 +64,13 @@ class Smoothing(Protocol):
 class Laplace:
     """Additive smoothing: alpha is added to every count (Laplace: 1; Lidstone: any other).
 
-    draws     p(t|c) = (N_ct + α) / (N_c• + α M),  M terms
-    presence  p(t|c) = (df_ct + α) / (n_c + 2α)
+    multinomial  p(t|c) = (N_ct + α) / (N_c• + α M),  M terms
+    Bernoulli    p(t|c) = (df_ct + α) / (n_c + 2α)
 
     Manning, Raghavan and Schütze (2008), 13.2 and 13.3; or-gate paper, eq. 4 and 6.
 
     >>> counts = Counts.of(csr_array([[2, 0], [0, 1]]), csr_array([[1, 0], [0, 1]]))
-    >>> np.exp(Laplace(1.0).draws(counts).dense()).round(2)
+    >>> np.exp(Laplace(1.0).multinomial_log_prob(counts).dense()).round(2)
     array([[0.75, 0.25],
            [0.33, 0.67]])
     """
@@ -85,13 +83,13 @@ class Laplace:
         if not 0 < self.alpha < np.inf:
             raise UnnaiveError(f"alpha came as {self.alpha}; give a number above 0, such as 1 or 0.01")
 
-    def draws(self, counts: Counts) -> LogTable:
+    def multinomial_log_prob(self, counts: Counts) -> LogTable:
         """log (N_ct + α)/α on seen cells, the class part is log α/(N_c• + αM)."""
         seen = counts.class_terms
         of_class = np.log(self.alpha) - np.log(counts.class_totals + self.alpha * counts.n_terms)
         return _table(seen, np.log1p(seen.data / self.alpha), of_class, np.zeros(counts.n_terms))
 
-    def draws_of_rest(self, counts: Counts) -> LogTable:
+    def rest_log_prob(self, counts: Counts) -> LogTable:
         """The term part is log (N_•k + α); seen cells hold what the class takes away from it."""
         seen = counts.class_terms
         of_term = np.log(counts.terms + self.alpha)
@@ -99,13 +97,13 @@ class Laplace:
         left = counts.terms[seen.indices] - seen.data + self.alpha
         return _table(seen, np.log(left) - of_term[seen.indices], of_class, of_term)
 
-    def presence(self, df: Any, docs: Any, corpus_df: Any, corpus_docs: Any) -> Any:
+    def bernoulli_prob(self, df: Any, docs: Any, corpus_df: Any, corpus_docs: Any) -> Any:
         """(df + α)/(docs + 2α)."""
         return (df + self.alpha) / (docs + 2 * self.alpha)
 
-    def unseen_presence(self, counts: Counts) -> Floats:
+    def unseen_bernoulli_prob(self, counts: Counts) -> Floats:
         """α/(n_c + 2α): the class decides."""
-        unseen: Floats = self.presence(0, counts.class_docs, 0, counts.n_docs)[:, None]
+        unseen: Floats = self.bernoulli_prob(0, counts.class_docs, 0, counts.n_docs)[:, None]
         return unseen
 
 
@@ -113,11 +111,11 @@ class Laplace:
 class JelinekMercer:
     """Interpolation with the corpus: (1 − β) p_ml(t|c) + β p(t|D).
 
-    draws     p_ml = N_ct / N_c•,  p(t|D) = N_•t / N
-    presence  p_ml = df_ct / n_c,  p(t|D) = df_t / n
+    multinomial  p_ml = N_ct / N_c•,  p(t|D) = N_•t / N
+    Bernoulli    p_ml = df_ct / n_c,  p(t|D) = df_t / n
 
-    A class without documents is the corpus itself (draws), or has p_ml = 0 (presence). A term that was never counted
-    has p = 0 in every class; its term part is zero, and a rule leaves it out as it does an unknown one.
+    A class without documents is the corpus itself (multinomial), or has p_ml = 0 (Bernoulli). A term that was never
+    counted has p = 0 in every class; its term part is zero, and a rule leaves it out as it does an unknown one.
 
     Jelinek and Mercer (1980); Zhai and Lafferty (2004).
     """
@@ -130,7 +128,7 @@ class JelinekMercer:
         if not 0 < self.beta <= 1:
             raise UnnaiveError(f"beta came as {self.beta}; give a share of the corpus above 0 and up to 1")
 
-    def draws(self, counts: Counts) -> LogTable:
+    def multinomial_log_prob(self, counts: Counts) -> LogTable:
         """On unseen cells β p(t|D); seen cells hold log 1 + (1−β) p_ml / (β p(t|D))."""
         seen, totals = counts.class_terms, counts.class_totals
         own = (1 - self.beta) * seen.data / _by_cell(seen, totals)
@@ -138,7 +136,7 @@ class JelinekMercer:
         of_class = np.where(totals > 0, np.log(self.beta), 0.0)
         return _table(seen, np.log1p(own / corpus[seen.indices]), of_class, _log_or_zero(corpus / self.beta))
 
-    def draws_of_rest(self, counts: Counts) -> LogTable:
+    def rest_log_prob(self, counts: Counts) -> LogTable:
         """N_•k ((1−β)/(N − N_i•) + β/N) on unseen cells, which falls into a class and a term part."""
         seen, rest = counts.class_terms, np.maximum(counts.total - counts.class_totals, 0)
         own = np.where(rest > 0, (1 - self.beta) / _positive(rest), 0.0)
@@ -147,13 +145,13 @@ class JelinekMercer:
         share = seen.data / counts.terms[seen.indices] * _by_cell(seen, own / (own + corpus))
         return _table(seen, np.log1p(-share), np.log(own + corpus), _log_or_zero(counts.terms))
 
-    def presence(self, df: Any, docs: Any, corpus_df: Any, corpus_docs: Any) -> Any:
+    def bernoulli_prob(self, df: Any, docs: Any, corpus_df: Any, corpus_docs: Any) -> Any:
         """(1−β) df/docs + β corpus_df/corpus_docs."""
         return (1 - self.beta) * df / _positive(docs) + self.beta * corpus_df / _positive(corpus_docs)
 
-    def unseen_presence(self, counts: Counts) -> Floats:
+    def unseen_bernoulli_prob(self, counts: Counts) -> Floats:
         """β df_t/n: the term decides."""
-        unseen: Floats = self.presence(0, 1, counts.df, counts.n_docs)[None, :]
+        unseen: Floats = self.bernoulli_prob(0, 1, counts.df, counts.n_docs)[None, :]
         return unseen
 
 
@@ -161,9 +159,9 @@ class JelinekMercer:
 class AbsoluteDiscount:
     """A constant δ taken off every seen count and given back in the proportions of the corpus (unigram interpolation).
 
-    draws     p(t|c) = max(N_ct − δ, 0)/N_c• + λ_c p(t|D),  λ_c = Σ_t min(N_ct, δ)/N_c•
-    presence  a term has two outcomes, present and absent: p(t|c) = max(df_ct − δ, 0)/n_c + δ r/n_c · df_t/n, with r
-              the number of its outcomes that were seen, 1 or 2
+    multinomial  p(t|c) = max(N_ct − δ, 0)/N_c• + λ_c p(t|D),  λ_c = Σ_t min(N_ct, δ)/N_c•
+    Bernoulli    a term has two outcomes, present and absent: p(t|c) = max(df_ct − δ, 0)/n_c + δ r/n_c · df_t/n, with r
+                 the number of its outcomes that were seen, 1 or 2
 
     A class without documents is the corpus itself. For the rest c̄ of a class the reserve is that of the whole corpus,
     δ M⁺ with M⁺ the terms counted, normalised: p(t|c̄) ∝ max(N_•t − N_ct − δ, 0) + δ M⁺ p(t|D). It is the same
@@ -180,7 +178,7 @@ class AbsoluteDiscount:
         if isinstance(self.discount, str) or not 0 < self.discount < 1:
             raise UnnaiveError(f"discount came as {self.discount!r}; give a number between 0 and 1, or 'auto'")
 
-    def draws(self, counts: Counts) -> LogTable:
+    def multinomial_log_prob(self, counts: Counts) -> LogTable:
         """On unseen cells λ_c p(t|D)."""
         seen, totals = counts.class_terms, counts.class_totals
         corpus = counts.terms / _positive(counts.total)
@@ -190,7 +188,7 @@ class AbsoluteDiscount:
         ratio = own / (_by_cell(seen, reserve) * corpus[seen.indices])
         return _table(seen, np.log1p(ratio), np.log(reserve), _log_or_zero(corpus))
 
-    def draws_of_rest(self, counts: Counts) -> LogTable:
+    def rest_log_prob(self, counts: Counts) -> LogTable:
         """On unseen cells max(N_•t − δ, 0) + δ M⁺ p(t|D), over a normaliser of the class."""
         seen = counts.class_terms
         back = self.discount * np.count_nonzero(counts.terms) * counts.terms / _positive(counts.total)
@@ -200,17 +198,17 @@ class AbsoluteDiscount:
         logs = np.log(left) - np.log(whole[seen.indices])
         return _table(seen, logs, -np.log(_positive(normaliser)), _log_or_zero(whole))
 
-    def presence(self, df: Any, docs: Any, corpus_df: Any, corpus_docs: Any) -> Any:
+    def bernoulli_prob(self, df: Any, docs: Any, corpus_df: Any, corpus_docs: Any) -> Any:
         """max(df − δ, 0)/docs + δ r/docs · corpus_df/corpus_docs."""
         corpus = corpus_df / _positive(corpus_docs)
         outcomes = np.greater(df, 0).astype(int) + np.less(df, docs)
         kept = np.maximum(df - self.discount, 0)
         return np.where(docs > 0, (kept + self.discount * outcomes * corpus) / _positive(docs), corpus)
 
-    def unseen_presence(self, counts: Counts) -> Floats:
+    def unseen_bernoulli_prob(self, counts: Counts) -> Floats:
         """δ/n_c · df_t/n, which depends on both: (n_classes, n_terms)."""
         refuse_full_table(counts.n_classes, counts.n_terms, "presence with absolute discounting")
-        unseen: Floats = self.presence(np.zeros(1), counts.class_docs[:, None], counts.df, counts.n_docs)
+        unseen: Floats = self.bernoulli_prob(np.zeros(1), counts.class_docs[:, None], counts.df, counts.n_docs)
         return unseen
 
 

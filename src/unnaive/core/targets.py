@@ -1,9 +1,10 @@
-"""Labels as people have them → classes and the sparse matrix Y; the classifier reads them here, at the border."""
+"""Labels as people have them ↔ the classes and the sparse matrix Y; every entrance encodes and decodes labels here."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,45 +12,58 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from unnaive.errors import BadData
+from unnaive.types import Floats, Label, Sparse
 
-Label = str | int | bool
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+TARGET_TYPES = ("single", "sets", "indicator", "sparse")
 
 
 @dataclass(frozen=True, eq=False)
 class Targets:
     """The classes, sorted; Y (n_docs, n_classes) 0/1; and in which form labels came, so that predictions leave alike.
 
-    form: "single" one label each; "sets" a collection of labels each; "indicator" a 0/1 array; "sparse" a sparse one
+    target_type: "single" one label each; "sets" a collection of labels each; "indicator" a 0/1 array; "sparse" a
+    sparse 0/1 matrix.
     """
 
     classes: tuple[Label, ...]
     Y: Sparse
-    form: str
+    target_type: str
 
     @property
     def multilabel(self) -> bool:
         """Whether a document may have any number of labels."""
-        return self.form != "single"
+        return self.target_type != "single"
 
 
 def read_targets(labels: Any, n_docs: int, *, multilabel: bool | None = None) -> Targets:
     """Labels of n_docs documents: values, collections of values, or an indicator matrix.
 
-    `multilabel` True takes single values as sets of one; False takes sets of exactly one as values; None goes by
-    how they came.
+    As in scikit-learn, an array, a sparse matrix or nested lists of zeros and ones, two columns or more, are an
+    indicator matrix, whose classes are 0, 1, …; one column is a value for each document. `multilabel` True takes single
+    values as sets of one; False takes sets of exactly one as values; None goes by how they came.
 
     >>> read_targets(["spam", "ham", "spam"], 3).classes
     ('ham', 'spam')
     >>> read_targets([{"a", "b"}, []], 2).Y.toarray()
     array([[1, 1],
            [0, 0]])
+    >>> read_targets([[0, 1], [1, 0]], 2).target_type
+    'indicator'
     """
-    if issparse(labels) or (isinstance(labels, np.ndarray) and labels.ndim == 2):
-        return _indicator(csr_array(labels), n_docs, "sparse" if issparse(labels) else "indicator")
+    if issparse(labels):
+        return _indicator(csr_array(labels), n_docs, "sparse")
+    labels = _to_array(labels) if hasattr(labels, "columns") else labels  # a pandas or polars table
+    if isinstance(labels, np.ndarray) and labels.ndim == 2:
+        if labels.shape[1] != 1:
+            return _indicator(csr_array(_numbers(labels)), n_docs, "indicator")
+        labels = labels.ravel()
+    if isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype.kind in "biufU" and not multilabel:
+        return _single_array(labels, n_docs)
     values = _listed(labels)
     if len(values) != n_docs:
-        raise BadData(f"{n_docs} texts came with {len(values)} labels; give one for each text")
+        raise BadData(f"{n_docs} documents came with {len(values)} labels; give one for each document")
+    if _is_indicator(values):
+        return _indicator(csr_array(np.asarray(values, np.int64)), n_docs, "indicator")
     sets = any(_is_collection(value) for value in values)
     if sets and multilabel is False:
         values, sets = [_only(row, value) for row, value in enumerate(values)], False
@@ -58,22 +72,51 @@ def read_targets(labels: Any, n_docs: int, *, multilabel: bool | None = None) ->
     return _single(values)
 
 
+def _to_array(table: Any) -> NDArray[Any]:
+    return np.asarray(table.to_numpy())
+
+
+def _numbers(table: NDArray[Any]) -> NDArray[Any]:
+    try:
+        return table.astype(np.float64)
+    except (TypeError, ValueError):
+        raise BadData(
+            f"labels came as an array of shape {table.shape} that holds no numbers; give a label for each document, a "
+            "collection of labels for each, or a 0/1 matrix"
+        ) from None
+
+
 def _listed(labels: Any) -> Sequence[Any]:
     if isinstance(labels, (str, bytes)):
-        raise BadData(f"labels came as one {type(labels).__name__}; give a list with one for each text")
+        raise BadData(f"labels came as one {type(labels).__name__}; give a list with one for each document")
     if isinstance(labels, (list, tuple)):
         return labels
     for method in ("to_pylist", "tolist", "to_list"):  # Arrow; numpy and pandas; polars
         if hasattr(labels, method):
             values = getattr(labels, method)()
             return values if isinstance(values, list) else [values]
+    if hasattr(labels, "__array__"):
+        return _listed(np.asarray(labels))
     if not isinstance(labels, Iterable):
-        raise BadData(f"labels came as {type(labels).__name__}; give a list with one for each text")
+        raise BadData(f"labels came as {type(labels).__name__}; give a list with one for each document")
     return list(labels)
 
 
 def _is_collection(value: Any) -> bool:
     return isinstance(value, Collection) and not isinstance(value, (str, bytes))
+
+
+def _is_indicator(values: Sequence[Any]) -> bool:
+    """Whether nested lists are rows of zeros and ones, as long as each other, with two columns or more."""
+    width = len(values[0]) if values and isinstance(values[0], (list, tuple, np.ndarray)) else 0
+    return width > 1 and all(
+        isinstance(row, (list, tuple, np.ndarray)) and len(row) == width and all(_is_bit(one) for one in row)
+        for row in values
+    )
+
+
+def _is_bit(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating, np.bool_)) and value in (0, 1)
 
 
 def _only(row: int, value: Any) -> Any:
@@ -85,57 +128,85 @@ def _only(row: int, value: Any) -> Any:
     return names[0]
 
 
+def _single_array(labels: NDArray[Any], n_docs: int) -> Targets:
+    """An array of one kind of value: sorted by numpy, in one go."""
+    if len(labels) != n_docs:
+        raise BadData(f"{n_docs} documents came with {len(labels)} labels; give one for each document")
+    if labels.dtype.kind == "f":
+        _check_float_labels(labels)
+    classes, codes = np.unique(labels, return_inverse=True)
+    return Targets(tuple(classes.tolist()), one_label_matrix(codes, len(classes)), "single")
+
+
+def _check_float_labels(labels: Floats) -> None:
+    """Whole numbers in floats are labels, as a column with gaps has them; others are a quantity."""
+    if not bool(np.all(np.isfinite(labels))):
+        raise BadData("a label is missing (NaN) or infinite; leave its row out")
+    if not bool(np.all(labels == np.rint(labels))):
+        raise BadData(
+            f"Unknown label type: continuous. A label is {labels[labels != np.rint(labels)][0]}, a quantity and not a "
+            "class; give names, whole numbers or truth values"
+        )
+
+
 def _single(values: Sequence[Any]) -> Targets:
     classes = sorted_classes(set(values))
-    codes = class_codes(values, classes)
+    return Targets(classes, one_label_matrix(class_codes(values, classes), len(classes)), "single")
+
+
+def one_label_matrix(codes: NDArray[Any], n_classes: int) -> Sparse:
+    """Y (n_docs, n_classes) with the one class `codes[d]` of each document."""
     n_docs = len(codes)
-    Y = csr_array((np.ones(n_docs, np.int64), codes, np.arange(n_docs + 1)), shape=(n_docs, len(classes)))
-    return Targets(classes, Y, "single")
+    columns = np.asarray(codes, np.int32).ravel()
+    return csr_array((np.ones(n_docs, np.int64), columns, np.arange(n_docs + 1)), shape=(n_docs, n_classes))
 
 
 def _sets(values: Sequence[Collection[Any]]) -> Targets:
     distinct = [list(dict.fromkeys(value)) for value in values]
     classes = sorted_classes({name for names in distinct for name in names})
-    ends = np.concatenate(([0], np.cumsum([len(names) for names in distinct], dtype=np.int64)))
-    codes = class_codes([name for names in distinct for name in names], classes)
-    Y = csr_array((np.ones(len(codes), np.int64), codes, ends), shape=(len(values), len(classes)))
-    Y.sort_indices()
-    return Targets(classes, Y, "sets")
+    return Targets(classes, label_matrix([tuple(names) for names in distinct], classes), "sets")
 
 
-def _indicator(Y: Sparse, n_docs: int, form: str) -> Targets:
+def _indicator(Y: Sparse, n_docs: int, target_type: str) -> Targets:
     if Y.shape[0] != n_docs:
-        raise BadData(f"{n_docs} texts came with an indicator matrix of {Y.shape[0]} rows; give a row for each text")
+        raise BadData(f"{n_docs} documents came with an indicator matrix of {Y.shape[0]} rows; give a row for each")
     if not np.isin(Y.data, (0, 1)).all():
-        raise BadData("an indicator matrix holds something else than 0 and 1; give 1 where a document has the class")
+        raise BadData(
+            "Unknown label type: an indicator matrix holds something else than 0 and 1; give 1 where a document has "
+            "the class"
+        )
     Y = Y.astype(np.int64)
     Y.eliminate_zeros()
-    return Targets(tuple(range(Y.shape[1])), Y, form)
+    return Targets(tuple(range(Y.shape[1])), Y, target_type)
 
 
 def sorted_classes(values: Iterable[Any]) -> tuple[Label, ...]:
-    """The distinct labels as plain str, int or bool, sorted; one kind only.
+    """The distinct labels as plain str, int, float or bool, sorted; one kind only.
 
     >>> sorted_classes({np.int64(3), 1}), sorted_classes({"b", "a"})
     ((1, 3), ('a', 'b'))
     """
-    plain = {_plain(value) for value in values}
+    plain = {plain_label(value) for value in values}
     kinds = {type(value).__name__ for value in plain}
+    if kinds == {"int", "float"}:
+        plain, kinds = {float(value) for value in plain}, {"float"}
     if len(kinds) > 1:
         raise BadData(f"labels mix {' and '.join(sorted(kinds))}; make them all one kind, for instance with str")
     return tuple(sorted(plain))
 
 
-def _plain(value: Any) -> Label:
+def plain_label(value: Any) -> Label:
+    """The label as a plain str, int, float or bool; an error for anything else, and for a missing one."""
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, float) and value.is_integer():
-        return int(value)  # whole numbers that went through a column with gaps
     if isinstance(value, (str, int)):
         return value
     if value is None or value != value:
         raise BadData(f"a label is missing ({value!r}); leave its row out")
-    raise BadData(f"a label is {value!r}, a {type(value).__name__}; labels are str, int or bool")
+    if isinstance(value, float):
+        _check_float_labels(np.array([value]))
+        return value
+    raise BadData(f"a label is {value!r}, a {type(value).__name__}; labels are str, int, bool or whole floats")
 
 
 def class_codes(values: Sequence[Any], classes: Sequence[Label]) -> NDArray[np.int32]:
@@ -145,11 +216,100 @@ def class_codes(values: Sequence[Any], classes: Sequence[Label]) -> NDArray[np.i
         return np.fromiter(map(place.__getitem__, values), np.int32, len(values))
     except KeyError as unknown:
         raise BadData(
-            f"label {unknown.args[0]!r} is none of the {len(place)} classes {shown_classes(classes)}"
+            f"label {unknown.args[0]!r} is none of the {len(place)} classes {shorten_classes(classes)}"
         ) from None
 
 
-def shown_classes(classes: Sequence[Label], limit: int = 6) -> str:
+def label_matrix(
+    labels: Sequence[tuple[Any, ...]], classes: Sequence[Label], *, ignore_unknown: bool = False, dtype: Any = np.int64
+) -> csr_array:
+    """Y[d, c] = 1 where document d has class c, else 0; (n_docs, n_classes), columns in the order of `classes`.
+
+    A label repeated within a document counts once. A label that is not in `classes` is an error, or skipped if
+    `ignore_unknown` (test documents may carry classes that training never saw).
+
+    >>> label_matrix([("sport",), (), ("politics", "sport")], ["politics", "sport"]).toarray()
+    array([[0, 1],
+           [0, 0],
+           [1, 1]])
+    """
+    column = {name: index for index, name in enumerate(classes)}
+    if len(column) != len(classes):
+        raise BadData(f"{len(classes)} classes came with only {len(column)} distinct names; name each class once")
+    rows = [sorted({column[name] for name in _refuse_string(one) if name in column}) for one in labels]
+    if not ignore_unknown:
+        _refuse_unknown_labels(labels, column)
+    indptr = np.concatenate(([0], np.cumsum([len(row) for row in rows], dtype=np.int64)))
+    indices = np.fromiter((c for row in rows for c in row), dtype=np.int32, count=int(indptr[-1]))
+    return csr_array((np.ones(len(indices), dtype=dtype), indices, indptr), shape=(len(labels), len(classes)))
+
+
+def _refuse_string(labels: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The label set itself; a bare string, which would be read letter by letter, is an error."""
+    if isinstance(labels, str):
+        raise BadData(f"a document's labels came as the string {labels!r}; give a tuple such as ({labels!r},)")
+    return labels
+
+
+def _refuse_unknown_labels(labels: Sequence[tuple[Any, ...]], column: dict[Label, int]) -> None:
+    unknown = sorted({str(name) for one in labels for name in one if name not in column})
+    if unknown:
+        more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
+        shown = ", ".join(repr(name) for name in unknown[:3])
+        raise BadData(
+            f"label {shown}{more} is none of the {len(column)} classes; add it to them or pass ignore_unknown=True"
+        )
+
+
+def label_sets(Y: Any, classes: Sequence[Label]) -> list[tuple[Any, ...]]:
+    """The label set of each row of Y, classes in column order; undoes `label_matrix`.
+
+    Y: (n_docs, n_classes), sparse or dense; any non-zero counts as membership.
+
+    >>> label_sets([[0, 1], [0, 0], [1, 1]], ["politics", "sport"])
+    [('sport',), (), ('politics', 'sport')]
+    """
+    matrix = csr_array(Y, copy=True)
+    if matrix.shape[1] != len(classes):
+        raise BadData(f"Y has {matrix.shape[1]} columns for {len(classes)} classes; there must be one for each")
+    matrix.eliminate_zeros()
+    matrix.sort_indices()
+    names = np.empty(len(classes), dtype=object)
+    names[:] = classes
+    names = names[matrix.indices]
+    return [tuple(names[start:stop]) for start, stop in pairwise(matrix.indptr)]
+
+
+def single_labels(Y: Any) -> NDArray[np.int64] | None:
+    """The class index of each document when every document has exactly one, else None.
+
+    >>> single_labels(np.array([[0, 1], [1, 0]]))
+    array([1, 0])
+    """
+    matrix = csr_array(Y, copy=True)
+    matrix.eliminate_zeros()
+    if (np.diff(matrix.indptr) != 1).any():
+        return None
+    return np.asarray(matrix.indices, dtype=np.int64)
+
+
+def class_columns(Y: Sparse) -> list[NDArray[np.bool_]]:
+    """Which documents have each class, one array a class."""
+    columns, labels = csr_array(Y).tocsc(), []
+    for c in range(columns.shape[1]):
+        present = np.zeros(columns.shape[0], np.bool_)
+        inside = slice(columns.indptr[c], columns.indptr[c + 1])
+        present[columns.indices[inside]] = columns.data[inside] != 0
+        labels.append(present)
+    return labels
+
+
+def place_columns(Y: Sparse, places: NDArray[Any], n_classes: int) -> Sparse:
+    """Y with column i moved to `places[i]` of n_classes."""
+    return csr_array((Y.data, np.asarray(places, np.int32)[Y.indices], Y.indptr), shape=(Y.shape[0], n_classes))
+
+
+def shorten_classes(classes: Sequence[Label], limit: int = 6) -> str:
     """The first classes, with commas, for messages."""
     names = ", ".join(map(str, classes[:limit]))
     return names if len(classes) <= limit else f"{names}, …"
@@ -158,44 +318,22 @@ def shown_classes(classes: Sequence[Label], limit: int = 6) -> str:
 def refuse_one_class(targets: Targets) -> None:
     """An error if there is nothing to tell apart."""
     if not targets.classes:
-        raise BadData("no text has a label; a classifier needs labels to learn from")
+        raise BadData("no document has a label; a classifier needs labels to learn from")
     if not targets.multilabel and len(targets.classes) < 2:
-        raise BadData(f"every text has the label {targets.classes[0]!r}; a classifier needs at least two classes")
+        raise BadData(f"every document has the label {targets.classes[0]!r}; a classifier needs at least two classes")
 
 
-def refuse_new_classes(classes: Sequence[Label], known: Sequence[Label]) -> None:
+def check_known_classes(classes: Sequence[Label], known: Sequence[Label]) -> None:
     """An error that names the first class that is not known.
 
-    >>> refuse_new_classes(["eggs"], ["ham", "spam"])
+    >>> check_known_classes(["eggs"], ["ham", "spam"])
     Traceback (most recent call last):
     unnaive.errors.BadData: class 'eggs' is none of the 2 that the model has (ham, spam); say grow=True, or --grow, ...
     """
-    new = [label for label in classes if label not in known]
+    among = set(known)
+    new = [label for label in classes if label not in among]
     if new:
         raise BadData(
-            f"class {new[0]!r} is none of the {len(known)} that the model has ({shown_classes(known)}); "
+            f"class {new[0]!r} is none of the {len(known)} that the model has ({shorten_classes(known)}); "
             "say grow=True, or --grow, to add it"
         )
-
-
-def checked_weight(weight: Any, n_docs: int) -> NDArray[np.float64] | None:
-    """A weight from 0 on for each document, not all of them 0; or None.
-
-    >>> checked_weight([1, -2], 2)
-    Traceback (most recent call last):
-    unnaive.errors.BadData: sample_weight of text 1 is -2.0; give numbers from 0 on
-    """
-    if weight is None:
-        return None
-    try:
-        weights = np.asarray(weight, np.float64)
-    except (TypeError, ValueError) as problem:
-        raise BadData(f"sample_weight is no list of numbers ({problem}); give one number for each text") from problem
-    if weights.shape != (n_docs,):
-        raise BadData(f"sample_weight has shape {weights.shape}; give {n_docs} numbers from 0 on, one for each text")
-    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-    if len(bad):
-        raise BadData(f"sample_weight of text {bad[0]} is {weights[bad[0]]}; give numbers from 0 on")
-    if not weights.any():
-        raise BadData("all sample weights are 0; give at least one text a weight above 0")
-    return weights

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.errors import choose
-
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Sparse
 
 TERM_FREQUENCIES: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "raw": lambda counts: counts,
@@ -60,3 +59,43 @@ class Weighting:
 def _divided_rows(Z: Sparse, lengths: NDArray[np.float64]) -> Sparse:
     safe = np.where(lengths > 0, lengths, 1.0)
     return csr_array((Z.data / np.repeat(safe, np.diff(Z.indptr)), Z.indices, Z.indptr), shape=Z.shape)
+
+
+def presence(X: Sparse) -> Sparse:
+    """[X > 0] with nothing stored but ones, float64 csr_array.
+
+    >>> presence(csr_array([[3, 0], [1, 2]])).toarray()
+    array([[1., 0.],
+           [1., 1.]])
+    """
+    X = csr_array(X)
+    if not bool(np.all(X.data > 0)):
+        X = X > 0  # a stored zero would pass for an occurrence
+    return csr_array((np.ones(X.nnz), X.indices, X.indptr), shape=X.shape)
+
+
+def tf_idf(X: Sparse, sample_weight: NDArray[np.float64] | None = None) -> Weighting:
+    """(1 + log n)·(1 + log((N+1)/(df+1))), rows of length 1; df and N from documents X, weighted."""
+    weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+    df = presence(X).T @ weight
+    return Weighting("log", 1 + np.log((weight.sum() + 1) / (df + 1)), "l2")
+
+
+DOCUMENT_WEIGHTINGS = ("tf-idf", "log", "binary", "counts")
+
+
+def document_weighting(name: str, X: Sparse, sample_weight: NDArray[np.float64] | None = None) -> Weighting:
+    """The weighting called `name`, with what it takes from the training documents X.
+
+    "tf-idf"  (1 + log n)·(1 + log((N+1)/(df+1))), rows of length 1     "log"     1 + log n, rows of length 1
+    "binary"  presence                                                "counts"  as they are
+    """
+    if choose(list(DOCUMENT_WEIGHTINGS), name, "document weighting") == "tf-idf":
+        return tf_idf(X, sample_weight)
+    return {"log": Weighting("log", None, "l2"), "binary": Weighting("binary"), "counts": Weighting("raw")}[name]
+
+
+def with_small_indices(X: Any) -> Any:
+    """The matrix with 32-bit indices, which is what LIBLINEAR and scikit-learn's trees take."""
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return X

@@ -1,56 +1,168 @@
-"""Experiments: a plan of trials run in one or more processes, every record written as it is made, and their summary.
+"""Experiments: the trials of a plan run in one or more processes, every record written as soon as it is made.
 
     records = run(Plan((Contender("multinomial"), Contender("svm")), ("accuracy",), train_sizes=(10, 80)), material,
                   "run.jsonl", jobs=2)
 
-Run again after an interruption it goes on where it stopped; what is in the file is not repeated.
+Run again after an interruption it goes on where it stopped; what is in the file is not repeated. `compare` is the same
+for texts and labels in memory.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
+from unnaive.core.targets import label_sets, read_targets
+from unnaive.evaluation.grids import as_markdown
 from unnaive.evaluation.records import Key, Record, RecordFile
-from unnaive.evaluation.trials import Bench, Material, Plan, Trial
+from unnaive.evaluation.summaries import PairwiseTest, Summary, as_json, pairwise_tests, summarise
+from unnaive.evaluation.trials import Contender, Material, Plan, Trial, TrialRunner
+from unnaive.models.estimator import Model
+from unnaive.reading.corpus import Corpus
+from unnaive.text.counting import as_texts
+from unnaive.text.tokens import TokenRule
 
-Progress = Callable[[int, int, str], None]  # trials done, trials in all, the last one in words
+TrialProgress = Callable[[int, int, str], None]  # trials done, trials in all, the last one in words
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What models reached on the same splits; prints as a table of means and standard deviations.
+
+    records    every measured value: one for each model, split, size and measure
+    """
+
+    records: tuple[Record, ...]
+
+    @property
+    def summaries(self) -> list[Summary]:
+        """Mean and standard deviation of every model and measure over the splits."""
+        return summarise(self.records)
+
+    def pairwise_tests(self, against: str | None = None, measure: str | None = None) -> list[PairwiseTest]:
+        """Every model against one of them (the first by default) by paired t-tests over the splits."""
+        return pairwise_tests(self.records, against=against, measure=measure)
+
+    def render(self, format: str) -> str:
+        """The comparison as "html", "md", "json" or "txt"."""
+        if format == "html":
+            from unnaive.evaluation.report_pages import comparison_page
+
+            return comparison_page(self.records)
+        return as_json(self.records) if format == "json" else as_markdown(self.records) + "\n"
+
+    def __str__(self) -> str:
+        return as_markdown(self.records)
+
+
+def compare(
+    models: Iterable[str | Model],
+    texts: Any,
+    labels: Any,
+    *,
+    measures: Sequence[str] | None = None,
+    folds: int = 5,
+    select: int | None = None,
+    min_df: int = 1,
+    token_rule: TokenRule | None = None,
+    random_state: int = 0,
+    n_jobs: int = 1,
+) -> Comparison:
+    """Cross-validate models on the same folds of the same texts.
+
+    Parameters
+    ----------
+    models : iterable of str or estimators
+        Names of the catalogue, perhaps with settings as in "multinomial:alpha=0.1", or estimators such as
+        MultinomialNB(alpha=0.1).
+    texts : list of str, or a column of pandas, polars, numpy or Arrow
+        The documents.
+    labels : sequence
+        A label for each text, or a collection of labels for each (multilabel).
+    measures : sequence of str, default=None
+        Names of measures; None for accuracy (multilabel: micro-f1) and macro-f1.
+    folds : int from 2, default=5
+        Folds of the cross-validation, stratified by label.
+    select : int or None, default=None
+        Keep this many terms, best by information gain on the training documents of each fold; None for all.
+    min_df : int from 1, default=1
+        Leave out terms of fewer training documents.
+    token_rule : TokenRule or None, default=None
+        How texts become terms; None for the default rule, which is that of TextClassifier.
+    random_state : int from 0, default=0
+        Seed of the folds and of the models.
+    n_jobs : int from 1, default=1
+        Processes; the numbers do not depend on it.
+
+    Examples
+    --------
+    >>> texts = ["good ball", "late goal", "ball and goal", "fair vote", "new law", "vote on a law"]
+    >>> labels = ["sport", "sport", "sport", "politics", "politics", "politics"]
+    >>> print(compare(["multinomial", "svm"], texts, labels, folds=3, measures=["accuracy"]))
+    | accuracy | all terms |
+    |---|---|
+    | multinomial | **1.0000 ± 0.0000** |
+    | svm | **1.0000 ± 0.0000** |
+    """
+    documents = list(as_texts(texts))
+    targets = read_targets(labels, len(documents))
+    names = tuple(map(str, targets.classes))
+    corpus = Corpus(documents, label_sets(targets.Y, names), name="texts")
+    usual = ("micro-f1" if targets.multilabel else "accuracy", "macro-f1")
+    plan = Plan(
+        tuple(_contender(model) for model in models), usual if measures is None else tuple(measures), folds=folds,
+        vocabularies=(select,), min_df=min_df, seed=random_state,
+    )  # fmt: skip
+    return Comparison(tuple(run(plan, Material.of(corpus, token_rule or TokenRule()), jobs=n_jobs)))
+
+
+def _contender(model: str | Model) -> Contender:
+    if isinstance(model, str):
+        return Contender.parse(model)
+    return Contender(model.name, tuple(sorted(model.changed_settings().items())))
 
 
 def run(
-    plan: Plan, material: Material, path: Path | str, *, jobs: int = 1, progress: Progress | None = None
+    plan: Plan,
+    material: Material,
+    path: Path | str | None = None,
+    *,
+    jobs: int = 1,
+    progress: TrialProgress | None = None,
 ) -> list[Record]:
     """All records of the plan: those that the file at `path` has, and the missing ones, which are added to it.
 
-    `jobs` processes share the work; the numbers are the same whatever their number.
+    Without a path nothing is kept. `jobs` processes share the work; the numbers are the same whatever their number.
     """
-    file, bench = RecordFile(path), Bench(material, plan)
-    there = _by_trial(file.read())
-    wanted = [(trial, _key(bench, trial)) for trial in plan.trials()]
-    missing = [trial for trial, key in wanted if not set(plan.measures) <= set(there.get(key, {}))]
+    file, runner = None if path is None else RecordFile(path), TrialRunner(material, plan)
+    records = _by_trial(file.read() if file is not None else iter(()))
+    wanted = [(trial, _key(runner, trial)) for trial in plan.trials()]
+    missing = [trial for trial, key in wanted if not set(plan.measures) <= set(records.get(key, {}))]
     done = len(wanted) - len(missing)
-    for trial, made in _made(bench, missing, jobs):
-        known = there.setdefault(_key(bench, trial), {})
-        new = [record for record in made if record.measure not in known]
-        file.append(new)
-        known.update({record.measure: record for record in new})
+    for trial, made in _run_trials(runner, missing, jobs):
+        of_trial = records.setdefault(_key(runner, trial), {})
+        new = [record for record in made if record.measure not in of_trial]
+        if file is not None:
+            file.append(new)
+        of_trial.update({record.measure: record for record in new})
         done += 1
         if progress is not None:
-            progress(done, len(wanted), in_words(trial))
-    return [there[key][name] for _, key in wanted for name in plan.measures]
+            progress(done, len(wanted), describe_trial(trial))
+    return [records[key][name] for _, key in wanted for name in plan.measures]
 
 
-def in_words(trial: Trial) -> str:
-    """A trial on one line.
+def describe_trial(trial: Trial) -> str:
+    """A trial on one line, for progress bars.
 
     >>> from unnaive.evaluation.trials import Contender
-    >>> in_words(Trial(3, 10.0, 2000, Contender("svm")))
+    >>> describe_trial(Trial(3, 10.0, 2000, Contender("svm")))
     'svm, split 4, 10 % for training, 2,000 terms'
     """
     parts = [str(trial.contender), f"split {trial.split + 1}"]
@@ -61,8 +173,8 @@ def in_words(trial: Trial) -> str:
     return ", ".join(parts)
 
 
-def _key(bench: Bench, trial: Trial) -> Key:
-    return Record(**bench.blank(trial), measure="", value=None).trial
+def _key(runner: TrialRunner, trial: Trial) -> Key:
+    return Record(**runner.record_fields(trial), measure="", value=None).trial
 
 
 def _by_trial(records: Iterator[Record]) -> dict[Key, dict[str, Record]]:
@@ -72,26 +184,28 @@ def _by_trial(records: Iterator[Record]) -> dict[Key, dict[str, Record]]:
     return found
 
 
-def _made(bench: Bench, trials: list[Trial], jobs: int) -> Iterator[tuple[Trial, list[Record]]]:
+def _run_trials(runner: TrialRunner, trials: list[Trial], jobs: int) -> Iterator[tuple[Trial, list[Record]]]:
     """Every trial with its records, in the order in which they finish."""
     if jobs <= 1 or len(trials) <= 1:
-        yield from ((trial, bench.records(trial)) for trial in trials)
+        yield from ((trial, runner.records(trial)) for trial in trials)
         return
-    yield from _made_by_processes(bench, trials, min(jobs, len(trials)))
+    yield from _run_in_processes(runner, trials, min(jobs, len(trials)))
 
 
-def _made_by_processes(bench: Bench, trials: list[Trial], jobs: int) -> Iterator[tuple[Trial, list[Record]]]:
-    """The same from several processes; when this one is interrupted, they are ended at once."""
+def _run_in_processes(runner: TrialRunner, trials: list[Trial], jobs: int) -> Iterator[tuple[Trial, list[Record]]]:
+    """The same in several processes, which are ended at once when this one is interrupted."""
     others = set(multiprocessing.active_children())
     # spawned, not forked: threads of the kernel and of BLAS do not survive a fork
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(bench.material, bench.plan))
+    pool = ProcessPoolExecutor(
+        jobs, mp_context=context, initializer=_start_worker, initargs=(runner.material, runner.plan)
+    )
     queue, running = iter(trials), dict[Future[list[Record]], Trial]()
     try:
         while True:
-            with _deaf():
+            with _interrupts_blocked():
                 for trial in islice(queue, 2 * jobs - len(running)):
-                    running[pool.submit(_records, trial)] = trial
+                    running[pool.submit(_run_in_worker, trial)] = trial
             if not running:
                 break
             for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -105,8 +219,8 @@ def _made_by_processes(bench: Bench, trials: list[Trial], jobs: int) -> Iterator
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
-    """Processes started meanwhile never hear of Ctrl-C, not even while they import; this one hears of it after."""
+def _interrupts_blocked() -> Iterator[None]:
+    """Block Ctrl-C while processes start, so that they ignore it even while they import; this one gets it after."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
@@ -117,16 +231,16 @@ def _deaf() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-_bench: Bench | None = None  # of a worker process, set when it begins
+_runner: TrialRunner | None = None  # of a worker process, set when it begins
 
 
-def _begin(material: Material, plan: Plan) -> None:
-    global _bench
+def _start_worker(material: Material, plan: Plan) -> None:
+    global _runner
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent sees to an interruption
-    _bench = Bench(replace(material), plan)
+    _runner = TrialRunner(replace(material), plan)
 
 
-def _records(trial: Trial) -> list[Record]:
-    if _bench is None:
+def _run_in_worker(trial: Trial) -> list[Record]:
+    if _runner is None:
         raise RuntimeError("a worker was asked for records before it had begun")
-    return _bench.records(trial)
+    return _runner.records(trial)

@@ -1,4 +1,4 @@
-"""Summaries laid out: a Grid for each measure, contenders by place; Markdown here, HTML and the terminal elsewhere."""
+"""Tables of summaries: a Grid for each measure, models × (training size, vocabulary); as Markdown here."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from unnaive.evaluation.measures import measure_called
+from unnaive.evaluation.measures import find_measure
 from unnaive.evaluation.records import Record
-from unnaive.evaluation.summaries import Place, Summary, summaries
+from unnaive.evaluation.summaries import Place, Summary, summarise
 
 Item = TypeVar("Item")
 
@@ -36,7 +36,7 @@ class Grid:
     def is_best(self, name: str, place: Place) -> bool:
         """Whether no contender has a better mean there; all of those that tie are best."""
         means = {who: one.mean for (who, where), one in self.cells.items() if where == place and one.mean is not None}
-        pick = max if measure_called(self.measure).larger_is_better else min
+        pick = max if find_measure(self.measure).larger_is_better else min
         return name in means and means[name] == pick(means.values())
 
     def seconds(self, name: str, places: Iterable[Place] | None = None) -> float:
@@ -46,10 +46,10 @@ class Grid:
         return sum(spent) / len(spent) if spent else 0.0
 
 
-def grids(records: Iterable[Record]) -> list[Grid]:
-    """A grid for each measure, in the order of the records."""
+def make_grids(records: Iterable[Record]) -> list[Grid]:
+    """One Grid for each measure, in the order of the records."""
     by_measure: dict[str, list[Summary]] = {}
-    for one in summaries(records):
+    for one in summarise(records):
         by_measure.setdefault(one.measure, []).append(one)
     return [Grid.of(found) for found in by_measure.values()]
 
@@ -91,7 +91,7 @@ def fitting(things: Sequence[Item], widths: Sequence[int], room: int) -> list[li
 
 def as_markdown(records: Iterable[Record]) -> str:
     """A table for every measure, the best of each place in bold."""
-    return "\n\n".join(_markdown_table(grid) for grid in grids(records))
+    return "\n\n".join(_markdown_table(grid) for grid in make_grids(records))
 
 
 def _markdown_table(grid: Grid) -> str:

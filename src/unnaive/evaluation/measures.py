@@ -1,8 +1,8 @@
-"""Measures by name: each a value whose printed form is its name, computed from one Evidence.
+"""Measures by name: each a value whose printed form is its name, computed from one MeasureInput.
 
     measure(["micro-f1", "breakeven-micro", "log-loss"], Y, scores=…, predictions=…, probabilities=…)
 
-tally.py, ranking.py and calibration.py hold the formulas.
+tally.py, ranking.py and reliability.py hold the formulas.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from functools import cached_property
 from typing import Any
 
 from unnaive.errors import BadData, choose
-from unnaive.evaluation import calibration, ranking
-from unnaive.evaluation.ranking import Floats, Integers, mean_defined, weighted_mean
-from unnaive.evaluation.tally import Sparse, Tally, class_sizes, membership
+from unnaive.evaluation import ranking, reliability
+from unnaive.evaluation.ranking import Integers, mean_defined, weighted_mean
+from unnaive.evaluation.tally import Tally, class_sizes, indicator_matrix
+from unnaive.types import Floats, Sparse
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
-    """True labels Y (n_docs, n_classes) with what a classifier said; what several measures share is computed once."""
+class MeasureInput:
+    """True labels Y (n_docs, n_classes) and a classifier's output; what several measures share is computed once."""
 
     Y: Sparse
     scores: Any = None
@@ -36,23 +37,23 @@ class Evidence:
     @cached_property
     def order(self) -> Integers:
         """The classes of each document, best first."""
-        return ranking.class_order(ranking.checked(self.Y, self.scores)[1])
+        return ranking.class_order(ranking.check_scores(self.Y, self.scores)[1])
 
     @cached_property
-    def breakevens(self) -> dict[str, Floats]:
+    def _breakevens(self) -> dict[str, Floats]:
         """The classes' breakeven points under each normalisation asked for so far."""
         return {}
 
     def breakeven(self, normalise: str) -> Floats:
         """The classes' breakeven points."""
-        if normalise not in self.breakevens:
-            self.breakevens[normalise] = ranking.breakeven(self.Y, self.scores, normalise=normalise)
-        return self.breakevens[normalise]
+        if normalise not in self._breakevens:
+            self._breakevens[normalise] = ranking.breakeven(self.Y, self.scores, normalise=normalise)
+        return self._breakevens[normalise]
 
 
 @dataclass(frozen=True)
 class Measure:
-    """One measure: what it needs ("predictions", "scores" or "probabilities") and its value from the Evidence.
+    """One measure: what it needs ("predictions", "scores" or "probabilities") and its value from the MeasureInput.
 
     >>> print(MEASURES["micro-f1"])
     micro-f1
@@ -60,53 +61,53 @@ class Measure:
 
     name: str
     needs: str
-    value: Callable[[Evidence], float] = field(repr=False, compare=False)
+    value: Callable[[MeasureInput], float] = field(repr=False, compare=False)
     about: str = field(repr=False, compare=False)
     larger_is_better: bool = True
 
     def __str__(self) -> str:
         return self.name
 
-    def __call__(self, evidence: Evidence) -> float:
+    def __call__(self, given: MeasureInput) -> float:
         """The value, or an error that says which input is missing."""
-        if getattr(evidence, self.needs) is None:
+        if getattr(given, self.needs) is None:
             raise BadData(f"the measure {self.name!r} needs {self.needs}, which were not given; pass {self.needs}=…")
-        return float(self.value(evidence))
+        return float(self.value(given))
 
 
-def averaged(average: str, what: str) -> Measure:
+def average_measure(average: str, what: str) -> Measure:
     """Precision, recall or F1 under one average."""
 
-    def value(evidence: Evidence) -> float:
-        return float(getattr(evidence.tally, average)(what))
+    def value(given: MeasureInput) -> float:
+        return float(getattr(given.tally, average)(what))
 
     return Measure(f"{average}-{what}", "predictions", value, f"{what} of the decisions, {average} average")
 
 
-def f1_at(average: str, k: int, name: str = "") -> Measure:
+def f1_at_k(average: str, k: int, name: str = "") -> Measure:
     """F1 when every document gets its k best classes."""
 
-    def value(evidence: Evidence) -> float:
-        tally = ranking.tally_at(evidence.Y, evidence.order, k)
+    def value(given: MeasureInput) -> float:
+        tally = ranking.tally_at(given.Y, given.order, k)
         return float(getattr(tally, average)("f1"))
 
     about = f"F1 with the {k} best classes of every document, {average} average"
     return Measure(name or f"{average}-f1@{k}", "scores", value, about)
 
 
-def breakevens(normalise: str) -> list[Measure]:
+def breakeven_measures(normalise: str) -> list[Measure]:
     """Breakeven: pooled, mean of classes, and mean weighted by true documents."""
     ending = "" if normalise == "none" else f"-{normalise}"
     note = "" if normalise == "none" else ", scores divided by the document's maximum"
 
-    def micro(evidence: Evidence) -> float:
-        return ranking.breakeven_micro(evidence.Y, evidence.scores, normalise=normalise)
+    def micro(given: MeasureInput) -> float:
+        return ranking.breakeven_micro(given.Y, given.scores, normalise=normalise)
 
-    def macro(evidence: Evidence) -> float:
-        return mean_defined(evidence.breakeven(normalise))
+    def macro(given: MeasureInput) -> float:
+        return mean_defined(given.breakeven(normalise))
 
-    def weighted(evidence: Evidence) -> float:
-        return weighted_mean(evidence.breakeven(normalise), class_sizes(evidence.Y))
+    def weighted(given: MeasureInput) -> float:
+        return weighted_mean(given.breakeven(normalise), class_sizes(given.Y))
 
     return [
         Measure(f"breakeven-micro{ending}", "scores", micro, f"precision = recall of all decisions pooled{note}"),
@@ -122,12 +123,12 @@ def all_measures() -> Iterable[Measure]:
     yield Measure("accuracy", "predictions", lambda e: e.tally.accuracy, "documents with all labels right")
     for average in ("micro", "macro", "weighted"):
         for what in ("precision", "recall", "f1"):
-            yield averaged(average, what)
+            yield average_measure(average, what)
     for normalise in ranking.NORMALISATIONS:
-        yield from breakevens(normalise)
+        yield from breakeven_measures(normalise)
     for k in (1, 3, 5):
-        yield f1_at("micro", k)
-        yield f1_at("macro", k)
+        yield f1_at_k("micro", k)
+        yield f1_at_k("macro", k)
     yield Measure(
         "11-point",
         "scores",
@@ -144,16 +145,16 @@ def all_measures() -> Iterable[Measure]:
         "auc", "scores", lambda e: mean_defined(ranking.auc(e.Y, e.scores)), "ROC area, each class against the rest"
     )
     for name, function, about in (
-        ("log-loss", calibration.log_loss, "−log probability of the truth"),
-        ("brier", calibration.brier, "squared error of the probabilities"),
-        ("ece", calibration.calibration_error, "expected calibration error, 15 bins"),
+        ("log-loss", reliability.log_loss, "−log probability of the truth"),
+        ("brier", reliability.brier, "squared error of the probabilities"),
+        ("ece", reliability.calibration_error, "expected calibration error, 15 bins"),
     ):
         yield Measure(name, "probabilities", from_probabilities(function), about, larger_is_better=False)
 
 
-def from_probabilities(function: Callable[[Any, Any], float]) -> Callable[[Evidence], float]:
-    """A function of Y and probabilities as a function of the Evidence."""
-    return lambda evidence: function(evidence.Y, evidence.probabilities)
+def from_probabilities(function: Callable[[Any, Any], float]) -> Callable[[MeasureInput], float]:
+    """A function of Y and probabilities as a function of the MeasureInput."""
+    return lambda given: function(given.Y, given.probabilities)
 
 
 MEASURES: dict[str, Measure] = {one.name: one for one in all_measures()}
@@ -161,15 +162,15 @@ MEASURES: dict[str, Measure] = {one.name: one for one in all_measures()}
 AT_K = re.compile(r"(?:(micro|macro|weighted)-)?f1@([1-9]\d*)")
 
 
-def measure_called(name: str) -> Measure:
+def find_measure(name: str) -> Measure:
     """The measure of that name: one of MEASURES, or `micro-f1@k`, `macro-f1@k`, `weighted-f1@k`, `f1@k` (micro).
 
-    >>> measure_called("f1@7").about
+    >>> find_measure("f1@7").about
     'F1 with the 7 best classes of every document, micro average'
     """
     match = AT_K.fullmatch(name)
     if match and name not in MEASURES:
-        return f1_at(match[1] or "micro", int(match[2]), name)
+        return f1_at_k(match[1] or "micro", int(match[2]), name)
     return MEASURES[choose(list(MEASURES), name, "measure")]
 
 
@@ -183,6 +184,6 @@ def measure(
     >>> measure(["accuracy", "f1@1"], [[1, 0], [0, 1]], scores=[[3, 1], [2, 1]], predictions=[[1, 0], [1, 0]])
     {'accuracy': 0.5, 'f1@1': 0.5}
     """
-    chosen = [name if isinstance(name, Measure) else measure_called(name) for name in names]
-    evidence = Evidence(membership(Y), scores, predictions, probabilities)
-    return {one.name: one(evidence) for one in chosen}
+    chosen = [name if isinstance(name, Measure) else find_measure(name) for name in names]
+    given = MeasureInput(indicator_matrix(Y), scores, predictions, probabilities)
+    return {one.name: one(given) for one in chosen}

@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.errors import MissingExtra, UnnaiveError, UnnaiveWarning
-from unnaive.evaluation.calibration import Reliability
 from unnaive.evaluation.ranking import precision_recall, r_precision
+from unnaive.evaluation.reliability import Reliability
 from unnaive.evaluation.summaries import Curve
+from unnaive.types import Floats
 
-Floats = NDArray[np.float64]
 Figure = Any  # matplotlib.figure.Figure, which ships no types that strict mode can use
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -110,7 +110,7 @@ def curves_figure(
 
 
 def _logarithmic(axes: Any, points: Sequence[float]) -> None:
-    """A logarithmic axis along x whose ticks are the points themselves, those aside that would touch the one before."""
+    """A logarithmic axis along x; ticks are the points themselves, without those that would touch the one before."""
     axes.set_xscale("log")
     ticks: list[float] = []
     for point in sorted(set(points)):
@@ -172,7 +172,7 @@ def precision_recall_figure(
         axes.plot([0, 1], [0, 1], color=ink, linewidth=0.7, linestyle=":", alpha=0.6)
         for number, one in enumerate(rankings):
             look = _look(number)
-            points = _thinned(one.recall, one.precision)
+            points = _thin_out(one.recall, one.precision)
             axes.plot(*points, color=look["color"], linestyle=look["linestyle"])
             axes.plot(
                 [one.breakeven], [one.breakeven], color=look["color"], marker=look["marker"], markersize=7,
@@ -183,7 +183,7 @@ def precision_recall_figure(
         return drawing
 
 
-def _thinned(x: Floats, y: Floats, points: int = 400) -> tuple[Floats, Floats]:
+def _thin_out(x: Floats, y: Floats, points: int = 400) -> tuple[Floats, Floats]:
     """At most so many points of a curve, its ends included: a page need not carry ten thousand."""
     if len(x) <= points:
         return x, y
@@ -255,11 +255,11 @@ def classes_figure(
 def save_figure(drawing: Figure, path: Path | str) -> Path:
     """Write a figure in the format that the name ends in, whole or not at all."""
     path, content = Path(path), io.BytesIO()
-    kind = format_of(path)
-    with style(), warnings.catch_warnings(record=True) as said:
+    kind = figure_format(path)
+    with style(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         drawing.savefig(content, format=kind, dpi=200, metadata={"Date": None} if kind == "svg" else None)
-    if kind != "svg" and any("missing from" in str(one.message) for one in said):
+    if kind != "svg" and any("missing from" in str(one.message) for one in caught):
         sentence = f"no font of the figure has some letters of its labels, which {path} shows as boxes"
         warnings.warn(f"{sentence}; an .svg has them as text, for the viewer's fonts", UnnaiveWarning, stacklevel=2)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -267,10 +267,10 @@ def save_figure(drawing: Figure, path: Path | str) -> Path:
     return path
 
 
-def format_of(path: Path) -> str:
+def figure_format(path: Path) -> str:
     """The format that a file's name ends in.
 
-    >>> format_of(Path("curve.gif"))
+    >>> figure_format(Path("curve.gif"))
     Traceback (most recent call last):
     unnaive.errors.UnnaiveError: the figure is to be written to curve.gif; give a name that ends in .png, .svg or .pdf
     """

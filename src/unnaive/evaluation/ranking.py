@@ -14,17 +14,17 @@ from scipy.sparse import csr_array
 
 from unnaive.core.links import relative
 from unnaive.errors import BadData, choose
-from unnaive.evaluation.tally import Sparse, Tally, class_sizes, membership, same_shape
+from unnaive.evaluation.tally import Tally, check_same_shape, class_sizes, indicator_matrix
+from unnaive.types import Floats, Sparse
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 NORMALISATIONS: dict[str, Callable[[Floats], Floats]] = {"none": lambda scores: scores, "per-document": relative}
 
 
-def checked(Y: Any, scores: Any) -> tuple[Sparse, Floats]:
+def check_scores(Y: Any, scores: Any) -> tuple[Sparse, Floats]:
     """Y and scores ready for use; not-a-number among the scores is an error, since it has no rank."""
-    truth, values = same_shape(membership(Y), np.asarray(scores, dtype=np.float64))
+    truth, values = check_same_shape(indicator_matrix(Y), np.asarray(scores, dtype=np.float64))
     if np.isnan(values).any():
         row = int(np.flatnonzero(np.isnan(values).any(axis=1))[0])
         raise BadData(f"the scores of document {row} hold not-a-number; every class needs a score that can be ranked")
@@ -65,11 +65,11 @@ def breakeven(Y: Any, scores: Any, *, normalise: str = "none") -> Floats:
     `normalise="per-document"` first divides each document's scores by their maximum, which makes scores that grow
     with the length of the document comparable.
     """
-    truth, values = checked(Y, scores)
-    return np.array([r_precision(*pair) for pair in by_class(truth, normalised(values, normalise))])
+    truth, values = check_scores(Y, scores)
+    return np.array([r_precision(*pair) for pair in by_class(truth, normalise_scores(values, normalise))])
 
 
-def normalised(scores: Floats, how: str) -> Floats:
+def normalise_scores(scores: Floats, how: str) -> Floats:
     """The scores under one of NORMALISATIONS."""
     return NORMALISATIONS[choose(list(NORMALISATIONS), how, "normalisation")](scores)
 
@@ -84,7 +84,7 @@ def breakeven_weighted(Y: Any, scores: Any, *, normalise: str = "none") -> float
 
     What the thesis on hierarchical networks calls micro-averaged; it is not `breakeven_micro`.
     """
-    return weighted_mean(breakeven(Y, scores, normalise=normalise), class_sizes(membership(Y)))
+    return weighted_mean(breakeven(Y, scores, normalise=normalise), class_sizes(indicator_matrix(Y)))
 
 
 def weighted_mean(points: Floats, sizes: Integers) -> float:
@@ -94,8 +94,8 @@ def weighted_mean(points: Floats, sizes: Integers) -> float:
 
 def breakeven_micro(Y: Any, scores: Any, *, normalise: str = "none") -> float:
     """Breakeven point of all (document, class) decisions pooled under one threshold."""
-    truth, values = checked(Y, scores)
-    values = normalised(values, normalise)
+    truth, values = check_scores(Y, scores)
+    values = normalise_scores(values, normalise)
     return r_precision(values.ravel(), values[truth.nonzero()])
 
 
@@ -128,7 +128,7 @@ def positive_ranks(Y: Any, order: Integers) -> tuple[Integers, Integers]:
 
     ranks[begin[d] : begin[d + 1]] belong to document d.
     """
-    truth = membership(Y)
+    truth = indicator_matrix(Y)
     rank_of = np.empty(order.shape, dtype=np.int32)
     np.put_along_axis(rank_of, order, np.arange(1, order.shape[1] + 1, dtype=np.int32)[None, :], axis=1)
     rows, columns = truth.nonzero()
@@ -173,7 +173,7 @@ def auc(Y: Any, scores: Any) -> Floats:
     >>> auc([[1, 0], [0, 1], [1, 0]], [[0.9, 0.1], [0.5, 0.5], [0.5, 0.5]])
     array([0.75, 0.75])
     """
-    truth, values = checked(Y, scores)
+    truth, values = check_scores(Y, scores)
     return np.array([auc_of(*pair) for pair in by_class(truth, values)])
 
 

@@ -1,4 +1,4 @@
-"""Records: one figure of one experiment each, written as a line of JSON the moment it is made.
+"""Records: one measured value of one experiment each, written as a line of JSON as soon as it is made.
 
 A run that was interrupted finds its lines again and repeats nothing; the half line that a killed process leaves
 behind is cut off before the next is written. Several runs may share a file: their writes take turns.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
@@ -22,7 +22,7 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Record:
-    """What was measured, on what, with what.
+    """One measured value: the data and split, the model with its settings, the measure and its value.
 
     `data` names the data and its fingerprint, `protocol` the kind of split ("random", "5 folds", "fixed"), `split`
     counts from 0, `train_size` is a share in % (random splits), `terms` the number of selected terms (None for all),
@@ -48,8 +48,13 @@ class Record:
     versions: dict[str, str] = field(default_factory=dict)
 
     @property
+    def contender(self) -> str:
+        """The model with the settings it was given, as results name it."""
+        return contender_name(self.model, self.parameters)
+
+    @property
     def trial(self) -> Key:
-        """What this record belongs to: all records of one fitted model share it."""
+        """Data, split, model and sizes: what all records of one fitted model share."""
         settings = json.dumps(self.parameters, sort_keys=True)
         size = None if self.train_size is None else float(self.train_size)
         place = (self.data, self.protocol, self.split, self.seed, self.model, settings, size, self.terms, self.min_df)
@@ -58,6 +63,15 @@ class Record:
     def to_json(self) -> str:
         """One line."""
         return json.dumps(asdict(self), ensure_ascii=False, sort_keys=True, allow_nan=False)
+
+
+def contender_name(model: str, settings: Mapping[str, Any]) -> str:
+    """The model and its settings, on one line.
+
+    >>> contender_name("multinomial", {"alpha": 0.1})
+    'multinomial alpha=0.1'
+    """
+    return " ".join([model, *(f"{key}={value}" for key, value in sorted(settings.items()))])
 
 
 @cache
@@ -82,14 +96,14 @@ def versions() -> dict[str, str]:
 
 
 @contextmanager
-def _alone(file: BinaryIO) -> Iterator[None]:
-    """No other process that asks for the same has the file meanwhile; where there are no locks, all go ahead."""
+def _exclusive_lock(file: BinaryIO) -> Iterator[None]:
+    """Keep other processes that ask for the lock away from the file; without effect where there are no locks."""
     try:
         import fcntl
     except ImportError:
         yield
         return
-    fcntl.flock(file, fcntl.LOCK_EX)  # closing the file gives it back
+    fcntl.flock(file, fcntl.LOCK_EX)  # closing the file releases it
     yield
 
 
@@ -133,17 +147,17 @@ class RecordFile:
         if not lines:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a+b") as file, _alone(file):
+        with self.path.open("a+b") as file, _exclusive_lock(file):
             _cut_half_line(file)
             file.write(lines)
             file.flush()
             os.fsync(file.fileno())
 
     def _record(self, line: str, number: int) -> Record:
-        known = {one.name for one in fields(Record)}
+        names = {one.name for one in fields(Record)}
         try:
             values = json.loads(line)
-            return Record(**{name: value for name, value in values.items() if name in known})
+            return Record(**{name: value for name, value in values.items() if name in names})
         except (ValueError, TypeError, AttributeError) as problem:
             raise BadData(
                 f"line {number} of {self.path} is no record of an experiment ({problem}); name a file made by"

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import bdtr, stdtr
 
 from unnaive.errors import BadData
-
-Floats = NDArray[np.float64]
+from unnaive.types import Floats
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ def paired_t(first: Sequence[float], second: Sequence[float]) -> Test:
     d̄ and s² are mean and variance (divisor J − 1) of the differences. It takes the pairs as independent; random splits
     of one set of data are not, and there it finds differences where there are none: see `corrected_t`.
     """
-    differences = paired(first, second)
+    differences = paired_differences(first, second)
     return t_test("paired t-test", differences, 1 / len(differences))
 
 
@@ -64,7 +62,7 @@ def corrected_t(first: Sequence[float], second: Sequence[float], *, n_train: flo
     """
     if not (n_train > 0 and n_test > 0):
         raise BadData(f"n_train is {n_train} and n_test {n_test}; both must be positive, counts or shares")
-    differences = paired(first, second)
+    differences = paired_differences(first, second)
     return t_test("corrected resampled t-test", differences, 1 / len(differences) + n_test / n_train)
 
 
@@ -79,7 +77,7 @@ def t_test(name: str, differences: Floats, scale: float) -> Test:
     return Test(name, mean, float(statistic), freedom, float(2 * stdtr(freedom, -abs(statistic))))
 
 
-def paired(first: Sequence[float], second: Sequence[float]) -> Floats:
+def paired_differences(first: Sequence[float], second: Sequence[float]) -> Floats:
     """The differences, of two equally long lists of at least two finite numbers."""
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if a.shape != b.shape or a.ndim != 1 or len(a) < 2:
@@ -119,7 +117,7 @@ def win_tie_loss(first: Sequence[float], second: Sequence[float], *, tolerance: 
     >>> print(win_tie_loss([0.9, 0.8, 0.7], [0.7, 0.8, 0.8]))
     1/1/1
     """
-    differences = paired(first, second)
+    differences = paired_differences(first, second)
     wins, losses = int((differences > tolerance).sum()), int((differences < -tolerance).sum())
     return WinTieLoss(wins, len(differences) - wins - losses, losses)
 
@@ -132,7 +130,9 @@ def sign_test(first: Sequence[float], second: Sequence[float]) -> Test:
     """
     outcome = win_tie_loss(first, second)
     p = binomial_half(outcome.wins, outcome.losses)
-    return Test("sign test", float(paired(first, second).mean()), float(outcome.wins - outcome.losses), 0, p)
+    return Test(
+        "sign test", float(paired_differences(first, second).mean()), float(outcome.wins - outcome.losses), 0, p
+    )
 
 
 def mcnemar(first_right: Any, second_right: Any) -> Test:
@@ -145,7 +145,7 @@ def mcnemar(first_right: Any, second_right: Any) -> Test:
     McNemar's test: difference +0.700, p = 0.039
     """
     a, b = np.asarray(first_right, dtype=np.bool_), np.asarray(second_right, dtype=np.bool_)
-    differences = paired(a.astype(np.float64), b.astype(np.float64))  # type: ignore[arg-type]
+    differences = paired_differences(a.astype(np.float64), b.astype(np.float64))  # type: ignore[arg-type]
     wins, losses = int((a & ~b).sum()), int((b & ~a).sum())
     return Test("McNemar's test", float(differences.mean()), float(wins - losses), 0, binomial_half(wins, losses))
 

@@ -15,16 +15,16 @@ from scipy.sparse import csr_array
 
 from unnaive.decisions import folds
 from unnaive.errors import BadData
+from unnaive.types import Sparse
 
 Rows = NDArray[np.int64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
 
 
 def strata(Y: Sparse) -> Rows:
     """The stratum of each document (n_docs,): its rarest class, ties by index; the number of classes if it has none.
 
-    With one label for each document that is its class. With several, the rare classes are those that a random split
-    would lose, so a document counts where it is needed most (the idea of iterative stratification, in one pass).
+    With one label for each document that is its class. In multilabel data the rare classes are those that a random
+    split would lose, so a document counts where it is needed most (iterative stratification, in one pass).
 
     >>> strata(csr_array([[1, 0], [1, 1], [0, 0]]))
     array([0, 1, 2])

@@ -1,4 +1,4 @@
-"""Records → what one wants to know: means with their spread, curves, and who beats whom; grids.py lays them out."""
+"""Records of experiments → means with their spread, curves, and paired tests between models; grids.py makes tables."""
 
 from __future__ import annotations
 
@@ -9,16 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from unnaive.evaluation.measures import measure_called
+from unnaive.evaluation.measures import find_measure
 from unnaive.evaluation.records import Record
 from unnaive.evaluation.significance import Test, WinTieLoss, corrected_t, paired_t, win_tie_loss
 
 Place = tuple[float | None, int | None]  # training size, terms
-
-
-def contender_name(record: Record) -> str:
-    """The model and the settings it was given, as in `Contender`."""
-    return " ".join([record.model, *(f"{key}={value}" for key, value in sorted(record.parameters.items()))])
 
 
 @dataclass(frozen=True)
@@ -45,7 +40,7 @@ class Summary:
         return f"{self.mean:.4f} ± {self.spread:.4f}" if self.splits > 1 else f"{self.mean:.4f}"
 
 
-def comparisons(records: Iterable[Record]) -> dict[tuple[object, ...], list[Record]]:
+def group_comparisons(records: Iterable[Record]) -> dict[tuple[object, ...], list[Record]]:
     """The records of each comparison that a file holds, oldest first; of a figure made twice, the later."""
     found: dict[tuple[object, ...], dict[tuple[object, ...], Record]] = {}
     for record in records:
@@ -54,11 +49,11 @@ def comparisons(records: Iterable[Record]) -> dict[tuple[object, ...], list[Reco
     return {key: list(of_one.values()) for key, of_one in found.items()}
 
 
-def summaries(records: Iterable[Record]) -> list[Summary]:
+def summarise(records: Iterable[Record]) -> list[Summary]:
     """Mean and spread of every contender, size, vocabulary and measure, in the order of the records."""
     groups: dict[tuple[str, float | None, int | None, str], list[Record]] = {}
     for record in records:
-        key = (contender_name(record), record.train_size, record.terms, record.measure)
+        key = (record.contender, record.train_size, record.terms, record.measure)
         groups.setdefault(key, []).append(record)
     return [_summary(key, group) for key, group in groups.items()]
 
@@ -74,7 +69,7 @@ def _summary(key: tuple[str, float | None, int | None, str], group: Sequence[Rec
 
 
 @dataclass(frozen=True)
-class Duel:
+class PairwiseTest:
     """Two contenders on the same splits: first against second, by a measure, at a training size and vocabulary.
 
     `outcome` counts splits; `paired` and `corrected` are None with fewer than two splits, `corrected` also with a fixed
@@ -100,33 +95,40 @@ class Duel:
         return "better" if test.difference > 0 else "worse"
 
 
-def duels(records: Sequence[Record], *, against: str | None = None, measure: str | None = None) -> list[Duel]:
-    """Every contender against one of them (the first by default), at every place, by one measure (the first)."""
-    names = list(dict.fromkeys(contender_name(record) for record in records))
+def pairwise_tests(
+    records: Sequence[Record], *, against: str | None = None, measure: str | None = None
+) -> list[PairwiseTest]:
+    """Every contender against one of them (the first by default), by one measure (the first by default).
+
+    There is one test for each combination of training size and vocabulary.
+    """
+    names = list(dict.fromkeys(record.contender for record in records))
     rival = against if against is not None else names[0]
     by = measure if measure is not None else records[0].measure
     chosen = [record for record in records if record.measure == by]
     places = dict.fromkeys((record.train_size, record.terms) for record in chosen)
-    found = [_duel(chosen, name, rival, by, place) for place in places for name in names if name != rival]
-    return [duel for duel in found if duel is not None]
+    found = [_pairwise_test(chosen, name, rival, by, place) for place in places for name in names if name != rival]
+    return [one for one in found if one is not None]
 
 
-def _duel(records: Sequence[Record], first: str, second: str, measure: str, place: Place) -> Duel | None:
+def _pairwise_test(
+    records: Sequence[Record], first: str, second: str, measure: str, place: Place
+) -> PairwiseTest | None:
     here = [record for record in records if (record.train_size, record.terms) == place and record.value is not None]
-    mine = {record.split: record for record in here if contender_name(record) == first}
-    theirs = {record.split: record for record in here if contender_name(record) == second}
+    mine = {record.split: record for record in here if record.contender == first}
+    theirs = {record.split: record for record in here if record.contender == second}
     both = sorted(mine.keys() & theirs.keys())
-    sign = 1 if measure_called(measure).larger_is_better else -1
+    sign = 1 if find_measure(measure).larger_is_better else -1
     a = [sign * float(mine[split].value or 0.0) for split in both]
     b = [sign * float(theirs[split].value or 0.0) for split in both]
     if not both:
         return None
     if len(both) < 2:
         outcome = WinTieLoss(int(a > b), int(a == b), int(a < b))
-        return Duel(first, second, measure, place, outcome, None, None)
+        return PairwiseTest(first, second, measure, place, outcome, None, None)
     sizes = {"n_train": mine[both[0]].n_train, "n_test": mine[both[0]].n_test}
     corrected = corrected_t(a, b, **sizes) if min(sizes.values()) > 0 else None
-    return Duel(first, second, measure, place, win_tie_loss(a, b), paired_t(a, b), corrected)
+    return PairwiseTest(first, second, measure, place, win_tie_loss(a, b), paired_t(a, b), corrected)
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ def vocabulary_curves(records: Sequence[Record], measure: str) -> list[Curve]:
 def _curves(
     records: Sequence[Record], measure: str, along: Callable[[Summary], float | None], other: Callable[[Summary], Any]
 ) -> list[Curve]:
-    found = [one for one in summaries(records) if one.measure == measure and one.mean is not None]
+    found = [one for one in summarise(records) if one.measure == measure and one.mean is not None]
     fixed = {other(one) for one in found}
     keep = None if None in fixed else max(fixed, default=None)
     points: dict[str, list[tuple[float, float, float]]] = {}
@@ -168,23 +170,23 @@ def _curves(
 
 
 def as_json(records: Sequence[Record], *, against: str | None = None) -> str:
-    """Summaries and duels as JSON."""
+    """Summaries and paired tests as JSON."""
     content = {
-        "summaries": [vars(one) for one in summaries(records)],
-        "duels": [_duel_json(duel) for duel in duels(records, against=against)],
+        "summaries": [vars(one) for one in summarise(records)],
+        "differences": [_pairwise_json(one) for one in pairwise_tests(records, against=against)],
     }
     return json.dumps(content, indent=2, ensure_ascii=False)
 
 
-def _duel_json(duel: Duel) -> dict[str, Any]:
+def _pairwise_json(test: PairwiseTest) -> dict[str, Any]:
     return {
-        "first": duel.first,
-        "second": duel.second,
-        "measure": duel.measure,
-        "train_size": duel.place[0],
-        "terms": duel.place[1],
-        "win_tie_loss": str(duel.outcome),
-        "paired_t_p": duel.paired.p if duel.paired else None,
-        "corrected_t_p": duel.corrected.p if duel.corrected else None,
-        "verdict": duel.verdict,
+        "first": test.first,
+        "second": test.second,
+        "measure": test.measure,
+        "train_size": test.place[0],
+        "terms": test.place[1],
+        "win_tie_loss": str(test.outcome),
+        "paired_t_p": test.paired.p if test.paired else None,
+        "corrected_t_p": test.corrected.p if test.corrected else None,
+        "verdict": test.verdict,
     }

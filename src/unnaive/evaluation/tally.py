@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.errors import BadData
+from unnaive.types import Floats, Sparse
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +36,7 @@ class Tally:
     @classmethod
     def of(cls, Y: Any, predicted: Any) -> Tally:
         """The tally of predicted against true label sets, both (n_docs, n_classes), sparse or dense 0/1."""
-        truth, chosen = same_shape(membership(Y), membership(predicted))
+        truth, chosen = check_same_shape(indicator_matrix(Y), indicator_matrix(predicted))
         hits = truth.multiply(chosen).tocsr()
         tp = np.asarray(hits.sum(axis=0), dtype=np.int64)
         wrong = np.diff(truth.indptr) + np.diff(chosen.indptr) - 2 * np.asarray(hits.sum(axis=1))
@@ -120,7 +119,7 @@ def ratio(part: Any, whole: Any) -> Floats:
     return shares
 
 
-def membership(Y: Any) -> Sparse:
+def indicator_matrix(Y: Any) -> Sparse:
     """Y as a 0/1 csr_array (n_docs, n_classes); any non-zero is a label. The input is left as it is."""
     matrix = csr_array(Y, copy=True)
     matrix.sum_duplicates()
@@ -128,7 +127,7 @@ def membership(Y: Any) -> Sparse:
     return csr_array((np.ones(matrix.nnz, dtype=np.int64), matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def same_shape(truth: Sparse, other: Any) -> tuple[Sparse, Any]:
+def check_same_shape(truth: Sparse, other: Any) -> tuple[Sparse, Any]:
     """Both, if they have the same documents and classes."""
     if truth.shape != other.shape:
         raise BadData(
@@ -146,11 +145,11 @@ def class_sizes(labels: Sparse) -> Integers:
 def confusion(Y: Any, predicted: Any) -> Sparse:
     """Documents of true class i (row) that were given class j (column): Yᵀ·predicted, csr_array (n_classes, n_classes).
 
-    For single-label data it is the confusion matrix; with several labels a document counts once for each pair.
+    For single-label data it is the confusion matrix; a multilabel document counts once for each pair.
 
     >>> confusion([[1, 0], [1, 0], [0, 1]], [[1, 0], [0, 1], [0, 1]]).toarray()
     array([[1, 1],
            [0, 1]])
     """
-    truth, chosen = same_shape(membership(Y), membership(predicted))
+    truth, chosen = check_same_shape(indicator_matrix(Y), indicator_matrix(predicted))
     return csr_array(truth.T @ chosen)

@@ -1,16 +1,16 @@
 """One trial: a model trained on one side of a split and measured on the other; experiments.py runs many of them.
 
-A trial is a pure function of the material, the plan and its own place in it, so the same seed gives the same numbers in
-any order and in any number of processes.
+A trial is a pure function of the data, the plan and its own place in the plan, so the same seed gives the same numbers
+in any order and in any number of processes. Models are trained, terms selected and multilabel decisions tuned by the
+functions that TextClassifier uses, so a figure here is that of a classifier fitted on the same training documents.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,32 +18,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.core.counts import Counts
-from unnaive.core.labels import label_matrix, single_labels
-from unnaive.core.links import LINKS, probabilities
+from unnaive.core.learner import TrainingSpec
+from unnaive.core.links import comparable_scores, probabilities
+from unnaive.core.named_counts import NamedCounts
+from unnaive.core.sample_weights import class_sample_weight
 from unnaive.core.scorer import Scorer
-from unnaive.core.selection import information_gain, top_terms
-from unnaive.decisions import Argmax, out_of_fold, scut
-from unnaive.errors import BadData, UnnaiveError
-from unnaive.evaluation.measures import Evidence, measure_called
-from unnaive.evaluation.records import Record, versions
+from unnaive.core.selection import select_terms
+from unnaive.core.settings import parse_settings
+from unnaive.core.targets import Targets, label_matrix, single_labels
+from unnaive.decisions import TUNINGS, Argmax, Decision
+from unnaive.errors import BadData
+from unnaive.evaluation.measures import MeasureInput, find_measure
+from unnaive.evaluation.records import Record, contender_name, versions
 from unnaive.evaluation.splits import Rows, fixed_split, fold_splits, stratified_split
-from unnaive.evaluation.training import comparable, filled_settings
-from unnaive.models.catalogue import find_model
-from unnaive.text.corpus import Corpus
+from unnaive.models.catalogue import make_model
+from unnaive.reading.corpus import Corpus
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
+from unnaive.text.vocabulary import Vocabulary
+from unnaive.training import make_scorer, out_of_fold_scores, train
+from unnaive.types import Floats, Sparse
 
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
-
-THRESHOLD_FOLDS = 3  # multi-label decisions are tuned on training documents, out of fold
+TUNING_FOLDS = 5  # multilabel decisions are tuned on out-of-fold scores, with as many folds as TextClassifier
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A model with settings; its name tells contenders apart.
+    """A model of the catalogue with its settings, one of those that are compared.
 
-    >>> str(Contender.parsed("multinomial:alpha=0.1:smoothing=laplace"))
+    >>> str(Contender.parse("multinomial:alpha=0.1:smoothing=laplace"))
     'multinomial alpha=0.1 smoothing=laplace'
     """
 
@@ -51,27 +54,34 @@ class Contender:
     settings: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
-    def parsed(cls, text: str) -> Contender:
-        """`name` or `name:setting=value:…`, values as JSON where they are JSON, else as text."""
+    def parse(cls, text: str) -> Contender:
+        """`name` or `name:setting=value:…`; settings are checked."""
         name, *pairs = text.split(":")
-        settings = {}
-        for pair in pairs:
-            key, separator, value = pair.partition("=")
-            if not separator:
-                raise UnnaiveError(f"the setting {pair!r} of {name} has no value; write {name}:{pair}=VALUE")
-            settings[key] = _value(value)
-        find_model(name).checked(settings)
+        settings = parse_settings(pairs)
+        make_model(name, settings)
         return cls(name, tuple(sorted(settings.items())))
 
+    def spec(self, random_state: int = 0) -> TrainingSpec:
+        """How this model is trained."""
+        model = make_model(self.model, dict(self.settings), random_state=random_state)
+        return TrainingSpec(model, class_weight=model.get_params().get("class_weight"), random_state=random_state)
+
     def __str__(self) -> str:
-        return " ".join([self.model, *(f"{key}={value}" for key, value in self.settings)])
+        return contender_name(self.model, dict(self.settings))
 
 
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
+def train_scorer(name: str, X: Sparse, Y: Sparse, *, seed: int = 0, **settings: Any) -> Scorer:
+    """The model called `name` trained on documents X (n_docs, n_terms) with labels Y (n_docs, n_classes) 0/1.
+
+    Where some document has other than one label, the target is multilabel.
+
+    >>> from scipy.sparse import csr_array
+    >>> train_scorer("multinomial", csr_array([[2, 0], [0, 1]]), csr_array([[1, 0], [1, 1]])).link
+    'log-odds'
+    """
+    target_type = "sparse" if single_labels(Y) is None else "single"
+    spec = Contender(name, tuple(settings.items())).spec(seed)
+    return train(spec, X, Targets(tuple(range(Y.shape[1])), Y, target_type)).scorer
 
 
 @dataclass(frozen=True)
@@ -93,7 +103,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         for name in self.measures:
-            measure_called(name)
+            find_measure(name)
         for what, given in (("models to compare", self.contenders), ("measures", self.measures)):
             if not given:
                 raise BadData(f"no {what} were given; name at least one")
@@ -133,7 +143,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Trial:
-    """A place in a plan."""
+    """One cell of the experiment grid: number of the split, training size in %, number of terms (None: all), model."""
 
     split: int
     train_size: float | None
@@ -143,12 +153,21 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """Documents as matrices: X (n_docs, n_terms) counts, Y (n_docs, n_classes) 0/1, the parts if the data has them."""
+    """The documents of an experiment as matrices.
+
+    X           counts (n_docs, n_terms)
+    Y           labels 0/1 (n_docs, n_classes)
+    parts       "train", "test", … of each document, if the data is split already
+    vocabulary  the names of the terms, by which ties in term selection are broken; None where nobody knows them
+    classes     the names of the classes; None for 0, 1, …
+    """
 
     name: str
     X: Sparse
     Y: Sparse
     parts: NDArray[Any] | None = None
+    vocabulary: Vocabulary | None = None
+    classes: tuple[Any, ...] | None = None
 
     @classmethod
     def of(cls, corpus: Corpus, rule: TokenRule) -> Material:
@@ -156,14 +175,21 @@ class Material:
         if len(corpus.classes) < 2 and all(corpus.labels):
             found = f"only the class {corpus.classes[0]!r}" if corpus.classes else "no documents with a label"
             raise BadData(f"{corpus.name} has {found}; there is something to tell apart from two classes up")
-        X = TextCounter(rule).count(corpus.texts, grow=True)
+        counter = TextCounter(rule)
+        X = counter.count(corpus.texts, grow=True)
         parts = None if corpus.split is None else np.asarray(corpus.split)
-        return cls(corpus.name, X, label_matrix(corpus.labels, corpus.classes), parts)
+        Y = label_matrix(corpus.labels, corpus.classes)
+        return cls(corpus.name, X, Y, parts, counter.vocabulary, tuple(corpus.classes))
 
-    @property
+    @cached_property
     def exclusive(self) -> bool:
         """Whether every document has exactly one class."""
         return single_labels(self.Y) is not None
+
+    def targets(self, rows: Rows) -> Targets:
+        """The labels of some documents; multilabel if any document of the data is."""
+        classes = tuple(range(self.Y.shape[1])) if self.classes is None else self.classes
+        return Targets(classes, self.Y[rows], "single" if self.exclusive else "sparse")
 
     @cached_property
     def total(self) -> Counts:
@@ -182,29 +208,30 @@ class Material:
 
 
 @dataclass(eq=False)
-class Bench:
-    """Runs the trials of a plan on a material, and keeps what the last one shares with its neighbours."""
+class TrialRunner:
+    """Runs the trials of a plan; what neighbouring trials share, the split and its terms, is made once."""
 
     material: Material
     plan: Plan
-    _kept: dict[str, tuple[Any, Any]] = field(default_factory=dict, repr=False)
+    _last: tuple[Any, SplitData] | None = field(default=None, repr=False)
 
     def records(self, trial: Trial) -> list[Record]:
         """Train, score and measure."""
         started = time.perf_counter()
-        sides = self._keep("sides", (trial.split, trial.train_size, trial.terms), lambda: self._sides(trial))
-        scorer = sides.trained(trial.contender, self.plan.seed)
-        scores = scorer.scores(sides.X_test)
+        data = self.split_data(trial)
+        spec = trial.contender.spec(self.plan.seed)
+        scorer = data.train(spec)
+        scores = scorer.scores(data.X_test)
         seconds = time.perf_counter() - started
-        evidence = self._evidence(sides, trial, scorer, scores)
-        sizes = {"n_train": len(sides.train), "n_test": len(sides.test), "n_terms": len(sides.terms)}
-        common = self.blank(trial, seconds=round(seconds, 4), **sizes)
+        given = self._measure_input(data, spec, scorer, scores)
+        sizes = {"n_train": len(data.train_rows), "n_test": len(data.test_rows), "n_terms": len(data.terms)}
+        common = self.record_fields(trial, seconds=round(seconds, 4), **sizes)
         return [
-            Record(**common, measure=name, value=_measured(name, evidence), versions=versions())
+            Record(**common, measure=name, value=_measure_or_none(name, given), versions=versions())
             for name in self.plan.measures
         ]
 
-    def blank(self, trial: Trial, **more: Any) -> dict[str, Any]:
+    def record_fields(self, trial: Trial, **more: Any) -> dict[str, Any]:
         """What all records of a trial have in common."""
         return {
             "data": self.material.fingerprint,
@@ -220,12 +247,8 @@ class Bench:
             **more,
         }
 
-    def _keep(self, name: str, key: Any, make: Any) -> Any:
-        if name not in self._kept or self._kept[name][0] != key:
-            self._kept[name] = (key, make())
-        return self._kept[name][1]
-
-    def _rows(self, trial: Trial) -> tuple[Rows, Rows]:
+    def split_rows(self, trial: Trial) -> tuple[Rows, Rows]:
+        """(train, test) rows of the trial's split."""
         if self.plan.folds is not None:
             return list(fold_splits(self.material.Y, self.plan.folds, seed=self.plan.seed))[trial.split]
         if trial.train_size is not None:
@@ -235,27 +258,30 @@ class Bench:
             raise BadData(f"{self.material.name} has no split of its own; give training sizes or folds")
         return fixed_split(self.material.parts)
 
-    def _sides(self, trial: Trial) -> Sides:
-        train, test = self._rows(trial)
-        counts = counts_of_rows(self.material, train, test)
-        terms = np.flatnonzero(counts.df >= self.plan.min_df)
-        if not len(terms):
-            fewest = f"no term is in {self.plan.min_df} of the {len(train)} training documents"
-            raise BadData(f"{fewest} of {self.material.name}; lower min_df, or look whether the texts are empty")
-        if trial.terms is not None:
-            best = top_terms(information_gain(counts.take_terms(terms)), trial.terms)
-            terms = np.sort(terms[best])
-        return Sides(self.material, train, test, terms, counts.take_terms(terms))
+    def split_data(self, trial: Trial) -> SplitData:
+        """Both sides of the trial's split, with the terms that its training documents select."""
+        key = (trial.split, trial.train_size, trial.terms)
+        if self._last is None or self._last[0] != key:
+            train_rows, test_rows = self.split_rows(trial)
+            counts = counts_of_rows(self.material, train_rows, test_rows)
+            try:
+                terms = select_terms(counts, self.material.vocabulary, min_df=self.plan.min_df, select=trial.terms)
+            except BadData as problem:
+                raise BadData(f"{self.material.name}, {len(train_rows)} training documents: {problem}") from problem
+            data = SplitData(
+                self.material, train_rows, test_rows, terms, counts.take_terms(terms), self.plan.min_df, trial.terms
+            )
+            self._last = (key, data)
+        return self._last[1]
 
-    def _evidence(self, sides: Sides, trial: Trial, scorer: Scorer, scores: Floats) -> Evidence:
-        exclusive = self.material.exclusive
-        known = LINKS[scorer.link].log_odds is not None
-        needs = {measure_called(name).needs for name in self.plan.measures}
-        predicted = None
-        if "predictions" in needs:
-            predicted = sides.decision(trial.contender, self.plan.seed).decide(scores)
-        chances = probabilities(scorer.link, scores, exclusive=exclusive) if known else None
-        return Evidence(self.material.Y[sides.test], comparable(scorer.link, scores), predicted, chances)
+    def _measure_input(self, data: SplitData, spec: TrainingSpec, scorer: Scorer, scores: Floats) -> MeasureInput:
+        needs = {find_measure(name).needs for name in self.plan.measures}
+        predictions = data.decision(spec, scorer.link).decide(scores) if "predictions" in needs else None
+        p = None
+        if scorer.probabilistic:
+            p = probabilities(scorer.link, scores, exclusive=self.material.exclusive)
+        truth = self.material.Y[data.test_rows]
+        return MeasureInput(truth, comparable_scores(scorer.link, scores), predictions, p)
 
 
 def counts_of_rows(material: Material, rows: Rows, others: Rows) -> Counts:
@@ -267,61 +293,67 @@ def counts_of_rows(material: Material, rows: Rows, others: Rows) -> Counts:
 
 
 @dataclass(frozen=True, eq=False)
-class Sides:
-    """Both sides of a split, cut to the terms that take part."""
+class SplitData:
+    """Both sides of a split; `terms` were selected on the training documents, whose sums over them are `counts`."""
 
     material: Material
-    train: Rows
-    test: Rows
+    train_rows: Rows
+    test_rows: Rows
     terms: Rows
     counts: Counts
+    min_df: int = 1
+    select: int | None = None
+
+    @cached_property
+    def targets(self) -> Targets:
+        """The labels of the training documents."""
+        return self.material.targets(self.train_rows)
 
     @cached_property
     def X_train(self) -> Sparse:
-        """Training documents."""
-        return self.material.X[self.train][:, self.terms]
-
-    @cached_property
-    def Y_train(self) -> Sparse:
-        """Their labels."""
-        return self.material.Y[self.train]
+        """Training documents, with the selected terms only."""
+        return self.material.X[self.train_rows][:, self.terms]
 
     @cached_property
     def X_test(self) -> Sparse:
         """Test documents; terms that no training document has are ignored."""
-        return self.material.X[self.test][:, self.terms]
+        return self.material.X[self.test_rows][:, self.terms]
 
-    def trained(self, contender: Contender, seed: int) -> Scorer:
-        """The contender on all training documents."""
-        return self._trained(contender, seed, None)
+    def train(self, spec: TrainingSpec) -> Scorer:
+        """The model trained on all training documents."""
+        weight = class_sample_weight(spec.class_weight, self.targets, None)
+        counts = self.counts if weight is None else Counts.of(self.X_train, self.targets.Y, weight)
+        named = NamedCounts(self.targets.classes, None, counts)
+        documents = self.X_train if spec.model.statistic == "documents" else None  # counts are all that others need
+        return make_scorer(spec, named, documents, self.targets, weight, None)[0]
 
-    def decision(self, contender: Contender, seed: int) -> Any:
-        """The best class; or, with several labels, thresholds from scores of training documents out of fold."""
+    def decision(self, spec: TrainingSpec, link: str) -> Decision:
+        """The best class; for multilabel targets thresholds, tuned on training documents that a fold left out.
+
+        Each fold selects its own terms, as it would for TextClassifier(select=…, decision="scut").
+        """
         if self.material.exclusive:
             return Argmax()
+        X, vocabulary = self._seen_terms
+        scores = out_of_fold_scores(
+            replace(spec, min_df=self.min_df, select=self.select), X, self.targets, terms=vocabulary,
+            n_folds=min(TUNING_FOLDS, len(self.train_rows)),
+        )  # fmt: skip
+        return TUNINGS["scut"](scores, self.targets.Y, link)
 
-        def held_out(inside: Rows, outside: Rows) -> Floats:
-            return self._trained(contender, seed, (inside, outside)).scores(self.X_train[outside])
-
-        return scut(out_of_fold(held_out, self.Y_train, n_folds=THRESHOLD_FOLDS, seed=seed), self.Y_train)
-
-    def _trained(self, contender: Contender, seed: int, part: tuple[Rows, Rows] | None) -> Scorer:
-        """On all training documents, or on the first of two parts of them; a rule takes the second off the sums."""
-        model = find_model(contender.model)
-        settings = filled_settings(contender.model, self.material.Y, seed, dict(contender.settings))
-        if model.statistic == "counts":
-            less = Counts.of(self.X_train[part[1]], self.Y_train[part[1]]) if part else None
-            scorer: Scorer = model.function(self.counts if less is None else self.counts - less, **settings)
-            return scorer
-        inside = slice(None) if part is None else part[0]
-        learned: Scorer = model.function(self.X_train[inside], self.Y_train[inside], **settings)
-        return learned
+    @cached_property
+    def _seen_terms(self) -> tuple[Sparse, Vocabulary | None]:
+        """Training documents with every term that one of them has, selected or not, and the terms' names."""
+        X = self.material.X[self.train_rows]
+        seen = np.flatnonzero(X.sum(axis=0))
+        vocabulary = self.material.vocabulary
+        return X[:, seen], None if vocabulary is None else vocabulary.take(seen)
 
 
-def _measured(name: str, evidence: Evidence) -> float | None:
+def _measure_or_none(name: str, given: MeasureInput) -> float | None:
     """The value, or None where the model has nothing to measure (probabilities of a margin) or it is undefined."""
-    measure = measure_called(name)
-    if getattr(evidence, measure.needs) is None:
+    measure = find_measure(name)
+    if getattr(given, measure.needs) is None:
         return None
-    value = measure(evidence)
+    value = measure(given)
     return value if math.isfinite(value) else None

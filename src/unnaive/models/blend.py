@@ -11,21 +11,23 @@ from numpy.typing import NDArray
 from unnaive.core.counts import Counts
 from unnaive.core.linear import Linear
 from unnaive.core.links import relative
+from unnaive.core.scorer import Contributions, Scorer
+from unnaive.core.settings import setting
 from unnaive.errors import BadData, BadModel
-from unnaive.models.or_gate import or_gate
-from unnaive.models.rocchio import rocchio
-
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.models.estimator import DocumentsModel, class_weight_setting
+from unnaive.models.or_gate import WEIGHTS, OrGate
+from unnaive.models.rocchio import Rocchio
+from unnaive.types import Floats, Progress, Sparse
 
 
 @dataclass(frozen=True, eq=False)
-class Blend:
+class Blend(Scorer):
     """score = share · relative(gate) + (1 − share) · relative(centroids); relative: over the document's maximum.
 
     Dividing by a maximum is not linear, so this is a Scorer of its own; like a cosine, the score is no probability.
     """
 
+    link = "cosine"  # from 0 to 1, and no probability
     kind: ClassVar[str] = "blend"
 
     gate: Linear
@@ -33,17 +35,12 @@ class Blend:
     share: float
 
     @property
-    def link(self) -> str:
-        """From 0 to 1 and no probability, like a cosine."""
-        return "cosine"
-
-    @property
     def n_classes(self) -> int:
         """How many classes are scored."""
         return self.gate.n_classes
 
     @property
-    def n_terms(self) -> int:
+    def n_terms(self) -> int:  # type: ignore[override]  # a field of other scorers
         """How many terms a document may have."""
         return self.gate.n_terms
 
@@ -51,7 +48,7 @@ class Blend:
         """Scores of documents X (n_docs, n_terms) → (n_docs, n_classes)."""
         return self.share * relative(self.gate.scores(X)) + (1 - self.share) * relative(self.centroids.scores(X))
 
-    def contributions(self, document: Sparse, chosen: int, rival: int | None) -> tuple[float, Floats]:
+    def contributions(self, document: Sparse, chosen: int, rival: int | None) -> Contributions:
         """What each term of a document (1, n_terms) adds to the score of a class, or to its lead over a rival.
 
         For one document the two maxima are numbers, so its score is a sum over terms after all; the base is 0.
@@ -63,7 +60,7 @@ class Blend:
             top = adds.sum(axis=1).max(initial=0.0)
             own = adds[chosen] - (0.0 if rival is None else adds[rival])
             values += share * own / (top if top > 0 else 1.0)
-        return 0.0, values
+        return Contributions(0.0, values)
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Arrays and JSON settings from which `from_arrays` makes an equal scorer."""
@@ -78,7 +75,7 @@ class Blend:
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> Blend:
         """The inverse of `to_arrays`; trusts nothing, since models come from files."""
         try:
-            share = _checked_share(float(settings["share"]))
+            share = _check_share(float(settings["share"]))
             gate, centroids = (_part(arrays, settings[name], name) for name in ("gate", "centroids"))
         except (KeyError, TypeError, ValueError) as problem:
             raise BadModel(f"the blend in this model is damaged ({problem}); train it again") from problem
@@ -87,22 +84,34 @@ class Blend:
         return cls(gate, centroids, share)
 
 
-def blend(
-    X: Sparse, Y: Sparse, *, share: float = 0.3, weights: str = "relaxed", tf: str = "log",
-    sample_weight: NDArray[Any] | None = None,
-) -> Blend:  # fmt: skip
-    """OR gate (`weights`) and Rocchio (`tf`) trained on the same documents, the gate with `share` of the say.
+class OrBlend(DocumentsModel):
+    """OR gate and Rocchio, each over the document's maximum: `share` of the first, the rest of the second.
 
-    >>> from scipy.sparse import csr_array
-    >>> model = blend(csr_array([[2, 0, 1], [0, 3, 1]]), csr_array([[1, 0], [0, 1]]))
-    >>> model.scores(csr_array([[1, 0, 0]]))
-    array([[1., 0.]])
+    >>> OrBlend().fit([[2, 0, 1], [0, 3, 1]], ["sport", "politics"]).scores([[1, 0, 0]])
+    array([[0., 1.]])
     """
-    gate = or_gate(Counts.of(X, Y, sample_weight), weights=weights)
-    return Blend(gate, rocchio(X, Y, tf=tf, sample_weight=sample_weight), _checked_share(share))
+
+    name = "or-blend"
+    title = "OR gate blended with Rocchio"
+    probabilistic = False
+    generative = False
+    poor_score = True
+
+    share: float = setting("The share of the OR gate in the score.", default=0.3, at_least=0, at_most=1)
+    weights: str = setting("Estimate of the gate's weights; see OrGate.", default="relaxed", choices=tuple(WEIGHTS))
+    tf: str = setting("Term frequency of Rocchio.", default="log", choices=("raw", "log", "binary"))
+    class_weight: Any = class_weight_setting()
+
+    def learn(
+        self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
+        progress: Progress | None = None,
+    ) -> Blend:  # fmt: skip
+        """Both, trained on the same documents."""
+        gate = OrGate(weights=self.weights).rule(Counts.of(X, Y, sample_weight))
+        return Blend(gate, Rocchio(tf=self.tf).learn(X, Y, sample_weight=sample_weight), self.share)
 
 
-def _checked_share(share: float) -> float:
+def _check_share(share: float) -> float:
     if not 0 <= share <= 1:
         raise BadData(f"the share of the OR gate is {share}; give a number from 0 to 1")
     return share

@@ -1,10 +1,10 @@
-"""Naive Bayes rules: Counts in, Linear out. The weights are logarithms of smoothed term probabilities."""
+"""Naive Bayes: multinomial, Bernoulli and complement. The weights are logarithms of smoothed term probabilities."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,61 +12,130 @@ from scipy.sparse import csr_array
 
 from unnaive.core.counts import Counts
 from unnaive.core.linear import Linear, refuse_full_table
-from unnaive.core.smoothing import Laplace, LogTable, Smoothing, find_smoothing
+from unnaive.core.settings import setting
+from unnaive.core.smoothing import SMOOTHINGS, Laplace, LogTable, Smoothing, find_smoothing
 from unnaive.core.weighting import Weighting
 from unnaive.errors import UnnaiveError, choose
+from unnaive.models.estimator import CountsModel, class_weight_setting, scheme_setting
+from unnaive.models.maxent.bridge import to_maxent
+from unnaive.types import Floats, Sparse
 
-Floats = NDArray[np.float64]
 Prior = str | Sequence[float] | NDArray[Any]
 
 LINK_OF_SCHEME = {"multiclass": "softmax", "one-vs-rest": "log-odds"}
 CERTAIN = 1e-12  # presence is kept this far from 0 and 1: no single term may decide alone
 
 
-def multinomial(
-    counts: Counts,
-    *,
-    scheme: str = "multiclass",
-    smoothing: str = "laplace",
-    alpha: float = 1.0,
-    beta: float = 0.7,
-    discount: float | str = "auto",
-    prior: Prior = "data",
-) -> Linear:
+class _NaiveBayes(CountsModel):
+    """What the naive Bayes classes share: the prior, and the names that scikit-learn has for what was learnt."""
+
+    poor_score = True
+
+    scheme: str | None = scheme_setting()
+    fit_prior: bool = setting("Learn class priors from the data; False makes all classes alike.", default=True)
+    class_prior: Any = setting("Prior probability of each class, in the order of the classes.", default=None)
+    class_weight: Any = class_weight_setting()
+
+    @property
+    def prior(self) -> Prior:
+        """The prior as rules take it: probabilities, "data" or "uniform"."""
+        if self.class_prior is not None:
+            given: Prior = self.class_prior
+            return given
+        return "data" if self.fit_prior else "uniform"
+
+    @property
+    def _as_trained(self) -> Self:
+        """The model with the settings that it was fitted with, whatever was set since."""
+        trained: Self = self._fitted().spec.model  # type: ignore[assignment]
+        return trained
+
+    @property
+    def class_log_prior_(self) -> Floats:
+        """log p(c) (n_classes,)."""
+        return log_prior(self.counts_, self._as_trained.prior)
+
+    @property
+    def feature_log_prob_(self) -> Floats:
+        """The logarithms of term probabilities that documents are scored with (n_classes, n_terms)."""
+        linear: Linear = self.scorer_
+        return linear.weights()
+
+
+def _beta_setting(default: float) -> Any:
+    return setting("Jelinek–Mercer: the share of the corpus in each probability.", default=default, above=0, at_most=1)
+
+
+class _SmoothedNB(_NaiveBayes):
+    """What the multinomial and the Bernoulli class share: the choice of a smoothing, and its settings."""
+
+    smoothing: str = setting("How term probabilities are smoothed.", default="laplace", choices=tuple(SMOOTHINGS))
+    alpha: float = setting("Laplace: added to every count.", default=1.0, above=0, below=np.inf)
+    beta: float = _beta_setting(0.7)
+    discount: float | str = setting(
+        'Absolute discounting: taken off every seen count; "auto" estimates it from the counts.',
+        default="auto",
+        choices=("auto",),
+        above=0,
+        below=1,
+    )
+
+    def smoothing_of(self, cells: Sparse) -> Smoothing:
+        """The smoothing of a table of counts, class_terms or class_df."""
+        return find_smoothing(self.smoothing, cells, alpha=self.alpha, beta=self.beta, discount=self.discount)
+
+
+class MultinomialNB(_SmoothedNB):
     """Multinomial naive Bayes: every word of a document is a draw from its class.
 
     multiclass   score = log p(c) + Σ_t n_t log p(t|c)
     one-vs-rest  score = log p(c)/p(c̄) + Σ_t n_t log p(t|c)/p(t|c̄), c̄ all documents outside c
 
-    p(t|c) is smoothed as `smoothing` says: "laplace" (alpha), "jelinek-mercer" (beta) or "absolute" (discount). `prior`
-    is "data", "uniform" or a probability for each class. Unknown terms are ignored; an empty document gets the prior.
+    Unknown terms are ignored; an empty document gets the prior. Manning, Raghavan and Schütze (2008), 13.2; or-gate
+    paper, eq. 3–6.
 
-    Manning, Raghavan and Schütze (2008), 13.2; or-gate paper, eq. 3–6.
-
-    >>> counts = Counts.of(csr_array([[2, 0], [0, 1]]), csr_array([[1, 0], [0, 1]]))  # "ball ball", "vote"
-    >>> np.exp(multinomial(counts).weights()).round(2)
-    array([[0.75, 0.25],
-           [0.33, 0.67]])
+    >>> model = MultinomialNB().fit([[2, 0], [0, 1]], ["sport", "politics"])   # "ball ball", "vote"
+    >>> model.predict([[1, 0]]).tolist(), np.exp(model.feature_log_prob_).round(2).tolist()
+    (['sport'], [[0.33, 0.67], [0.75, 0.25]])
     """
-    model = find_smoothing(smoothing, counts.class_terms, alpha=alpha, beta=beta, discount=discount)
-    if choose(list(LINK_OF_SCHEME), scheme, "scheme") == "multiclass":
-        table, bias = model.draws(counts), log_prior(counts, prior)
-    else:
-        table, bias = model.draws(counts) - model.draws_of_rest(counts), log_prior_odds(counts, prior)
-    known = None if model.reserves or counts.terms.all() else (counts.terms > 0).astype(np.float64)
-    return _linear(table, bias, Weighting(idf=known), LINK_OF_SCHEME[scheme])
+
+    name = "multinomial"
+    title = "multinomial naive Bayes"
+
+    beta: float = _beta_setting(0.7)
+
+    def rule(self, counts: Counts, *, exclusive: bool = True) -> Linear:
+        """weight[c, t] = log p(t|c), less log p(t|c̄) for one-vs-rest."""
+        scheme = self.scheme_for(exclusive)
+        smoothing = self.smoothing_of(counts.class_terms)
+        if scheme == "multiclass":
+            table, bias = smoothing.multinomial_log_prob(counts), log_prior(counts, self.prior)
+        else:
+            table = smoothing.multinomial_log_prob(counts) - smoothing.rest_log_prob(counts)
+            bias = log_prior_odds(counts, self.prior)
+        known = None if smoothing.reserves or counts.terms.all() else (counts.terms > 0).astype(np.float64)
+        return _linear(table, bias, Weighting(idf=known), LINK_OF_SCHEME[scheme])
+
+    @property
+    def feature_log_prob_(self) -> Floats:
+        """log p(t|c) (n_classes, n_terms), whatever the scheme."""
+        counts = self.counts_
+        return self._as_trained.smoothing_of(counts.class_terms).multinomial_log_prob(counts).dense()
+
+    def to_maxent(self) -> Linear:
+        """The maximum-entropy model with the same posteriors on documents of unit length: weights() = λ, no bias.
+
+        λ_ct = log p(c) + log p(t|c); exclusive classes only.
+
+        >>> MultinomialNB().fit([[2, 0], [0, 1]], ["sport", "politics"]).to_maxent().weights().round(2)
+        array([[-1.79, -1.1 ],
+               [-0.98, -2.08]])
+        """
+        scorer: Linear = self._fitted().scorer  # type: ignore[assignment]
+        return to_maxent(replace(scorer, weighting=replace(scorer.weighting, norm="l1")))
 
 
-def bernoulli(
-    counts: Counts,
-    *,
-    scheme: str = "multiclass",
-    smoothing: str = "laplace",
-    alpha: float = 1.0,
-    beta: float = 0.1,
-    discount: float | str = "auto",
-    prior: Prior = "data",
-) -> Linear:
+class BernoulliNB(_SmoothedNB):
     """Bernoulli naive Bayes: every term of the vocabulary is present or absent, and both count.
 
     multiclass   score = log p(c) + Σ_{t in d} log p(t|c) + Σ_{t not in d} log (1 − p(t|c))
@@ -78,57 +147,81 @@ def bernoulli(
     Manning, Raghavan and Schütze (2008), 13.3. Where the evidence of unseen cells does not fall into a class and a term
     part (one-vs-rest, absolute discounting), weights are held for every class and term.
 
-    >>> counts = Counts.of(csr_array([[2, 0], [0, 1]]), csr_array([[1, 0], [0, 1]]))
-    >>> np.exp(bernoulli(counts).scores(csr_array([[1, 0]]))).round(3)  # 1/2 · 2/3 · (1 − 1/3), 1/2 · 1/3 · (1 − 2/3)
-    array([[0.222, 0.056]])
+    >>> BernoulliNB().fit([[2, 0], [0, 1]], ["sport", "politics"]).predict_proba([[1, 0]])
+    array([[0.2, 0.8]])
     """
-    model = find_smoothing(smoothing, counts.class_df, alpha=alpha, beta=beta, discount=discount)
-    present, absent = _evidence(_presence(model, counts))
-    if choose(list(LINK_OF_SCHEME), scheme, "scheme") == "multiclass":
-        prior_part = log_prior(counts, prior)
-    else:
-        present_in_rest, absent_in_rest = _evidence(_presence_in_rest(model, counts))
-        present, absent = present - present_in_rest, absent - absent_in_rest
-        prior_part = log_prior_odds(counts, prior)
-    bias = prior_part + absent.sum_over_terms(counts.class_df)
-    return _linear_of_cells(present - absent, counts.class_df, bias, LINK_OF_SCHEME[scheme])
+
+    name = "bernoulli"
+    title = "Bernoulli naive Bayes"
+
+    beta: float = _beta_setting(0.1)
+
+    def rule(self, counts: Counts, *, exclusive: bool = True) -> Linear:
+        """weight[c, t] = log p(t|c) − log (1 − p(t|c)), less that of c̄ for one-vs-rest."""
+        scheme = self.scheme_for(exclusive)
+        smoothing = self.smoothing_of(counts.class_df)
+        present, absent = _evidence(_presence(smoothing, counts))
+        if scheme == "multiclass":
+            prior_part = log_prior(counts, self.prior)
+        else:
+            present_in_rest, absent_in_rest = _evidence(_presence_in_rest(smoothing, counts))
+            present, absent = present - present_in_rest, absent - absent_in_rest
+            prior_part = log_prior_odds(counts, self.prior)
+        bias = prior_part + absent.sum_over_terms(counts.class_df)
+        return _linear_of_cells(present - absent, counts.class_df, bias, LINK_OF_SCHEME[scheme])
+
+    @property
+    def feature_log_prob_(self) -> Floats:
+        """log p(t present | c) (n_classes, n_terms), whatever the scheme."""
+        counts = self.counts_
+        present, _ = _evidence(_presence(self._as_trained.smoothing_of(counts.class_df), counts))
+        return np.asarray(present.minus_unseen(counts.class_df).toarray() + present.unseen)
+
+    @property
+    def feature_count_(self) -> Floats:
+        """Documents of each class with each term (n_classes, n_terms), dense, as in scikit-learn."""
+        return np.asarray(self.counts_.class_df.toarray(), np.float64)
 
 
-def complement(
-    counts: Counts,
-    *,
-    scheme: str = "multiclass",
-    alpha: float = 1.0,
-    norm: bool = False,
-    prior: Prior = "uniform",
-) -> Linear:
-    """Complement naive Bayes: how badly the rest of the corpus explains the document.
+class ComplementNB(_NaiveBayes):
+    """Complement naive Bayes: the class whose rest explains the document worst.
 
     multiclass   weight = −log p(t|c̄),  p(t|c̄) = (N_•t − N_ct + α) / (N − N_c• + αM)
     one-vs-rest  weight = log p(t|D) − log p(t|c̄): the same order of classes, and 0 where c does not stand out
 
-    With `norm` the weights of a class are divided by Σ_t |log p(t|c̄)|.
+    Rennie, Shih, Teevan and Karger (2003), who leave the prior out: hence `fit_prior` is False. A class without
+    documents is never chosen.
 
-    Rennie, Shih, Teevan and Karger (2003), who leave the prior out: hence "uniform". A class without documents is
-    never chosen.
-
-    >>> counts = Counts.of(csr_array([[2, 0], [0, 1]]), csr_array([[1, 0], [0, 1]]))
-    >>> np.exp(-complement(counts).weights()).round(2)
-    array([[0.33, 0.67],
-           [0.75, 0.25]])
+    >>> ComplementNB().fit([[2, 0], [0, 1]], ["sport", "politics"]).predict([[1, 0]]).tolist()
+    ['sport']
     """
-    model = Laplace(alpha)
-    rest = model.draws_of_rest(counts)
-    if choose(list(LINK_OF_SCHEME), scheme, "scheme") == "multiclass":
-        bias, corpus = log_prior(counts, prior), np.zeros(counts.n_terms)
-    else:
-        bias = log_prior_odds(counts, prior)
-        corpus = np.log(counts.terms + alpha) - np.log(counts.total + alpha * counts.n_terms)
-    table = LogTable(-rest.cells, -rest.of_class, corpus - rest.of_term)
-    if not norm:
-        return _linear(table, bias, Weighting(), LINK_OF_SCHEME[scheme])
-    refuse_full_table(counts.n_classes, counts.n_terms, "complement with norm")
-    return Linear(table.dense() / -rest.dense().sum(axis=1, keepdims=True), bias, link=LINK_OF_SCHEME[scheme])
+
+    name = "complement"
+    title = "complement naive Bayes"
+
+    alpha: float = setting("Added to every count.", default=1.0, above=0, below=np.inf)
+    norm: bool = setting("Divide the weights of each class by Σ_t |log p(t|c̄)|.", default=False)
+    fit_prior: bool = setting("Add class priors learnt from the data; False, as published, adds none.", default=False)
+
+    @property
+    def feature_all_(self) -> Floats:
+        """Occurrences of each term in all classes (n_terms,), as in scikit-learn."""
+        return np.asarray(self.counts_.terms, np.float64)
+
+    def rule(self, counts: Counts, *, exclusive: bool = True) -> Linear:
+        """weight[c, t] = −log p(t|c̄), plus log p(t|D) for one-vs-rest."""
+        scheme = self.scheme_for(exclusive)
+        rest = Laplace(self.alpha).rest_log_prob(counts)
+        if scheme == "multiclass":
+            bias, corpus = log_prior(counts, self.prior), np.zeros(counts.n_terms)
+        else:
+            bias = log_prior_odds(counts, self.prior)
+            corpus = np.log(counts.terms + self.alpha) - np.log(counts.total + self.alpha * counts.n_terms)
+        table = LogTable(-rest.cells, -rest.of_class, corpus - rest.of_term)
+        if not self.norm:
+            return _linear(table, bias, Weighting(), LINK_OF_SCHEME[scheme])
+        refuse_full_table(counts.n_classes, counts.n_terms, "complement with norm")
+        return Linear(table.dense() / -rest.dense().sum(axis=1, keepdims=True), bias, link=LINK_OF_SCHEME[scheme])
 
 
 def log_prior(counts: Counts, prior: Prior) -> Floats:
@@ -177,14 +270,15 @@ def _given_prior(prior: Any, n_classes: int) -> Floats:
         given = np.zeros(0)
     if given.shape != (n_classes,) or not bool(np.all((given > 0) & (given <= 1))):
         raise UnnaiveError(
-            f"prior came as {prior!r}; give 'data', 'uniform' or {n_classes} probabilities above 0, one for each class"
+            f"class_prior came as {prior!r}; Number of priors must match number of classes: give {n_classes} "
+            "probabilities above 0"
         )
     return given
 
 
 def _linear(table: LogTable, bias: Floats, weighting: Weighting, link: str) -> Linear:
-    background = table.of_term if table.of_term.any() else None
-    return Linear(table.cells, bias, table.of_class, background, weighting, link)
+    term_offset = table.of_term if table.of_term.any() else None
+    return Linear(table.cells, bias, table.of_class, term_offset, weighting, link)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +295,7 @@ class _Cells:
     def __sub__(self, other: _Cells) -> _Cells:
         return _Cells(self.seen - other.seen, self.unseen - other.unseen)
 
-    def standing_out(self, pattern: Any) -> Any:
+    def minus_unseen(self, pattern: Any) -> Any:
         """Seen values minus what they would be if unseen, as a csr_array over `pattern`."""
         rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
         unseen = np.broadcast_to(self.unseen, pattern.shape)[rows, pattern.indices]
@@ -210,7 +304,7 @@ class _Cells:
     def sum_over_terms(self, pattern: Any) -> Floats:
         """The row sums (n_classes,), without a full table unless there is one."""
         repeats = pattern.shape[1] // self.unseen.shape[1]
-        sums: Floats = repeats * self.unseen.sum(axis=1) + self.standing_out(pattern).sum(axis=1)
+        sums: Floats = repeats * self.unseen.sum(axis=1) + self.minus_unseen(pattern).sum(axis=1)
         return sums
 
 
@@ -219,7 +313,8 @@ def _presence(model: Smoothing, counts: Counts) -> _Cells:
     seen = counts.class_df
     docs = np.repeat(counts.class_docs, np.diff(seen.indptr))
     return _Cells(
-        model.presence(seen.data, docs, counts.df[seen.indices], counts.n_docs), model.unseen_presence(counts)
+        model.bernoulli_prob(seen.data, docs, counts.df[seen.indices], counts.n_docs),
+        model.unseen_bernoulli_prob(counts),
     )
 
 
@@ -230,8 +325,8 @@ def _presence_in_rest(model: Smoothing, counts: Counts) -> _Cells:
     rest = n - counts.class_docs
     docs = np.repeat(rest, np.diff(seen.indptr))
     return _Cells(
-        model.presence(df[seen.indices] - seen.data, docs, df[seen.indices], n),
-        model.presence(df, rest[:, None], df, n),
+        model.bernoulli_prob(df[seen.indices] - seen.data, docs, df[seen.indices], n),
+        model.bernoulli_prob(df, rest[:, None], df, n),
     )
 
 
@@ -242,9 +337,9 @@ def _evidence(presence: _Cells) -> tuple[_Cells, _Cells]:
 
 
 def _linear_of_cells(cells: _Cells, pattern: Any, bias: Floats, link: str) -> Linear:
-    weighting, arcs = Weighting("binary"), cells.standing_out(pattern)
+    weighting, weights = Weighting("binary"), cells.minus_unseen(pattern)
     if cells.unseen.shape[1] == 1:
-        return Linear(arcs, bias, class_background=cells.unseen[:, 0], weighting=weighting, link=link)
+        return Linear(weights, bias, class_offset=cells.unseen[:, 0], weighting=weighting, link=link)
     if cells.unseen.shape[0] == 1:
-        return Linear(arcs, bias, term_background=cells.unseen[0], weighting=weighting, link=link)
-    return Linear(arcs.toarray() + cells.unseen, bias, weighting=weighting, link=link)
+        return Linear(weights, bias, term_offset=cells.unseen[0], weighting=weighting, link=link)
+    return Linear(weights.toarray() + cells.unseen, bias, weighting=weighting, link=link)

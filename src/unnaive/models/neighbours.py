@@ -1,4 +1,4 @@
-"""Neighbours is the scorer of kNN: the training documents themselves, and the labels with which they vote."""
+"""k nearest neighbours: a baseline. Its scorer is the training documents and the labels with which they vote."""
 
 from __future__ import annotations
 
@@ -9,23 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.core.weighting import Weighting
+from unnaive.core.arrays import csr_arrays, read_csr
+from unnaive.core.scorer import Scorer
+from unnaive.core.settings import setting
+from unnaive.core.weighting import DOCUMENT_WEIGHTINGS, Weighting, document_weighting
 from unnaive.errors import BadModel
-
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.models.estimator import UnweightedDocumentsModel
+from unnaive.types import Floats, Progress, Sparse
 
 BLOCK_CELLS = 1 << 22  # similarities held at once: 32 MB of float64
 
 
 @dataclass(frozen=True, eq=False)
-class Neighbours:
+class Neighbours(Scorer):
     """score[d, c] = Σ over the k nearest n of d of similarity(d, n)·labels[n, c].
 
     `documents` (n_train, n_terms) are weighted rows of length 1, `labels` (n_train, n_classes) is 0/1. Where the k-th
     place is tied, the tied share it, so that the order of training documents is irrelevant.
     """
 
+    link = "cosine"  # summed similarities are no probabilities
     kind: ClassVar[str] = "neighbours"
 
     documents: Sparse
@@ -34,17 +37,12 @@ class Neighbours:
     weighting: Weighting
 
     @property
-    def link(self) -> str:
-        """Summed similarities are no probabilities."""
-        return "cosine"
-
-    @property
     def n_classes(self) -> int:
         """Columns of the labels."""
         return int(self.labels.shape[1])
 
     @property
-    def n_terms(self) -> int:
+    def n_terms(self) -> int:  # type: ignore[override]  # a field of other scorers
         """Columns of the documents."""
         return int(self.documents.shape[1])
 
@@ -60,9 +58,7 @@ class Neighbours:
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Arrays and plain settings from which `from_arrays` makes an equal scorer."""
-        arrays: dict[str, NDArray[Any]] = {}
-        for name, table in (("documents", csr_array(self.documents)), ("labels", csr_array(self.labels))):
-            arrays |= {f"{name}.{part}": getattr(table, part) for part in ("data", "indices", "indptr")}
+        arrays = csr_arrays("documents", self.documents) | csr_arrays("labels", self.labels)
         if self.weighting.idf is not None:
             arrays["idf"] = self.weighting.idf
         shape = [int(self.documents.shape[0]), self.n_classes, self.n_terms]
@@ -73,8 +69,8 @@ class Neighbours:
         """The inverse of `to_arrays`; trusts nothing, since models come from files."""
         try:
             n_train, n_classes, n_terms = (int(size) for size in settings["shape"])
-            documents = checked_csr(arrays, "documents", (n_train, n_terms))
-            labels = checked_csr(arrays, "labels", (n_train, n_classes))
+            documents = read_csr(arrays, "documents", (n_train, n_terms))
+            labels = read_csr(arrays, "labels", (n_train, n_classes))
             weighting, k = Weighting(settings["tf"], arrays.get("idf"), settings["norm"]), int(settings["k"])
         except (KeyError, TypeError, ValueError, IndexError) as problem:
             raise BadModel(f"the neighbours in this model are damaged ({problem}); train it again") from problem
@@ -98,21 +94,29 @@ def votes(similarity: Floats, k: int) -> Floats:
     return np.where(similarity > last, similarity, np.where(tied, similarity * share, 0.0))
 
 
-def checked_csr(arrays: dict[str, NDArray[Any]], name: str, shape: tuple[int, int]) -> Sparse:
-    """A csr_array whose every index was looked at: SciPy reads out of bounds when handed a hostile one."""
-    data, indices, indptr = (arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
-    sound = (
-        min(shape) >= 0
-        and indptr.shape == (shape[0] + 1,)
-        and data.ndim == 1
-        and data.shape == indices.shape
-        and all(part.dtype.kind in "iu" for part in (indices, indptr))
-        and data.dtype.kind in "iuf"
-        and indptr[0] == 0
-        and indptr[-1] == len(data)
-        and bool(np.all(indptr[1:] >= indptr[:-1]))
-        and (len(indices) == 0 or (indices.min() >= 0 and indices.max() < shape[1]))
-    )
-    if not sound:
-        raise ValueError(f"its {name} point outside their table")
-    return csr_array((data, indices, indptr), shape=shape)
+class NearestNeighbours(UnweightedDocumentsModel):
+    """The k most similar training documents vote, each with its cosine similarity.
+
+    score[d, c] = Σ over the k nearest n of d of cos(d, n)·Y[n, c]. Yang and Liu (1999), A re-examination of text
+    categorization methods, eq. 3.
+
+    >>> NearestNeighbours(k=1).fit([[3, 0], [0, 2]], ["sport", "politics"]).predict([[1, 0]]).tolist()
+    ['sport']
+    """
+
+    name = "knn"
+    title = "k nearest neighbours"
+    probabilistic = False
+    generative = False
+
+    k: int = setting("How many documents vote.", default=30, at_least=1)
+    weights: str = setting("How documents are weighted.", default="tf-idf", choices=DOCUMENT_WEIGHTINGS)
+
+    def learn(
+        self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
+        progress: Progress | None = None,
+    ) -> Neighbours:  # fmt: skip
+        """The weighted documents and their labels."""
+        weighting = document_weighting(self.weights, X)
+        unit = Weighting(weighting.tf, weighting.idf, "l2")
+        return Neighbours(csr_array(unit.apply(X)), csr_array(Y), int(self.k), unit)

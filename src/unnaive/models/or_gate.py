@@ -1,15 +1,16 @@
 """The OR gate: a Bayesian network with arcs from terms to classes, each class a noisy-OR of the terms of its documents.
 
 de Campos, Fernández-Luna, Huete and Romero, "OR gate Bayesian networks for text classification: a discriminative
-alternative approach to multinomial naive Bayes". The statistic is that of naive Bayes, N_ik, so `or_gate` is a rule
+alternative approach to multinomial naive Bayes". The statistic is that of naive Bayes, N_ik, so `OrGate` is a rule
 `Counts → Linear`, and the network can be updated, merged and partly forgotten.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +18,15 @@ from scipy.sparse import csr_array
 
 from unnaive.core.counts import Counts
 from unnaive.core.linear import Linear
-from unnaive.core.selection import binary_gain
+from unnaive.core.network import Network, noisy_or_table
+from unnaive.core.selection import binary_gain, top_k
+from unnaive.core.settings import setting
 from unnaive.core.weighting import Weighting
-from unnaive.errors import BadData, choose
+from unnaive.errors import BadData
+from unnaive.models.estimator import CountsModel, class_weight_setting
+from unnaive.types import Floats, Sparse
 
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
-
+LARGEST_GATE = 16  # a table has 2^(parents + 1) cells
 ALMOST_ONE = 1 - 1e-12  # a weight of 1 would make the class certain for ever
 
 
@@ -129,9 +132,6 @@ TOTALS: dict[str, Callable[[Counts], NDArray[Any]]] = {
 }
 
 
-Progress = Callable[[str, dict[str, Any]], None]
-
-
 @dataclass(frozen=True, eq=False)
 class Gates:
     """The weights w of all arcs (n_classes, n_terms) sparse, in [0, 1 − 1e-12], and how many had to be cut to that."""
@@ -140,20 +140,19 @@ class Gates:
     clipped: int
 
 
-def gates(
+def estimate_gates(
     statistic: Counts, /, *, weights: str = "relaxed", totals: str = "corpus", terms_per_class: int | None = None
 ) -> Gates:
-    """w[i, k], the probability that term k alone forces class i, on the arcs N_ik > 0; see `or_gate`.
+    """w[i, k], the probability that term k alone forces class i, on the arcs N_ik > 0; see OrGate.
 
     >>> counts = Counts.of(csr_array([[2, 0], [1, 1]]), csr_array([[1, 0], [0, 1]]))
-    >>> gates(counts, weights="laplace").weights.toarray().round(3)
+    >>> estimate_gates(counts, weights="laplace").weights.toarray().round(3)
     array([[0.6  , 0.   ],
            [0.4  , 0.667]])
     """
-    estimate = WEIGHTS[choose(list(WEIGHTS), weights, "weight estimate")]
-    overall = TOTALS[choose(list(TOTALS), totals, "kind of totals")](statistic)
-    table = statistic.class_terms if terms_per_class is None else telling_arcs(statistic, terms_per_class)
-    found = estimate(_arcs(table, statistic.class_totals, overall))
+    overall = TOTALS[totals](statistic)
+    table = statistic.class_terms if terms_per_class is None else informative_arcs(statistic, terms_per_class)
+    found = WEIGHTS[weights](_arcs(table, statistic.class_totals, overall))
     clipped = 0
     if found.size and found.max() > ALMOST_ONE:
         clipped = int(np.count_nonzero(found > ALMOST_ONE))
@@ -161,43 +160,158 @@ def gates(
     return Gates(csr_array((found, table.indices, table.indptr), shape=table.shape), clipped)
 
 
-def or_gate(
-    statistic: Counts,
-    /,
-    *,
-    weights: str = "relaxed",
-    counts: bool = True,
-    totals: str = "corpus",
-    terms_per_class: int | None = None,
-    progress: Progress | None = None,
-) -> Linear:
-    """Each class a noisy-OR of the terms of its documents: p(c_i|d) = 1 − Π_k (1 − w_ik)^n_dk.
+@dataclass(frozen=True)
+class TermEffect:
+    """What one term of a document does for one class.
 
-    score[d, i] = −Σ_k n_dk · log(1 − w_ik), so that p = 1 − e^−score; classes are ranked by score, because p is 1 to
-    the last digit long before scores stop to differ.
-
-    weights          "ml" eq. 11, "laplace" eq. 12, "independent" eq. 15, "relaxed" eq. 17
-    counts           n_dk occurrences (eq. 10), or presence only (eq. 9)
-    totals           N_•k over the "corpus", a proper p(c|t), or summed over the "classes", which in multi-label data
-                     counts a document once for each of its labels
-    terms_per_class  keep the arcs from this many terms of each class, those of most information gain
-    progress         is told how many arcs there are and how many weights were cut to 1 − 1e-12
-
-    Fractions are taken as masses; negative counts are refused. A class without documents has no arcs, so p = 0; a
-    document of unknown terms scores 0 for every class.
-
-    >>> counts = Counts.of(csr_array([[2, 0], [1, 1]]), csr_array([[1, 0], [0, 1]]))
-    >>> model = or_gate(counts, weights="laplace")
-    >>> (-np.expm1(-model.scores(csr_array([[2, 0]])))).round(2)   # 1 − .4², 1 − .6²
-    array([[0.84, 0.64]])
+    count    occurrences in the document
+    score    what it adds to the score of the class
+    alone    the probability that this term forces the class by itself
+    without  the probability of the class if the term were not there
     """
-    found = gates(statistic, weights=weights, totals=totals, terms_per_class=terms_per_class)
-    table = found.weights
-    if progress is not None:
-        progress("or-gate", {"arcs": int(table.nnz), "clipped": found.clipped})
-    table.data = _minus_log_of_rest(table.data)
-    weighting = Weighting("raw" if counts else "binary")
-    return Linear(table, np.zeros(statistic.n_classes), weighting=weighting, link="noisy-or")
+
+    term: int
+    count: float
+    score: float
+    alone: float
+    without: float
+
+
+def term_effects(model: NoisyOr, document: Sparse, class_index: int) -> list[TermEffect]:
+    """The terms of a document (1, n_terms) that have an arc to the class, strongest first, ties by term id.
+
+    alone   1 − (1 − w)^n, the probability that this term forces the class by itself
+    without 1 − Π over the other terms, the class's probability if the term were not there
+
+    >>> gate = NoisyOr(csr_array(-np.log([[0.5, 0.75]])), np.zeros(1), link="noisy-or")
+    >>> [(one.term, round(one.alone, 3), round(one.without, 3)) for one in term_effects(gate, csr_array([[1, 1]]), 0)]
+    [(0, 0.5, 0.25), (1, 0.25, 0.5)]
+    """
+    features = model.weighting.apply(document)
+    pushes = features.data * model.weights(features.indices)[class_index]
+    others = pushes.sum() - pushes
+    found = [
+        TermEffect(int(term), float(count), float(push), float(-np.expm1(-push)), float(-np.expm1(-max(rest, 0.0))))
+        for term, count, push, rest in zip(features.indices, features.data, pushes, others, strict=True)
+        if push > 0
+    ]
+    return sorted(found, key=lambda one: (-one.score, one.term))
+
+
+@dataclass(frozen=True)
+class Arc:
+    """One arc of the network: the term and w, the probability that it alone forces the class."""
+
+    term: int
+    weight: float
+
+
+def strongest_arcs(model: NoisyOr, class_index: int, k: int = 20) -> list[Arc]:
+    """The k arcs into a class with the largest weights, ties by term id.
+
+    >>> gate = NoisyOr(csr_array(-np.log([[0.5, 0.75]])), np.zeros(1), link="noisy-or")
+    >>> [(arc.term, round(arc.weight, 3)) for arc in strongest_arcs(gate, 0, 1)]
+    [(0, 0.5)]
+    """
+    row = csr_array(model.sparse_weights[[class_index], :])
+    order = np.lexsort((row.indices, -row.data))[:k]
+    return [Arc(int(row.indices[at]), float(-np.expm1(-row.data[at]))) for at in order]
+
+
+def gate_network(
+    arcs: Sequence[Arc], class_name: str, terms: Sequence[str], presence: NDArray[np.float64] | None = None
+) -> Network:
+    """The gate of one class over `arcs`: terms are roots, the class is their noisy-OR (eq. 7).
+
+    `presence` (n_terms,) is the share of documents with each term, one half by default; a document sets all of them, so
+    posteriors do not depend on it. Terms left out of `arcs` are taken as absent.
+    """
+    if len(arcs) > LARGEST_GATE:
+        raise BadData(f"a gate of {len(arcs)} terms has a table too large to write; choose at most {LARGEST_GATE}")
+    shares = [0.5 if presence is None else float(presence[arc.term]) for arc in arcs]
+    names = [terms[arc.term] for arc in arcs]
+    target = class_name if class_name not in names else f"class {class_name}"
+    roots = tuple(np.array([1 - share, share]) for share in shares)
+    table = noisy_or_table([arc.weight for arc in arcs])
+    parents = (*(() for _ in arcs), tuple(range(len(arcs))))
+    return Network((*names, target), parents, (*roots, table))
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyOr(Linear):
+    """The scorer of an OR gate: a Linear whose weights are −log(1 − w), which knows what each term forces."""
+
+    kind: ClassVar[str] = "noisy-or"
+
+    def evidence_details(self, document: Sparse, chosen: int) -> dict[int, dict[str, Any]]:
+        """`alone` of each term with an arc to the class: the probability that it forces the class by itself."""
+        return {one.term: {"alone": one.alone} for one in term_effects(self, document, chosen)}
+
+    def scores_without(self, document: Sparse) -> Floats:
+        """Scores of the document without each of its terms in turn (n_terms_of_document, n_classes)."""
+        features = self.weighting.apply(document)
+        pushes = (self.weights(features.indices) * features.data).T
+        scores: Floats = np.maximum(pushes.sum(axis=0) - pushes, 0.0)
+        return scores
+
+    def network(self, chosen: int, terms: Sequence[str], classes: Sequence[str], member: int = 0) -> Network:
+        """The gate of a class over its strongest terms."""
+        return gate_network(strongest_arcs(self, chosen, LARGEST_GATE), classes[chosen], terms)
+
+
+class OrGate(CountsModel):
+    """A noisy-OR Bayesian network: arcs from terms to classes; each term may force a class by itself.
+
+    p(c_i|d) = 1 − Π_k (1 − w_ik)^n_dk;  score[d, i] = −Σ_k n_dk · log(1 − w_ik), so that p = 1 − e^−score. Classes are
+    ranked by score, because p is 1 to the last digit long before scores stop to differ.
+
+    Fractions in X are taken as masses; negative values are refused. A class without documents has no arcs, so p = 0; a
+    document of unknown terms scores 0 for every class. A multilabel document gets the classes whose score is within a
+    tenth of its best: scores grow with its length, so that probabilities are not comparable between documents.
+
+    >>> model = OrGate(weights="laplace").fit([[2, 0], [1, 1]], ["sport", "politics"])
+    >>> (-np.expm1(-model.scores([[2, 0]]))).round(2)   # 1 − .6², 1 − .4²
+    array([[0.64, 0.84]])
+    """
+
+    name = "or-gate"
+    title = "OR gate Bayesian network"
+    poor_score = True
+
+    weights: str = setting(
+        "Estimate of the weights: eq. 11, eq. 12, eq. 15 or eq. 17 of the paper.",
+        default="relaxed",
+        choices=tuple(WEIGHTS),
+    )
+    counts: bool = setting("Count occurrences (eq. 10), or presence only (eq. 9).", default=True)
+    totals: str = setting(
+        "N_•k over the corpus, a proper p(c|t), or summed over the classes, which in multilabel data counts a document "
+        "once for each of its labels.",
+        default="corpus",
+        choices=tuple(TOTALS),
+    )
+    terms_per_class: int | None = setting(
+        "Keep only this many terms of each class, those of most information gain; None for all.",
+        default=None,
+        at_least=1,
+    )
+    class_weight: Any = class_weight_setting()
+
+    def rule(self, counts: Counts, *, exclusive: bool = True) -> NoisyOr:
+        """weight[i, k] = −log(1 − w_ik)."""
+        found = estimate_gates(counts, weights=self.weights, totals=self.totals, terms_per_class=self.terms_per_class)
+        table = found.weights
+        table.data = _minus_log_of_rest(table.data)
+        weighting = Weighting("raw" if self.counts else "binary")
+        return NoisyOr(table, np.zeros(counts.n_classes), weighting=weighting, link="noisy-or")
+
+    def network(self, label: Any, *, terms: int = LARGEST_GATE) -> Network:
+        """The gate of a class over its strongest terms, for looking at and for export."""
+        fitted = self._fitted()
+        names = [str(name) for name in fitted.classes]
+        scorer: NoisyOr = fitted.scorer  # type: ignore[assignment]
+        place = fitted.class_index(label)
+        return gate_network(strongest_arcs(scorer, place, terms), names[place], fitted.reader.term_names)
 
 
 def _minus_log_of_rest(weights: Floats) -> Floats:
@@ -211,27 +325,21 @@ def _minus_log_of_rest(weights: Floats) -> Floats:
     return np.abs(logs, out=logs)  # a negative, and no −0
 
 
-def telling_arcs(statistic: Counts, per_class: int) -> Sparse:
+def informative_arcs(statistic: Counts, per_class: int) -> Sparse:
     """N_ik on the arcs of the `per_class` terms with the most information gain about class against rest.
 
     Ties go to the lower term id. Computed on arcs only: other terms could not be parents anyway.
     """
-    if per_class < 1:
-        raise BadData(f"terms_per_class is {per_class}; give a whole number from 1 on, or None for all terms")
-    table = statistic.class_terms
-    rows = np.repeat(np.arange(statistic.n_classes), np.diff(table.indptr))
-    order = np.lexsort((table.indices, -_arc_gains(statistic, rows), rows))
-    rank = np.arange(len(rows)) - table.indptr[rows]  # rows are already in order, so place = rank within the class
-    kept = np.sort(order[rank < per_class])
-    return csr_array((table.data[kept], (rows[kept], table.indices[kept])), shape=table.shape)
-
-
-def _arc_gains(statistic: Counts, rows: NDArray[Any]) -> Floats:
-    """Information gain about class against rest on each arc, in nats; class_df has the cells of class_terms."""
-    both = np.asarray(statistic.class_df.data, np.float64)
-    own, df = (np.asarray(values, np.float64) for values in (statistic.class_docs, statistic.df))
-    gains = binary_gain(both, own[rows], df[statistic.class_df.indices], float(statistic.n_docs))
-    return gains.round(12)  # equal up to the order of sums is equal
+    table, df = statistic.class_terms, statistic.class_df
+    kept = []
+    for c, (start, end) in enumerate(pairwise(table.indptr.tolist())):
+        both, own = df.data[start:end].astype(np.float64), float(statistic.class_docs[c])
+        overall = statistic.df[df.indices[start:end]].astype(np.float64)
+        gains = binary_gain(both, own, overall, float(statistic.n_docs))
+        kept.append(start + np.sort(top_k(gains, per_class)))
+    sizes = np.cumsum([0, *map(len, kept)])
+    cells = np.concatenate(kept) if kept else np.zeros(0, np.int64)
+    return csr_array((table.data[cells], table.indices[cells], sizes), shape=table.shape)
 
 
 def _arcs(table: Sparse, class_totals: NDArray[Any], overall: NDArray[Any]) -> _Arcs:

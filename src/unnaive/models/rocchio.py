@@ -1,8 +1,8 @@
-"""Rocchio: a tf-idf centroid for each class, compared by cosine. Exact where its statistic is a sum, honest where not.
+"""Rocchio: a tf-idf centroid for each class, compared by cosine.
 
-`rocchio` divides each document by its tf-idf length, as Joachims does. That length depends on idf, and idf on all
+`Rocchio` divides each document by its tf-idf length, as Joachims does. That length depends on idf, and idf on all
 documents, so a new document changes what the old ones contribute: it learns from documents and is trained anew.
-`rocchio_counts` leaves documents at their length; then a centroid is idf times a sum of counts, and updating, merging
+`RocchioCounts` leaves documents at their length; then a centroid is idf times a sum of counts, and updating, merging
 and forgetting are exact, at a price in accuracy where lengths vary much.
 """
 
@@ -12,16 +12,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.core.counts import Counts
 from unnaive.core.linear import Linear
+from unnaive.core.settings import Settings, setting
 from unnaive.core.weighting import Weighting
-from unnaive.errors import BadData, choose
-
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.errors import BadData
+from unnaive.models.estimator import CountsModel, DocumentsModel, class_weight_setting
+from unnaive.types import Floats, Progress, Sparse
 
 
 def _log_idf(df: Floats, n_docs: float) -> Floats:
@@ -36,50 +35,71 @@ IDFS: dict[str, Callable[[Floats, float], Floats | None]] = {
 }
 
 
-def rocchio(
-    X: Sparse,
-    Y: Sparse,
-    *,
-    beta: float = 16.0,
-    gamma: float = 4.0,
-    tf: str = "raw",
-    idf: str = "log",
-    sample_weight: NDArray[Any] | None = None,
-) -> Linear:
-    """Centroids of documents of length 1: c_i = max(0, β · mean of z in class i − γ · mean of z rest), of length 1.
+class _RocchioSettings(Settings):
+    """What both classes share."""
 
-    z = tf ∘ idf / ‖tf ∘ idf‖, score = cosine(z, c_i). X (n_docs, n_terms) counts, Y (n_docs, n_classes) 0/1. A class
-    without documents, and a document of unknown terms, score 0. Joachims (1997), section 3.1.
+    beta: float = setting("Weight of the class's own documents.", default=16.0, above=0, below=np.inf)
+    gamma: float = setting("Weight of all other documents, against the class.", default=4.0, at_least=0, below=np.inf)
+    tf: str = setting("Term frequency: n or presence.", default="raw", choices=("raw", "binary"))
+    idf: str = setting("Inverse document frequency: log n/df, smoothed, or none.", default="log", choices=tuple(IDFS))
+    class_weight: Any = class_weight_setting()
 
-    >>> model = rocchio(csr_array([[2, 0, 1], [0, 3, 1]]), csr_array([[1, 0], [0, 1]]))
-    >>> model.scores(csr_array([[1, 0, 0], [0, 0, 5]]))    # the last term is everywhere, so it says nothing
-    array([[1., 0.],
+
+class Rocchio(_RocchioSettings, DocumentsModel):
+    """Centroids of tf-idf documents of length 1, compared by cosine; needs all documents at once.
+
+    c_i = max(0, β · mean of z in class i − γ · mean of z in the rest), of length 1;  z = tf ∘ idf / ‖tf ∘ idf‖,
+    score = cosine(z, c_i). A class without documents, and a document of unknown terms, score 0. Joachims (1997), 3.1.
+
+    >>> model = Rocchio().fit([[2, 0, 1], [0, 3, 1]], ["sport", "politics"])
+    >>> model.scores([[1, 0, 0], [0, 0, 5]])    # the last term is everywhere, so it says nothing
+    array([[0., 1.],
            [0., 0.]])
     """
-    raw = Counts.of(X, Y, sample_weight)
-    weighting = Weighting(tf, _idf(raw, idf), "l2")
-    return _centroids(Counts.of(weighting.apply(X), Y, sample_weight), weighting, beta, gamma)
+
+    name = "rocchio"
+    title = "Rocchio, documents of length 1"
+    probabilistic = False
+    generative = False
+    poor_score = True
+
+    tf: str = setting("Term frequency: n, 1 + log n, or presence.", default="raw", choices=("raw", "log", "binary"))
+
+    def learn(
+        self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
+        progress: Progress | None = None,
+    ) -> Linear:  # fmt: skip
+        """The centroids of X (n_docs, n_terms) with labels Y (n_docs, n_classes)."""
+        weighting = Weighting(self.tf, _idf(Counts.of(X, Y, sample_weight), self.idf), "l2")
+        return _centroids(Counts.of(weighting.apply(X), Y, sample_weight), weighting, self.beta, self.gamma)
 
 
-def rocchio_counts(
-    counts: Counts, *, beta: float = 16.0, gamma: float = 4.0, tf: str = "raw", idf: str = "log"
-) -> Linear:
-    """Centroids of documents as long as they are: a function of sums, hence exact online; else as `rocchio`.
+class RocchioCounts(_RocchioSettings, CountsModel):
+    """Centroids of documents as long as they are: sums, so updating, merging and forgetting are exact.
 
-    tf: "raw" sums occurrences, "binary" documents; other weightings of a document are no sums of its counts.
+    Otherwise as Rocchio. tf "raw" sums occurrences, "binary" documents; other weightings of a document are no sums of
+    its counts.
 
-    >>> X, Y = csr_array([[2, 0, 1], [0, 3, 1]]), csr_array([[1, 0], [0, 1]])
-    >>> rocchio_counts(Counts.of(X, Y)).scores(csr_array([[1, 0, 0]]))
-    array([[1., 0.]])
+    >>> RocchioCounts().fit([[2, 0, 1], [0, 3, 1]], ["sport", "politics"]).predict([[1, 0, 0]]).tolist()
+    ['sport']
     """
-    choose(["raw", "binary"], tf, "term frequency that is a sum of counts")
-    weighting = Weighting(tf, _idf(counts, idf), "l2")
-    return _centroids(_in_idf(counts, tf, weighting.idf), weighting, beta, gamma)
+
+    name = "rocchio-counts"
+    title = "Rocchio from counts, exact online"
+    probabilistic = False
+    generative = False
+    poor_score = True
+
+    tf: str = setting("Term frequency: n or presence.", default="raw", choices=("raw", "binary"))
+
+    def rule(self, counts: Counts, *, exclusive: bool = True) -> Linear:
+        """The centroids, from sums of counts times idf."""
+        weighting = Weighting(self.tf, _idf(counts, self.idf), "l2")
+        return _centroids(_in_idf(counts, self.tf, weighting.idf), weighting, self.beta, self.gamma)
 
 
 def _idf(counts: Counts, name: str) -> Floats | None:
-    table = IDFS[choose(list(IDFS), name, "inverse document frequency")]
-    return table(np.asarray(counts.df, np.float64), float(counts.n_docs))
+    return IDFS[name](np.asarray(counts.df, np.float64), float(counts.n_docs))
 
 
 def _in_idf(counts: Counts, tf: str, idf: Floats | None) -> Counts:
@@ -91,9 +111,9 @@ def _in_idf(counts: Counts, tf: str, idf: Floats | None) -> Counts:
 
 
 def _centroids(sums: Counts, weighting: Weighting, beta: float, gamma: float) -> Linear:
-    """Off the arcs a centroid is −γ · (something ≥ 0), which the cut at 0 removes: memory follows the arcs."""
-    if not (beta > 0 and gamma >= 0 and np.isfinite(beta) and np.isfinite(gamma / beta)):
-        raise BadData(f"beta is {beta} and gamma {gamma}; give a positive beta and a gamma from 0 on")
+    """Where a class has no occurrence of a term its centroid is −γ · (something ≥ 0), which the cut at 0 removes."""
+    if not np.isfinite(gamma / beta):
+        raise BadData(f"gamma is {gamma} and beta {beta}, whose ratio is beyond all numbers; give a larger beta")
     table = sums.class_terms
     sizes = np.diff(table.indptr)
     inside = np.repeat(np.maximum(sums.class_docs, 1e-300), sizes)
@@ -103,5 +123,5 @@ def _centroids(sums: Counts, weighting: Weighting, beta: float, gamma: float) ->
     rows = np.repeat(np.arange(sums.n_classes), sizes)
     lengths = np.sqrt(np.bincount(rows, weights=centroid**2, minlength=sums.n_classes))
     unit = centroid / np.where(lengths > 0, lengths, 1.0)[rows]
-    arcs = csr_array((unit, table.indices, table.indptr), shape=table.shape)
-    return Linear(arcs, np.zeros(sums.n_classes), weighting=weighting, link="cosine")
+    weights = csr_array((unit, table.indices, table.indptr), shape=table.shape)
+    return Linear(weights, np.zeros(sums.n_classes), weighting=weighting, link="cosine")

@@ -1,4 +1,4 @@
-"""Selective naive Bayes: terms join one at a time, as long as the training documents are told apart no worse.
+"""Selective naive Bayes: terms are added one at a time, as long as accuracy on the training documents does not fall.
 
 Langley and Sage (1994), "Induction of selective Bayesian classifiers". Terms that only repeat what others say are left
 out, which is where naive Bayes is naive. The outcome is a Linear over few terms.
@@ -16,65 +16,64 @@ from scipy.sparse import csc_array, csr_array
 from unnaive.core.counts import Counts
 from unnaive.core.linear import Linear
 from unnaive.core.logs import log_softmax
-from unnaive.core.selection import class_gain, information_gain, telling_terms
-from unnaive.core.weighting import Weighting
-from unnaive.errors import UnnaiveError, choose
-from unnaive.models.paths import presence
-
-Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.core.selection import class_gain, information_gain, informative_terms
+from unnaive.core.settings import setting
+from unnaive.core.weighting import Weighting, presence
+from unnaive.models.estimator import DocumentsModel, class_weight_setting, scheme_setting
+from unnaive.types import Floats, Ids, Progress, Sparse
 
 TIE = 1e-9  # log-likelihood per document
 
 
-def selective_naive_bayes(
-    X: Sparse,
-    Y: Sparse,
-    *,
-    candidates: int = 100,
-    features: int = 50,
-    alpha: float = 1.0,
-    scheme: str = "multiclass",
-    sample_weight: NDArray[Any] | None = None,
-) -> Linear:
-    """Bernoulli naive Bayes over terms chosen greedily by accuracy on the training documents.
+class SelectiveNB(DocumentsModel):
+    """Selective naive Bayes: terms are added one at a time, as long as accuracy on training documents does not fall.
 
-    candidates  terms looked at, the best by information gain: over all classes, or for each class ("one-vs-rest")
-    features    at most so many are taken
-    alpha       pseudo-count: P(t | c) = (df_ct + alpha) / (n_c + 2 alpha)
+    Bernoulli naive Bayes over terms chosen greedily: each round takes the term that gives the highest accuracy on the
+    training documents, ties by conditional log-likelihood; it ends when accuracy would fall, or when nothing rises. For
+    one-vs-rest every class chooses for itself.
 
-    Each round takes the term that gives the highest accuracy, ties by conditional log-likelihood; it ends when accuracy
-    would fall, or when nothing rises. With "one-vs-rest" every class chooses for itself.
-
-    >>> X = csr_array([[1, 1, 0], [1, 1, 1], [0, 0, 1], [0, 0, 0]])
-    >>> model = selective_naive_bayes(X, csr_array([[1, 0], [1, 0], [0, 1], [0, 1]]))
-    >>> model.scores(X).argmax(axis=1), model.arcs.indices.tolist()   # the third tells nothing
-    (array([0, 0, 1, 1]), [0, 1, 0, 1])
+    >>> model = SelectiveNB().fit([[1, 1, 0], [1, 1, 1], [0, 0, 1], [0, 0, 0]], ["a", "a", "b", "b"])
+    >>> model.predict([[1, 1, 0]]).tolist(), model.scorer_.sparse_weights.indices.tolist()   # not the third
+    (['a'], [0, 1, 0, 1])
     """
-    choose(["multiclass", "one-vs-rest"], scheme, "scheme")
-    if min(candidates, features) < 1 or alpha <= 0:
-        raise UnnaiveError(f"candidates={candidates}, features={features} and alpha={alpha} must all be above 0")
-    documents = _Documents(X, Y, sample_weight)
-    if scheme == "multiclass":
-        pool, bernoulli, state = documents.all_classes(candidates, alpha)
-        taken = chosen(documents.rows(pool), state, documents.weight, bernoulli, features)
-        found = [Row(pool[taken], ratio, bias) for ratio, bias in zip(*bernoulli.over(taken), strict=True)]
-        return _linear(found, X.shape[1], "softmax")
-    found = []
-    for c in range(documents.counts.n_classes):
-        pool, bernoulli, state = documents.one_class(c, candidates, alpha)
-        taken = chosen(documents.rows(pool), state, documents.weight, bernoulli, features)
-        ratio, bias = bernoulli.over(taken)
-        found.append(Row(pool[taken], ratio[1] - ratio[0], float(bias[1] - bias[0])))
-    return _linear(found, X.shape[1], "log-odds")
+
+    name = "selective"
+    title = "selective naive Bayes"
+    poor_score = True
+
+    candidates: int = setting("Terms looked at, the best by information gain.", default=100, at_least=1)
+    features: int = setting("At most so many terms are taken.", default=50, at_least=1)
+    alpha: float = setting(
+        "Pseudo-count: P(t|c) = (df_ct + alpha) / (n_c + 2 alpha).", default=1.0, above=0, below=np.inf
+    )
+    scheme: str | None = scheme_setting()
+    class_weight: Any = class_weight_setting()
+
+    def learn(
+        self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
+        progress: Progress | None = None,
+    ) -> Linear:  # fmt: skip
+        """Terms chosen for all classes together, or for each class."""
+        documents = _Documents(X, Y, sample_weight)
+        if self.scheme_for(exclusive) == "multiclass":
+            pool, bernoulli, state = documents.all_classes(self.candidates, self.alpha)
+            taken = choose_terms(documents.rows(pool), state, documents.weight, bernoulli, self.features)
+            found = [Row(pool[taken], ratio, bias) for ratio, bias in zip(*bernoulli.over(taken), strict=True)]
+            return _linear(found, X.shape[1], "softmax")
+        found = []
+        for c in range(documents.counts.n_classes):
+            pool, bernoulli, state = documents.one_class(c, self.candidates, self.alpha)
+            taken = choose_terms(documents.rows(pool), state, documents.weight, bernoulli, self.features)
+            ratio, bias = bernoulli.over(taken)
+            found.append(Row(pool[taken], ratio[1] - ratio[0], float(bias[1] - bias[0])))
+        return _linear(found, X.shape[1], "log-odds")
 
 
 @dataclass(frozen=True, eq=False)
 class Row:
     """What one class says: weights of its terms, and a bias."""
 
-    terms: Index
+    terms: Ids
     weights: Floats
     bias: float
 
@@ -109,32 +108,32 @@ class _Documents:
         self.by_term, self.by_class = csc_array(present), csc_array(self.labels)
         self.weight = np.ones(present.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
 
-    def rows(self, pool: Index) -> NDArray[np.bool_]:
+    def rows(self, pool: Ids) -> NDArray[np.bool_]:
         rows: NDArray[np.bool_] = self.by_term[:, pool].toarray() > 0
         return rows
 
-    def all_classes(self, k: int, alpha: float) -> tuple[Index, Bernoulli, Index]:
+    def all_classes(self, k: int, alpha: float) -> tuple[Ids, Bernoulli, Ids]:
         """The best terms, what they say of each class, and the class of each document."""
-        pool = telling_terms(information_gain(self.counts), k)
+        pool = informative_terms(information_gain(self.counts), k)
         with_term = self.counts.class_df[:, pool].toarray().astype(np.float64)
         state = np.asarray(self.labels.argmax(axis=1), np.int64).ravel()
         return pool, Bernoulli.of(with_term, self.counts.class_docs.astype(np.float64), alpha), state
 
-    def one_class(self, c: int, k: int, alpha: float) -> tuple[Index, Bernoulli, Index]:
+    def one_class(self, c: int, k: int, alpha: float) -> tuple[Ids, Bernoulli, Ids]:
         """The same of one class (1) and its rest (0)."""
         inside = self.counts.class_df[[c], :].toarray()[0].astype(np.float64)
         df, own, total = self.counts.df.astype(np.float64), float(self.counts.class_docs[c]), float(self.counts.n_docs)
-        pool = telling_terms(class_gain(self.counts, c), k)
+        pool = informative_terms(class_gain(self.counts, c), k)
         with_term = np.stack([df[pool] - inside[pool], inside[pool]])
         state = (self.by_class[:, [c]].toarray()[:, 0] > 0).astype(np.int64)
         return pool, Bernoulli.of(with_term, np.array([total - own, own]), alpha), state
 
 
-def chosen(rows: NDArray[np.bool_], state: Index, weight: Floats, model: Bernoulli, most: int) -> list[int]:
+def choose_terms(rows: NDArray[np.bool_], state: Ids, weight: Floats, model: Bernoulli, most: int) -> list[int]:
     """The places of the terms taken, in the order in which they were; at most `most`."""
     taken: list[int] = []
     joint = np.repeat(model.prior[None], len(rows), axis=0)  # log P(taken terms, state) (n_docs, states)
-    best = (_right(joint, state, weight), _likelihood(joint, state, weight))
+    best = (_weight_correct(joint, state, weight), _log_likelihood(joint, state, weight))
     while len(taken) < min(most, rows.shape[1]):
         place, value = _best_addition(joint, rows, state, weight, model, taken)
         if value[0] < best[0] or (value[0] == best[0] and value[1] <= best[1] + TIE * weight.sum()):
@@ -145,13 +144,13 @@ def chosen(rows: NDArray[np.bool_], state: Index, weight: Floats, model: Bernoul
 
 
 def _best_addition(
-    joint: Floats, rows: NDArray[np.bool_], state: Index, weight: Floats, model: Bernoulli, taken: list[int]
+    joint: Floats, rows: NDArray[np.bool_], state: Ids, weight: Floats, model: Bernoulli, taken: list[int]
 ) -> tuple[int, tuple[float, float]]:
     """The term that gives the highest accuracy, ties by likelihood, then by place; with both values."""
     places = [place for place in range(rows.shape[1]) if place not in set(taken)]
-    right = np.array([_right(_with_term(joint, rows, model, place), state, weight) for place in places])
+    right = np.array([_weight_correct(_with_term(joint, rows, model, place), state, weight) for place in places])
     tied = [places[at] for at in np.flatnonzero(right == right.max())]
-    likelihood = [_likelihood(_with_term(joint, rows, model, place), state, weight) for place in tied]
+    likelihood = [_log_likelihood(_with_term(joint, rows, model, place), state, weight) for place in tied]
     best = int(np.argmax(likelihood))
     return tied[best], (float(right.max()), likelihood[best])
 
@@ -161,11 +160,11 @@ def _with_term(joint: Floats, rows: NDArray[np.bool_], model: Bernoulli, place: 
     return added
 
 
-def _right(joint: Floats, state: Index, weight: Floats) -> float:
+def _weight_correct(joint: Floats, state: Ids, weight: Floats) -> float:
     return float(weight[joint.argmax(axis=1) == state].sum())
 
 
-def _likelihood(joint: Floats, state: Index, weight: Floats) -> float:
+def _log_likelihood(joint: Floats, state: Ids, weight: Floats) -> float:
     return float(weight @ log_softmax(joint)[np.arange(len(state)), state])
 
 

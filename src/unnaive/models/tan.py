@@ -1,13 +1,14 @@
-"""Tree-augmented naive Bayes (TAN): every feature may lean on one other besides the class, by a Chow–Liu tree.
+"""Tree-augmented naive Bayes (TAN): every feature may depend on one other besides the class, by a Chow–Liu tree.
 
-Friedman, Geiger and Goldszmidt (1997), "Bayesian network classifiers", section 4. A neighbour of the hierarchical
-networks, with no hidden variable: everything is counted, nothing iterated.
+Friedman, Geiger and Goldszmidt (1997), "Bayesian network classifiers", section 4. No variable is hidden, unlike in the
+hierarchical networks: everything is counted, nothing iterated. TreeAugmentedNB learns, FeatureTrees scores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,78 +16,196 @@ from scipy.sparse import csc_array, csr_array
 
 from unnaive.core.counts import Counts
 from unnaive.core.logs import xlogy
-from unnaive.core.selection import class_gain, information_gain, top_terms
-from unnaive.errors import UnnaiveError, choose
-from unnaive.models.feature_trees import FeatureTrees
-from unnaive.models.paths import presence
+from unnaive.core.network import Network
+from unnaive.core.scorer import Scorer
+from unnaive.core.selection import class_gain, information_gain, top_k
+from unnaive.core.settings import setting
+from unnaive.core.weighting import presence
+from unnaive.errors import BadModel, choose
+from unnaive.models.estimator import DocumentsModel, class_weight_setting, scheme_setting
+from unnaive.models.hierarchical.tree_shape import distinct_name
+from unnaive.models.naive_bayes import LINK_OF_SCHEME
+from unnaive.types import Floats, Ids, Progress, Sparse
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
 
+@dataclass(frozen=True, eq=False)
+class FeatureTrees(Scorer):
+    """One tree over all classes (link "softmax"), or for each class one with two states (link "log-odds").
 
-def tan(
-    X: Sparse,
-    Y: Sparse,
-    *,
-    features: int = 200,
-    prior_cases: float = 5.0,
-    scheme: str = "multiclass",
-    sample_weight: NDArray[Any] | None = None,
-) -> FeatureTrees:
-    """Naive Bayes over presence, with a tree of dependences between the best terms.
-
-    features     terms used, by information gain: over all classes ("multiclass") or for each class ("one-vs-rest")
-    prior_cases  N⁰, how many made-up cases pull P(feature | parent, class) towards P(feature); 5 in the paper
-
-    score = log P(c) + Σ_i log P(x_i | x_parent(i), c); with "one-vs-rest" its log-odds, a tree for each class.
-
-    >>> X = csr_array([[1, 1, 0], [1, 1, 0], [0, 0, 1], [0, 0, 1]])
-    >>> tan(X, csr_array([[1, 0], [1, 0], [0, 1], [0, 1]])).scores(X).argmax(axis=1)
-    array([0, 0, 1, 1])
+    terms    the features of each tree                                          (n_trees, k)
+    parents  for each feature the one it depends on, by its place, or −1          (n_trees, k)
+    logs     log P(own | parent, state): parent's state, then own state         (n_trees, states, k, 2, 2)
+    prior    log P(state)                                                       (n_trees, states)
     """
-    choose(["multiclass", "one-vs-rest"], scheme, "scheme")
-    if features < 1 or prior_cases <= 0:
-        raise UnnaiveError(f"features={features} and prior_cases={prior_cases} must both be above 0")
-    present = presence(X)
-    counts = Counts.of(present, csr_array(Y), sample_weight)
-    weight = np.ones(present.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
-    by_term = csc_array(present)
-    grown = [
-        (best, *grown_tree(csr_array(by_term[:, best]), members, weight, prior_cases))
-        for members, best in _problems(csc_array(Y), counts, features, scheme)
-    ]
-    terms, parents, logs, prior = (np.stack(part) for part in zip(*grown, strict=True))
-    link = "log-odds" if scheme == "one-vs-rest" else "softmax"
-    return FeatureTrees(terms, parents, logs, prior, int(present.shape[1]), link)
+
+    kind: ClassVar[str] = "feature-trees"
+
+    terms: Ids
+    parents: Ids
+    logs: Floats
+    prior: Floats
+    n_terms: int
+    link: str
+
+    @property
+    def n_classes(self) -> int:
+        """States of the one tree, or as many as there are trees."""
+        return int(self.prior.shape[1] if self.link == "softmax" else len(self.terms))
+
+    def scores(self, X: Sparse) -> Floats:
+        """Scores of documents X (n_docs, n_terms) → (n_docs, n_classes)."""
+        X = csr_array(X)
+        joint = [self._log_joint(X, tree) for tree in range(len(self.terms))]
+        if self.link == "softmax":
+            return joint[0]
+        return np.stack([one[:, 1] - one[:, 0] for one in joint], axis=1)
+
+    def _log_joint(self, X: Sparse, tree: int) -> Floats:
+        """log P(features, state) (n_docs, states).
+
+        log P(a | b) = l00 + a(l01 − l00) + b(l10 − l00) + ab(l11 − l10 − l01 + l00): a sparse product for each part.
+        """
+        own = presence(X[:, self.terms[tree]])
+        parents = self.parents[tree]
+        dependent = parents >= 0
+        table = self.logs[tree]
+        neither, one, other = table[:, :, 0, 0], table[:, :, 0, 1], table[:, :, 1, 0]
+        weight = one - neither
+        np.add.at(weight.T, parents[dependent], (other - neither)[:, dependent].T)
+        pairs = (table[:, :, 1, 1] - other - one + neither)[:, dependent]
+        both = own[:, np.flatnonzero(dependent)].multiply(own[:, parents[dependent]])
+        joint: Floats = own @ weight.T + csr_array(both) @ pairs.T + (self.prior[tree] + neither.sum(axis=1))
+        return joint
+
+    def network(self, chosen: int, terms: Sequence[str], classes: Sequence[str], member: int = 0) -> Network:
+        """The tree of a class as a value: the class first, then its features; `terms` names all columns of X."""
+        tree = 0 if self.link == "softmax" else chosen
+        states = tuple(classes) if self.link == "softmax" else ("no", "yes")
+        features = tuple(str(terms[term]) for term in self.terms[tree])
+        own = classes[chosen]
+        top = distinct_name("class" if self.link == "softmax" else own, features, f"class {own}")
+        prior, tables = np.exp(self.prior[tree]), np.exp(self.logs[tree])
+        parents = [(0,) if parent < 0 else (0, int(parent) + 1) for parent in self.parents[tree]]
+        shown = [tables[:, i, 0] if parent < 0 else tables[:, i] for i, parent in enumerate(self.parents[tree])]
+        names_of_states = (states, *(("no", "yes") for _ in features))
+        return Network((top, *features), ((), *parents), (prior / prior.sum(), *shown), names_of_states)
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Arrays and plain settings from which `from_arrays` makes an equal scorer."""
+        arrays: dict[str, NDArray[Any]] = {
+            "terms": self.terms, "parents": self.parents, "logs": self.logs, "prior": self.prior,
+        }  # fmt: skip
+        return arrays, {"n_terms": self.n_terms, "link": self.link}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> FeatureTrees:
+        """The inverse of `to_arrays`; trusts nothing, since models come from files."""
+        try:
+            link = choose(["softmax", "log-odds"], settings["link"], "link")
+            terms, parents, logs, prior = (np.asarray(arrays[name]) for name in ("terms", "parents", "logs", "prior"))
+            trees = cls(terms, parents, logs, prior, int(settings["n_terms"]), link)
+        except (KeyError, TypeError, ValueError) as problem:
+            raise BadModel(f"the trees in this model are damaged ({problem}); train it again") from problem
+        if not _is_sound(trees):
+            raise BadModel("the trees in this model have parts that do not fit together; train it again")
+        return trees
+
+
+def _is_sound(trees: FeatureTrees) -> bool:
+    """Whether shapes agree, places are inside, and numbers are numbers."""
+    if (
+        trees.terms.ndim != 2
+        or trees.prior.ndim != 2
+        or any(part.dtype.kind not in "iu" for part in (trees.terms, trees.parents))
+    ):
+        return False
+    (n_trees, k), states = trees.terms.shape, trees.prior.shape[1]
+    shapes = trees.parents.shape == (n_trees, k) and trees.prior.shape == (n_trees, states)
+    if not shapes or trees.logs.shape != (n_trees, states, k, 2, 2) or n_trees < 1:
+        return False
+    if (trees.link == "softmax" and n_trees != 1) or (trees.link == "log-odds" and states != 2):
+        return False
+    inside = np.all((trees.terms >= 0) & (trees.terms < trees.n_terms)) and np.all(
+        (trees.parents >= -1) & (trees.parents < k)
+    )
+    numbers = all(part.dtype.kind == "f" and bool(np.all(np.isfinite(part))) for part in (trees.logs, trees.prior))
+    return bool(inside) and numbers
+
+
+class TreeAugmentedNB(DocumentsModel):
+    """Tree-augmented naive Bayes (TAN): every term may depend on one other besides the class.
+
+    score = log P(c) + Σ_i log P(x_i | x_parent(i), c), x_i whether term i is present; for one-vs-rest the log-odds of
+    each class, with a tree of its own.
+
+    >>> TreeAugmentedNB().fit([[1, 1, 0], [0, 0, 1]], ["trade", "ship"]).predict([[1, 0, 0]]).tolist()
+    ['trade']
+    """
+
+    name = "tan"
+    title = "tree-augmented naive Bayes"
+    poor_score = True
+
+    features: int = setting("Terms used, the best by information gain.", default=200, at_least=1)
+    prior_cases: float = setting(
+        "N⁰, the weight of P(feature) in the estimate of P(feature | parent, class), in documents; 5 in the paper.",
+        default=5.0,
+        above=0,
+        below=np.inf,
+    )
+    scheme: str | None = scheme_setting()
+    class_weight: Any = class_weight_setting()
+
+    def learn(
+        self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
+        progress: Progress | None = None,
+    ) -> FeatureTrees:  # fmt: skip
+        """A Chow–Liu tree over the best terms, or one for each class."""
+        scheme = self.scheme_for(exclusive)
+        present = presence(X)
+        counts = Counts.of(present, csr_array(Y), sample_weight)
+        weight = np.ones(present.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        by_term = csc_array(present)
+        grown = [
+            (best, *grow_tree(csr_array(by_term[:, best]), members, weight, self.prior_cases))
+            for members, best in _training_problems(csc_array(Y), counts, self.features, scheme)
+        ]
+        terms, parents, logs, prior = (np.stack(part) for part in zip(*grown, strict=True))
+        return FeatureTrees(terms, parents, logs, prior, int(present.shape[1]), LINK_OF_SCHEME[scheme])
+
+    def network(self, label: Any) -> Network:
+        """The network of a class, for looking at and for export."""
+        fitted = self._fitted()
+        names = [str(one) for one in fitted.classes]
+        return fitted.scorer.network(fitted.class_index(label), fitted.reader.term_names, names)
 
 
 Members = list[NDArray[np.bool_]]
 
 
-def _problems(labels: Sparse, counts: Counts, k: int, scheme: str) -> Iterator[tuple[Members, Index]]:
+def _training_problems(labels: Sparse, counts: Counts, k: int, scheme: str) -> Iterator[tuple[Members, Ids]]:
     """For each tree the documents of each state of its class, and the terms it is over."""
     inside = (labels[:, [c]].toarray()[:, 0] > 0 for c in range(counts.n_classes))
     if scheme == "multiclass":
-        yield list(inside), top_terms(information_gain(counts), k)
+        yield list(inside), top_k(information_gain(counts), k)
         return
     for c, members in enumerate(inside):
-        yield [~members, members], top_terms(class_gain(counts, c), k)
+        yield [~members, members], top_k(class_gain(counts, c), k)
 
 
-def grown_tree(own: Sparse, members: Members, weight: Floats, prior_cases: float) -> tuple[Index, Floats, Floats]:
+def grow_tree(own: Sparse, members: Members, weight: Floats, prior_cases: float) -> tuple[Ids, Floats, Floats]:
     """The tree over the presence of features `own` (n_docs, k), given the documents of each state of the class.
 
     Returns parents (k,), log P(own | parent, state) (states, k, 2, 2) and log P(state) (states,).
     """
-    both = np.stack([_together(own[inside], weight[inside]) for inside in members])  # (states, k, k)
+    both = np.stack([_co_occurrence(own[inside], weight[inside]) for inside in members])  # (states, k, k)
     totals = np.array([weight[inside].sum() for inside in members])
     parents = spanning_tree(conditional_information(both, totals))
     logs = np.log(_conditionals(both, totals, parents, prior_cases))
     return parents, logs, np.log((totals + 1) / (totals.sum() + len(totals)))
 
 
-def _together(own: Sparse, weight: Floats) -> Floats:
+def _co_occurrence(own: Sparse, weight: Floats) -> Floats:
     """Weight of documents that have both of two features, for all pairs (k, k)."""
     weighted = csr_array((own.data * np.repeat(weight, np.diff(own.indptr)), own.indices, own.indptr), own.shape)
     together: Floats = (own.T @ weighted).toarray()
@@ -120,7 +239,7 @@ def _cell(both: Floats, alone: Floats, total: float, own: bool, other: bool) -> 
     return np.maximum(cell, 0)  # fractional weights may leave a trace below zero
 
 
-def spanning_tree(strength: Floats) -> Index:
+def spanning_tree(strength: Floats) -> Ids:
     """The tree of largest total strength, as the parent of each node; node 0 is the root, with −1 (Prim).
 
     >>> spanning_tree(np.array([[0, 3, 1], [3, 0, 2], [1, 2, 0]], float))
@@ -139,7 +258,7 @@ def spanning_tree(strength: Floats) -> Index:
     return parent
 
 
-def _conditionals(both: Floats, totals: Floats, parents: Index, prior_cases: float) -> Floats:
+def _conditionals(both: Floats, totals: Floats, parents: Ids, prior_cases: float) -> Floats:
     """P(own = a | parent = b, state) (states, k, b, a), pulled towards P(own = a) by `prior_cases`.
 
     The root's parent is a feature that is always absent.

@@ -1,4 +1,4 @@
-"""Trees is the scorer of decision trees: their nodes as flat arrays, walked in numpy."""
+"""Decision trees: a baseline. scikit-learn grows them; the scorer is their nodes as flat arrays, walked in numpy."""
 
 from __future__ import annotations
 
@@ -8,25 +8,29 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csc_matrix, csr_array
 
 from unnaive.core.links import LINKS
+from unnaive.core.scorer import Scorer
+from unnaive.core.settings import setting
+from unnaive.core.targets import class_columns
+from unnaive.core.weighting import with_small_indices
 from unnaive.errors import BadModel, choose
+from unnaive.models.estimator import UnweightedDocumentsModel, scheme_setting
+from unnaive.types import Floats, Progress, Sparse
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
 
 BLOCK_CELLS = 1 << 22  # counts held dense at once: 16 MB of float32
 LEAF = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Trees:
+class Trees(Scorer):
     """One tree that says something of every class, or a tree for each class; nodes of all trees in one list.
 
-    roots (n_trees,); feature, threshold, left, right (n_nodes,); said (n_nodes, classes of a tree). A document with
-    x[feature] ≤ threshold goes left; a leaf has feature −1. Children stand after their parent, so every walk ends.
+    roots (n_trees,); feature, threshold, left, right (n_nodes,); node_scores (n_nodes, classes of a tree). A document
+    with x[feature] ≤ threshold goes left; a leaf has feature −1. Children stand after their parent, so every walk ends.
     """
 
     kind: ClassVar[str] = "trees"
@@ -36,14 +40,14 @@ class Trees:
     threshold: Floats
     left: Integers
     right: Integers
-    said: Floats
+    node_scores: Floats
     n_terms: int
     link: str
 
     @property
     def n_classes(self) -> int:
         """Of the one tree, or as many as there are trees."""
-        return int(self.said.shape[1] if len(self.roots) == 1 else len(self.roots))
+        return int(self.node_scores.shape[1] if len(self.roots) == 1 else len(self.roots))
 
     def scores(self, X: Sparse) -> Floats:
         """Scores of documents X (n_docs, n_terms) → (n_docs, n_classes)."""
@@ -55,7 +59,7 @@ class Trees:
         for start in range(0, len(scores), block):
             rows = counts[start : start + block].toarray().astype(np.float32)
             scores[start : start + block] = np.hstack(
-                [self.said[self._leaves(rows, asked, root)] for root in self.roots]
+                [self.node_scores[self._leaves(rows, asked, root)] for root in self.roots]
             )
         return scores
 
@@ -81,25 +85,28 @@ class Trees:
         try:
             link = choose(list(LINKS), settings["link"], "link")
             parts = {
-                name: np.asarray(arrays[name]) for name in ("roots", "feature", "threshold", "left", "right", "said")
+                name: np.asarray(arrays[name])
+                for name in ("roots", "feature", "threshold", "left", "right", "node_scores")
             }
             trees = cls(**parts, n_terms=int(settings["n_terms"]), link=link)
         except (KeyError, TypeError, ValueError) as problem:
             raise BadModel(f"the trees in this model are damaged ({problem}); train it again") from problem
-        if not _sound(trees):
+        if not _is_sound(trees):
             raise BadModel("the trees in this model have branches that lead nowhere; train it again")
         return trees
 
 
-def _sound(trees: Trees) -> bool:
+def _is_sound(trees: Trees) -> bool:
     """Whether every walk stays inside the arrays and ends."""
     n_nodes = len(trees.feature) if trees.feature.ndim == 1 else -1
     whole = (trees.roots, trees.feature, trees.left, trees.right)
-    if any(part.ndim != 1 or part.dtype.kind not in "iu" for part in whole) or trees.said.ndim != 2:
+    if any(part.ndim != 1 or part.dtype.kind not in "iu" for part in whole) or trees.node_scores.ndim != 2:
         return False
-    if {len(trees.left), len(trees.right), len(trees.threshold), len(trees.said)} != {n_nodes} or not len(trees.roots):
+    if {len(trees.left), len(trees.right), len(trees.threshold), len(trees.node_scores)} != {n_nodes} or not len(
+        trees.roots
+    ):
         return False
-    if any(part.dtype.kind != "f" for part in (trees.threshold, trees.said)) or trees.threshold.ndim != 1:
+    if any(part.dtype.kind != "f" for part in (trees.threshold, trees.node_scores)) or trees.threshold.ndim != 1:
         return False
     inner = np.flatnonzero(trees.feature != LEAF)
     children = np.concatenate([trees.left[inner], trees.right[inner]])
@@ -107,11 +114,11 @@ def _sound(trees: Trees) -> bool:
         np.all((trees.roots >= 0) & (trees.roots < n_nodes))
         and np.all((trees.feature[inner] >= 0) & (trees.feature[inner] < trees.n_terms))
         and np.all((children > np.tile(inner, 2)) & (children < n_nodes))
-        and (len(trees.roots) == 1 or trees.said.shape[1] == 1)
+        and (len(trees.roots) == 1 or trees.node_scores.shape[1] == 1)
     )
 
 
-def joined_trees(grown: Sequence[Any], said: Sequence[Floats], n_terms: int, link: str) -> Trees:
+def join_trees(grown: Sequence[Any], node_scores: Sequence[Floats], n_terms: int, link: str) -> Trees:
     """The nodes of scikit-learn's trees, one after the other, with what each node says."""
     sizes = [one.node_count for one in grown]
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
@@ -126,4 +133,66 @@ def joined_trees(grown: Sequence[Any], said: Sequence[Floats], n_terms: int, lin
     left = children("children_left")
     feature = np.where(left == LEAF, LEAF, np.concatenate([one.feature for one in grown])).astype(np.int64)
     threshold = np.concatenate([one.threshold for one in grown]).astype(np.float64)
-    return Trees(roots, feature, threshold, left, children("children_right"), np.concatenate(said), n_terms, link)
+    return Trees(
+        roots, feature, threshold, left, children("children_right"), np.concatenate(node_scores), n_terms, link
+    )
+
+
+class DecisionTree(UnweightedDocumentsModel):
+    """A decision tree on the counts, or for multilabel targets one for each class.
+
+    A leaf with n documents, n_c of class c, says log (n_c + 1)/(n + n_classes), or for one-vs-rest the log-odds
+    log (n_c + 1)/(n − n_c + 1): the +1 keeps pure leaves from being certain.
+
+    >>> tree = DecisionTree().fit([[3, 0], [2, 1], [0, 2], [1, 3]], ["sport", "sport", "politics", "politics"])
+    >>> tree.predict_proba([[5, 0]])
+    array([[0.25, 0.75]])
+    """
+
+    name = "tree"
+    title = "decision tree"
+
+    max_depth: int | None = setting("Of the tree; None for as deep as it gets.", default=None, at_least=1)
+    min_leaf: int = setting("Documents in a leaf, at least.", default=2, at_least=1)
+    criterion: str = setting("What a split is judged by.", default="entropy", choices=("entropy", "gini"))
+    scheme: str | None = scheme_setting()
+    random_state: int = setting("Seed of ties between terms.", default=0, at_least=0)
+
+    def learn(
+        self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
+        progress: Progress | None = None,
+    ) -> Trees:  # fmt: skip
+        """One tree over all classes, or one for each class against the rest."""
+        from sklearn.tree import DecisionTreeClassifier
+
+        counts = with_small_indices(csc_matrix(X, dtype=np.float32))
+        grower = DecisionTreeClassifier(
+            criterion=self.criterion, max_depth=self.max_depth, min_samples_leaf=self.min_leaf,
+            random_state=self.random_state,
+        )  # fmt: skip
+        if self.scheme_for(exclusive) == "multiclass":
+            truth = np.asarray(csr_array(Y).argmax(axis=1)).ravel()
+            nodes = [grower.fit(counts, truth, sample_weight=sample_weight).tree_]
+            found = [_log_shares(nodes[0], Y.shape[1], grower.classes_)]
+            return join_trees(nodes, found, X.shape[1], "softmax")
+        columns = class_columns(Y)
+        nodes = [grower.fit(counts, present, sample_weight=sample_weight).tree_ for present in columns]
+        found = [_log_odds(one, bool(present.any())) for one, present in zip(nodes, columns, strict=True)]
+        return join_trees(nodes, found, X.shape[1], "log-odds")
+
+
+def _log_shares(grown: Any, n_classes: int, seen: NDArray[Any]) -> Floats:
+    """What each node says of each class (n_nodes, n_classes); classes without documents are in no node."""
+    documents = np.zeros((grown.node_count, n_classes))
+    documents[:, seen] = grown.value[:, 0, :] * grown.weighted_n_node_samples[:, None]
+    shares: Floats = np.log(documents + 1) - np.log(documents.sum(axis=1, keepdims=True) + n_classes)
+    return shares
+
+
+def _log_odds(grown: Any, any_present: bool) -> Floats:
+    """What each node of a tree says of its class (n_nodes, 1)."""
+    documents = grown.value[:, 0, :] * grown.weighted_n_node_samples[:, None]
+    if documents.shape[1] == 1:  # all documents, or none, were of the class
+        documents = np.hstack([0 * documents, documents] if any_present else [documents, 0 * documents])
+    odds: Floats = np.log(documents[:, 1:] + 1) - np.log(documents[:, :1] + 1)
+    return odds

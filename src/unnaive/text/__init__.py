@@ -1,1 +1,1 @@
-"""Texts to counted terms: corpora, tokens, vocabularies."""
+"""Texts → counted terms: token rules, the native kernel and its reference, vocabularies."""

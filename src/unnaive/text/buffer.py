@@ -68,6 +68,23 @@ class TextBuffer(Sequence[str]):
         encodings = {new: self.encodings[row] for new, row in enumerate(rows.tolist()) if row in self.encodings}
         return TextBuffer(blob, offsets, encodings)
 
+    def with_texts(self, texts: dict[int, str]) -> TextBuffer:
+        """The buffer with some texts exchanged, by row in ascending order; what lies between is copied in one go.
+
+        >>> list(TextBuffer.of(["ab", "cd", "ef"]).with_texts({1: "long"}))
+        ['ab', 'long', 'ef']
+        """
+        parts, at = [], self.offsets[0]
+        sizes = np.diff(self.offsets)
+        for row, text in texts.items():
+            encoded = np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
+            parts += [self.blob[at : self.offsets[row]], encoded]
+            at, sizes[row] = self.offsets[row + 1], len(encoded)
+        parts.append(self.blob[at : self.offsets[-1]])
+        return TextBuffer(
+            np.concatenate(parts), np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), self.encodings
+        )
+
     def __iter__(self) -> Iterator[str]:
         return (self[row] for row in range(len(self)))
 
@@ -117,7 +134,7 @@ def _unpacked(values: Any) -> list[Any] | TextBuffer:
     """Containers that know better ways than iteration."""
     module = type(values).__module__.partition(".")[0]
     if type(values).__name__ in TABLES:
-        raise BadData(f"texts came as a {module} {type(values).__name__}; give one column of it")
+        return _unpacked(_only_column(values, module))
     if module == "pyarrow":
         return _from_arrow(values)
     if module == "polars":
@@ -125,12 +142,20 @@ def _unpacked(values: Any) -> list[Any] | TextBuffer:
     if module == "pandas":
         return _from_pandas(values)
     if isinstance(values, np.ndarray):
-        if values.ndim != 1:
+        if values.ndim != 1 and values.shape[1:] != (1,):
             raise BadData(f"texts came as an array of shape {values.shape}; give one dimension, a text each")
-        return values.tolist()  # type: ignore[no-any-return]
+        return values.ravel().tolist()
     if not hasattr(values, "__iter__"):
         raise BadData(f"texts came as {type(values).__name__}; give a list of texts")
     return list(values)
+
+
+def _only_column(table: Any, module: str) -> Any:
+    """The one column of a table; an error if it has several, or cannot be read without running a query."""
+    shape = getattr(table, "shape", (0, 0))
+    if len(shape) != 2 or shape[1] != 1:
+        raise BadData(f"texts came as a {module} {type(table).__name__} of several columns; give one column of it")
+    return table.column(0) if module == "pyarrow" else table[table.columns[0]]
 
 
 def _from_pandas(values: Any) -> list[Any] | TextBuffer:

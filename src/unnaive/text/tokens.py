@@ -84,6 +84,11 @@ class TokenRule:
         except UnnaiveError as error:
             raise BadModel(f"the token rule cannot be used: {error}") from error
 
+    @classmethod
+    def field_names(cls) -> tuple[str, ...]:
+        """The names of all options, which are parameters of TextClassifier too."""
+        return tuple(field.name for field in fields(cls))
+
     @property
     def stop_set(self) -> frozenset[str]:
         """The stop words, folded as the text is."""

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from unnaive.errors import BadData, BadModel
 from unnaive.text.backend import kernel
+from unnaive.types import Ids
 
 Bytes = NDArray[np.uint8]
-Ids = NDArray[np.int64]
 
 
 class Vocabulary:

@@ -18,16 +18,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.core.counts import Counts
-from unnaive.core.selection import information_gain, top_terms
+from unnaive.core.selection import information_gain, top_k
 from unnaive.evaluation.papers.preparation import Prepared, prepared
 from unnaive.evaluation.papers.tables import Measurement, Run, Runner
 from unnaive.evaluation.ranking import breakeven, weighted_mean
 from unnaive.evaluation.tally import class_sizes
-from unnaive.evaluation.training import trained
+from unnaive.evaluation.trials import train_scorer
 from unnaive.models.hierarchical.learner import TUNED, in_threads
+from unnaive.types import Floats
 
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
 Settings = tuple[tuple[str, Any], ...]
 
 CLASSES = ("earn", "acq", "money-fx", "grain", "crude", "trade", "interest", "ship", "wheat", "corn")
@@ -66,7 +65,7 @@ ALONE = (("scheme", "one-vs-rest"),)
 
 def network(family: str, kind: str, features: int = 30, **settings: Any) -> Classifier:
     """HBN or HNB of one kind of clusters with the settings of the thesis, unless others are given."""
-    own = {"average": 1, "threads": 1} | settings
+    own = {"average": 1, "n_jobs": 1} | settings
     named = (("clustering", kind), ("features", features), *own.items())
     return Classifier(f"{family}-{kind.upper()}", NETWORKS[family], features, named)
 
@@ -103,7 +102,7 @@ def ranked_features(run: Run) -> tuple[Any, ...]:
     """For each class its features, best first, from all training documents."""
     X, Y = data(run).part("train")
     gains = information_gain(Counts.of(X, Y), per_class=True)
-    return tuple(top_terms(gain, max(FEATURES)) for gain in gains)
+    return tuple(top_k(gain, max(FEATURES)) for gain in gains)
 
 
 def sides(run: Run, *, validation: bool) -> tuple[Any, Any]:
@@ -153,7 +152,7 @@ def _scored(run: Run, classifier: Classifier, train: Any, test: Any, seed: int, 
     found = data(run)
     X = found.X[:, np.sort(ranked_features(run)[c][: classifier.features])]
     started = time.perf_counter()
-    model = trained(
+    model = train_scorer(
         classifier.model, X[train], csr_array(found.Y[:, [c]])[train], seed=seed, **dict(classifier.settings)
     )
     return model.scores(X[test])[:, 0], time.perf_counter() - started

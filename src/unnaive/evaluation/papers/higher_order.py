@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.core.counts import Counts
-from unnaive.core.selection import information_gain, top_terms
+from unnaive.core.selection import information_gain, top_k
 from unnaive.evaluation.papers.preparation import Prepared, prepared
 from unnaive.evaluation.papers.sweep import centre, swept, values_by_split
 from unnaive.evaluation.papers.tables import Measurement, Run, Runner
@@ -88,7 +88,7 @@ def material(run: Run, name: str, protocol: str) -> Material:
 def terms_of_all_documents(data: Prepared) -> Prepared:
     """The best terms by information gain on all documents: this leaks test labels, and is for this paper alone."""
     gains = information_gain(Counts.of(data.X, data.Y))
-    return data.take_terms(np.sort(top_terms(gains, TERMS)))
+    return data.take_terms(np.sort(top_k(gains, TERMS)))
 
 
 @lru_cache(maxsize=64)

@@ -14,8 +14,8 @@ from unnaive.decisions import out_of_fold, scut
 from unnaive.evaluation.papers.preparation import Prepared, prepared
 from unnaive.evaluation.papers.tables import Classifier, Measurement, Run, Runner
 from unnaive.evaluation.tally import Tally
-from unnaive.evaluation.training import trained
-from unnaive.models.naive_bayes import multinomial
+from unnaive.evaluation.trials import train_scorer
+from unnaive.models.naive_bayes import MultinomialNB
 from unnaive.text.counting import TextCounter
 
 TRAINING = ("Chinese Beijing Chinese", "Chinese Chinese Shanghai", "Chinese Macao", "Tokyo Japan Chinese")
@@ -38,7 +38,7 @@ def worked_example(run: Run) -> Iterator[Measurement]:
         return
     counter = TextCounter()
     X = counter.count(TRAINING, grow=True)
-    model = multinomial(Counts.of(X, csr_array([[1, 0], [1, 0], [1, 0], [0, 1]])))
+    model = MultinomialNB().rule(Counts.of(X, csr_array([[1, 0], [1, 0], [1, 0], [0, 1]])))
     products = np.exp(model.scores(counter.count([TEST])))[0]
     for c, column in enumerate(("China", "not China")):
         yield Measurement("P(class)", column, float(np.exp(model.bias[c])))
@@ -88,13 +88,13 @@ def decisions(run: Run, classifier: Classifier, view: str) -> Tally:
     X, Y = data.part("train")
 
     def held_out_scores(inside: Any, outside: Any) -> Any:
-        return trained(classifier.model, X[inside], Y[inside], seed=run.seed, **settings).scores(X[outside])
+        return train_scorer(classifier.model, X[inside], Y[inside], seed=run.seed, **settings).scores(X[outside])
 
     run.tell(f"{classifier.label}: thresholds for {len(data.classes)} classes, out of fold")
     rule = scut(out_of_fold(held_out_scores, Y, n_folds=2 if run.quick else 5, seed=run.seed), Y)
     run.tell(f"{classifier.label}: training on {X.shape[0]:,} documents")
     test, truth = data.part("test")
-    scores = trained(classifier.model, X, Y, seed=run.seed, **settings).scores(test)
+    scores = train_scorer(classifier.model, X, Y, seed=run.seed, **settings).scores(test)
     return Tally.of(truth, rule.decide(scores))
 
 

@@ -11,7 +11,7 @@ from unnaive.errors import BadData
 from unnaive.evaluation.measures import measure
 from unnaive.evaluation.papers.preparation import Prepared, prepared
 from unnaive.evaluation.papers.tables import Classifier, Measurement, Run, Runner
-from unnaive.evaluation.training import trained
+from unnaive.evaluation.trials import train_scorer
 
 CLASSIFIERS = (
     Classifier("NBayes", "multinomial", (("scheme", "one-vs-rest"),)),
@@ -64,7 +64,7 @@ def figures(run: Run, collection: str, classifier: Classifier) -> tuple[dict[str
     data, note = COLLECTIONS[collection](run)
     X, Y = data.part("train")
     run.tell(f"{classifier.label} on {collection}: training on {X.shape[0]:,} documents")
-    model = trained(classifier.model, X, Y, seed=run.seed, **dict(classifier.settings))
+    model = train_scorer(classifier.model, X, Y, seed=run.seed, **dict(classifier.settings))
     test, truth = data.part("test")
     labelled = np.flatnonzero(np.diff(truth.indptr))
     names = [name for columns in COLUMNS.values() for name in columns.values()]

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.core.labels import label_matrix
+from unnaive.core.targets import label_matrix
 from unnaive.evaluation.papers.tables import Run
 from unnaive.text.counting import TextCounter
 from unnaive.text.languages import stop_list
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
-
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+from unnaive.types import Sparse
 
 # the thesis removes function words and keeps "s", which is half of "u.s."; the list has it for "it's"
 FUNCTION_WORDS = tuple(sorted(stop_list("en") - {"s"}))

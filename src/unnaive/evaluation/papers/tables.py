@@ -17,7 +17,7 @@ from typing import Any
 
 from unnaive.errors import UnnaiveError, choose
 from unnaive.models.catalogue import MODELS
-from unnaive.text.corpus import Corpus
+from unnaive.reading.corpus import Corpus
 
 FOLDER = Path(__file__).parent
 Cell = tuple[str, str]  # row, column
@@ -80,21 +80,21 @@ class Run:
 
     def corpus(self, name: str, view: str | None = None) -> Corpus:
         """A benchmark collection, from where this run has its data."""
-        from unnaive.text.collections import load
+        from unnaive.reading.collections import load
 
         self.tell(f"reading {name}")
         return load(name, view=view, data=self.data)
 
 
 def family(model: str) -> str:
-    """The module that a model lives in, as a name.
+    """The module or folder of unnaive.models that a model lives in, as a name.
 
     >>> family("bernoulli")
     'naive-bayes'
     """
     if model not in MODELS:
         return model
-    return MODELS[model].source.split(":")[0].rsplit(".", 1)[-1].replace("_", "-")
+    return MODELS[model].split(":")[0].split(".")[2].replace("_", "-")
 
 
 @dataclass(frozen=True)

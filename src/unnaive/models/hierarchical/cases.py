@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from unnaive.types import Floats, Ids
+
 Rows = NDArray[np.int8]
-Index = NDArray[np.int64]
 
 UNKNOWN = -1
 
@@ -69,7 +69,7 @@ class Cases:
         return float(self.positive.sum() + self.negative.sum())
 
 
-def sums_by(index: Index, values: Floats) -> Floats:
+def sums_by(index: Ids, values: Floats) -> Floats:
     """The sum of the values that have each index.
 
     >>> sums_by(np.array([0, 1, 1]), np.array([1.0, 2.0, 3.0]))
@@ -79,10 +79,10 @@ def sums_by(index: Index, values: Floats) -> Floats:
     return sums
 
 
-def distinct_rows(rows: Rows) -> tuple[Rows, Index]:
+def distinct_rows(rows: Rows) -> tuple[Rows, Ids]:
     """The distinct rows in lexicographic order, and for each row which of them it is.
 
-    Bits are packed into 64-bit words first: sorting numbers is several times faster than sorting rows.
+    Bits are pack_networks into 64-bit words first: sorting numbers is several times faster than sorting rows.
 
     >>> distinct_rows(np.array([[1, 0], [0, 1], [1, 0]], np.int8))
     (array([[0, 1],
@@ -101,14 +101,14 @@ def _words(rows: Rows) -> NDArray[Any]:
     bits = (
         rows if rows.size == 0 or rows.min() >= 0 else np.stack([rows == UNKNOWN, rows == 1], 2).reshape(len(rows), -1)
     )
-    packed = np.packbits(bits > 0, axis=1)
-    width = max(8, -(-packed.shape[1] // 8) * 8)
+    pack_networks = np.packbits(bits > 0, axis=1)
+    width = max(8, -(-pack_networks.shape[1] // 8) * 8)
     padded = np.zeros((len(rows), width), np.uint8)
-    padded[:, : packed.shape[1]] = packed
+    padded[:, : pack_networks.shape[1]] = pack_networks
     return padded.view(">u8").astype(np.uint64)
 
 
-def codes_of(rows: Rows) -> Index:
+def codes_of(rows: Rows) -> Ids:
     """A row of bits as a number, the first column the highest bit; (n_rows, n) → (n_rows,).
 
     >>> codes_of(np.array([[1, 0], [1, 1]], np.int8))

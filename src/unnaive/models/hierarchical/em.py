@@ -13,10 +13,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from unnaive.errors import UnnaiveError, choose
-from unnaive.models.hierarchical.cases import Floats
+from unnaive.types import Floats
 
-Tables = list[Floats]
-Progress = Callable[[str, dict[str, Any]], None]
+TINY = 1e-12  # probabilities stay in [TINY, 1 − TINY], so that no logarithm is infinite
+SEEN = 1e-9  # expected counts below this teach nothing: the table keeps its value
+
+Tables = list[Floats]  # of probabilities, with an axis of starts in front; each step says which
 
 STOPPING = ("per-case", "absolute")
 
@@ -42,16 +44,16 @@ class Search:
 
     restarts   random starts
     average    how many of them are run to the end and kept
-    tolerance  a run ends when an iteration gains less log-likelihood than this
+    tol        a run ends when an iteration gains less log-likelihood than this
     stopping   "per-case": less per document; "absolute": in all, as in the thesis, which is almost never reached
-    iterations a run ends after so many in any case
+    max_iter   a run ends after so many iterations in any case
     """
 
     restarts: int = 64
     average: int = 1
-    tolerance: float = 1e-4
+    tol: float = 1e-4
     stopping: str = "per-case"
-    iterations: int = 1000
+    max_iter: int = 1000
 
     def __post_init__(self) -> None:
         choose(list(STOPPING), self.stopping, "stopping rule")
@@ -60,41 +62,40 @@ class Search:
                 f"average={self.average} of restarts={self.restarts} runs cannot be kept; average is at least 1 and at "
                 "most restarts"
             )
-        if self.iterations < 1 or not self.tolerance >= 0:
+        if self.max_iter < 1 or not self.tol >= 0:
             raise UnnaiveError(
-                f"iterations is {self.iterations} and tolerance {self.tolerance}; give at least 1 iteration, and a "
-                "tolerance from 0 on"
+                f"iterations is {self.max_iter} and tol {self.tol}; give at least 1 iteration, and a tol from 0 on"
             )
 
-    def enough(self, gain: Floats, weight: float) -> Any:
+    def gains_too_little(self, gain: Floats, weight: float) -> Any:
         """Whether a gain in log-likelihood is too small to go on."""
-        return gain < (self.tolerance * weight if self.stopping == "per-case" else self.tolerance)
+        return gain < (self.tol * weight if self.stopping == "per-case" else self.tol)
 
 
-def fitted(
+def run_em(
     problem: Problem, search: Search, random: np.random.Generator, progress: Callable[[int, Floats], None] | None = None
 ) -> tuple[Tables, Floats]:
     """The best `search.average` tables found, best first, with their log-likelihoods.
 
     `progress(iteration, log_likelihoods)` is called after every iteration.
     """
-    tell = progress or (lambda iteration, likelihoods: None)
+    report = progress or (lambda iteration, likelihoods: None)
     tables, done = problem.start(random, search.restarts), 0
-    for iterations, keep in rounds(search.restarts, search.average):
+    for iterations, keep in halving_rounds(search.restarts, search.average):
         for _ in range(iterations):
             tables, likelihoods = problem.step(tables)
             done += 1
-            tell(done, likelihoods)
-        tables = _best(tables, problem.log_likelihood(tables), keep)
-    tables, likelihoods = _converged(problem, tables, search, lambda count, values: tell(done + count, values))
+            report(done, likelihoods)
+        tables = _keep_best(tables, problem.log_likelihood(tables), keep)
+    tables, likelihoods = _run_to_end(problem, tables, search, lambda count, values: report(done + count, values))
     order = np.argsort(-likelihoods, kind="stable")
     return [table[order] for table in tables], likelihoods[order]
 
 
-def rounds(starts: int, keep: int) -> Iterator[tuple[int, int]]:
+def halving_rounds(starts: int, keep: int) -> Iterator[tuple[int, int]]:
     """Successive halving: how many iterations, and how many starts go on after them.
 
-    >>> list(rounds(64, 1))
+    >>> list(halving_rounds(64, 1))
     [(1, 32), (2, 16), (4, 8), (8, 4), (16, 2), (32, 1)]
     """
     iterations = 1
@@ -104,24 +105,24 @@ def rounds(starts: int, keep: int) -> Iterator[tuple[int, int]]:
         iterations *= 2
 
 
-def _best(tables: Tables, likelihoods: Floats, keep: int) -> Tables:
+def _keep_best(tables: Tables, likelihoods: Floats, keep: int) -> Tables:
     order = np.sort(np.argsort(-likelihoods, kind="stable")[:keep])
     return [table[order] for table in tables]
 
 
-def _converged(
-    problem: Problem, tables: Tables, search: Search, tell: Callable[[int, Floats], None]
+def _run_to_end(
+    problem: Problem, tables: Tables, search: Search, report: Callable[[int, Floats], None]
 ) -> tuple[Tables, Floats]:
     """Every start run until it gains too little; those that have ended are left alone."""
     finals = [table.copy() for table in tables]
     likelihoods = np.full(len(tables[0]), -np.inf)
     running = np.arange(len(likelihoods))
-    for iteration in range(1, search.iterations + 1):
+    for iteration in range(1, search.max_iter + 1):
         now = [table[running] for table in finals]
         better, before = problem.step(now)
-        ended = search.enough(before - likelihoods[running], problem.weight)
+        ended = search.gains_too_little(before - likelihoods[running], problem.weight)
         likelihoods[running] = before
-        tell(iteration, likelihoods)
+        report(iteration, likelihoods)
         going = ~ended
         for final, table in zip(finals, better, strict=True):
             final[running[going]] = table[going]

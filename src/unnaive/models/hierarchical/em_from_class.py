@@ -1,7 +1,7 @@
 """The exact E-step of a hierarchical naive Bayes network, whose arcs point from the class, for many starts at once.
 
 em.py drives it; hidden_naive_bayes.py holds the network that comes out. In training the class is known, so that what
-hangs on it falls apart: each hidden variable on the class is, with all below it, a problem with restarts of its own.
+is below it falls apart: each hidden variable on the class is, with all below it, a problem with restarts of its own.
 """
 
 from __future__ import annotations
@@ -10,18 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unnaive.models.hierarchical.cases import Cases, Floats, sums_by
-from unnaive.models.hierarchical.stages import Stage, compiled
-from unnaive.models.hierarchical.tree_shape import Node, Tree
-
-TINY = 1e-12  # probabilities stay in [TINY, 1 − TINY], so that no logarithm is infinite
-SEEN = 1e-9  # expected counts below this teach nothing: the table keeps its value
-
-Tables = list[Floats]
-"""P(hidden = 1 | state of its owner) (starts, 2, hidden) and P(feature = 1 | state of its owner) (starts, 2, features).
-
-The owner of a variable is what it hangs on.
-"""
+from unnaive.models.hierarchical.cases import Cases, sums_by
+from unnaive.models.hierarchical.em import SEEN, TINY, Tables
+from unnaive.models.hierarchical.tree_shape import Node, Stage, Tree, compile_stages
+from unnaive.types import Floats
 
 
 @dataclass(frozen=True)
@@ -43,7 +35,7 @@ def branches(tree: Tree) -> list[Branch]:
 
 
 def _below(tree: Tree, top: int) -> list[int]:
-    """The node and all nodes that hang on it, lower ones first."""
+    """The node and all nodes below it, lower ones first."""
     return sorted([top, *(node for child in tree[top].hidden for node in _below(tree, child))])
 
 
@@ -59,12 +51,16 @@ def _branch(tree: Tree, nodes: list[int]) -> Branch:
 
 
 class FromClass:
-    """EM for one branch: tables in, better tables and the likelihood of the old ones out."""
+    """EM for one branch: tables in, better tables and the likelihood of the old ones out.
+
+    The tables are P(hidden = 1 | state of its parent) (starts, 2, hidden) and P(feature = 1 | state of its parent)
+    (starts, 2, features).
+    """
 
     def __init__(self, branch: Branch, cases: Cases) -> None:
         rows = cases.rows[:, list(branch.features)]
         self.tree = branch.tree
-        self.stages, order = compiled(branch.tree, rows)
+        self.stages, order = compile_stages(branch.tree, rows)
         self.sides = np.stack([sums_by(order, side) for side in cases.sides])
         self.weight = cases.total
         self.bits = [code_bits(stage, node) for stage, node in zip(self.stages, self.tree, strict=True)]
@@ -76,19 +72,19 @@ class FromClass:
 
     def log_likelihood(self, tables: Tables) -> Floats:
         """log P(features of the branch | class) of each start."""
-        return self._total(upward(self.stages, self.tree, self.bits, tables)[-1].log_chance)
+        return self._total(upward_pass(self.stages, self.tree, self.bits, tables)[-1].log_chance)
 
     def step(self, tables: Tables) -> tuple[Tables, Floats]:
         """One iteration: the tables that maximise the expected likelihood, and the likelihood before."""
         hidden, features = tables
-        seen = upward(self.stages, self.tree, self.bits, tables)
+        seen = upward_pass(self.stages, self.tree, self.bits, tables)
         better = [hidden.copy(), features.copy()]
-        # the weight of each state of what a node hangs on, by row; the class has the data itself
+        # the weight of each state of the node above, by row; the class has the data itself
         owner: list[Floats] = [np.empty(0)] * len(self.tree)
         owner[-1] = np.broadcast_to(self.sides, (len(hidden), *self.sides.shape))
         for number in range(len(self.tree) - 1, -1, -1):
             stage, node = self.stages[number], self.tree[number]
-            both = seen[number].shared(owner[number], hidden[:, :, number])  # (starts, owner, own, rows)
+            both = seen[number].split_weights(owner[number], hidden[:, :, number])  # (starts, owner, own, rows)
             better[0][:, :, number] = _ratio(both[:, :, 1].sum(-1), both.sum((2, 3)), hidden[:, :, number])
             own = both.sum(axis=1)
             by_code = np.add.reduceat(own, stage.starts, axis=2)
@@ -96,7 +92,7 @@ class FromClass:
             total = own.sum(axis=2, keepdims=True)
             better[1][:, :, columns] = _ratio(by_code @ self.bits[number], total, features[:, :, columns])
             for link in stage.links:
-                owner[link.node] = link.summed(own)
+                owner[link.node] = link.sum_rows(own)
         return better, self._total(seen[-1].log_chance)
 
     def _total(self, log_chance: Floats) -> Floats:
@@ -105,7 +101,7 @@ class FromClass:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class SubtreeLikelihood:
     """What a node's subtree says: likelihood of its rows for each own state, relative, and for each state above.
 
     below       ∝ P(rows | own state)              (starts, 2, rows)
@@ -115,7 +111,7 @@ class Seen:
     below: Floats
     log_chance: Floats
 
-    def shared(self, owner: Floats, table: Floats) -> Floats:
+    def split_weights(self, owner: Floats, table: Floats) -> Floats:
         """The owner's weights split by the node's own posterior state: (starts, owner, own, rows)."""
         prior = np.stack([1 - table, table], axis=2)  # (starts, owner, own)
         joint = prior[..., None] * self.below[:, None]
@@ -124,25 +120,25 @@ class Seen:
         return shared
 
 
-def upward(stages: list[Stage], tree: Tree, bits: list[Floats], tables: Tables) -> list[Seen]:
+def upward_pass(stages: list[Stage], tree: Tree, bits: list[Floats], tables: Tables) -> list[SubtreeLikelihood]:
     """What each node's subtree says of the state above it."""
     hidden, features = (np.clip(table, TINY, 1 - TINY) for table in tables)
-    seen: list[Seen] = []
+    seen: list[SubtreeLikelihood] = []
     for number, (stage, node) in enumerate(zip(stages, tree, strict=True)):
         own = features[:, :, list(node.features)]
         logs = np.repeat(_log_bits(own, bits[number]), stage.sizes, axis=2)
         for link in stage.links:
-            logs += link.shown(seen[link.node].log_chance)
-        seen.append(said(logs, hidden[:, :, number]))
+            logs += link.expand(seen[link.node].log_chance)
+        seen.append(subtree_likelihood(logs, hidden[:, :, number]))
     return seen
 
 
-def said(logs: Floats, table: Floats) -> Seen:
+def subtree_likelihood(logs: Floats, table: Floats) -> SubtreeLikelihood:
     """From log P(rows | own state) (starts, 2, rows) to the states above; the larger is taken out against underflow."""
     top = logs.max(axis=1)
     below = np.exp(logs - top[:, None])
     mixed = below[:, None, 0] * (1 - table)[..., None] + below[:, None, 1] * table[..., None]
-    return Seen(below, np.log(mixed) + top[:, None])
+    return SubtreeLikelihood(below, np.log(mixed) + top[:, None])
 
 
 def _log_bits(chances: Floats, bits: Floats) -> Floats:

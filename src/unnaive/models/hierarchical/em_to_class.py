@@ -13,33 +13,30 @@ from typing import Any
 
 import numpy as np
 
-from unnaive.models.hierarchical.cases import Cases, Floats, sums_by
-from unnaive.models.hierarchical.stages import Stage, compiled
-from unnaive.models.hierarchical.tree_shape import Tree
+from unnaive.models.hierarchical.cases import Cases, sums_by
+from unnaive.models.hierarchical.em import SEEN, TINY, Tables
+from unnaive.models.hierarchical.tree_shape import Stage, Tree, compile_stages
+from unnaive.types import Floats
 
-TINY = 1e-12  # probabilities stay in [TINY, 1 − TINY], so that no logarithm is infinite
-SEEN = 1e-9  # expected counts below this teach nothing: the table keeps its value
 UNSEEN = 0.5  # configurations that never occur in training
 SPLIT = 4  # from this many hidden variables on, two halves and a matrix product are faster
 CHUNK_BYTES = 1 << 20  # starts are taken together as long as their rows fit the cache
-
-Tables = list[Floats]
-"""For each node P(node = 1 | hidden states, features): (starts, 2^hidden, configurations of features seen)."""
 
 
 class ToClass:
     """EM for one class: tables in, better tables and the likelihood of the old ones out.
 
-    Starts are worked on some at a time; `each` is `map`, or one that uses threads. The outcome is the same.
+    There is a table for each node, P(node = 1 | hidden states, features): (starts, 2^hidden, configurations of features
+    seen). Starts are worked on some at a time; `each` is `map`, or one that uses threads. The outcome is the same.
     """
 
     def __init__(self, tree: Tree, cases: Cases, each: Callable[..., Iterable[Any]] = map) -> None:
         self.each = each
-        self.stages, order = compiled(tree, cases.rows)
+        self.stages, order = compile_stages(tree, cases.rows)
         self.positive = sums_by(order, cases.positive)
         self.negative = sums_by(order, cases.negative)
         self.weight = cases.total
-        widest = max(cells(stage) for stage in self.stages)
+        widest = max(cells_per_start(stage) for stage in self.stages)
         self.chunk = max(1, CHUNK_BYTES // (8 * widest))
 
     def start(self, random: np.random.Generator, n_starts: int) -> Tables:
@@ -77,9 +74,9 @@ class ToClass:
         better = list(tables)
         for node in range(len(tables) - 1, -1, -1):
             stage = self.stages[node]
-            better[node], below = improved(stage, tables[node], shown[node], *slopes[node])
+            better[node], below = reestimate_node(stage, tables[node], shown[node], *slopes[node])
             for link, (absent, present) in zip(stage.links, below, strict=True):
-                slopes[link.node] = (link.summed(present), link.summed(absent))
+                slopes[link.node] = (link.sum_rows(present), link.sum_rows(absent))
         return better, self._log_likelihood(inside)
 
     def _upward(self, tables: Tables) -> tuple[list[Floats], list[list[Floats]]]:
@@ -87,19 +84,19 @@ class ToClass:
         chances: list[Floats] = []
         shown: list[list[Floats]] = []
         for stage, table in zip(self.stages, tables, strict=True):
-            shown.append([link.shown(chances[link.node]) for link in stage.links])
-            chances.append(np.clip(chance(stage, table, shown[-1]), TINY, 1 - TINY))
+            shown.append([link.expand(chances[link.node]) for link in stage.links])
+            chances.append(np.clip(node_probability(stage, table, shown[-1]), TINY, 1 - TINY))
         return chances, shown
 
 
-def chance(stage: Stage, table: Floats, hidden: list[Floats]) -> Floats:
+def node_probability(stage: Stage, table: Floats, hidden: list[Floats]) -> Floats:
     """P(node = 1) = Σ_h Π_k P(h_k) · table[h, f], by row (starts, rows)."""
     if not hidden:
         return table[:, 0, :]
     if len(hidden) < SPLIT:
         return _dot(joint(hidden), np.repeat(table, stage.sizes, axis=2))
     first, second = halves(hidden)
-    return _dot(over_first(stage, table, joint(first), len(second)), joint(second))
+    return _dot(sum_over_first(stage, table, joint(first), len(second)), joint(second))
 
 
 def _dot(left: Floats, right: Floats) -> Floats:
@@ -134,7 +131,7 @@ def halves(hidden: list[Floats]) -> tuple[list[Floats], list[Floats]]:
     return hidden[:middle], hidden[middle:]
 
 
-def over_first(stage: Stage, table: Floats, first: Floats, n_second: int) -> Floats:
+def sum_over_first(stage: Stage, table: Floats, first: Floats, n_second: int) -> Floats:
     """Σ_u first[u] · table[(u, v), f] by row: a matrix product for each configuration f (starts, 2^second, rows)."""
     starts = len(table)
     out = np.empty((starts, 1 << n_second, stage.n_rows))
@@ -147,7 +144,7 @@ def over_first(stage: Stage, table: Floats, first: Floats, n_second: int) -> Flo
 Slopes = list[tuple[Floats, Floats]]
 
 
-def improved(
+def reestimate_node(
     stage: Stage, table: Floats, hidden: list[Floats], if_present: Floats, if_absent: Floats
 ) -> tuple[Floats, Slopes]:
     """The re-estimated table of a node and, for each hidden variable on it, the slopes for absent and present.
@@ -155,13 +152,13 @@ def improved(
     `if_present`, `if_absent`: slope of the log-likelihood in P(node = 1), P(node = 0), by row.
     """
     if not hidden:
-        return estimated(table, if_present[:, None], if_absent[:, None]), []
+        return reestimate_table(table, if_present[:, None], if_absent[:, None]), []
     if len(hidden) < SPLIT:
-        return _improved_whole(stage, table, hidden, if_present, if_absent)
-    return _improved_halves(stage, table, hidden, if_present, if_absent)
+        return _reestimate_jointly(stage, table, hidden, if_present, if_absent)
+    return _reestimate_by_halves(stage, table, hidden, if_present, if_absent)
 
 
-def estimated(table: Floats, present: Floats, absent: Floats) -> Floats:
+def reestimate_table(table: Floats, present: Floats, absent: Floats) -> Floats:
     """table ← expected count of 1 / expected count; kept where nothing is expected.
 
     `present`, `absent`: slopes summed with the weight of the hidden states, so that a count is slope × probability.
@@ -172,7 +169,7 @@ def estimated(table: Floats, present: Floats, absent: Floats) -> Floats:
     return better
 
 
-def _improved_whole(
+def _reestimate_jointly(
     stage: Stage, table: Floats, hidden: list[Floats], if_present: Floats, if_absent: Floats
 ) -> tuple[Floats, Slopes]:
     states = joint(hidden)
@@ -181,10 +178,10 @@ def _improved_whole(
     slope = np.repeat(table, stage.sizes, axis=2)
     slope *= (if_present - if_absent)[:, None]
     slope += if_absent[:, None]
-    return estimated(table, present, absent), marginals(slope, hidden)
+    return reestimate_table(table, present, absent), marginal_slopes(slope, hidden)
 
 
-def _improved_halves(
+def _reestimate_by_halves(
     stage: Stage, table: Floats, hidden: list[Floats], if_present: Floats, if_absent: Floats
 ) -> tuple[Floats, Slopes]:
     first, second = halves(hidden)
@@ -202,10 +199,10 @@ def _improved_halves(
     for slope in (slope_u, slope_v):
         slope *= (if_present - if_absent)[:, None]
         slope += if_absent[:, None]
-    return estimated(table, *counts), marginals(slope_u, first) + marginals(slope_v, second)
+    return reestimate_table(table, *counts), marginal_slopes(slope_u, first) + marginal_slopes(slope_v, second)
 
 
-def marginals(slope: Floats, hidden: list[Floats]) -> Slopes:
+def marginal_slopes(slope: Floats, hidden: list[Floats]) -> Slopes:
     """For each variable the sums of `slope` over the states of the others, where it is absent and where present.
 
     slope (starts, 2^k, rows) → k pairs of (starts, rows); the variables are halved again and again, so that the
@@ -216,15 +213,15 @@ def marginals(slope: Floats, hidden: list[Floats]) -> Slopes:
     first, second = halves(hidden)
     left = slope
     for one in reversed(second):
-        left = _mixed(left[:, 0::2], left[:, 1::2], one)
+        left = _interpolate(left[:, 0::2], left[:, 1::2], one)
     right = slope
     for one in first:
         middle = right.shape[1] // 2
-        right = _mixed(right[:, :middle], right[:, middle:], one)
-    return marginals(left, first) + marginals(right, second)
+        right = _interpolate(right[:, :middle], right[:, middle:], one)
+    return marginal_slopes(left, first) + marginal_slopes(right, second)
 
 
-def _mixed(absent: Floats, present: Floats, one: Floats) -> Floats:
+def _interpolate(absent: Floats, present: Floats, one: Floats) -> Floats:
     """(1 − p) · absent + p · present."""
     mixed = present - absent
     mixed *= one[:, None]
@@ -232,7 +229,7 @@ def _mixed(absent: Floats, present: Floats, one: Floats) -> Floats:
     return mixed
 
 
-def cells(stage: Stage) -> int:
+def cells_per_start(stage: Stage) -> int:
     """Numbers held for each start while a node is worked on, roughly."""
     hidden = len(stage.links)
     wide = 1 << hidden if hidden < SPLIT else 3 << ((hidden + 1) // 2)

@@ -1,6 +1,7 @@
-"""Features grouped by what their cluster still tells of the class: ClusterFeaturesAvg and ClusterFeaturesOr.
+"""Features of a class in clusters, each to share a hidden variable; tree_shape.py asks for every node with too many.
 
-tree_shape.py calls these for every node that has more features than it may. Karčiauskas (2002), sections 3.5 and 3.6.
+Three criteria of Karčiauskas (2002): the information about the class that a cluster keeps, its features averaged
+(section 3.5) or joined by "or" (3.6), and how dependent its features are given the class (3.7).
 """
 
 from __future__ import annotations
@@ -8,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.special import xlogy
+from scipy.special import chdtrc, xlogy
 
-from unnaive.models.hierarchical.cases import Cases, Floats, Index
+from unnaive.models.hierarchical.cases import Cases
+from unnaive.types import Floats, Ids
 
 TIE = 1e-12  # criteria closer than this are equal: sums in another order differ by less
 
@@ -61,21 +63,21 @@ def _shares_of_counts(cases: Cases, present: Floats) -> Floats:
 
 def clusters_by_average(cases: Cases, features: Sequence[int], n_clusters: int, alpha: float) -> list[Cluster]:
     """ClusterFeaturesAvg: a merged cluster's probabilities are averages weighted by size (figures 3.6 to 3.8)."""
-    order = by_information(cases, features)
+    order = sort_by_information(cases, features)
     shares = _shares(cases, cases.rows[:, order].astype(np.float64))  # (3, clusters)
 
-    def merged_information(first: Index, second: Index, sizes: Floats) -> Floats:
-        return information(_weighted(shares, first, second, sizes), cases.inside)
+    def merged_information(first: Ids, second: Ids, sizes: Floats) -> Floats:
+        return information(_weighted_mean(shares, first, second, sizes), cases.inside)
 
     def merge(first: int, second: int, sizes: Floats) -> None:
         nonlocal shares
-        both = _weighted(shares, np.array([first]), np.array([second]), sizes)
+        both = _weighted_mean(shares, np.array([first]), np.array([second]), sizes)
         shares = np.concatenate([np.delete(shares, [first, second], axis=1), both], axis=1)
 
-    return _agglomerated(order, n_clusters, alpha, lambda: information(shares, cases.inside), merged_information, merge)
+    return _agglomerate(order, n_clusters, alpha, lambda: information(shares, cases.inside), merged_information, merge)
 
 
-def _weighted(shares: Floats, first: Index, second: Index, sizes: Floats) -> Floats:
+def _weighted_mean(shares: Floats, first: Ids, second: Ids, sizes: Floats) -> Floats:
     """Probabilities of merged pairs: the mean of both sides, each by its size."""
     share = sizes[first] / (sizes[first] + sizes[second])
     return shares[:, first] * share + shares[:, second] * (1 - share)
@@ -83,13 +85,13 @@ def _weighted(shares: Floats, first: Index, second: Index, sizes: Floats) -> Flo
 
 def clusters_by_or(cases: Cases, features: Sequence[int], n_clusters: int, alpha: float) -> list[Cluster]:
     """ClusterFeaturesOr: a cluster is present where any of its features is (figures 3.9 and 3.10)."""
-    order = by_information(cases, features)
+    order = sort_by_information(cases, features)
     present = cases.rows[:, order].astype(np.float64)  # (rows, clusters)
 
     def own_information() -> Floats:
         return information(_shares(cases, present), cases.inside)
 
-    def merged_information(first: Index, second: Index, sizes: Floats) -> Floats:
+    def merged_information(first: Ids, second: Ids, sizes: Floats) -> Floats:
         # |A or B| = |A| + |B| − |A and B|, for all pairs from one product on each side
         both = np.stack([present.T @ (present * side[:, None]) for side in cases.sides])
         alone = np.diagonal(both, axis1=1, axis2=2)
@@ -101,15 +103,15 @@ def clusters_by_or(cases: Cases, features: Sequence[int], n_clusters: int, alpha
         either = np.maximum(present[:, first], present[:, second])
         present = np.column_stack([np.delete(present, [first, second], axis=1), either])
 
-    return _agglomerated(order, n_clusters, alpha, own_information, merged_information, merge)
+    return _agglomerate(order, n_clusters, alpha, own_information, merged_information, merge)
 
 
-def _agglomerated(
+def _agglomerate(
     order: list[int],
     n_clusters: int,
     alpha: float,
     own_information: Callable[[], Floats],
-    merged_information: Callable[[Index, Index, Floats], Floats],
+    merged_information: Callable[[Ids, Ids, Floats], Floats],
     merge: Callable[[int, int, Floats], None],
 ) -> list[Cluster]:
     """Merge the pair with the least modified loss until `n_clusters` are left (figure 3.6, step 4).
@@ -123,26 +125,141 @@ def _agglomerated(
         own, mean_size = own_information(), len(order) / len(clusters)
         lost = own[first] + own[second] - merged_information(first, second, sizes)
         loss = lost * mean_size + alpha * (sizes[first] + sizes[second]) / mean_size
-        best = first_least(loss)
+        best = first_minimum(loss)
         i, j = int(first[best]), int(second[best])
         merge(i, j, sizes)
-        clusters = joined(clusters, i, j)
+        clusters = join_clusters(clusters, i, j)
     return clusters
 
 
-def by_information(cases: Cases, features: Sequence[int]) -> list[int]:
-    """`features`, those that tell most of the class first."""
+def sort_by_information(cases: Cases, features: Sequence[int]) -> list[int]:
+    """`features`, those of most information about the class first."""
     gains = feature_information(cases, features)
     return [features[place] for place in np.argsort(-gains, kind="stable")]
 
 
-def joined(clusters: list[Cluster], first: int, second: int) -> list[Cluster]:
+def join_clusters(clusters: list[Cluster], first: int, second: int) -> list[Cluster]:
     """The clusters with two of them made one, which goes last."""
     rest = [members for place, members in enumerate(clusters) if place not in (first, second)]
     return [*rest, clusters[first] + clusters[second]]
 
 
-def first_least(values: Floats) -> int:
-    """The first place whose value is the least, up to rounding: ties are real, so they must not hang on noise."""
+def first_minimum(values: Floats) -> int:
+    """The first place whose value is the least, up to rounding: ties are real, and must not depend on rounding."""
     least = values.min()
     return int(np.argmax(values <= least + TIE * max(1.0, abs(least))))
+
+
+def clusters_by_dependence(cases: Cases, features: Sequence[int], n_clusters: int, alpha: float) -> list[Cluster]:
+    """ClusterFeaturesDep: dependent features together, informative ones alone (figures 3.11 and 3.12).
+
+    Minimises (3.1), the mean p_ij within clusters less α/|A| Σ_i I(F_i, C)/|cluster of i|, first by merging and then by
+    moving single features.
+    """
+    order = sort_by_information(cases, features)
+    distance = independence(cases, order)
+    gains = feature_information(cases, order)
+    clusters = _merge_by_dependence(distance, gains, n_clusters, alpha)
+    return [[order[member] for member in members] for members in _improve_clusters(clusters, distance, gains, alpha)]
+
+
+def independence(cases: Cases, features: Sequence[int]) -> Floats:
+    """p_ij: the probability that F_i and F_j are independent given the class, by a χ² test with 2 degrees of freedom.
+
+    X² = Σ_abc (x_abc − E)²/E with E = x_a+c · x_+bc / x_++c; cells with E = 0 say nothing. (k, k), zero diagonal.
+    """
+    present = cases.rows[:, list(features)].astype(np.float64)
+    statistic = np.zeros((len(features), len(features)))
+    for side in cases.sides:
+        statistic += _chi_squared(present.T @ (present * side[:, None]), float(side.sum()))
+    p: Floats = chdtrc(2, statistic)
+    np.fill_diagonal(p, 0.0)
+    return p
+
+
+def _chi_squared(both: Floats, total: float) -> Floats:
+    """Σ over the four cells of every pair, from how often both are present (k, k) among `total` cases."""
+    if total <= 0:
+        return np.zeros_like(both)
+    alone = np.diagonal(both)
+    deviation = (both - np.outer(alone, alone) / total) ** 2  # the same in all four cells
+    inverse = np.zeros_like(both)
+    for one in (alone, total - alone):
+        for other in (alone, total - alone):
+            expected = np.outer(one, other) / total
+            inverse += np.divide(1.0, expected, out=np.zeros_like(both), where=expected > 0)
+    statistic: Floats = deviation * inverse
+    return statistic
+
+
+def _merge_by_dependence(distance: Floats, gains: Floats, n_clusters: int, alpha: float) -> list[Cluster]:
+    """Step 3 of figure 3.11; `between[a, b]` is the sum of p_ij over i in a, j in b, so that a merge adds rows."""
+    clusters = [[place] for place in range(len(gains))]
+    between, within, pairs = distance.copy(), 0.0, 0.0
+    while len(clusters) > n_clusters:
+        first, second = np.triu_indices(len(clusters), 1)
+        sizes = np.array([len(members) for members in clusters], np.float64)
+        sums = np.array([gains[members].sum() for members in clusters])
+        new_pairs = pairs + sizes[first] * sizes[second]
+        mean = sums / sizes
+        spread = mean.sum() - mean[first] - mean[second] + (sums[first] + sums[second]) / (sizes[first] + sizes[second])
+        value = (within + between[first, second]) / new_pairs - alpha * spread / (len(clusters) - 1)
+        best = first_minimum(value)
+        i, j = int(first[best]), int(second[best])
+        within, pairs = within + between[i, j], float(new_pairs[best])
+        between = _join_sums(between, i, j)
+        clusters = join_clusters(clusters, i, j)
+    return clusters
+
+
+def _join_sums(between: Floats, first: int, second: int) -> Floats:
+    """Sums of distances between clusters after a merge, the merged one last."""
+    keep = np.delete(np.arange(len(between)), [first, second])
+    joined = between[first, keep] + between[second, keep]
+    out = np.zeros((len(keep) + 1, len(keep) + 1))
+    out[:-1, :-1] = between[np.ix_(keep, keep)]
+    out[-1, :-1] = out[:-1, -1] = joined
+    return out
+
+
+def _improve_clusters(clusters: list[Cluster], distance: Floats, gains: Floats, alpha: float) -> list[Cluster]:
+    """ImproveClustering: move the feature that lowers (3.1) most, at most N times (figure 3.12)."""
+    home = np.zeros(len(gains), np.int64)
+    for number, members in enumerate(clusters):
+        home[members] = number
+    current = _objective(home, len(clusters), distance, gains, alpha)
+    for _ in gains:
+        values = _after_each_move(home, len(clusters), distance, gains, alpha)
+        feature, target = np.unravel_index(first_minimum(values.ravel()), values.shape)
+        if not values[feature, target] < current - TIE * max(1.0, abs(current)):
+            break
+        home[feature], current = target, float(values[feature, target])
+    return [np.flatnonzero(home == number).tolist() for number in range(len(clusters))]
+
+
+def _objective(home: Ids, n_clusters: int, distance: Floats, gains: Floats, alpha: float) -> float:
+    """Expression 3.1 of a clustering."""
+    together = home[:, None] == home[None, :]
+    sizes = np.bincount(home, minlength=n_clusters)
+    pairs = (sizes * (sizes - 1) / 2).sum()
+    mean_distance = distance[together].sum() / 2 / pairs if pairs else 0.0
+    return float(mean_distance - alpha / n_clusters * (gains / sizes[home]).sum())
+
+
+def _after_each_move(home: Ids, n_clusters: int, distance: Floats, gains: Floats, alpha: float) -> Floats:
+    """E_2m: expression 3.1 if feature i moved to cluster m (n_features, n_clusters); inf where it may not."""
+    member = np.eye(n_clusters)[home]  # (features, clusters)
+    sizes, sums, to_cluster = member.sum(axis=0), gains @ member, distance @ member
+    left = sizes[home] - 1
+    within = (to_cluster * member).sum() / 2
+    pairs = (sizes * (sizes - 1)).sum() / 2
+    new_within = within - (to_cluster * member).sum(axis=1)[:, None] + to_cluster
+    new_pairs = pairs - left[:, None] + sizes[None, :]
+    mean = sums / sizes
+    remaining = np.divide(sums[home] - gains, left, out=np.zeros_like(gains), where=left > 0)
+    receiving = (sums[None, :] + gains[:, None]) / (sizes[None, :] + 1)
+    spread = mean.sum() - mean[home][:, None] - mean[None, :] + remaining[:, None] + receiving
+    value: Floats = np.divide(new_within, new_pairs, out=np.zeros_like(new_within), where=new_pairs > 0)
+    value -= alpha / n_clusters * spread
+    value[(member > 0) | (left == 0)[:, None]] = np.inf
+    return value

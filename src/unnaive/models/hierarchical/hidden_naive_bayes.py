@@ -1,6 +1,6 @@
 """A fitted hierarchical naive Bayes network, arcs from the class: tables, exact inference, the way to a Network value.
 
-em_from_class.py finds the tables; hierarchical.py has one such network for each class.
+em_from_class.py finds the tables; hidden_networks.py has one such network for each class.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ import numpy as np
 from scipy.special import expit, logit
 
 from unnaive.core.network import Network
-from unnaive.models.hierarchical.cases import Cases, Floats, Rows, distinct_rows
-from unnaive.models.hierarchical.em_from_class import TINY, Branch, Tables, class_shares, said
+from unnaive.models.hierarchical.cases import Cases, Rows, distinct_rows
+from unnaive.models.hierarchical.em import TINY, Tables
+from unnaive.models.hierarchical.em_from_class import Branch, class_shares, subtree_likelihood
 from unnaive.models.hierarchical.tree_shape import Tree, inputs, node_names
+from unnaive.types import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +25,8 @@ class HiddenNaiveBayes:
 
     tree      the shape; the last node is the class
     prior     P(class = 1)
-    hidden    P(hidden = 1 | state of what it hangs on), of all nodes but the class  (members, 2, n_nodes − 1)
-    features  P(feature = 1 | state of what it hangs on)                             (members, 2, n_features)
+    hidden    P(hidden = 1 | state of the node above), of all nodes but the class   (members, 2, n_nodes − 1)
+    features  P(feature = 1 | state of the node above)                               (members, 2, n_features)
 
     >>> from unnaive.models.hierarchical.tree_shape import Node
     >>> naive = HiddenNaiveBayes((Node((0,), ()),), 0.5, np.empty((1, 2, 0)), np.array([[[0.1], [0.3]]]))
@@ -41,7 +43,7 @@ class HiddenNaiveBayes:
 
     @classmethod
     def of(cls, tree: Tree, cases: Cases, parts: list[tuple[Branch, Tables]], members: int) -> HiddenNaiveBayes:
-        """The network that EM found, branch by branch; what hangs on the class directly is counted."""
+        """The network that EM found, branch by branch; features directly below the class are counted."""
         hidden = np.empty((members, 2, len(tree) - 1))
         features = np.repeat(class_shares(cases)[None], members, axis=0)
         for branch, (own_hidden, own_features) in parts:
@@ -56,7 +58,7 @@ class HiddenNaiveBayes:
 
     @property
     def n_parameters(self) -> int:
-        """Free parameters of one member: the prior, and two for every variable that hangs on another."""
+        """Free parameters of one member: the prior, and two for every variable below another."""
         return int(1 + self.hidden[0].size + self.features[0].size)
 
     def posterior(self, evidence: Rows) -> Floats:
@@ -83,7 +85,7 @@ class HiddenNaiveBayes:
             for child in node.hidden:
                 logs += chances[child]
             if number < len(self.tree) - 1:
-                chances.append(said(logs, hidden[:, :, number]).log_chance)
+                chances.append(subtree_likelihood(logs, hidden[:, :, number]).log_chance)
         return logs
 
     def log_features(self, rows: Rows) -> Floats:

@@ -1,7 +1,11 @@
-"""HiddenNetworks is the scorer of hierarchical networks: one for each class, over terms of its own."""
+"""HiddenNetworks is the scorer of hierarchical networks: one for each class, over terms of its own.
+
+Then how well a network fits documents (NETWORK_SCORES), and how networks are stored as flat arrays.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -10,27 +14,29 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from unnaive.core.network import Network
+from unnaive.core.scorer import Scorer
 from unnaive.errors import BadModel, choose
-from unnaive.models.hierarchical.cases import UNKNOWN, Floats, Rows
+from unnaive.models.hierarchical.cases import UNKNOWN, Cases, Rows
 from unnaive.models.hierarchical.hidden_naive_bayes import HiddenNaiveBayes
 from unnaive.models.hierarchical.hidden_tree import HiddenTree
-from unnaive.models.hierarchical.network_arrays import packed, unpacked
+from unnaive.models.hierarchical.tree_shape import Node, Tree
+from unnaive.types import Arrays, Floats, Sparse
 
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
+AnyNetwork = HiddenTree | HiddenNaiveBayes
 
 DECIMALS = 9  # of a score: what differs by less is noise of the sums, and such ties are real
 
 
 @dataclass(frozen=True, eq=False)
-class Selected:
+class ClassNetwork:
     """A network of one class and the terms that are its features, in order."""
 
     terms: NDArray[np.int64]
-    network: HiddenTree | HiddenNaiveBayes
+    network: AnyNetwork
 
 
 @dataclass(frozen=True, eq=False)
-class HiddenNetworks:
+class HiddenNetworks(Scorer):
     """A network for each class; the score is the log-odds of its posterior.
 
     link "log-odds": a network for each class. link "softmax": one network, of the second of two exclusive classes.
@@ -38,7 +44,7 @@ class HiddenNetworks:
 
     kind: ClassVar[str] = "hidden-networks"
 
-    networks: tuple[Selected, ...]
+    networks: tuple[ClassNetwork, ...]
     n_terms: int
     link: str = "log-odds"
 
@@ -61,30 +67,30 @@ class HiddenNetworks:
             odds = [np.zeros(X.shape[0]), *odds]
         return np.stack(odds, axis=1) if odds else np.empty((X.shape[0], 0))
 
-    def selected(self, class_index: int) -> Selected:
-        """The network that tells of a class."""
+    def class_network(self, class_index: int) -> ClassNetwork:
+        """The network of a class and its terms."""
         return self.networks[0 if self.link == "softmax" else class_index]
 
-    def strongest(self, class_index: int, limit: int) -> list[tuple[int, float]]:
-        """Terms that speak most for a class, with what each adds to its log-odds when nothing else is known."""
-        one = self.selected(class_index)
+    def strongest_terms(self, chosen: int, frequency: Floats | None, limit: int) -> list[tuple[int, float]]:
+        """By what a term adds to the log-odds of the class when nothing else is known."""
+        one = self.class_network(chosen)
         rows = np.full((len(one.terms) + 1, len(one.terms)), UNKNOWN, np.int8)
         np.fill_diagonal(rows[1:], 1)
         odds = _log_odds(one.network.posterior(rows))
-        added = (odds[1:] - odds[0]) * (-1 if self.link == "softmax" and class_index == 0 else 1)
+        added = (odds[1:] - odds[0]) * (-1 if self.link == "softmax" and chosen == 0 else 1)
         best = np.argsort(-added, kind="stable")[:limit]
         return [(int(one.terms[at]), float(added[at])) for at in best if added[at] > 0]
 
-    def network(self, class_index: int, terms: Any, class_name: str, member: int = 0) -> Network:
-        """The network of a class as a value, for looking at and for export; `terms` names all columns of X."""
-        one = self.selected(class_index)
-        network = one.network.network([str(terms[term]) for term in one.terms], class_name, member)
+    def network(self, chosen: int, terms: Sequence[str], classes: Sequence[str], member: int = 0) -> Network:
+        """The network of a class as a value, for looking at and for export; `member` of those that are averaged."""
+        one = self.class_network(chosen)
+        network = one.network.network([str(terms[term]) for term in one.terms], classes[chosen], member)
         # the only network of two classes is the second's; the first is its negation
-        return turned(network) if self.link == "softmax" and class_index == 0 else network
+        return swap_class_states(network) if self.link == "softmax" and chosen == 0 else network
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Arrays and plain settings from which `from_arrays` makes an equal scorer."""
-        arrays, direction = packed([(one.terms, one.network) for one in self.networks])
+        arrays, direction = pack_networks([(one.terms, one.network) for one in self.networks])
         return arrays, {"link": self.link, "n_terms": self.n_terms, "direction": direction}
 
     @classmethod
@@ -93,7 +99,7 @@ class HiddenNetworks:
         try:
             link = choose(["log-odds", "softmax"], settings["link"], "link")
             n_terms = int(settings["n_terms"])
-            networks = tuple(Selected(*one) for one in unpacked(arrays, settings["direction"], n_terms))
+            networks = tuple(ClassNetwork(*one) for one in unpack_networks(arrays, settings["direction"], n_terms))
         except (KeyError, TypeError, ValueError, IndexError) as problem:
             raise BadModel(f"the networks in this model are damaged ({problem}); train it again") from problem
         if link == "softmax" and len(networks) != 1:
@@ -101,11 +107,11 @@ class HiddenNetworks:
         return cls(networks, n_terms, link)
 
 
-def turned(network: Network) -> Network:
+def swap_class_states(network: Network) -> Network:
     """The network with "no" and "yes" of its last node, the class, exchanged.
 
     >>> coin = Network(("heads",), ((),), (np.array([0.25, 0.75]),))
-    >>> turned(coin).tables[0]
+    >>> swap_class_states(coin).tables[0]
     array([0.75, 0.25])
     """
     last = len(network.nodes) - 1
@@ -131,3 +137,153 @@ def evidence(X: Sparse, terms: NDArray[np.int64], unknown: Sparse | None = None)
 def _log_odds(posterior: Floats) -> Floats:
     odds: Floats = np.round(np.log(posterior) - np.log1p(-posterior), DECIMALS)
     return odds
+
+
+def log_likelihood(network: AnyNetwork, cases: Cases) -> float:
+    """LL = Σ_i log P(f_i, c_i)."""
+    log_features = network.log_features(cases.rows)
+    return conditional_log_likelihood(network, cases) + float((cases.positive + cases.negative) @ log_features)
+
+
+def conditional_log_likelihood(network: AnyNetwork, cases: Cases) -> float:
+    """CLL = Σ_i log P(c_i | f_i)."""
+    inside: Floats = network.member_posteriors(cases.rows)[0]
+    return float(cases.positive @ np.log(inside) + cases.negative @ np.log1p(-inside))
+
+
+def description_length(network: AnyNetwork, cases: Cases) -> float:
+    """MDL = log N / 2 · parameters − LL; the smaller, the better."""
+    return _price(network, cases) - log_likelihood(network, cases)
+
+
+def conditional_description_length(network: AnyNetwork, cases: Cases) -> float:
+    """CMDL = log N / 2 · parameters − CLL, CLL being a sum over cases.
+
+    The thesis prints N · CLL; with CLL as it defines it, a sum, that would weigh every case N times.
+    """
+    return _price(network, cases) - conditional_log_likelihood(network, cases)
+
+
+def _price(network: AnyNetwork, cases: Cases) -> float:
+    return float(np.log(max(cases.total, 1)) / 2 * network.n_parameters)
+
+
+NETWORK_SCORES: dict[str, Callable[[AnyNetwork, Cases], float]] = {
+    "LL": log_likelihood,
+    "CLL": conditional_log_likelihood,
+    "MDL": description_length,
+    "CMDL": conditional_description_length,
+}
+
+
+Entry = tuple[NDArray[np.int64], AnyNetwork]
+
+WIDEST = 24  # a table of 2^24 cells is more than any training makes
+MOST_MEMBERS = 1 << 16
+
+
+def pack_networks(networks: Sequence[Entry]) -> tuple[Arrays, str]:
+    """The arrays of all networks, and their direction."""
+    nodes = [node for _, network in networks for node in network.tree]
+    members = {network.members for _, network in networks} or {1}
+    arrays: Arrays = {
+        "members": np.array(sorted(members), np.int64),
+        "terms": _end_to_end([terms for terms, _ in networks]),
+        "n_features": np.array([len(terms) for terms, _ in networks], np.int64),
+        "n_nodes": np.array([len(network.tree) for _, network in networks], np.int64),
+        "own": _end_to_end([node.features for node in nodes]),
+        "n_own": np.array([len(node.features) for node in nodes], np.int64),
+        "hidden": _end_to_end([node.hidden for node in nodes]),
+        "n_hidden": np.array([len(node.hidden) for node in nodes], np.int64),
+        "values": np.concatenate([np.empty(0), *(part.ravel() for _, one in networks for part in _values(one))]),
+    }
+    return arrays, networks[0][1].direction if networks else HiddenTree.direction
+
+
+def _end_to_end(lists: Sequence[Sequence[int] | NDArray[np.int64]]) -> NDArray[np.int64]:
+    return np.concatenate([np.empty(0, np.int64), *(np.asarray(one, np.int64) for one in lists)])
+
+
+def _values(network: AnyNetwork) -> tuple[Floats, ...]:
+    if isinstance(network, HiddenTree):
+        return (network.features, *network.tables)
+    return (np.array([network.prior]), network.hidden, network.features)
+
+
+def unpack_networks(arrays: Arrays, direction: str, n_terms: int) -> Iterator[Entry]:
+    """The networks again; a ValueError, KeyError or IndexError where the arrays do not fit together."""
+    choose(["to-class", "from-class"], direction, "direction")
+    (members,) = _integers(arrays, "members", 1, MOST_MEMBERS)
+    terms = _ArrayReader(_integers(arrays, "terms", 0, n_terms - 1))
+    own, hidden = _ArrayReader(_integers(arrays, "own", 0)), _ArrayReader(_integers(arrays, "hidden", 0))
+    n_own, n_hidden = (
+        _ArrayReader(_integers(arrays, "n_own", 0, WIDEST)),
+        _ArrayReader(_integers(arrays, "n_hidden", 0, WIDEST)),
+    )
+    values = _ArrayReader(_probabilities(arrays))
+    for n_features, n_nodes in zip(_integers(arrays, "n_features", 0), _integers(arrays, "n_nodes", 1), strict=True):
+        nodes = zip(n_own.take(int(n_nodes)), n_hidden.take(int(n_nodes)), strict=True)
+        tree = tuple(Node(own.numbers(features), hidden.numbers(children)) for features, children in nodes)
+        _check_tree(tree, int(n_features))
+        build = _hidden_tree if direction == "to-class" else _hidden_naive_bayes
+        yield terms.take(int(n_features)), build(tree, int(n_features), int(members), values)
+    if any(part.left for part in (terms, own, hidden, n_own, n_hidden, values)):
+        raise ValueError("there is more in it than its networks need")
+
+
+class _ArrayReader:
+    """An array that is taken from the front, never beyond its end."""
+
+    def __init__(self, values: NDArray[Any]) -> None:
+        self.values, self.place = values, 0
+
+    @property
+    def left(self) -> int:
+        return len(self.values) - self.place
+
+    def take(self, count: int) -> NDArray[Any]:
+        if not 0 <= count <= self.left:
+            raise ValueError("it ends too early")
+        self.place += count
+        return self.values[self.place - count : self.place]
+
+    def numbers(self, count: int) -> tuple[int, ...]:
+        return tuple(int(number) for number in self.take(int(count)))
+
+
+def _integers(arrays: Arrays, name: str, least: int, most: int = 1 << 40) -> NDArray[np.int64]:
+    values = arrays[name]
+    if values.ndim != 1 or values.dtype.kind not in "iu" or np.any((values < least) | (values > most)):
+        raise ValueError(f"{name} is out of range")
+    return values.astype(np.int64)
+
+
+def _probabilities(arrays: Arrays) -> Floats:
+    values = arrays["values"]
+    if values.ndim != 1 or values.dtype.kind != "f" or not np.all((values >= 0) & (values <= 1)):
+        raise ValueError("a table has a value that is no probability")
+    return values.astype(np.float64)
+
+
+def _check_tree(tree: Tree, n_features: int) -> None:
+    """An error unless every feature is on one node, every node below a later one, and no table too large."""
+    features = sorted(feature for node in tree for feature in node.features)
+    hung = sorted(child for node in tree for child in node.hidden)
+    late = any(child >= number for number, node in enumerate(tree) for child in node.hidden)
+    wide = any(len(node.features) + len(node.hidden) > WIDEST for node in tree)
+    if features != list(range(n_features)) or hung != list(range(len(tree) - 1)) or late or wide:
+        raise ValueError("its nodes do not make a tree")
+
+
+def _hidden_tree(tree: Tree, n_features: int, members: int, values: _ArrayReader) -> HiddenTree:
+    features = values.take(n_features)
+    shapes = [(members, 1 << len(node.hidden), 1 << len(node.features)) for node in tree]
+    return HiddenTree(tree, features, tuple(values.take(int(np.prod(shape))).reshape(shape) for shape in shapes))
+
+
+def _hidden_naive_bayes(tree: Tree, n_features: int, members: int, values: _ArrayReader) -> HiddenNaiveBayes:
+    prior = float(values.take(1)[0])
+    hidden, features = (
+        values.take(members * 2 * size).reshape(members, 2, size) for size in (len(tree) - 1, n_features)
+    )
+    return HiddenNaiveBayes(tree, prior, hidden, features)

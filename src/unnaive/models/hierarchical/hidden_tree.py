@@ -1,6 +1,6 @@
 """A fitted hierarchical network whose arcs point to the class: tables, exact inference, and the way to a Network value.
 
-em_to_class.py finds the tables; hierarchical.py has one such network for each class.
+em_to_class.py finds the tables; hidden_networks.py has one such network for each class.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from typing import ClassVar
 import numpy as np
 
 from unnaive.core.network import Network
-from unnaive.models.hierarchical.cases import UNKNOWN, Cases, Floats, Rows, distinct_rows
-from unnaive.models.hierarchical.em_to_class import TINY, UNSEEN, Tables, ToClass, chance
-from unnaive.models.hierarchical.stages import compiled
-from unnaive.models.hierarchical.tree_shape import Tree, inputs, node_names
+from unnaive.models.hierarchical.cases import UNKNOWN, Cases, Rows, distinct_rows
+from unnaive.models.hierarchical.em import TINY, Tables
+from unnaive.models.hierarchical.em_to_class import UNSEEN, ToClass, node_probability
+from unnaive.models.hierarchical.tree_shape import Tree, compile_stages, inputs, node_names
+from unnaive.types import Floats
 
 SOFT_CELLS = 1 << 22  # numbers at once where features are unknown
 
@@ -84,11 +85,11 @@ class HiddenTree:
         return logs
 
     def _if_known(self, rows: Rows) -> Floats:
-        stages, order = compiled(self.tree, rows)
+        stages, order = compile_stages(self.tree, rows)
         chances: list[Floats] = []
         for stage, table in zip(stages, self.tables, strict=True):
-            hidden = [link.shown(chances[link.node]) for link in stage.links]
-            chances.append(np.clip(chance(stage, table[:, :, stage.codes], hidden), TINY, 1 - TINY))
+            hidden = [link.expand(chances[link.node]) for link in stage.links]
+            chances.append(np.clip(node_probability(stage, table[:, :, stage.codes], hidden), TINY, 1 - TINY))
         return chances[-1][:, order]
 
     def _if_unknown(self, rows: Rows) -> Floats:

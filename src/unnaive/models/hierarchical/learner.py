@@ -2,7 +2,7 @@
 
     X, Y → features by information gain → Cases → tree_shape → em → a network for each class → HiddenNetworks
 
-Karčiauskas (2002), "Text categorization using hierarchical Bayesian network classifiers". Half an hour a class there.
+Karčiauskas (2002), "Text categorization using hierarchical Bayesian network classifiers".
 """
 
 from __future__ import annotations
@@ -12,27 +12,31 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from unnaive.core.counts import Counts
-from unnaive.core.selection import class_gain, telling_terms
-from unnaive.errors import UnnaiveError, choose
-from unnaive.models.hierarchical.cases import Cases, Floats
-from unnaive.models.hierarchical.em import Search, Tables, fitted
+from unnaive.core.named_counts import over_classes
+from unnaive.core.network import Network
+from unnaive.core.selection import class_gain, informative_terms
+from unnaive.core.settings import setting
+from unnaive.core.weighting import presence
+from unnaive.errors import BadData
+from unnaive.models.estimator import DocumentsModel, class_weight_setting, scheme_setting
+from unnaive.models.hierarchical.cases import Cases
+from unnaive.models.hierarchical.em import Search, Tables, run_em
 from unnaive.models.hierarchical.em_from_class import Branch, FromClass, branches
 from unnaive.models.hierarchical.em_to_class import ToClass
 from unnaive.models.hierarchical.hidden_naive_bayes import HiddenNaiveBayes
-from unnaive.models.hierarchical.hidden_networks import HiddenNetworks, Selected
+from unnaive.models.hierarchical.hidden_networks import NETWORK_SCORES, ClassNetwork, HiddenNetworks, evidence
 from unnaive.models.hierarchical.hidden_tree import HiddenTree
-from unnaive.models.hierarchical.tree_shape import CLUSTERINGS, Tree, shaped
+from unnaive.models.hierarchical.tree_shape import CLUSTERINGS, Tree, shape_tree
+from unnaive.types import Floats, Progress, Sparse
 
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
-Progress = Callable[[str, dict[str, Any]], None]
-Tell = Callable[[int, Floats], None]
+Report = Callable[[int, Floats], None]
 Each = Callable[..., Iterable[Any]]  # map, or one that uses threads
 
 TUNED = {"avg": (7, 0.05), "or": (9, 0.09), "dep": (7, 170.0)}
@@ -41,92 +45,174 @@ TUNED = {"avg": (7, 0.05), "or": (9, 0.09), "dep": (7, 170.0)}
 WIDEST = 16  # a table has 2^branching cells
 
 
-def hierarchical(
-    X: Sparse,
-    Y: Sparse,
-    *,
-    clustering: str = "or",
-    branching: int | None = None,
-    alpha: float | None = None,
-    features: int = 30,
-    direction: str = "to-class",
-    restarts: int = 64,
-    average: int = 8,
-    tolerance: float = 1e-4,
-    stopping: str = "per-case",
-    iterations: int = 1000,
-    scheme: str = "one-vs-rest",
-    threads: int | None = None,
-    seed: int = 0,
-    sample_weight: NDArray[Any] | None = None,
-    progress: Progress | None = None,
-) -> HiddenNetworks:
-    """A network of hidden variables for each class against the rest; scores are log-odds.
+class HierarchicalBN(DocumentsModel):
+    """A Bayesian network for each class: its best terms, hidden variables between them and the class, tables by EM.
 
-    clustering  how features share a hidden variable: "or", "avg" or "dep"
-    branching   at most so many variables hang on one, 2 to 16; by default what the thesis found best for `clustering`
-    alpha       penalty of cluster size ("avg", "or"), importance of mutual information ("dep"); default likewise
-    features    terms for each class, the best by information gain; only presence counts
-    direction   "to-class": features → hidden → class (HBN); "from-class": the reverse (HNB)
-    restarts    random starts of EM; half of them are dropped after 1, 2, 4, … iterations
-    average     how many of the best are run to the end; their posteriors are averaged. 1 is the thesis
-    tolerance, stopping, iterations   when EM ends (see em.Search); stopping="absolute" is the thesis
-    scheme      "multiclass": of two classes that exclude each other one network tells all
-    threads     None for all cores; classes share them, and starts within a class. The outcome does not depend on it
-    progress    told of every iteration: ("em", {"class", "classes", "iteration", "restarts", "log_likelihood"})
+    A class's network depends on its own documents and `random_state` alone, not on other classes or their order. Scores
+    are log-odds of the class against the rest; for two exclusive classes there is one network, of the second.
+    `progress` is called in every iteration: ("em", {"class", "classes", "iteration", "restarts", "log_likelihood"}).
 
-    A class's network depends on its own documents, `seed` and nothing else: not on other classes or their order.
+    n_iter_  iterations of EM, of the class that took most
 
-    >>> X = csr_array([[1, 1, 0], [1, 0, 0], [0, 1, 1], [0, 0, 1]])
-    >>> model = hierarchical(X, csr_array([[1], [1], [0], [0]]), restarts=4, average=1)
-    >>> (model.scores(X) > 0).ravel()
-    array([ True,  True, False, False])
+    >>> X, y = [[1, 1, 0], [1, 0, 0], [0, 1, 1], [0, 0, 1]], ["trade", "trade", "ship", "ship"]
+    >>> HierarchicalBN(restarts=8, average=2).fit(X, y).predict(X).tolist()
+    ['trade', 'trade', 'ship', 'ship']
     """
-    choose(list(CLUSTERINGS), clustering, "feature clustering")
-    choose(["multiclass", "one-vs-rest"], scheme, "scheme")
-    if features < 1:
-        raise UnnaiveError(f"features is {features}; a class needs at least 1")
-    branching, alpha = _tuned(clustering, branching, alpha)
-    learn = LEARNERS[choose(list(LEARNERS), direction, "direction")]
-    search = Search(restarts, average, tolerance, stopping, iterations)
-    documents = Documents(X, Y, sample_weight)
-    pair = scheme == "multiclass" and documents.n_classes == 2
-    wanted = [1] if pair else list(range(documents.n_classes))
 
-    def network(each: Each, c: int) -> Selected:
-        terms = documents.best_terms(c, features)
-        cases = documents.cases(c, terms)
-        tree = shaped(cases, clustering=clustering, branching=branching, alpha=alpha)
-        tell = _told(progress, c, len(wanted))
-        return Selected(terms, learn(tree, cases, search, np.random.default_rng(seed), tell, each))
+    name = "hierarchical"
+    title = "hierarchical Bayesian networks"
+    poor_score = True
 
-    n_threads = max(1, threads or os.cpu_count() or 1)
-    with spare_threads(n_threads, len(wanted)) as each:
-        networks = in_threads(partial(network, each), wanted, n_threads)
-    return HiddenNetworks(tuple(networks), documents.n_terms, "softmax" if pair else "log-odds")
+    clustering: str = setting("How features share a hidden variable.", default="or", choices=tuple(CLUSTERINGS))
+    branching: int | None = setting(
+        "The most children of a node; None for what the thesis found best for the clustering.",
+        default=None,
+        at_least=2,
+        at_most=WIDEST,
+    )
+    alpha: float | None = setting(
+        'Penalty of cluster size ("avg", "or"), or importance of mutual information ("dep"); None for what the thesis '
+        "found best.",
+        default=None,
+        at_least=0,
+        below=np.inf,
+    )
+    features: int = setting(
+        "Terms for each class, the best by information gain; only presence counts.", default=30, at_least=1
+    )
+    direction: str = setting(
+        "Features → hidden → class (HBN), or the reverse (HNB).", default="to-class", choices=("to-class", "from-class")
+    )
+    restarts: int = setting(
+        "Random starts of EM; half of them are dropped after 1, 2, 4, … iterations.", default=64, at_least=1
+    )
+    average: int = setting(
+        "How many of the best starts are run to the end; their posteriors are averaged. 1 is the thesis.",
+        default=8,
+        at_least=1,
+    )
+    tol: float = setting("EM ends when the log-likelihood rises by less.", default=1e-4, at_least=0, below=np.inf)
+    stopping: str = setting(
+        "Whether tol is for each case or absolute, as in the thesis.",
+        default="per-case",
+        choices=("per-case", "absolute"),
+    )
+    max_iter: int = setting("Iterations of EM, at most.", default=1000, at_least=1)
+    scheme: str | None = scheme_setting()
+    n_jobs: int | None = setting(
+        "Threads, shared by classes and by starts within a class; None for all cores. Results do not depend on it.",
+        default=None,
+        at_least=1,
+    )
+    random_state: int = setting("Seed of the starts.", default=0, at_least=0)
+    class_weight: Any = class_weight_setting()
+
+    def learn(
+        self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
+        progress: Progress | None = None,
+    ) -> HiddenNetworks:  # fmt: skip
+        """A network for each class against the rest."""
+        branching, alpha = _branching_and_alpha(self.clustering, self.branching, self.alpha)
+        search = Search(self.restarts, self.average, self.tol, self.stopping, self.max_iter)
+        documents = Documents(X, Y, sample_weight)
+        pair = self.scheme_for(exclusive) == "multiclass" and documents.n_classes == 2
+        wanted = [1] if pair else list(range(documents.n_classes))
+
+        def network(each: Each, c: int) -> ClassNetwork:
+            terms = documents.best_terms(c, self.features)
+            cases = documents.cases(c, terms)
+            tree = shape_tree(cases, clustering=self.clustering, branching=branching, alpha=alpha)
+            report = _progress_of_class(progress, c, len(wanted))
+            random = np.random.default_rng(self.random_state)
+            return ClassNetwork(terms, LEARNERS[self.direction](tree, cases, search, random, report, each))
+
+        n_threads = max(1, self.n_jobs or os.cpu_count() or 1)
+        with spare_threads(n_threads, len(wanted)) as each:
+            networks = in_threads(partial(network, each), wanted, n_threads)
+        return HiddenNetworks(tuple(networks), documents.n_terms, "softmax" if pair else "log-odds")
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, progress: Progress | None) -> Self:
+        iterations = [1]  # where nothing is hidden, counting is all there is to do
+
+        def note(solver: str, line: dict[str, Any]) -> None:
+            iterations.append(line["iteration"])
+            if progress is not None:
+                progress(solver, line)
+
+        super()._fit(X, y, sample_weight, note)
+        self.n_iter_: int = max(iterations)
+        return self
+
+    def predict_proba_given(self, X: Any, unknown: Any) -> Floats:
+        """`predict_proba` where some terms of some documents are unknown, neither present nor absent.
+
+        `unknown` (n_docs, n_terms), sparse or dense, is true there; what X has in those places is not looked at.
+        """
+        fitted = self._fitted()
+        documents, mask = self._check_documents(X, fitted)[0], csr_array(unknown)
+        if mask.shape != documents.shape:
+            raise BadData(f"unknown has shape {mask.shape} and X {documents.shape}; give one cell for each cell of X")
+        scorer: HiddenNetworks = fitted.scorer  # type: ignore[assignment]
+        return fitted.probabilities(scorer.scores_given(documents, mask))
+
+    def network_scores(self, label: Any, X: Any, y: Any) -> dict[str, float]:
+        """How well the network of a class fits documents: "LL", "CLL", "MDL" and "CMDL" of its best member.
+
+        Log-likelihood of features and class, and of the class given the features, in nats over all documents; both as
+        description lengths, which add (log N)/2 for each parameter.
+
+        >>> X, y = [[1, 1, 0], [1, 0, 0], [0, 1, 1], [0, 0, 1]], ["trade", "trade", "ship", "ship"]
+        >>> found = HierarchicalBN(restarts=8).fit(X, y).network_scores("trade", X, y)
+        >>> list(found), round(found["CLL"], 3)
+        (['LL', 'CLL', 'MDL', 'CMDL'], -0.0)
+        """
+        fitted = self._fitted()
+        documents, targets, _ = self._check_labelled(X, y, fitted)
+        scorer: HiddenNetworks = fitted.scorer  # type: ignore[assignment]
+        place = fitted.class_index(label)
+        one = scorer.class_network(place)
+        own = over_classes(targets, fitted.classes).Y[:, [place]].toarray()[:, 0] > 0
+        # the only network of two classes is the second's
+        inside = ~own if scorer.link == "softmax" and place == 0 else own
+        cases = Cases.of(evidence(csc_array(documents), one.terms), inside)
+        return {name: score(one.network, cases) for name, score in NETWORK_SCORES.items()}
+
+    def network(self, label: Any, terms: Any = None, member: int = 0) -> Network:
+        """The network of a class, for looking at and for export to BIF; `terms` names the columns of X."""
+        fitted = self._fitted()
+        names = fitted.reader.term_names if terms is None else terms
+        return fitted.scorer.network(fitted.class_index(label), names, [str(one) for one in fitted.classes], member)
 
 
-hierarchical_naive_bayes = partial(hierarchical, direction="from-class")
-"""HNB: the arcs turned round."""
+class HierarchicalNB(HierarchicalBN):
+    """Hierarchical naive Bayes (HNB): HierarchicalBN with its arcs reversed, from the class to the features.
+
+    >>> X, y = [[1, 1, 0], [1, 0, 0], [0, 1, 1], [0, 0, 1]], ["trade", "trade", "ship", "ship"]
+    >>> HierarchicalNB(restarts=8, average=2).fit(X, y).predict(X).tolist()
+    ['trade', 'trade', 'ship', 'ship']
+    """
+
+    name = "hierarchical-naive-bayes"
+    title = "hierarchical naive Bayes networks"
+
+    direction: str = setting(
+        "Features → hidden → class (HBN), or the reverse (HNB).",
+        default="from-class",
+        choices=("to-class", "from-class"),
+    )
 
 
-def _tuned(clustering: str, branching: int | None, alpha: float | None) -> tuple[int, float]:
+def _branching_and_alpha(clustering: str, branching: int | None, alpha: float | None) -> tuple[int, float]:
+    """Branching and alpha, those of the thesis where None was given."""
     best_branching, best_alpha = TUNED[clustering]
-    branching = best_branching if branching is None else branching
-    if not 2 <= branching <= WIDEST:
-        raise UnnaiveError(f"branching is {branching}; it can be 2 to {WIDEST}, and tables have 2^branching cells")
-    alpha = best_alpha if alpha is None else alpha
-    if not 0 <= alpha < np.inf:
-        raise UnnaiveError(f"alpha is {alpha}; give a number from 0 on, such as {best_alpha} for {clustering!r}")
-    return branching, alpha
+    return best_branching if branching is None else branching, best_alpha if alpha is None else alpha
 
 
 class Documents:
     """The documents by term and by class, as every class's problem needs them."""
 
     def __init__(self, X: Sparse, Y: Sparse, sample_weight: NDArray[Any] | None = None) -> None:
-        present = csr_array(X)
-        present = csr_array(((present.data > 0).astype(np.int8), present.indices, present.indptr), shape=present.shape)
+        present = presence(X).astype(np.int8)
         self.by_term = csc_array(present)
         self.labels = csc_array(Y)
         self.counts = Counts.of(present, csr_array(Y), sample_weight)
@@ -143,8 +229,8 @@ class Documents:
         return int(self.by_term.shape[1])
 
     def best_terms(self, c: int, k: int) -> NDArray[np.int64]:
-        """The terms that tell most of class c, best first; those that tell nothing are left out."""
-        return telling_terms(class_gain(self.counts, c), k)
+        """The k terms of most information gain about class c, best first; those of none are left out."""
+        return informative_terms(class_gain(self.counts, c), k)
 
     def cases(self, c: int, terms: NDArray[np.int64]) -> Cases:
         """The documents by these terms, inside class c and outside."""
@@ -153,43 +239,43 @@ class Documents:
         return Cases.of(rows, inside, self.weight)
 
 
-def learned_to_class(
-    tree: Tree, cases: Cases, search: Search, random: np.random.Generator, tell: Tell, each: Each
+def learn_to_class(
+    tree: Tree, cases: Cases, search: Search, random: np.random.Generator, report: Report, each: Each
 ) -> HiddenTree:
     """HBN: one EM for the whole tree, spare threads for the starts."""
     problem = ToClass(tree, cases, each)
-    tables, _ = fitted(problem, search, random, tell)
+    tables, _ = run_em(problem, search, random, report)
     return HiddenTree.of(tree, cases, problem, tables)
 
 
-def learned_from_class(
-    tree: Tree, cases: Cases, search: Search, random: np.random.Generator, tell: Tell, each: Each
+def learn_from_class(
+    tree: Tree, cases: Cases, search: Search, random: np.random.Generator, report: Report, each: Each
 ) -> HiddenNaiveBayes:
     """HNB: an EM with restarts of its own for each branch, spare threads for the branches."""
     own = branches(tree)
 
     def tables(branch: Branch, random: np.random.Generator) -> Tables:
-        return fitted(FromClass(branch, cases), search, random, tell)[0]
+        return run_em(FromClass(branch, cases), search, random, report)[0]
 
     found = each(tables, own, random.spawn(len(own)))
     return HiddenNaiveBayes.of(tree, cases, list(zip(own, found, strict=True)), search.average)
 
 
 LEARNERS: dict[str, Callable[..., HiddenTree | HiddenNaiveBayes]] = {
-    "to-class": learned_to_class,
-    "from-class": learned_from_class,
+    "to-class": learn_to_class,
+    "from-class": learn_from_class,
 }
 
 
-def _told(progress: Progress | None, c: int, n_classes: int) -> Tell:
+def _progress_of_class(progress: Progress | None, c: int, n_classes: int) -> Report:
     if progress is None:
         return lambda iteration, likelihoods: None
 
-    def tell(iteration: int, likelihoods: Floats) -> None:
+    def report(iteration: int, likelihoods: Floats) -> None:
         found = {"class": c, "classes": n_classes, "iteration": iteration, "restarts": len(likelihoods)}
         progress("em", found | {"log_likelihood": float(likelihoods.max())})
 
-    return tell
+    return report
 
 
 @contextmanager

@@ -1,18 +1,26 @@
-"""The shape of a hierarchical network: which features and hidden variables hang on which, before any table is known.
+"""The shape of a hierarchical network, before any table is known, and the same compile_stages over rows of features.
 
-cases.py gives the data of one class, feature_clusters.py and dependence_clusters.py group its features; the tree that
-grows here is compiled in stages.py and fitted by em.py. Karčiauskas (2002), section 3.2.
+shape_tree puts features and hidden variables below one another, by the clusters of feature_clusters.py; compile_stages
+lists for every node the distinct rows of its subtree, which EM and inference walk. Karčiauskas (2002), section 3.2.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
 
 from unnaive.errors import choose
-from unnaive.models.hierarchical.cases import Cases
-from unnaive.models.hierarchical.dependence_clusters import clusters_by_dependence
-from unnaive.models.hierarchical.feature_clusters import Cluster, clusters_by_average, clusters_by_or
+from unnaive.models.hierarchical.cases import Cases, Rows, codes_of, distinct_rows
+from unnaive.models.hierarchical.feature_clusters import (
+    Cluster,
+    clusters_by_average,
+    clusters_by_dependence,
+    clusters_by_or,
+)
+from unnaive.types import Floats, Ids
 
 CLUSTERINGS: dict[str, Callable[[Cases, Sequence[int], int, float], list[Cluster]]] = {
     "avg": clusters_by_average,
@@ -23,18 +31,18 @@ CLUSTERINGS: dict[str, Callable[[Cases, Sequence[int], int, float], list[Cluster
 
 @dataclass(frozen=True)
 class Node:
-    """A hidden variable or the class, by what hangs on it: `features` by column, `hidden` by the number of the node."""
+    """A hidden variable or the class, with what is directly below it: `features` by column, `hidden` by node number."""
 
     features: tuple[int, ...]
     hidden: tuple[int, ...]
 
 
 Tree = tuple[Node, ...]
-"""Nodes, each after those that hang on it; the last is the class."""
+"""Nodes, each after those below it; the last is the class."""
 
 
-def shaped(cases: Cases, *, clustering: str, branching: int, alpha: float) -> Tree:
-    """The tree of one class: at most `branching` variables hang on every node (figures 3.3 and 3.4).
+def shape_tree(cases: Cases, *, clustering: str, branching: int, alpha: float) -> Tree:
+    """The tree of one class: at most `branching` variables directly below every node (figures 3.3 and 3.4).
 
     clustering  "avg", "or" or "dep", the criterion by which features share a hidden variable
     alpha       penalty of cluster size ("avg", "or") or importance of mutual information ("dep")
@@ -42,25 +50,25 @@ def shaped(cases: Cases, *, clustering: str, branching: int, alpha: float) -> Tr
     >>> import numpy as np
     >>> rows = np.array([[1, 1, 0], [0, 0, 1], [1, 1, 1]], np.int8)
     >>> cases = Cases.of(rows, np.array([True, False, True]))
-    >>> shaped(cases, clustering="avg", branching=2, alpha=0.0)
+    >>> shape_tree(cases, clustering="avg", branching=2, alpha=0.0)
     (Node(features=(0, 1), hidden=()), Node(features=(2,), hidden=(0,)))
     """
     cluster = CLUSTERINGS[choose(list(CLUSTERINGS), clustering, "feature clustering")]
     nodes: list[Node] = []
 
-    def grown(features: Sequence[int]) -> int:
+    def add_subtree(features: Sequence[int]) -> int:
         """The number of the node that has these features below it."""
         if len(features) <= branching:
-            return placed(tuple(features), ())
+            return add_node(tuple(features), ())
         clusters = cluster(cases, features, branching, alpha)
         single = tuple(members[0] for members in clusters if len(members) == 1)
-        return placed(single, tuple(grown(members) for members in clusters if len(members) > 1))
+        return add_node(single, tuple(add_subtree(members) for members in clusters if len(members) > 1))
 
-    def placed(features: tuple[int, ...], hidden: tuple[int, ...]) -> int:
+    def add_node(features: tuple[int, ...], hidden: tuple[int, ...]) -> int:
         nodes.append(Node(features, hidden))
         return len(nodes) - 1
 
-    grown(range(cases.n_features))
+    add_subtree(range(cases.n_features))
     return tuple(nodes)
 
 
@@ -77,7 +85,7 @@ def features_below(tree: Tree) -> list[tuple[int, ...]]:
 
 
 def inputs(node: Node, n_features: int) -> tuple[int, ...]:
-    """What hangs on a node, hidden variables first, where node k is numbered after the features: n_features + k.
+    """What is directly below a node, hidden variables first; node k has the number n_features + k, after the features.
 
     >>> inputs(Node((2,), (0,)), 3)
     (3, 2)
@@ -113,7 +121,69 @@ def distinct_name(name: str, taken: Sequence[str], instead: str | None = None) -
 
 
 def _from_class(tree: Tree, node: int) -> Iterator[int]:
-    """The node and all that hang on it, in the order in which a reader meets them."""
+    """The node and all below it, from the top down."""
     yield node
     for child in tree[node].hidden:
         yield from _from_class(tree, child)
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """How the rows of a node see those of one hidden variable on it: `row[s]` there, and the way back for sums."""
+
+    node: int
+    row: Ids
+    order: Ids
+    starts: Ids
+
+    def expand(self, values: Floats) -> Floats:
+        """Values by the hidden variable's rows (…, rows there) → by the node's rows (…, rows)."""
+        return np.take(values, self.row, axis=-1)
+
+    def sum_rows(self, values: Floats) -> Floats:
+        """The reverse: sums over the node's rows that share a row of the hidden variable."""
+        return np.add.reduceat(np.take(values, self.order, axis=-1), self.starts, axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """One node over the distinct rows of its subtree, sorted by `codes`, the configurations of its own features."""
+
+    codes: Ids
+    starts: Ids
+    n_rows: int
+    links: tuple[Link, ...]
+
+    @cached_property
+    def sizes(self) -> Ids:
+        """Rows of each configuration (n_codes,)."""
+        return np.diff(self.starts, append=self.n_rows)
+
+    def blocks(self) -> Iterator[tuple[int, slice]]:
+        """Each configuration with its rows."""
+        for code, (start, size) in enumerate(zip(self.starts, self.sizes, strict=True)):
+            yield code, slice(int(start), int(start + size))
+
+
+def compile_stages(tree: Tree, rows: Rows) -> tuple[list[Stage], Ids]:
+    """The stages of a tree over `rows` (n, n_features), and for each of `rows` its row at the class."""
+    below = features_below(tree)
+    stages: list[Stage | None] = [None] * len(tree)
+    top, order = distinct_rows(rows[:, list(below[-1])])
+    waiting = {len(tree) - 1: top}
+    while waiting:
+        node, own = waiting.popitem()
+        links, column = [], len(tree[node].features)
+        for child in tree[node].hidden:
+            width = len(below[child])
+            waiting[child], row = distinct_rows(own[:, column : column + width])
+            links.append(_link(child, row))
+            column += width
+        codes, starts = np.unique(codes_of(own[:, : len(tree[node].features)]), return_index=True)
+        stages[node] = Stage(codes, starts, len(own), tuple(links))
+    return [stage for stage in stages if stage is not None], order
+
+
+def _link(node: int, row: Ids) -> Link:
+    order = np.argsort(row, kind="stable")
+    return Link(node, row, order, np.flatnonzero(np.diff(row[order], prepend=-1)))

@@ -16,22 +16,28 @@ from unnaive.errors import BadData, MissingExtra
 
 
 @dataclass(frozen=True)
-class Hanging:
-    """A node, how far it is from the class, what hangs on it, and its place across, in leaves."""
+class TreeNode:
+    """A node of a network as it is drawn.
+
+    node      its number in the network
+    depth     arcs between it and the class
+    across    its horizontal place, in leaves
+    children  the nodes drawn below it
+    """
 
     node: int
     depth: int
     across: float
-    hanging: tuple[Hanging, ...]
+    children: tuple[TreeNode, ...]
 
-    def walk(self) -> Iterator[Hanging]:
+    def walk(self) -> Iterator[TreeNode]:
         """This node and all below it, from the class outwards."""
         yield self
-        for one in self.hanging:
+        for one in self.children:
             yield from one.walk()
 
 
-def hanging_tree(network: Network, root: int | None = None) -> Hanging:
+def root_tree(network: Network, root: int | None = None) -> TreeNode:
     """The network seen from its class (the last node by default), whichever way the arcs point."""
     neighbours: list[list[int]] = [[] for _ in network.nodes]
     for parent, child in network.arcs():
@@ -41,11 +47,11 @@ def hanging_tree(network: Network, root: int | None = None) -> Hanging:
         raise BadData("this network is not a tree; only the hierarchical models have trees to show")
     leaves = iter(range(len(network.nodes)))
 
-    def seen_from(node: int, source: int | None, depth: int) -> Hanging:
+    def seen_from(node: int, source: int | None, depth: int) -> TreeNode:
         others = sorted((one for one in neighbours[node] if one != source), key=lambda one: len(neighbours[one]) > 1)
-        hanging = tuple(seen_from(one, node, depth + 1) for one in others)
-        across = float(np.mean([one.across for one in hanging])) if hanging else float(next(leaves))
-        return Hanging(node, depth, across, hanging)
+        children = tuple(seen_from(one, node, depth + 1) for one in others)
+        across = float(np.mean([one.across for one in children])) if children else float(next(leaves))
+        return TreeNode(node, depth, across, children)
 
     return seen_from(len(network.nodes) - 1 if root is None else root, None, 0)
 
@@ -60,30 +66,30 @@ def tree_text(network: Network, root: int | None = None) -> str:
     ├─◂ rain 0.200
     └─◂ dew 0.500
     """
-    top = hanging_tree(network, root)
-    return "\n".join([_shown(network, top), *_branches(network, top, "")])
+    top = root_tree(network, root)
+    return "\n".join([_node_text(network, top), *_branches(network, top, "")])
 
 
-def _branches(network: Network, one: Hanging, indent: str) -> Iterator[str]:
-    for number, below in enumerate(one.hanging):
-        last = number == len(one.hanging) - 1
+def _branches(network: Network, one: TreeNode, indent: str) -> Iterator[str]:
+    for number, below in enumerate(one.children):
+        last = number == len(one.children) - 1
         arrow = "◂" if below.node in network.parents[one.node] else "▸"
-        yield f"{indent}{'└' if last else '├'}─{arrow} {_shown(network, below)}"
+        yield f"{indent}{'└' if last else '├'}─{arrow} {_node_text(network, below)}"
         yield from _branches(network, below, indent + ("    " if last else "│   "))
 
 
-def _shown(network: Network, one: Hanging) -> str:
+def _node_text(network: Network, one: TreeNode) -> str:
     name, table = network.nodes[one.node], network.tables[one.node]
     return name if network.parents[one.node] else f"{name} {table[-1]:.3f}"
 
 
-def drawn_tree(network: Network, root: int | None = None) -> Any:
+def draw_tree(network: Network, root: int | None = None) -> Any:
     """A matplotlib figure of the tree: features above, the class at the bottom, arrows along the arcs."""
     try:
         from matplotlib.figure import Figure
     except ImportError as problem:
         raise MissingExtra("drawing needs matplotlib; install it with: pip install 'unnaive[plots]'") from problem
-    top = hanging_tree(network, root)
+    top = root_tree(network, root)
     places = {one.node: (one.across, float(one.depth)) for one in top.walk()}
     leaves, depth = 1 + max(x for x, _ in places.values()), 1 + max(y for _, y in places.values())
     figure = Figure(figsize=(max(4.0, 0.42 * leaves), 1.3 * depth + 1), layout="constrained")
@@ -98,9 +104,9 @@ def drawn_tree(network: Network, root: int | None = None) -> Any:
     return figure
 
 
-def _label(one: Hanging, top: Hanging) -> dict[str, Any]:
+def _label(one: TreeNode, top: TreeNode) -> dict[str, Any]:
     """Features stand upright and plain; hidden variables and the class are in boxes."""
-    if not one.hanging and one is not top:
+    if not one.children and one is not top:
         return {"rotation": 90, "ha": "center", "va": "bottom", "fontsize": 9}
     colour = "#ffd9a8" if one is top else "#dce9f7"
     box = {"boxstyle": "round", "facecolor": colour, "edgecolor": "#666666"}

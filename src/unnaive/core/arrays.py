@@ -1,0 +1,66 @@
+"""Arrays that come from outside, a model file or a caller, checked before anything reads them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from unnaive.types import Arrays, Sparse
+
+PARTS = ("data", "indices", "indptr")
+
+
+def csr_arrays(name: str, table: Sparse, *, index: Any = None) -> Arrays:
+    """The three arrays of a sparse matrix by the names that `read_csr` looks for; `index` narrows its indices."""
+    table = csr_array(table)
+    parts = {part: getattr(table, part) for part in PARTS}
+    if index is not None:
+        parts |= {part: parts[part].astype(index) for part in ("indices", "indptr")}
+    return {f"{name}.{part}": values for part, values in parts.items()}
+
+
+def read_csr(arrays: Arrays, name: str, shape: tuple[int, int]) -> Sparse:
+    """The sparse matrix that `csr_arrays` wrote, with every index looked at.
+
+    SciPy reads out of bounds when it is handed a hostile matrix, so nothing is taken on trust: types, sizes, row ends
+    that never fall (compared, not subtracted: a difference may wrap around), columns inside of the
+    shape, finite values.
+    """
+    data, indices, indptr = (arrays[f"{name}.{part}"] for part in PARTS)
+    problem = find_csr_problem(data, indices, indptr, shape)
+    if problem:
+        raise ValueError(f"its {name} {problem}")
+    return csr_array((data, indices, indptr), shape=shape)
+
+
+def find_csr_problem(
+    data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int]
+) -> str | None:
+    """What is wrong with the three arrays of a sparse matrix of this shape, in words; None for a sound one.
+
+    >>> wrapping = np.array([0, 2_000_000_000, -2_000_000_000, 1], np.int32)
+    >>> find_csr_problem(np.ones(1), np.zeros(1, np.int32), wrapping, (3, 1))
+    'has row ends that fall'
+    """
+    if min(shape) < 0 or any(part.ndim != 1 for part in (data, indices, indptr)):
+        return "has arrays of the wrong number of dimensions"
+    if (
+        data.dtype.kind not in "iuf"
+        or data.dtype == np.float16
+        or any(x.dtype.kind not in "iu" for x in (indices, indptr))
+    ):
+        return "has arrays of the wrong type"
+    if indptr.shape != (shape[0] + 1,) or data.shape != indices.shape:
+        return f"has arrays whose sizes do not fit {shape[0]} rows"
+    if int(indptr[0]) != 0 or int(indptr[-1]) != len(data):
+        return f"has row ends that do not cover its {len(data)} cells"
+    if not bool(np.all(indptr[1:] >= indptr[:-1])):
+        return "has row ends that fall"
+    if len(indices) and (int(indices.min()) < 0 or int(indices.max()) >= shape[1]):
+        return f"points outside of its {shape[1]} columns"
+    if data.dtype.kind == "f" and not bool(np.all(np.isfinite(data))):
+        return "holds values that are not finite"
+    return None

@@ -1,0 +1,134 @@
+"""Documents → scores by any Scorer, some documents at a time: raw texts, or rows of counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from unnaive.core.linear import Linear
+from unnaive.core.scorer import Scorer
+from unnaive.errors import BadData
+from unnaive.text.buffer import as_texts
+from unnaive.text.counting import TextCounter, TextScorer
+from unnaive.text.tokens import Span, TokenRule, spans
+from unnaive.text.vocabulary import Vocabulary
+from unnaive.types import Floats, Sparse
+
+CHUNK_CELLS = 1 << 22  # scores held at a time: 32 MB of float64
+CHUNK_TEXTS = 1 << 14
+
+
+def chunk_size(n_classes: int) -> int:
+    """How many documents are scored at a time, so that memory stays bounded with many classes."""
+    return max(1, min(CHUNK_TEXTS, CHUNK_CELLS // max(1, n_classes)))
+
+
+class DocumentReader(Protocol):
+    """What documents are to a model: texts, or rows of counts."""
+
+    def score_chunks(self, documents: Any) -> Iterator[Floats]:
+        """Scores of the documents, some at a time."""
+
+    def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
+        """The class with the highest score of each document, where there is a faster way than by its scores."""
+
+    def read_one(self, document: Any) -> tuple[Sparse, list[Span]]:
+        """One document as a row of counts (1, n_terms), and where its terms are, if it is a text."""
+
+    @property
+    def term_names(self) -> Sequence[str]:
+        """The names of the columns."""
+
+
+@dataclass(frozen=True, eq=False)
+class CountRows:
+    """Documents that come as rows of counts (n_docs, n_terms); `names` of the columns, where they have any."""
+
+    scorer: Scorer
+    names: tuple[str, ...] | None = None
+
+    def score_chunks(self, documents: Any) -> Iterator[Floats]:
+        """Scores of some rows at a time."""
+        step = chunk_size(self.scorer.n_classes)
+        for start in range(0, documents.shape[0], step):
+            yield self.scorer.scores(documents[start : start + step])
+
+    def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
+        """There is no faster way."""
+        return None
+
+    def read_one(self, document: Any) -> tuple[Sparse, list[Span]]:
+        """The row itself."""
+        row = csr_array(np.atleast_2d(document) if not hasattr(document, "tocsr") else document)
+        if row.shape != (1, self.scorer.n_terms):
+            raise BadData(
+                f"the document to explain has shape {row.shape}; give one row of {self.scorer.n_terms} counts"
+            )
+        row.sum_duplicates()
+        return row, []
+
+    @property
+    def term_names(self) -> Sequence[str]:
+        """The columns' names, or x0, x1, … as scikit-learn calls them."""
+        return self.names if self.names is not None else [f"x{column}" for column in range(self.scorer.n_terms)]
+
+
+@dataclass(frozen=True, eq=False)
+class TextDocuments:
+    """Documents that come as raw texts: how they are read, and the terms that are the columns of the scorer."""
+
+    scorer: Scorer
+    rule: TokenRule
+    vocabulary: Vocabulary
+    n_jobs: int | None = None
+
+    def score_chunks(self, documents: Any) -> Iterator[Floats]:
+        """Scores of some texts at a time, in one pass without a matrix where the model is linear in counts."""
+        texts = as_texts(documents)
+        step = chunk_size(self.scorer.n_classes)
+        for start in range(0, len(texts), step):
+            chunk = texts[start : start + step]
+            yield self._fused.scores(chunk) if self._fused else self.scorer.scores(self._counter.count(chunk))
+
+    def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
+        """By the fused scorer, where there is one."""
+        return self._fused.best(as_texts(documents)) if self._fused else None
+
+    def read_one(self, document: Any) -> tuple[Sparse, list[Span]]:
+        """Counts of the known terms, and the place of every term in the text."""
+        if not isinstance(document, str):
+            raise BadData(f"the text to explain is {type(document).__name__}; give one str")
+        found = spans(document, self.rule)
+        ids = self.vocabulary.ids(term for _, _, term in found)
+        columns, counts = np.unique(ids[ids >= 0], return_counts=True)
+        return csr_array((counts, columns, [0, len(columns)]), shape=(1, len(self.vocabulary))), found
+
+    @property
+    def term_names(self) -> Sequence[str]:
+        """The terms."""
+        return self.vocabulary.terms
+
+    @cached_property
+    def _counter(self) -> TextCounter:
+        return TextCounter(self.rule, self.vocabulary, threads=self.n_jobs)
+
+    @cached_property
+    def _fused(self) -> TextScorer | None:
+        """The scorer that needs no matrix; None where scores are no sums over words."""
+        scorer = self.scorer
+        if not isinstance(scorer, Linear) or not scorer.counts_alone:
+            return None
+        return TextScorer(
+            self.rule, self.vocabulary, scorer.sparse_weights, scorer.class_offset, scorer.term_offset, scorer.bias,
+            binary=scorer.weighting.tf == "binary", threads=self.n_jobs,
+        )  # fmt: skip
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: the fields, not the kernel's tables that were made from them."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}

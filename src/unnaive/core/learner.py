@@ -1,0 +1,59 @@
+"""What training needs of a model, and how it is to be trained: a value that travels with what was learnt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol
+
+from unnaive.core.counts import Counts
+from unnaive.core.scorer import Scorer
+from unnaive.types import Floats, Progress, Sparse
+
+
+class Learner(Protocol):
+    """A model with its settings; `statistic` says which of the two ways it learns."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    statistic: ClassVar[Literal["counts", "documents"]]
+    takes_sample_weight: ClassVar[bool]
+
+    def check_settings(self) -> None:
+        """An error of one sentence if a setting is of the wrong type or out of range."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The settings by name."""
+
+    def changed_settings(self) -> dict[str, Any]:
+        """The settings that differ from their defaults."""
+
+    def rule(self, counts: Counts, *, exclusive: bool = True) -> Scorer:
+        """Of models that learn from counts: the scorer made of sums over documents."""
+
+    def learn(
+        self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
+        progress: Progress | None = None,
+    ) -> Scorer:  # fmt: skip
+        """Of models that learn from documents: the scorer made of X (n_docs, n_terms) and Y (n_docs, n_classes)."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSpec:
+    """How a model is trained: everything that is chosen before the data is seen.
+
+    model         the model with its settings
+    min_df        leave out terms of fewer documents
+    select        keep the best terms: a number, by information gain, or a pair (measure, number)
+    decision      "argmax", "scut", "rcut", "pcut", a Decision, or None for the default of the target type
+    calibrate     fit a temperature on held-out scores
+    class_weight  None, "balanced", or a dict from class to weight
+    random_state  seed of the folds for tuning
+    """
+
+    model: Learner
+    min_df: int = 1
+    select: Any = None
+    decision: Any = None
+    calibrate: bool = False
+    class_weight: Any = None
+    random_state: int = 0

@@ -1,1 +1,0 @@
-"""The scikit-learn door: one thin class for each model."""

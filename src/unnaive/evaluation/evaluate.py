@@ -1,0 +1,291 @@
+"""A model on labelled documents → Evaluation: measures, confusions, mistakes. report.py writes it to files."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from unnaive.core.learner import TrainingSpec
+from unnaive.core.links import comparable_scores
+from unnaive.core.targets import label_matrix, label_sets, read_targets, single_labels
+from unnaive.errors import BadData
+from unnaive.evaluation.measures import MeasureInput, find_measure
+from unnaive.evaluation.plots import Ranking
+from unnaive.evaluation.reliability import Reliability, reliability
+from unnaive.evaluation.tally import Tally, class_sizes, confusion, indicator_matrix
+from unnaive.explain import Explanation
+from unnaive.fitted import FittedModel
+from unnaive.text.counting import as_texts
+from unnaive.text.tokens import TokenRule
+from unnaive.types import Floats, Sparse
+
+SINGLE_LABEL = (
+    "accuracy", "macro-f1", "weighted-f1", "macro-precision", "macro-recall", "auc", "reciprocal-rank",
+    "breakeven-micro", "breakeven-macro", "log-loss", "brier", "ece",
+)  # fmt: skip
+MULTILABEL = (
+    "micro-f1", "macro-f1", "micro-precision", "micro-recall", "accuracy", "auc", "11-point", "micro-f1@1",
+    "breakeven-micro", "breakeven-macro", "log-loss", "brier", "ece",
+)  # fmt: skip
+
+
+def evaluate(
+    model: Any, texts: Any, labels: Any, *, name: str = "texts", ids: Sequence[str] | None = None
+) -> Evaluation:
+    """Measure a trained model on labelled documents that it has not seen.
+
+    Parameters
+    ----------
+    model : TextClassifier, estimator or FittedModel
+        A trained model.
+    texts : list of str, or a column of pandas, polars, numpy or Arrow; rows of counts for an estimator
+        The documents.
+    labels : sequence
+        A label for each document, or a collection of labels for each (multilabel).
+    name : str, default="texts"
+        What reports call the data.
+    ids : sequence of str or None, default=None
+        What reports call each document; None for their numbers.
+
+    Examples
+    --------
+    >>> from unnaive import TextClassifier
+    >>> model = TextClassifier().fit(["good ball", "fair vote"], ["sport", "politics"])
+    >>> evaluate(model, ["a ball", "a vote", "the ball"], ["sport", "politics", "politics"]).measures["accuracy"]
+    0.6666666666666666
+    """
+    fitted: FittedModel = getattr(model, "fitted_", model)
+    documents: Any = csr_array(texts) if fitted.token_rule is None else as_texts(texts)
+    n_docs = documents.shape[0] if fitted.token_rule is None else len(documents)
+    if not n_docs:
+        raise BadData(f"{name} has no documents; give at least one to evaluate on")
+    targets = read_targets(labels, n_docs, multilabel=True if fitted.multilabel else None)
+    true_labels = label_sets(targets.Y, tuple(map(str, targets.classes)))
+    known = tuple(map(str, fitted.classes))
+    unknown = tuple(sorted({label for names in true_labels for label in names} - set(known)))
+    started = time.perf_counter()
+    scores = fitted.scores(documents)
+    seconds = time.perf_counter() - started
+    raw = None
+    if fitted.calibration is not None and fitted.scorer.probabilistic:
+        raw = replace(fitted, calibration=None).probabilities(scores)
+    given = fitted.decide(scores)
+    return Evaluation(
+        name=name,
+        fitted=fitted,
+        documents=documents,
+        ids=ids,
+        classes=(*known, *unknown),
+        unknown=unknown,
+        Y=label_matrix(true_labels, (*known, *unknown)),
+        scores=_add_columns(comparable_scores(fitted.scorer.link, scores), len(unknown), -np.inf),
+        predictions=csr_array((given.data, given.indices, given.indptr), shape=(n_docs, len(known) + len(unknown))),
+        probabilities=_add_columns(fitted.probabilities(scores), len(unknown), 0.0) if fitted.probabilistic else None,
+        uncalibrated=None if raw is None else _add_columns(raw, len(unknown), 0.0),
+        seconds=seconds,
+    )
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A document that got a class it does not have, or missed one that it has.
+
+    `confidence` is the probability of being wrong so, or where there are no probabilities the lead of the wrong score.
+    """
+
+    row: int
+    given: tuple[str, ...]
+    true: tuple[str, ...]
+    wrong: str
+    missed: bool
+    confidence: float
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Predictions of a model for documents whose true labels are known; prints as a table of measures.
+
+    Y, predictions: (n_docs, n_classes) 0/1 sparse; scores, probabilities: dense. `uncalibrated` are the probabilities
+    before calibration, if there was one. `unknown` classes, which the documents have and the model does not know, come
+    last, score −∞ and are never given: they count as the mistakes that they are. `seconds` is the time of scoring.
+    """
+
+    name: str
+    fitted: FittedModel
+    documents: Any
+    ids: Sequence[str] | None
+    classes: tuple[str, ...]
+    unknown: tuple[str, ...]
+    Y: Sparse
+    scores: Floats
+    predictions: Sparse
+    probabilities: Floats | None
+    uncalibrated: Floats | None
+    seconds: float
+
+    def __len__(self) -> int:
+        return int(self.Y.shape[0])
+
+    def __str__(self) -> str:
+        return self.render("txt")
+
+    @cached_property
+    def model(self) -> str:
+        """The model and what is not default about it, on one line."""
+        return describe_model(self.fitted)
+
+    @property
+    def n_terms(self) -> int:
+        """How many terms the model uses."""
+        return self.fitted.scorer.n_terms
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether every document has exactly one class, and is given one."""
+        return single_labels(self.Y) is not None and single_labels(self.predictions) is not None
+
+    @cached_property
+    def tally(self) -> Tally:
+        """Right and wrong decisions of each class."""
+        return Tally.of(self.Y, self.predictions)
+
+    @cached_property
+    def measures(self) -> dict[str, float]:
+        """The measures that apply, by name; those that are undefined here are left out."""
+        names = [find_measure(name) for name in (SINGLE_LABEL if self.exclusive else MULTILABEL)]
+        values = {one.name: one(self._input) for one in names if getattr(self._input, one.needs) is not None}
+        return {name: value for name, value in values.items() if math.isfinite(value)}
+
+    def measure(self, name: str) -> float:
+        """One measure by name; an error if the model has not what it needs."""
+        return find_measure(name)(self._input)
+
+    @cached_property
+    def _input(self) -> MeasureInput:
+        return MeasureInput(indicator_matrix(self.Y), self.scores, self.predictions, self.probabilities)
+
+    @cached_property
+    def confusion(self) -> NDArray[np.int64]:
+        """Documents of true class i that were given class j (n_classes, n_classes)."""
+        return np.asarray(confusion(self.Y, self.predictions).toarray(), np.int64)
+
+    def confused_pairs(self, limit: int = 10) -> list[tuple[str, str, int]]:
+        """(true, given, documents) of the classes that are confused most; empty for multilabel documents."""
+        if not self.exclusive:
+            return []
+        off = self.confusion - np.diag(np.diag(self.confusion))
+        order = np.argsort(-off, axis=None, kind="stable")[:limit]
+        pairs = [divmod(int(at), len(self.classes)) for at in order]
+        return [(self.classes[i], self.classes[j], int(off[i, j])) for i, j in pairs if off[i, j]]
+
+    def rankings(self, limit: int = 4) -> list[Ranking]:
+        """Precision and recall pooled over all decisions, and of the largest classes."""
+        truth = indicator_matrix(self.Y)
+        columns = truth.tocsc()
+        largest = np.argsort(-class_sizes(truth), kind="stable")[:limit]
+        pooled = Ranking.of("all, pooled", self.scores.ravel(), self.scores[truth.nonzero()])
+        each = [
+            Ranking.of(self.classes[c], self.scores[:, c], self.scores[columns[:, [c]].nonzero()[0], c])
+            for c in largest
+            if class_sizes(truth)[c]
+        ]
+        return [pooled, *each] if len(self.classes) > 1 else each
+
+    def calibration(self) -> dict[str, Reliability]:
+        """The calibration curve, before and after calibration if there was one; none without probabilities."""
+        if self.probabilities is None:
+            return {}
+        if self.uncalibrated is None:
+            return {"as given": reliability(self.Y, self.probabilities)}
+        before = reliability(self.Y, self.uncalibrated)
+        return {"before calibration": before, "after calibration": reliability(self.Y, self.probabilities)}
+
+    def mistakes(self, limit: int = 10) -> list[Mistake]:
+        """The mistakes made with most confidence, one for each document."""
+        truth, given = indicator_matrix(self.Y), indicator_matrix(self.predictions)
+        surprise = self._surprise(truth)
+        off = csr_array(abs(truth - given))
+        off.eliminate_zeros()
+        rows, columns = off.nonzero()
+        order = np.lexsort((columns, rows, -surprise[rows, columns]))
+        best = {int(rows[at]): int(columns[at]) for at in reversed(order)}  # the last one in is the worst of its row
+        ranked = sorted(best.items(), key=lambda item: -surprise[item])[:limit]
+        return [self._mistake(row, column, float(surprise[row, column])) for row, column in ranked]
+
+    def _surprise(self, truth: Sparse) -> Floats:
+        """How sure the classifier was of each decision, were it wrong (n_docs, n_classes)."""
+        sure = self.probabilities if self.probabilities is not None else self.scores
+        true = truth.toarray() != 0
+        if self.exclusive:  # the lead of a wrong class over the true one; a missed class is the same mistake
+            of_truth = np.where(true, sure, -np.inf).max(axis=1, keepdims=True)
+            lead = sure if self.probabilities is not None else sure - of_truth
+            return np.where(true, -np.inf, lead)
+        return np.where(true, 1 - sure if self.probabilities is not None else -sure, sure)
+
+    def _mistake(self, row: int, column: int, confidence: float) -> Mistake:
+        def names(table: Sparse) -> tuple[str, ...]:
+            return tuple(self.classes[c] for c in table[[row]].indices)
+
+        true = names(indicator_matrix(self.Y))
+        missed = self.classes[column] in true
+        return Mistake(row, names(indicator_matrix(self.predictions)), true, self.classes[column], missed, confidence)
+
+    def explain_mistake(self, mistake: Mistake) -> Explanation | None:
+        """Why the mistake was made: the wrong class against the true one where there is just one of each."""
+        labels = {str(label): label for label in self.fitted.classes}
+        if mistake.wrong not in labels:
+            return None
+        against = labels.get(mistake.true[0]) if len(mistake.true) == 1 and not mistake.missed else None
+        return self.fitted.explain(self._document(mistake.row), labels[mistake.wrong], against=against)
+
+    def text(self, row: int) -> str:
+        """The text of a document; empty where documents are rows of counts."""
+        document = self._document(row)
+        return document if isinstance(document, str) else ""
+
+    def document_name(self, row: int) -> str:
+        """What reports call a document."""
+        return f"document {row + 1}" if self.ids is None else str(self.ids[row])
+
+    def _document(self, row: int) -> Any:
+        return self.documents[[row]] if self.fitted.token_rule is None else self.documents[row]
+
+    def top_terms(self, limit: int = 10) -> dict[str, list[tuple[str, float]]]:
+        """The terms that speak most for each class; none for models where nobody can tell."""
+        return {str(label): self.fitted.strongest_terms(label, limit) for label in self.fitted.classes}
+
+    def render(self, format: str) -> str:
+        """The evaluation as "html", "md", "json" or "txt"."""
+        from unnaive.evaluation.report import RENDERERS
+
+        return RENDERERS[format](self)
+
+
+def describe_model(fitted: FittedModel) -> str:
+    """The model and all that is not default about it, on one line.
+
+    >>> from unnaive import TextClassifier
+    >>> describe_model(TextClassifier(alpha=0.5, stem="porter").fit(["good ball", "fair vote"], [0, 1]).fitted_)
+    'multinomial naive Bayes, alpha=0.5, stem=porter'
+    """
+    spec = fitted.spec
+    training = {one.name: getattr(spec, one.name) for one in fields(TrainingSpec)[1:]}
+    changed = {one.name: training[one.name] for one in fields(TrainingSpec)[1:] if training[one.name] != one.default}
+    rule = {} if fitted.token_rule is None else fitted.token_rule.to_dict()
+    usual = TokenRule().to_dict()
+    reading = {name: value for name, value in rule.items() if value != usual[name]}
+    shown = spec.model.changed_settings() | reading | changed
+    return ", ".join([spec.model.title, *(f"{name}={value}" for name, value in shown.items())])
+
+
+def _add_columns(table: Floats, columns: int, value: float) -> Floats:
+    """The table with more columns on the right, filled with a value."""
+    return table if not columns else np.hstack([table, np.full((len(table), columns), value)])

@@ -1,0 +1,109 @@
+"""How far probabilities can be believed: log-loss, Brier score, calibration error; measures.py gives them names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.core.targets import single_labels
+from unnaive.errors import BadData
+from unnaive.evaluation.tally import check_same_shape, indicator_matrix, ratio
+from unnaive.types import Floats, Sparse
+
+TINY = float(np.finfo(np.float64).eps)  # log-loss of a certain mistake is finite: −log of this
+
+
+def check_probabilities(Y: Any, probabilities: Any) -> tuple[Sparse, Floats]:
+    """Y and probabilities ready for use; anything outside [0, 1] is an error."""
+    truth, values = check_same_shape(indicator_matrix(Y), np.asarray(probabilities, dtype=np.float64))
+    if not (values.min(initial=0.0) >= -1e-9 and values.max(initial=0.0) <= 1 + 1e-9):  # NaN fails both
+        raise BadData("the probabilities hold values outside 0 to 1; give probabilities here, and scores as scores")
+    return truth, values
+
+
+def are_exclusive(truth: Sparse, probabilities: Floats) -> bool:
+    """Whether classes exclude each other: one label for each document, and probabilities that sum to 1."""
+    sums = probabilities.sum(axis=1)
+    return single_labels(truth) is not None and bool(np.allclose(sums, 1.0, atol=1e-3))
+
+
+def log_loss(Y: Any, probabilities: Any) -> float:
+    """Mean over documents of −log p(true class); for classes that do not exclude each other, of Σ_c −log p(y_c).
+
+    p(y_c) is p_c where the document has class c and 1 − p_c where not.
+
+    >>> round(log_loss([[1, 0], [0, 1]], [[0.5, 0.5], [0.75, 0.25]]), 3)   # (log 2 + log 4) / 2
+    1.04
+    """
+    truth, values = check_probabilities(Y, probabilities)
+    safe = np.clip(values, TINY, 1 - TINY)
+    given = safe[truth.nonzero()]
+    if not len(values):
+        return float("nan")
+    if are_exclusive(truth, values):
+        return float(-np.log(given).sum() / len(values))
+    absent = np.log1p(-safe).sum() - np.log1p(-given).sum()
+    return float(-(np.log(given).sum() + absent) / len(values))
+
+
+def brier(Y: Any, probabilities: Any) -> float:
+    """Mean over documents of Σ_c (p_c − y_c)², between 0 and 2 where classes exclude each other.
+
+    >>> brier([[1, 0], [0, 1]], [[1.0, 0.0], [0.5, 0.5]])
+    0.25
+    """
+    truth, values = check_probabilities(Y, probabilities)
+    given = values[truth.nonzero()]
+    # Σ(p − y)² = Σp² − 2Σ_{y=1} p + |y|, without a dense Y
+    total = np.einsum("dc,dc->", values, values) - 2 * given.sum() + truth.nnz
+    return float(total / len(values)) if len(values) else float("nan")
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """The calibration curve: of the predictions in each bin, how many, mean probability, and share that came true."""
+
+    count: NDArray[np.int64]
+    confidence: Floats
+    accuracy: Floats
+
+    @property
+    def error(self) -> float:
+        """Expected calibration error: Σ_b n_b/n · |accuracy_b − confidence_b|."""
+        gaps = np.abs(self.accuracy - self.confidence)
+        return float(ratio(self.count @ gaps, self.count.sum()))
+
+
+def reliability(Y: Any, probabilities: Any, *, bins: int = 15) -> Reliability:
+    """The calibration curve over equal bins ((b−1)/bins, b/bins]; Guo et al. (2017), section 2.
+
+    Where classes exclude each other a prediction is the most probable class of a document, else every class of
+    every document.
+
+    >>> reliability([[1, 0], [0, 1]], [[0.9, 0.1], [0.9, 0.1]], bins=2).error
+    0.4
+    """
+    truth, values = check_probabilities(Y, probabilities)
+    confidence, came_true = predicted_probabilities(truth, values)
+    bin_of = np.clip(np.ceil(confidence * bins).astype(np.int64) - 1, 0, bins - 1)
+    count = np.bincount(bin_of, minlength=bins)
+    mean = ratio(np.bincount(bin_of, weights=confidence, minlength=bins), count)
+    return Reliability(count, mean, ratio(np.bincount(bin_of, weights=came_true, minlength=bins), count))
+
+
+def predicted_probabilities(truth: Sparse, values: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """Probability of each prediction and whether it came true."""
+    if not are_exclusive(truth, values):
+        true = np.zeros(values.shape, dtype=np.bool_)
+        true[truth.nonzero()] = True
+        return values.ravel(), true.ravel()
+    best = values.argmax(axis=1)
+    return values[np.arange(len(best)), best], best == single_labels(truth)
+
+
+def calibration_error(Y: Any, probabilities: Any, *, bins: int = 15) -> float:
+    """Expected calibration error: mean gap between probability and truth, over the bins of `reliability`."""
+    return reliability(Y, probabilities, bins=bins).error

@@ -1,0 +1,197 @@
+"""FittedModel is all that was learnt, one immutable value: every entrance predicts and explains through it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
+
+from unnaive.calibration import Temperature
+from unnaive.core.documents import CountRows, DocumentReader, TextDocuments
+from unnaive.core.learner import TrainingSpec
+from unnaive.core.links import joint_log_probabilities, log_probabilities, probabilities
+from unnaive.core.named_counts import NamedCounts
+from unnaive.core.scorer import Scorer
+from unnaive.core.targets import class_codes, label_sets
+from unnaive.decisions import Decision
+from unnaive.explain import Explanation, explain_document
+from unnaive.reading.columns import Columns
+from unnaive.text.tokens import TokenRule
+from unnaive.text.vocabulary import Vocabulary
+from unnaive.types import Floats, Label, Sparse
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """What was learnt, and every method that predicts.
+
+    TextClassifier, the estimators and the service each hold one and replace it whole, by one assignment; a method
+    that reads it once sees one version of the model, whatever other threads do meanwhile.
+
+    spec           the model with its settings, and how it was trained
+    classes        the labels, sorted
+    target_type    the form in which labels came: "single", "sets", "indicator" or "sparse"; predictions leave in it
+    scorer         documents to scores
+    decision       scores to labels
+    calibration    scores to calibrated probabilities; None: probabilities are those of the scorer's link
+    token_rule     how texts become terms; None where documents come as rows of counts
+    vocabulary     the terms in use, the columns of the scorer; None with token_rule
+    feature_names  of columns, where rows of counts had names
+    counts         the sums that it was made of, for the whole vocabulary; None where they were not kept
+    columns        of the file that it was trained on: a convenience for reading the next one
+    n_jobs         threads that read texts; None for all cores. Not stored
+    """
+
+    spec: TrainingSpec
+    classes: tuple[Label, ...]
+    target_type: str
+    scorer: Scorer
+    decision: Decision
+    calibration: Temperature | None = None
+    token_rule: TokenRule | None = None
+    vocabulary: Vocabulary | None = None
+    feature_names: tuple[str, ...] | None = None
+    counts: NamedCounts | None = None
+    columns: Columns | None = None
+    n_jobs: int | None = None
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether a document may have any number of labels."""
+        return self.target_type != "single"
+
+    @property
+    def probabilistic(self) -> bool:
+        """Whether there are probabilities: from the scorer itself, or because it was calibrated."""
+        return self.calibration is not None or self.scorer.probabilistic
+
+    @cached_property
+    def class_array(self) -> NDArray[Any]:
+        """The classes as an array (n_classes,)."""
+        return np.array(self.classes)
+
+    @cached_property
+    def reader(self) -> DocumentReader:
+        """How documents become scores."""
+        if self.token_rule is None or self.vocabulary is None:
+            return CountRows(self.scorer, self.feature_names)
+        return TextDocuments(self.scorer, self.token_rule, self.vocabulary, self.n_jobs)
+
+    def scores(self, documents: Any) -> Floats:
+        """Raw scores of every class (n_docs, n_classes), also of two; `scorer.link` tells what they mean."""
+        return self._collect(documents, lambda scores: scores)
+
+    def predict(self, documents: Any) -> Any:
+        """The labels of each document in the form in which labels came."""
+        if self.decision.exclusive:
+            best = self.reader.best_classes(documents)
+            if best is None:
+                chunks = self.reader.score_chunks(documents)
+                best = np.concatenate([np.zeros(0, np.int64), *(scores.argmax(axis=1) for scores in chunks)])
+            if not self.multilabel:
+                return self.class_array[best]
+        if self.decision.per_batch:
+            return self.labels_of(self.scores(documents))
+        return self._labels(self.decide(scores) for scores in self.reader.score_chunks(documents))
+
+    def predict_proba(self, documents: Any) -> Floats:
+        """p of each class (n_docs, n_classes); rows sum to one unless the target is multilabel."""
+        return self._collect(documents, self.probabilities)
+
+    def predict_log_proba(self, documents: Any) -> Floats:
+        """log p of each class (n_docs, n_classes), exact also where p underflows."""
+        return self._collect(documents, self.log_probabilities)
+
+    def predict_joint_log_proba(self, documents: Any) -> Floats:
+        """log p(c, d) up to a constant of the document, of exclusive classes; else log p of each class by itself."""
+        if self.multilabel:
+            return self.predict_log_proba(documents)
+        return self._collect(documents, lambda scores: joint_log_probabilities(self.scorer.link, scores))
+
+    def decision_function(self, documents: Any) -> Floats:
+        """Scores (n_docs, n_classes); of two exclusive classes the lead of the second (n_docs,), as in scikit-learn."""
+        scores = self.scores(documents)
+        if self.multilabel or len(self.classes) != 2:
+            return scores
+        return np.asarray(scores[:, 1] - scores[:, 0])
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """What `scores` gave, as probabilities."""
+        if self.calibration is not None:
+            return self.calibration.probabilities(self.scorer.link, scores)
+        return probabilities(self.scorer.link, scores, exclusive=not self.multilabel)
+
+    def log_probabilities(self, scores: Floats) -> Floats:
+        """What `scores` gave, as logarithms of probabilities."""
+        if self.calibration is not None:
+            return self.calibration.log_probabilities(self.scorer.link, scores)
+        return log_probabilities(self.scorer.link, scores, exclusive=not self.multilabel)
+
+    def decide(self, scores: Floats) -> Sparse:
+        """What `scores` gave, as a 0/1 matrix (n_docs, n_classes)."""
+        return self.decision.decide(self.probabilities(scores) if self.decision.on_probabilities else scores)
+
+    def labels_of(self, scores: Floats) -> Any:
+        """What `scores` gave, as the labels that `predict` gives."""
+        return self._labels(iter([self.decide(scores)]))
+
+    def explain(self, document: Any, label: Label | None = None, *, against: Label | None = None) -> Explanation:
+        """Which terms spoke for and against a class, by default the one with the best score."""
+        return explain_document(self, document, label, against=against)
+
+    def strongest_terms(self, label: Label, limit: int = 10) -> list[tuple[str, float]]:
+        """The terms that speak most for a class, with what a mention adds to its score; empty where nobody can tell."""
+        chosen = self.class_index(label)
+        names = self.reader.term_names
+        found = self.scorer.strongest_terms(chosen, self._mentions(chosen), limit)
+        return [(names[column], value) for column, value in found]
+
+    def class_index(self, label: Label) -> int:
+        """The place of a class, or an error that lists the classes."""
+        return int(class_codes([label], self.classes)[0])
+
+    def _mentions(self, chosen: int) -> Floats | None:
+        """Mentions of each term in use in a document of the class (n_terms,); None where counts were not kept."""
+        if self.counts is None or not self.counts.counts.class_docs[chosen]:
+            return None
+        row = csr_array(self.counts.counts.class_terms[[chosen], :]).toarray()[0]
+        if self.counts.vocabulary is not None and self.vocabulary is not self.counts.vocabulary:
+            row = row[self.counts.vocabulary.ids(self.vocabulary or ())]
+        return np.asarray(row / self.counts.counts.class_docs[chosen])
+
+    def _collect(self, documents: Any, of_scores: Callable[[Floats], Floats]) -> Floats:
+        chunks = [of_scores(scores) for scores in self.reader.score_chunks(documents)]
+        return np.concatenate([np.zeros((0, len(self.classes))), *chunks])
+
+    def _labels(self, parts: Iterator[Sparse]) -> Any:
+        """Decisions (n_docs, n_classes) in the form in which labels came."""
+        rows = list(parts)
+        Y = csr_array(vstack(rows)) if rows else csr_array((0, len(self.classes)), dtype=np.int64)
+        if not self.multilabel and self.decision.exclusive:
+            return self.class_array[Y.indices]
+        if self.target_type == "indicator":
+            return Y.toarray()
+        return Y if self.target_type == "sparse" else label_sets(Y, self.classes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: the fields, not what was derived from them."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+
+def top_terms(model: Any, label: Label, limit: int = 10) -> list[tuple[str, float]]:
+    """The terms that speak most for a class, with what a mention adds to its score.
+
+    `model` is a fitted TextClassifier, estimator or FittedModel. Empty for models that cannot tell.
+
+    >>> from unnaive import TextClassifier
+    >>> classifier = TextClassifier("multinomial").fit(["ball ball goal", "vote law"], ["sport", "politics"])
+    >>> top_terms(classifier, "sport", 1)[0][0]
+    'ball'
+    """
+    fitted: FittedModel = getattr(model, "fitted_", model)
+    return fitted.strongest_terms(label, limit)

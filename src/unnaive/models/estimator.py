@@ -1,0 +1,437 @@
+"""What every model shares: it declares its settings, learns, and is a scikit-learn estimator on counts.
+
+`CountsModel` learns with a rule, from sums over documents: it can be updated, merged and made to forget.
+`DocumentsModel` learns from all documents at once. scikit-learn is imported when an estimator is fitted, not before.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+
+from unnaive.core.arrays import find_csr_problem
+from unnaive.core.counts import Counts
+from unnaive.core.learner import TrainingSpec
+from unnaive.core.named_counts import NamedCounts
+from unnaive.core.protocol import Protocol, available_if
+from unnaive.core.sample_weights import check_sample_weight
+from unnaive.core.scorer import Scorer
+from unnaive.core.settings import Settings, setting, shorten, unknown_setting
+from unnaive.core.targets import Targets, label_sets, read_targets
+from unnaive.errors import BadData, UnknownName
+from unnaive.fitted import FittedModel
+from unnaive.training import train, train_from_counts
+from unnaive.types import Floats, Progress, Sparse
+from unnaive.updates import (
+    forget_documents,
+    learn_more,
+    merge_models,
+    over_known_classes,
+    refuse_mixed_labels,
+)
+
+SCHEMES = ("multiclass", "one-vs-rest")
+
+
+def scheme_setting() -> Any:
+    """The setting that several models share: one model of all classes, or one for each class."""
+    return setting(
+        "One model of classes that exclude each other, or one for each class against the rest; None: the first for "
+        "single-label targets, the second for multilabel ones.",
+        default=None,
+        choices=SCHEMES,
+    )
+
+
+def class_weight_setting() -> Any:
+    """The setting that several models share: how much documents of each class count."""
+    return setting('Weight of each class: None, "balanced", or a dict from class to weight.', default=None)
+
+
+class Model(Settings, Protocol):
+    """A model with its settings. X is (n_docs, n_terms), sparse or dense, of counts; y labels, label sets, or 0/1.
+
+    Attributes
+    ----------
+    fitted_         all that was learnt, one immutable value; replaced whole, so any number of threads may predict
+                    while one updates
+    classes_        the classes, sorted (n_classes,); 0, 1, … for an indicator matrix
+    target_type_    the form in which labels came: "single", "sets", "indicator" or "sparse"; predictions leave in it
+    scorer_         documents to scores
+    n_features_in_  terms
+    """
+
+    name: ClassVar[str]  # in the catalogue
+    title: ClassVar[str]  # in messages and reports
+    statistic: ClassVar[Literal["counts", "documents"]]
+    takes_sample_weight: ClassVar[bool] = True
+    probabilistic: ClassVar[bool] = True  # has predict_proba
+    generative: ClassVar[bool] = (
+        True  # its scores are log joint probabilities: no decision_function, as in scikit-learn
+    )
+    poor_score: ClassVar[bool] = False  # fails scikit-learn's accuracy check on Gaussian blobs, which are no counts
+
+    # What training asks for; see core/learner.py.
+
+    def rule(self, counts: Counts, *, exclusive: bool = True) -> Scorer:
+        """The scorer made of sums over documents, of models that learn from counts."""
+        raise NotImplementedError
+
+    def learn(
+        self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
+        progress: Progress | None = None,
+    ) -> Scorer:  # fmt: skip
+        """The scorer made of documents X and labels Y, of models that learn from documents."""
+        raise NotImplementedError
+
+    def scheme_for(self, exclusive: bool) -> str:
+        """The scheme that was chosen, else the one that fits the labels."""
+        chosen: str | None = getattr(self, "scheme", None)
+        return chosen or SCHEMES[0 if exclusive else 1]
+
+    # scikit-learn's protocol.
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The settings by name."""
+        return {name: getattr(self, name) for name in self._declared}
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Change settings; one that the model does not have is an error."""
+        for name, value in parameters.items():
+            if name not in self._declared:
+                raise UnknownName(f"Invalid parameter: {unknown_setting(name, list(self._declared))}")
+            setattr(self, name, value)
+        return self
+
+    def _changed(self) -> dict[str, Any]:
+        return self.changed_settings()
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True),
+            classifier_tags=ClassifierTags(multi_label=True, poor_score=self.poor_score),
+            input_tags=InputTags(sparse=True, positive_only=True),
+        )
+
+    def _takes_sample_weight(self, method: str) -> bool:
+        return self.takes_sample_weight or method == "score"
+
+    # Predicting: the model is read once a call, so that each call sees one version of it.
+
+    def scores(self, X: Any) -> Floats:
+        """Raw scores of every class (n_docs, n_classes), also of two; `scorer_.link` tells what they mean."""
+        fitted = self._fitted()
+        return fitted.scores(self._check_documents(X, fitted)[0])
+
+    def predict(self, X: Any) -> Any:
+        """The labels of each document in the form in which they came: the best class, or for multilabel targets all
+        that the default decision accepts (see `unnaive.decisions.default_decision`).
+        """
+        fitted = self._fitted()
+        return fitted.predict(self._check_documents(X, fitted)[0])
+
+    @available_if(lambda self: self.probabilistic)
+    def predict_proba(self, X: Any) -> Floats:
+        """Probabilities (n_docs, n_classes): of exclusive classes for single labels, else of each class by itself."""
+        fitted = self._fitted()
+        return fitted.predict_proba(self._check_documents(X, fitted)[0])
+
+    @available_if(lambda self: self.probabilistic)
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Logarithms of `predict_proba`, exact also where that is zero."""
+        fitted = self._fitted()
+        return fitted.predict_log_proba(self._check_documents(X, fitted)[0])
+
+    @available_if(lambda self: self.probabilistic and self.generative)
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """Logarithms of p(class, document), up to a constant of the document (n_docs, n_classes)."""
+        fitted = self._fitted()
+        return fitted.predict_joint_log_proba(self._check_documents(X, fitted)[0])
+
+    @available_if(lambda self: not self.generative)
+    def decision_function(self, X: Any) -> Floats:
+        """Scores (n_docs, n_classes); with two exclusive classes that of the second over the first (n_docs,)."""
+        fitted = self._fitted()
+        return fitted.decision_function(self._check_documents(X, fitted)[0])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy; for multilabel targets the share of documents whose labels are all right."""
+        fitted = self._fitted()
+        documents = self._check_documents(X, fitted)[0]
+        return subset_accuracy(fitted, documents, y, documents.shape[0], sample_weight)
+
+    def explain(self, document: Any, label: Any = None, *, against: Any = None) -> Any:
+        """What each column of a document (1, n_terms) adds to the score of a class; see `TextClassifier.explain`."""
+        return self._fitted().explain(document, label, against=against)
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns X has."""
+        return self._attribute("n_features_in_").scorer.n_terms
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """The names of the columns of X, where it had any."""
+        names = self._attribute("feature_names_in_").feature_names
+        if names is None:
+            raise AttributeError(f"this {type(self).__name__} has no attribute 'feature_names_in_'")
+        return np.array(names, dtype=object)
+
+    # The border: what is handed in is checked once, here.
+
+    def _spec(self) -> TrainingSpec:
+        """How to train, with the settings as they are now: later changes do not reach into what was learnt."""
+        return TrainingSpec(type(self)(**self.get_params()), class_weight=getattr(self, "class_weight", None))
+
+    def _check_documents(self, X: Any, fitted: FittedModel | None) -> tuple[Sparse, tuple[str, ...] | None]:
+        """X as a csr_array without duplicate entries, and the names of its columns; checked against `fitted`."""
+        from sklearn.utils.validation import validate_data
+
+        if issparse(X) and X.format == "csr":
+            problem = find_csr_problem(X.data, X.indices, X.indptr, X.shape) if X.data.dtype.kind in "iu" else None
+            problem = problem or _find_index_problem(X)
+            if problem:
+                raise BadData(f"X {problem}; build the matrix again, for instance with scipy.sparse.csr_array")
+        probe = _probe(type(self).__name__, self.__sklearn_tags__(), fitted)
+        documents = csr_array(validate_data(probe, X, accept_sparse="csr", reset=fitted is None))
+        if not documents.has_canonical_format:
+            documents = documents.copy()
+            documents.sum_duplicates()
+        names = getattr(probe, "feature_names_in_", None)
+        return documents, None if names is None else tuple(names.tolist())
+
+    def _check_labelled(
+        self, X: Any, y: Any, fitted: FittedModel | None = None, *, multilabel: bool | None = None
+    ) -> tuple[Sparse, Targets, tuple[str, ...] | None]:
+        """X and y to learn from, checked."""
+        from sklearn.utils.validation import column_or_1d, validate_data
+
+        if y is None:
+            validate_data(_probe(type(self).__name__, self.__sklearn_tags__(), None), X, y)  # says that y is required
+        documents, names = self._check_documents(X, fitted)
+        if documents.nnz and documents.data.min() < 0:
+            raise BadData(
+                f"Negative values in data passed to {type(self).__name__} (input X), which learns from counts; shift "
+                "or drop the features that fall below 0"
+            )
+        if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1 and not issparse(y):
+            y = column_or_1d(y, warn=True)
+        return documents, read_targets(y, documents.shape[0], multilabel=multilabel), names
+
+
+def _find_index_problem(X: Any) -> str | None:
+    """What is wrong with the indices of a CSR matrix; its values are left to scikit-learn's own messages."""
+    ones = np.broadcast_to(np.ones(1), X.data.shape)
+    return find_csr_problem(ones, X.indices, X.indptr, X.shape)
+
+
+def _probe(name: str, tags: Any, fitted: FittedModel | None) -> Any:
+    """A stand-in for the estimator that scikit-learn's validation may set attributes on, and compares X with."""
+    probe = type(name, (), {"__sklearn_tags__": lambda self: tags})()
+    if fitted is not None:
+        probe.n_features_in_ = fitted.scorer.n_terms
+        if fitted.feature_names is not None:
+            probe.feature_names_in_ = np.array(fitted.feature_names, dtype=object)
+    return probe
+
+
+def subset_accuracy(fitted: FittedModel, documents: Any, labels: Any, n_docs: int, sample_weight: Any) -> float:
+    """The share of documents whose labels are all right, weighted."""
+    truth, given = (
+        label_sets(targets.Y, targets.classes)
+        for targets in (
+            read_targets(labels, n_docs, multilabel=True if fitted.multilabel else None),
+            read_targets(fitted.predict(documents), n_docs, multilabel=True if fitted.multilabel else None),
+        )
+    )
+    right = [set(one) == set(two) for one, two in zip(truth, given, strict=True)]
+    return float(np.average(right, weights=check_sample_weight(sample_weight, n_docs)))
+
+
+class LinearAttributes:
+    """coef_ and intercept_ as scikit-learn has them, of models whose scorer is a Linear over weighted features.
+
+    They multiply the features that the model makes of counts (`scorer_.weighting`); of two exclusive classes there is
+    one row, for the second.
+    """
+
+    fitted_: FittedModel
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights (n_classes, n_terms); one row for two exclusive classes."""
+        return self._one_row(self.scorer_.weights())  # type: ignore[attr-defined]
+
+    @property
+    def intercept_(self) -> Floats:
+        """Biases (n_classes,); one for two exclusive classes."""
+        return self._one_row(np.asarray(self.scorer_.bias))  # type: ignore[attr-defined]
+
+    def _one_row(self, values: Floats) -> Floats:
+        exclusive_pair = len(values) == 2 and not self.fitted_.multilabel
+        return values[1:] - values[:1] if exclusive_pair else values
+
+
+class CountsModel(Model):
+    """Learns with a rule from sums over documents: exact in any order, and documents can be taken out again."""
+
+    statistic = "counts"
+
+    @classmethod
+    def from_counts(cls, counts: Counts, classes: Any, /, *, multilabel: bool = False, **parameters: Any) -> Self:
+        """The estimator that was fitted on the documents behind `counts`, whose classes are `classes`."""
+        names = [label.item() if isinstance(label, np.generic) else label for label in classes]
+        if len(names) != counts.n_classes or len(set(names)) != len(names):
+            raise BadData(f"{counts.n_classes} classes were counted and {len(names)} names came; name each class once")
+        order = sorted(range(len(names)), key=names.__getitem__)
+        places = np.argsort(np.array(order, np.int64))
+        sums = counts.placed(places, np.arange(counts.n_terms), counts.n_classes, counts.n_terms)
+        named = NamedCounts(tuple(names[place] for place in order), None, sums)
+        model = cls(**parameters)
+        model.fitted_ = train_from_counts(model._spec(), named, "sets" if multilabel else "single")
+        return model
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from documents X and labels y alone, whatever was learnt before."""
+        documents, targets, names = self._check_labelled(X, y)
+        weight = check_sample_weight(sample_weight, documents.shape[0])
+        self.fitted_ = train(self._spec(), documents, targets, sample_weight=weight, feature_names=names)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, grow: bool = False) -> Self:
+        """Learn from more documents, as if they had come with those before.
+
+        The first call needs `classes`, all that may come. With `grow` there may be new ones at any call, and X may have
+        further columns; without it either is an error.
+        """
+        before = self.__dict__.get("fitted_")
+        if before is None and classes is None and not grow:
+            raise BadData("classes must be passed on the first call to partial_fit, unless grow=True")
+        wider = grow and before is not None and _is_wider(X, before)
+        documents, targets, names = self._check_labelled(X, y, None if wider else before)
+        weight = check_sample_weight(sample_weight, documents.shape[0])
+        new = NamedCounts.of(documents, targets, None, weight)
+        if before is None:
+            refuse_mixed_labels(new.classes, _plain_classes(classes))
+            new = new if classes is None else over_known_classes(new, _plain_classes(classes))
+            spec = self._spec()
+            self.fitted_ = train_from_counts(spec, new, targets.target_type, feature_names=names)
+            return self
+        _refuse_other_form(targets, before)
+        if classes is not None:
+            _check_listed_classes(_plain_classes(classes), before, grow)
+            new = over_known_classes(new, {*_plain_classes(classes), *new.classes})
+        self.fitted_ = learn_more(_with_spec(before, self._spec()), new, grow=grow, feature_names=names)
+        return self
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Take documents out again: the model is then the one that never saw them."""
+        before = self._fitted()
+        documents, targets, _ = self._check_labelled(X, y, before)
+        _refuse_other_form(targets, before)
+        weight = check_sample_weight(sample_weight, documents.shape[0])
+        self.fitted_ = forget_documents(
+            _with_spec(before, self._spec()), NamedCounts.of(documents, targets, None, weight)
+        )
+        return self
+
+    def merge(self, other: CountsModel) -> Self:
+        """Take over all that `other` has learnt: the model is then the one trained on the documents of both."""
+        before, theirs = self._fitted(), other._fitted()
+        self.fitted_ = merge_models(_with_spec(before, self._spec()), theirs)
+        return self
+
+    @property
+    def counts_(self) -> Counts:
+        """The sums that were learnt from."""
+        named = self._attribute("counts_").counts
+        if named is None:
+            raise AttributeError(f"this {type(self).__name__} was frozen, without its counts")
+        return named.counts
+
+    @property
+    def class_count_(self) -> Floats:
+        """Documents of each class (n_classes,), as in scikit-learn."""
+        return np.asarray(self.counts_.class_docs, np.float64)
+
+    @property
+    def feature_count_(self) -> Floats:
+        """Occurrences of each term in each class (n_classes, n_terms), dense, as in scikit-learn."""
+        return np.asarray(self.counts_.class_terms.toarray(), np.float64)
+
+
+def _with_spec(fitted: FittedModel, spec: TrainingSpec) -> FittedModel:
+    """The same model with settings that were changed since it was fitted."""
+    return FittedModel(**{**fitted.__getstate__(), "spec": spec})
+
+
+def _plain_classes(classes: Any) -> list[Any]:
+    if classes is None:
+        return []
+    given = [label.item() if isinstance(label, np.generic) else label for label in np.asarray(classes).tolist()]
+    if len(set(given)) != len(given):
+        raise BadData(
+            f"classes={shorten(given)} is not the same as on last call to partial_fit: it names a class twice"
+        )
+    return given
+
+
+def _check_listed_classes(classes: list[Any], before: FittedModel, grow: bool) -> None:
+    unknown = [label for label in classes if label not in set(before.classes)]
+    if unknown and not grow:
+        raise BadData(
+            f"classes={shorten(classes)} is not the same as on last call to partial_fit: class {unknown[0]!r} is none "
+            f"of the {len(before.classes)} that the model has; pass grow=True to add it"
+        )
+
+
+def _refuse_other_form(targets: Targets, before: FittedModel) -> None:
+    if targets.multilabel != before.multilabel:
+        raise BadData(
+            f"labels came as {targets.target_type!r} and were {before.target_type!r} before; keep to one label, or to "
+            "any number, for each document"
+        )
+
+
+def _is_wider(X: Any, before: FittedModel) -> bool:
+    """Whether X has columns beyond those known, which must come first and in their order."""
+    shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    known, columns = list(before.feature_names or ()), list(getattr(X, "columns", []))
+    if known and columns and columns[: len(known)] != known:
+        raise BadData("the columns of X do not begin with those learnt before; put new terms after them")
+    return len(shape) == 2 and shape[1] > before.scorer.n_terms
+
+
+class DocumentsModel(Model):
+    """Learns from all documents at once; `fit` starts anew each time."""
+
+    statistic = "documents"
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Progress | None = None) -> Self:
+        """Learn from documents X and labels y, each document as often as its weight says."""
+        return self._fit(X, y, sample_weight, progress)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, progress: Progress | None) -> Self:
+        documents, targets, names = self._check_labelled(X, y)
+        weight = check_sample_weight(sample_weight, documents.shape[0])
+        self.fitted_ = self._train(documents, targets, sample_weight=weight, progress=progress, feature_names=names)
+        return self
+
+    def _train(self, documents: Sparse, targets: Targets, **more: Any) -> FittedModel:
+        return train(self._spec(), documents, targets, **more)
+
+
+class UnweightedDocumentsModel(DocumentsModel):
+    """A DocumentsModel whose learner takes no weight for each document."""
+
+    takes_sample_weight = False
+
+    def fit(self, X: Any, y: Any, *, progress: Progress | None = None) -> Self:  # type: ignore[override]
+        """Learn from documents X and labels y."""
+        return self._fit(X, y, None, progress)

@@ -1,0 +1,416 @@
+"""Higher-order smoothing (HOS) and higher-order naive Bayes (HONB): probabilities from the paths that paths.py counts.
+
+Poyraz, Kilimci and Ganiz (2012), "A Novel Semantic Smoothing Method Based on Higher Order Paths for Text
+Classification"; HONB after Ganiz, George and Pottenger (2011). Both end in an ordinary Linear.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack
+
+from unnaive.core.linear import Linear, refuse_full_table
+from unnaive.core.named_counts import over_classes
+from unnaive.core.protocol import available_if
+from unnaive.core.settings import setting
+from unnaive.core.targets import Targets, check_known_classes, sorted_classes
+from unnaive.core.weighting import Weighting, presence
+from unnaive.decisions import default_decision
+from unnaive.errors import BadData, UnnaiveError
+from unnaive.fitted import FittedModel
+from unnaive.models.estimator import UnweightedDocumentsModel, scheme_setting
+from unnaive.models.higher_order.path_scorer import PathScorer
+from unnaive.models.higher_order.paths import FirstPass, SecondPass, class_paths, class_paths_as_published, term_paths
+from unnaive.types import Floats, Progress, Sparse
+
+LEAST = 1e-12  # probabilities stay inside [LEAST, 1 − LEAST]: a first-order estimate alone has zeros
+NO_ODDS = 1e6  # instead of infinite prior log-odds, of a class that all documents have, or none
+PATHS = ("exact", "paper")
+PATH_WEIGHTS = ("binary", "log", "tfidf")
+
+
+@dataclass(frozen=True, eq=False)
+class Events:
+    """An event model: whether absent terms speak, and how a document meets the weights."""
+
+    absence: bool
+    weighting: Weighting
+
+    def evidence(self, probability: Floats) -> tuple[Floats, Floats]:
+        """Weights (n_classes, n_terms) and what all terms add by their absence (n_classes,); P(t|c) is used up."""
+        p = np.clip(probability, LEAST, 1 - LEAST, out=probability)
+        if not self.absence:
+            return np.log(p, out=p).T, np.zeros(p.shape[1])
+        absent = np.negative(p)
+        np.log1p(absent, out=absent)
+        weights = np.log(p, out=p)
+        weights -= absent
+        return weights.T, absent.sum(axis=0)
+
+
+BERNOULLI = Events(absence=True, weighting=Weighting("binary"))
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """How first- and second-order paths become P(t|c); HigherOrderSmoothing has the formulas."""
+
+    beta: float = 0.5
+    normaliser: str = "total"
+    events: str = "bernoulli"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.beta <= 1:
+            raise BadData(f"beta is {self.beta}, but it is the share of first-order paths; give a number from 0 to 1")
+
+    def events_with(self, weighting: Weighting) -> Events:
+        """The event model of paths that were weighted so."""
+        return BERNOULLI if self.events == "bernoulli" else Events(absence=False, weighting=weighting)
+
+    def probabilities(self, first: Floats, second: Floats, paths: float) -> Floats:
+        """P(t|c) (n_terms, n_classes) from F and φ of that shape, which is used up, and the sum of all φ (eq. 11)."""
+        scaled = self._second_order(second, paths)
+        mixed = self._first_order(first)
+        mixed += scaled
+        return mixed
+
+    def _first_order(self, first: Floats) -> Floats:
+        """β·P_fo; a class without documents spreads evenly."""
+        totals = first.sum(axis=0)
+        if self.normaliser == "class" and self.events == "bernoulli":
+            laplace: Floats = (first + 1) * (self.beta / (2 + totals))
+            return laplace
+        shares: Floats = first * (self.beta / np.where(totals > 0, totals, 1.0))
+        if not totals.all():
+            shares[:, totals == 0] = self.beta / len(first)
+        return shares
+
+    def _second_order(self, second: Floats, paths: float) -> Floats:
+        """(1 − β)·P_so."""
+        if self.events == "multinomial":
+            mass = len(second) + second.sum(axis=0)
+        else:
+            mass = 2 + (paths if self.normaliser == "total" else second.sum(axis=0))
+        second += 1
+        second *= (1 - self.beta) / mass
+        return second
+
+
+def smoothed(
+    one: FirstPass, two: SecondPass, mixture: Mixture, weighting: Weighting, scheme: str = "multiclass"
+) -> Linear:
+    """The scorer from both passes over all documents, of labels as `path_labels` gives them."""
+    if one.n_docs != two.n_docs:
+        raise BadData(f"the first pass saw {one.n_docs} documents and the second {two.n_docs}; both must see all")
+    return _mixed(one, class_paths(one, two), mixture, weighting, scheme)
+
+
+class HigherOrderNB(UnweightedDocumentsModel):
+    """Bernoulli naive Bayes that counts second-order paths among the documents of a class instead of documents.
+
+    P(t|c) = (1 + φ(t, D_c)) / (2 + φ(D_c)),  priors from documents       (eq. 8, Ganiz et al. 2011)
+
+    φ(t, D_c) are the second-order paths among the class's documents that contain t, φ(D_c) all of them. For one-vs-rest
+    each class is set against the paths among the documents without it, which takes a walk over nearly all documents
+    for each class.
+
+    >>> X, y = [[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1], [0, 0, 0, 1]], ["a", "a", "b", "b"]
+    >>> HigherOrderNB().fit(X, y).predict([[1, 1, 0, 0]]).tolist()
+    ['a']
+    """
+
+    name = "honb"
+    title = "higher-order naive Bayes"
+    poor_score = True
+
+    scheme: str | None = scheme_setting()
+
+    def learn(
+        self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
+        progress: Progress | None = None,
+    ) -> Linear:  # fmt: skip
+        """The paths of each class, walked within its documents."""
+        refuse_full_table(Y.shape[1], X.shape[1], "higher-order naive Bayes")
+        B, labels = presence(X), csr_array(Y).tocsc()
+        members = [labels.indices[labels.indptr[c] : labels.indptr[c + 1]] for c in range(Y.shape[1])]
+        class_docs = np.array([len(rows) for rows in members], np.float64)
+        inside = np.column_stack([_path_shares(B[rows]) for rows in members])
+        if self.scheme_for(exclusive) == "multiclass":
+            return _exclusive(inside, class_docs, BERNOULLI)
+        outside = np.column_stack([_path_shares(B[_others(rows, Y.shape[0])]) for rows in members])
+        return _against_rest(inside, outside, class_docs, Y.shape[0], BERNOULLI)
+
+
+class HigherOrderSmoothing(UnweightedDocumentsModel):
+    """Naive Bayes smoothed by second-order paths: a term that never occurred in a class borrows from those around it.
+
+    P(t|c) = (1 − β)·P_so(t|c) + β·P_fo(t|c)                                                        (eq. 11)
+    P_fo   = F_tc / Σ_t F_tc                               first order: occurrence in documents of the class
+    P_so   = (1 + φ_tc) / (2 + Σ φ)                        second order: paths from term to class     (eq. 10)
+
+    For one-vs-rest each class is set against all documents without it: φ is linear in Y, so theirs is that of all
+    documents less that of the class.
+
+    Learning is two passes over the documents, and each is a sum over them. So documents that do not fit in memory, or
+    are on several machines, can be learnt in shards; the result is the same to the last digit:
+
+    >>> shards = [([[1, 1, 0]], ["a"]), ([[0, 1, 1], [0, 0, 1]], ["b", "b"])]
+    >>> model = HigherOrderSmoothing()
+    >>> for order in (1, 2):
+    ...     for X, y in shards:
+    ...         model = model.partial_fit(X, y, classes=["a", "b"], order=order)
+    >>> whole = HigherOrderSmoothing().fit([[1, 1, 0], [0, 1, 1], [0, 0, 1]], ["a", "b", "b"])
+    >>> bool((model.predict_proba([[1, 0, 1]]) == whole.predict_proba([[1, 0, 1]])).all())
+    True
+    """
+
+    name = "hos"
+    title = "higher-order smoothing"
+    poor_score = True
+
+    beta: float = setting(
+        "Share of the first-order estimate: 0 is second order alone, 1 first order alone.",
+        default=0.5,
+        at_least=0,
+        at_most=1,
+    )
+    paths: str = setting(
+        "How paths are counted: exactly, or as the published algorithm does.", default="exact", choices=PATHS
+    )
+    weights: str = setting("What a term brings into a path.", default="binary", choices=PATH_WEIGHTS)
+    normaliser: str = setting(
+        "What paths are divided by: those of all terms and classes, or those of each class.",
+        default="total",
+        choices=("total", "class"),
+    )
+    events: str = setting(
+        "Whether absent terms speak too, or documents are draws of terms.", default="bernoulli",
+        choices=("bernoulli", "multinomial"),
+    )  # fmt: skip
+    keep_documents: bool = setting(
+        "Keep the terms of the training documents, so that explanations can name the paths.", default=True
+    )
+    scheme: str | None = scheme_setting()
+
+    def learn(
+        self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
+        progress: Progress | None = None,
+    ) -> Linear:  # fmt: skip
+        """Both passes over all documents at once."""
+        scheme = self.scheme_for(exclusive)
+        refuse_full_table(Y.shape[1], X.shape[1], "higher-order smoothing")
+        weighting = path_weighting(self.weights, X)
+        Z, labels = path_documents(X, self.weights), path_labels(Y, scheme)
+        one = FirstPass.of(Z, labels)
+        if self.paths == "paper":
+            linear = _mixed(one, _published(Z, labels, scheme), self._mixture, weighting, scheme)
+        else:
+            linear = smoothed(one, SecondPass.of(Z, labels, one.first), self._mixture, weighting, scheme)
+        return PathScorer.of(linear, Z, csr_array(Y)) if self.keep_documents else linear
+
+    @classmethod
+    def from_passes(
+        cls, one: FirstPass, two: SecondPass, classes: Any, *, multilabel: bool = False, **parameters: Any
+    ) -> Self:
+        """The estimator that was fitted on the documents behind both passes, whose classes are `classes`, sorted.
+
+        The passes of shards are made with `FirstPass.of`, then `SecondPass.of` with the `first` of all of them, and
+        added with `+`; `path_documents` and `path_labels` prepare what they take.
+        """
+        names = np.asarray(classes)
+        if not np.array_equal(names, np.unique(names)):
+            raise BadData(f"{len(names)} names of classes came that are not sorted, each once; sort them")
+        model = cls(**parameters)
+        model.check_settings()
+        if not model._in_shards:
+            raise UnnaiveError(
+                "weights='tfidf' and paths='paper' need all documents at once; call fit, or take other settings"
+            )
+        model._shards = _Shards(tuple(names.tolist()), "sets" if multilabel else "single", None, one, None)
+        return model._finish(two)
+
+    @available_if(lambda self: self._in_shards)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, *, order: int = 1) -> Self:
+        """Take some of the documents through the first pass (order=1) or, after all of them, the second (order=2).
+
+        The first call needs `classes`, all that may come; after `fit`, which it does not go on from, they are known.
+        The second pass must see the very documents that the first saw; with the last of them the model is there. A
+        further call with order=1 adds documents, after which the second pass starts again. Paths are not kept for
+        explanations. Weights "tfidf", which need document frequencies beforehand, and paths="paper" have no passes.
+        """
+        self.check_settings()
+        begun: _Shards | None = self.__dict__.get("_shards")
+        before: FittedModel | None = self.__dict__.get("fitted_")
+        if (order, begun is not None) not in ((1, False), (1, True), (2, True)):
+            raise BadData(f"order is {order!r}; take all documents through order=1 first, then through order=2")
+        if classes is None and begun is None and before is None:
+            raise BadData("classes must be passed on the first call to partial_fit")
+        documents, targets, names = self._check_labelled(X, y)
+        if begun is None:
+            known = (
+                sorted_classes(np.asarray(classes).tolist())
+                if before is None or classes is not None
+                else before.classes
+            )
+            begun = _Shards(known, targets.target_type, names, None, None)
+        begun.check(documents, targets)
+        Z = path_documents(documents, self.weights)
+        Y = path_labels(over_classes(targets, begun.classes).Y, self.scheme_for(not targets.multilabel))
+        if order == 1:
+            first = FirstPass.of(Z, Y)
+            self._shards = replace(begun, one=first if begun.one is None else begun.one + first, two=None)
+            self.__dict__.pop("fitted_", None)  # between the passes there is nothing to predict with
+            return self
+        self._shards = begun
+        more = SecondPass.of(Z, Y, begun.first_pass.first)
+        return self._finish(more if begun.two is None else begun.two + more)
+
+    def fit(self, X: Any, y: Any, *, progress: Progress | None = None) -> Self:  # type: ignore[override]
+        """Learn from documents X and labels y at once."""
+        self.__dict__.pop("_shards", None)
+        return super().fit(X, y, progress=progress)
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns X has; known from the first pass on."""
+        shards: _Shards | None = self.__dict__.get("_shards")
+        if shards is not None and shards.one is not None:
+            return len(shards.one.first)
+        return super().n_features_in_
+
+    def _finish(self, two: SecondPass) -> Self:
+        """With what the second pass has seen; the model once it has seen all."""
+        shards = self._shards
+        one = shards.first_pass
+        if two.n_docs > one.n_docs:
+            raise BadData(
+                f"the second pass has {two.n_docs} documents and the first {one.n_docs}; take each document once "
+                "through both"
+            )
+        self._shards = replace(shards, two=two)
+        if two.n_docs == one.n_docs:
+            scheme = self.scheme_for(shards.target_type == "single")
+            scorer = smoothed(one, two, self._mixture, Weighting(self.weights), scheme)
+            decision = default_decision(shards.target_type, scorer.link, scorer.n_classes)
+            self.fitted_ = FittedModel(
+                self._spec(), shards.classes, shards.target_type, scorer, decision, feature_names=shards.names
+            )
+        return self
+
+    @property
+    def _mixture(self) -> Mixture:
+        return Mixture(self.beta, self.normaliser, self.events)
+
+    @property
+    def _in_shards(self) -> bool:
+        return self.weights != "tfidf" and self.paths == "exact"
+
+
+@dataclass(frozen=True, eq=False)
+class _Shards:
+    """How far documents that come in shards have been taken through the two passes."""
+
+    classes: tuple[Any, ...]
+    target_type: str
+    names: tuple[str, ...] | None
+    one: FirstPass | None
+    two: SecondPass | None
+
+    @property
+    def first_pass(self) -> FirstPass:
+        """The first pass, once it has begun."""
+        if self.one is None:
+            raise BadData("take all documents through order=1 first, then through order=2")
+        return self.one
+
+    def check(self, documents: Sparse, targets: Targets) -> None:
+        """An error if further documents have other columns, classes or a different form of labels."""
+        if self.one is not None and documents.shape[1] != len(self.one.first):
+            raise BadData(
+                f"X has {documents.shape[1]} features, but HigherOrderSmoothing is expecting {len(self.one.first)} "
+                "features as input; give all shards the same columns"
+            )
+        if targets.multilabel != (self.target_type != "single"):
+            raise BadData(
+                f"labels came as {targets.target_type!r} and were {self.target_type!r} before; keep to one form"
+            )
+        check_known_classes(targets.classes, self.classes)
+
+
+def path_weighting(name: str, X: Sparse) -> Weighting:
+    """How a cell n of X enters a path: "binary" presence, "log" 1 + log n, "tfidf" (1 + log n)·log(1 + n_docs/df)."""
+    if name != "tfidf":
+        return Weighting(name)
+    df = np.bincount(presence(X).indices, minlength=X.shape[1])
+    return Weighting("log", idf=np.log1p(X.shape[0] / np.maximum(df, 1)))
+
+
+def path_documents(X: Sparse, weights: str) -> Sparse:
+    """The documents that the passes take: X weighted by `path_weighting`."""
+    return presence(X) if weights == "binary" else path_weighting(weights, X).apply(X)
+
+
+def path_labels(Y: Sparse, scheme: str) -> Sparse:
+    """The labels that the passes take: Y, and for one-vs-rest a last column that every document has.
+
+    >>> path_labels(csr_array([[1, 0], [0, 0]]), "one-vs-rest").toarray()
+    array([[1., 0., 1.],
+           [0., 0., 1.]])
+    """
+    if scheme == "multiclass":
+        return csr_array(Y)
+    return csr_array(hstack([csr_array(Y), np.ones((Y.shape[0], 1))]))
+
+
+def _mixed(one: FirstPass, paths: Floats, mixture: Mixture, weighting: Weighting, scheme: str) -> Linear:
+    """The scorer from F and φ; for one-vs-rest the last column of both is all documents."""
+    events = mixture.events_with(weighting)
+    if scheme == "multiclass":
+        probability = mixture.probabilities(one.first, paths, paths.sum())
+        return _exclusive(probability, one.class_docs, events)
+    first, second = one.first[:, :-1], paths[:, :-1]
+    rest = one.first[:, -1:] - first, np.maximum(paths[:, -1:] - second, 0.0)
+    total = paths[:, -1].sum()  # of a class and its rest together, whatever the class
+    inside, outside = mixture.probabilities(first, second, total), mixture.probabilities(*rest, total)
+    return _against_rest(inside, outside, one.class_docs[:-1], one.n_docs, events)
+
+
+def _published(Z: Sparse, Y: Sparse, scheme: str) -> Floats:
+    if scheme != "multiclass":
+        raise UnnaiveError(
+            "the paper counts paths to exclusive classes, and these documents have other than one label each; use "
+            "paths='exact'"
+        )
+    return class_paths_as_published(Z, Y)
+
+
+def _path_shares(B: Sparse) -> Floats:
+    """(1 + paths through each term) / (2 + all paths) among the documents B (n_terms,)."""
+    containing, total = term_paths(B)
+    return (1 + containing) / (2 + total)
+
+
+def _others(rows: NDArray[Any], n_docs: int) -> NDArray[Any]:
+    out = np.ones(n_docs, np.bool_)
+    out[rows] = False
+    return np.flatnonzero(out)
+
+
+def _exclusive(probability: Floats, class_docs: Floats, events: Events) -> Linear:
+    """Log joint probabilities of classes that exclude each other, from P(t|c) (n_terms, n_classes)."""
+    weights, constant = events.evidence(probability)
+    with np.errstate(divide="ignore"):
+        prior = np.log(class_docs) - np.log(class_docs.sum())
+    return Linear(weights, prior + constant, weighting=events.weighting, link="softmax")
+
+
+def _against_rest(inside: Floats, outside: Floats, class_docs: Floats, n_docs: int, events: Events) -> Linear:
+    """Log-odds of each class against the documents without it, from P(t|c) and P(t|c̄) (n_terms, n_classes)."""
+    (weights, constant), (less, taken) = events.evidence(inside), events.evidence(outside)
+    with np.errstate(divide="ignore"):
+        prior = np.clip(np.log(class_docs) - np.log(n_docs - class_docs), -NO_ODDS, NO_ODDS)
+    return Linear(weights - less, prior + constant - taken, weighting=events.weighting, link="log-odds")

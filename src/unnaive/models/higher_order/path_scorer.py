@@ -1,0 +1,137 @@
+"""A Linear that remembers the paths behind its weights: through which terms one reaches a class it never occurred in.
+
+Higher-order smoothing makes it (learner.py); explain.py reads its evidence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from unnaive.core.arrays import read_csr
+from unnaive.core.linear import Linear
+from unnaive.core.products import transposed_product
+from unnaive.errors import BadModel
+from unnaive.types import Floats, Sparse
+
+MIDDLES = 3  # terms in the middle of paths that an explanation names, at most
+
+
+@dataclass(frozen=True)
+class PathEvidence:
+    """The second-order paths from a term to a class, by the term in their middle.
+
+    occurrences  documents of the class that have the term; with none, the paths are all there is
+    paths        φ, the weight of all paths: their number, unless they carry log-tf or tf-idf weights
+    middles      (term, weight of the paths through it), the heaviest first; ties by term
+    """
+
+    occurrences: int
+    paths: float
+    middles: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class PathScorer(Linear):
+    """Scores as Linear does, and keeps the training documents as they entered the paths.
+
+    documents  X, weighted (n_docs, n_terms)
+    labels     Y (n_docs, n_classes)
+
+    Only terms are kept, as numbers, not their order nor the texts; still, whoever has the scorer can tell which terms
+    stood together. `frozen` gives the same scores without them.
+    """
+
+    kind: ClassVar[str] = "paths"
+
+    documents: Sparse = None
+    labels: Sparse = None
+
+    @classmethod
+    def of(cls, linear: Linear, documents: Sparse, labels: Sparse) -> PathScorer:
+        """The scorer `linear`, learnt from these documents and labels."""
+        parts = {field.name: getattr(linear, field.name) for field in fields(Linear)}
+        return cls(**parts, documents=documents, labels=csr_array(labels))
+
+    def frozen(self) -> Linear:
+        """The same scores, without what the paths are made of."""
+        return Linear(**{field.name: getattr(self, field.name) for field in fields(Linear)})
+
+    def evidence_details(self, document: Sparse, chosen: int) -> dict[int, dict[str, Any]]:
+        """`paths` and `middles` of each term that the class never had."""
+        found = {}
+        for column in document.indices.tolist():
+            evidence = self.path_evidence(column, chosen, MIDDLES)
+            if not evidence.occurrences:
+                found[column] = {"paths": evidence.paths, "middles": evidence.middles}
+        return found
+
+    def path_evidence(self, term: int, place: int, limit: int | None = None) -> PathEvidence:
+        """The paths from a term to the class at `place`, and the `limit` terms that most of them pass through.
+
+        paths through k = Σ_d x_di·x_dk·(F_kc − x_dk·y_dc),  k ≠ i; over all k they sum to φ_ic
+
+        >>> X, Y = csr_array([[1.0, 1, 0], [0, 1, 1]]), csr_array([[1, 0], [0, 1]])
+        >>> scorer = PathScorer.of(Linear(np.zeros((2, 3)), np.zeros(2)), X, Y)
+        >>> scorer.path_evidence(0, 1)     # term 0 is in no document of class 1; term 1 stands with it, and is
+        PathEvidence(occurrences=0, paths=1.0, middles=((1, 1.0),))
+        """
+        start, stop = self._postings.indptr[term : term + 2]
+        rows, share = self._postings.indices[start:stop], self._postings.data[start:stop]
+        member = self._members[:, place][rows]
+        around = self.documents[rows]
+        squared = csr_array((around.data**2, around.indices, around.indptr), shape=around.shape)
+        weight = (share @ around) * self._first[:, place] - (share * member) @ squared
+        weight[term] = 0.0
+        heaviest = np.lexsort((np.arange(len(weight)), -weight))[:limit]
+        middles = tuple((int(k), float(weight[k])) for k in heaviest if weight[k] > 0)
+        return PathEvidence(int(member.sum()), float(weight.sum()), middles)
+
+    @cached_property
+    def _postings(self) -> Sparse:
+        return self.documents.tocsc()
+
+    @cached_property
+    def _members(self) -> Floats:
+        members: Floats = self.labels.toarray().astype(np.float64)
+        return members
+
+    @cached_property
+    def _first(self) -> Floats:
+        """F = XᵀY (n_terms, n_classes)."""
+        return transposed_product(self.documents, self._members)
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Arrays and plain settings from which `from_arrays` makes an equal scorer; ones are not written out."""
+        arrays, settings = super().to_arrays()
+        for name, table in (("documents", self.documents), ("labels", self.labels)):
+            arrays |= {f"{name}.indices": table.indices, f"{name}.indptr": table.indptr}
+            if not bool(np.all(table.data == 1)):
+                arrays[f"{name}.data"] = table.data
+        return arrays, settings | {"documents": int(self.documents.shape[0])}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> PathScorer:
+        """The inverse of `to_arrays`; trusts nothing, since models come from files."""
+        linear = Linear.from_arrays(arrays, settings)
+        try:
+            n_docs = int(settings["documents"])
+            documents = _table(arrays, "documents", (n_docs, linear.n_terms))
+            labels = _table(arrays, "labels", (n_docs, linear.n_classes))
+        except (KeyError, TypeError, ValueError, IndexError) as problem:
+            raise BadModel(f"the paths in this model are damaged ({problem}); train it again") from problem
+        return cls.of(linear, documents, labels)
+
+
+def _table(arrays: dict[str, NDArray[Any]], name: str, shape: tuple[int, int]) -> Sparse:
+    """A table of which every index was looked at; cells without a number are ones."""
+    ones = {f"{name}.data": np.ones(arrays[f"{name}.indices"].shape)}
+    table = read_csr(ones | arrays, name, shape)
+    if not table.has_canonical_format or not bool(np.all(np.isfinite(table.data))):
+        raise ValueError(f"its {name} name a cell twice, or hold no number")
+    return table.astype(np.float64)

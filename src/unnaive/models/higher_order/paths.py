@@ -1,0 +1,253 @@
+"""Second-order paths between terms, and between terms and classes, counted in closed form for learner.py.
+
+A second-order path i–d–k–d′–j joins two ends through a middle term k and two documents; all three terms and both
+documents are distinct. Ganiz, George and Pottenger (2011) enumerate them with terms × terms matrices; here sums over
+documents and products of a sparse matrix with a thin one do, so the vocabulary need not be cut. The squared row norms
+of BᵀB are native where the extension is built; scipy.sparse is the specification and the fallback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array
+
+from unnaive.core.products import product, transposed_product
+from unnaive.errors import BadData
+from unnaive.types import Floats, Sparse
+
+CHUNK_CELLS = 1 << 23  # documents × classes held at once: 64 MB of float64
+NOTHING = np.zeros(())  # the neutral element of sums of arrays
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """Sums over documents; those of shards add up to those of all. Exact for presence while totals are below 2⁵³."""
+
+    def __add__(self, other: Self) -> Self:
+        mine, theirs = ([getattr(sums, field.name) for field in fields(self)] for sums in (self, other))
+        if any(np.shape(one) != np.shape(two) for one, two in zip(mine, theirs, strict=True)):
+            raise BadData("sums over other terms or classes cannot be added; count all shards with one vocabulary")
+        return type(self)(*(one + two for one, two in zip(mine, theirs, strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class FirstPass(_Sums):
+    """What one pass over the documents gives.
+
+    n_docs      documents
+    class_docs  documents of each class                (n_classes,)
+    first       F = XᵀY: weight of each term in class  (n_terms, n_classes)
+    squares     Σ_d x², which is df where x is 0 or 1  (n_terms,)
+    """
+
+    n_docs: int
+    class_docs: Floats
+    first: Floats
+    squares: Floats
+
+    @classmethod
+    def of(cls, X: Sparse, Y: Sparse) -> FirstPass:
+        """The sums of documents X (n_docs, n_terms) with labels Y (n_docs, n_classes)."""
+        X, Y = _floats(X), _floats(Y)
+        first = _class_sums(X, Y)
+        partition = _is_binary(X) and _is_binary(Y) and bool(np.all(np.diff(Y.indptr) == 1))
+        # where each document has one class, the sum over classes is that over documents, and is had sooner
+        squares = first @ np.ones(Y.shape[1]) if partition else _column_squares(X)
+        return cls(X.shape[0], np.asarray(Y.sum(axis=0)), first, squares)
+
+
+@dataclass(frozen=True, eq=False)
+class SecondPass(_Sums):
+    """What a second pass gives, once F of all documents is known.
+
+    n_docs  documents
+    routes  i–d–k–d′–c with d ≠ d′, those with k = i among them:
+            Xᵀ(XF − q∘Y), q the row sums of X∘X, and what k = i has more than its share, (X∘X∘X)ᵀY
+            (n_terms, n_classes)
+    """
+
+    n_docs: int
+    routes: Floats
+
+    @classmethod
+    def of(cls, X: Sparse, Y: Sparse, first: Floats) -> SecondPass:
+        """The sums of documents X and labels Y under the weights `first` of all documents."""
+        X, Y = _floats(X), _floats(Y)
+        routes = sum((_routes(*part, first) for part in _parts(X, Y)), start=NOTHING)
+        return cls(X.shape[0], routes)
+
+
+def class_paths(one: FirstPass, two: SecondPass) -> Floats:
+    """φ: weight of the second-order paths i–d–k–d′–c from each term to each class (n_terms, n_classes).
+
+    φ = Xᵀ(XF) − sq∘F − Xᵀ(q∘Y) + (X∘X∘X)ᵀY,   sq and q the column and row sums of X∘X
+
+    The first product counts every i–d–k–d′–c; the second term takes away k = i, the third d = d′, and the last gives
+    back what both took. Where x is 0 or 1 this is the number of paths. Rounding of other weights may leave less than
+    nothing, which is made nothing.
+
+    >>> X, Y = csr_array([[1, 1, 0], [0, 1, 1]]), csr_array([[1, 0], [0, 1]])
+    >>> one = FirstPass.of(X, Y)
+    >>> class_paths(one, SecondPass.of(X, Y, one.first))   # term 0 reaches class 1 by 0–d0–1–d1–c1
+    array([[0., 1.],
+           [0., 0.],
+           [1., 0.]])
+    """
+    same_term = one.squares[:, None] * one.first
+    paths = np.subtract(two.routes, same_term, out=same_term)
+    return np.maximum(paths, 0.0, out=paths)
+
+
+def class_paths_as_published(X: Sparse, Y: Sparse) -> Floats:
+    """φ as Algorithm 1 of the higher-order smoothing paper computes it, to the letter (n_terms, n_classes).
+
+    With O₁ the co-occurrences of terms and class labels and O₂ = O₁², step 8 sets O₂(i, j) + O₂(i, j) −
+    O₁(i, j)·(O₁(i, i) + O₁(j, j)): paths count twice, and those through one document or class label stay in.
+
+    >>> X, Y = csr_array([[1, 1, 0], [0, 1, 1]]), csr_array([[1, 0], [0, 1]])
+    >>> class_paths_as_published(X, Y)     # term 1 and class 0 have no path between them
+    array([[4., 2.],
+           [5., 5.],
+           [2., 4.]])
+    """
+    X, Y = _floats(X), _floats(Y)
+    first = _class_sums(X, Y)
+    labels = (Y.T @ Y).toarray()
+    second = transposed_product(X, product(X, first)) + first @ labels
+    paths: Floats = 2 * second - first * (_column_squares(X)[:, None] + np.diag(labels)[None, :])
+    return paths
+
+
+def term_paths(B: Sparse) -> tuple[Floats, float]:
+    """Second-order paths among the documents B (0 or 1): through each term (n_terms,), and in all.
+
+    With u = len − 1, df the column sums of B, and g_i = Σ_k (BᵀB)²_ik:
+
+    ends    E = Bᵀ(B(Bᵀu)) − df∘Bᵀu − Bᵀu² − (g − df² − Bᵀu)
+    middle  M = (Bᵀu)² − Bᵀu² − (g − Bᵀlen) + df² − df
+    paths containing i = E_i + M_i/2,  all paths = ΣE/2
+
+    >>> containing, total = term_paths(csr_array([[1, 1, 0], [0, 1, 1]]))
+    >>> containing, total     # the one path is 0–d0–1–d1–2
+    (array([1., 1., 1.]), 1.0)
+    """
+    B = _floats(B)
+    lengths = np.diff(B.indptr).astype(np.float64)
+    others = lengths - 1
+    df = np.bincount(B.indices, minlength=B.shape[1]).astype(np.float64)
+    reached, reached_squared = transposed_product(B, np.column_stack([others, others * others])).T
+    gram = gram_row_squares(B)
+    onward = transposed_product(B, product(B, reached[:, None]))[:, 0]
+    ends = onward - df * reached - reached_squared - (gram - df * df - reached)
+    middle = reached * reached - reached_squared - (gram - (reached + df)) + df * df - df
+    return ends + middle / 2, float(ends.sum() / 2)
+
+
+def _class_sums(X: Sparse, Y: Sparse) -> Floats:
+    """XᵀY, dense."""
+    return sum((transposed_product(some, labels.toarray()) for some, labels in _parts(X, Y)), start=NOTHING)
+
+
+def _is_binary(X: Sparse) -> bool:
+    return bool(np.all(X.data == 1))
+
+
+def _squared(X: Sparse) -> Sparse:
+    return csr_array((X.data * X.data, X.indices, X.indptr), shape=X.shape)
+
+
+def _column_squares(X: Sparse) -> Floats:
+    """Σ_d x² of each term (n_terms,)."""
+    return transposed_product(X if _is_binary(X) else _squared(X), np.ones((X.shape[0], 1)))[:, 0]
+
+
+def _routes(X: Sparse, Y: Sparse, first: Floats) -> Floats:
+    """Xᵀ(XF − q∘Y) + (X∘X∘X)ᵀY; where x is 0 or 1 the last is XᵀY, and q − 1 in place of q has it in."""
+    if _is_binary(X):
+        return _onward(X, Y, first, np.diff(X.indptr) - 1.0)
+    squared = _squared(X)
+    return _onward(X, Y, first, squared.sum(axis=1)) + _class_sums(squared * X, Y)
+
+
+def _onward(X: Sparse, Y: Sparse, first: Floats, own: Floats) -> Floats:
+    """Xᵀ(XF − own∘Y)."""
+    reached = product(X, first)
+    documents = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
+    reached[documents, Y.indices] -= own[documents] * Y.data
+    return transposed_product(X, reached)
+
+
+def _parts(X: Sparse, Y: Sparse) -> Iterator[tuple[Sparse, Sparse]]:
+    """(X, Y), some documents at a time where documents × classes would not fit."""
+    n_docs, n_classes = Y.shape
+    size = max(1, CHUNK_CELLS // max(1, n_classes))
+    if n_docs <= size:
+        yield X, Y
+        return
+    for start in range(0, n_docs, size):
+        yield X[start : start + size], Y[start : start + size]
+
+
+def _floats(table: Sparse) -> Sparse:
+    """The table as float64 with 32-bit column numbers, which the native products read."""
+    table = csr_array(table).astype(np.float64, copy=False)
+    if table.indices.dtype == np.int32:
+        return table
+    return csr_array((table.data, table.indices.astype(np.int32), table.indptr), shape=table.shape)
+
+
+try:
+    import unnaive.core._gram as _gram
+except ImportError:  # built without a compiler
+    _gram = None
+
+
+BLOCK_CELLS = 1 << 22  # cells of BᵀB held at once by the fallback: bounds memory whatever the vocabulary
+
+
+def gram_row_squares(B: Sparse) -> Floats:
+    """g_i = Σ_k (BᵀB)²_ik for binary documents B (n_docs, n_terms) → (n_terms,).
+
+    Walks the rows of BᵀB in 2·Σ len² steps or, as Σ_k (BᵀB)²_ik = Σ_{d,e ∋ i} (BBᵀ)_de, those of BBᵀ in 2·Σ df²
+    steps, whichever are fewer: the first with many short documents, the second with few long ones.
+
+    >>> gram_row_squares(csr_array([[1, 1, 0], [0, 1, 1]]))      # BᵀB = [[1, 1, 0], [1, 2, 1], [0, 1, 1]]
+    array([2., 6., 2.])
+    """
+    if _gram is None:
+        return gram_row_squares_by_blocks(B)
+    B = csr_array(B)
+    postings = B.tocsc()
+    lengths, df = (np.diff(table.indptr).astype(np.float64) for table in (B, postings))
+    walk = _gram.by_term if lengths @ lengths <= df @ df else _gram.by_document
+    out = np.empty(B.shape[1])
+    walk(*_pointers(B), *_pointers(postings), out)
+    return out
+
+
+def gram_row_squares_by_blocks(B: Sparse) -> Floats:
+    """The same from blocks of rows of BᵀB, with scipy alone."""
+    B = csr_array(B)
+    B = csr_array((np.ones(B.nnz), B.indices, B.indptr), shape=B.shape)
+    by_term = csc_array(B)
+    out = np.zeros(B.shape[1])
+    for start, stop in _blocks(B.shape[1]):
+        block = csr_array(by_term[:, start:stop].T) @ B
+        block.data **= 2
+        out[start:stop] = block.sum(axis=1)
+    return out
+
+
+def _blocks(n_terms: int) -> Iterator[tuple[int, int]]:
+    size = max(1, BLOCK_CELLS // max(1, n_terms))
+    for start in range(0, n_terms, size):
+        yield start, min(start + size, n_terms)
+
+
+def _pointers(table: Sparse) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    return table.indptr.astype(np.int64), table.indices.astype(np.int32, copy=False)

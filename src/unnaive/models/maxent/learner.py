@@ -1,0 +1,299 @@
+"""Maximum entropy: a log-linear model of the class given the document, by L-BFGS with a prior or by GIS.
+
+The features, the start and multilabel targets are here. gis.py and lbfgs.py iterate, stopping.py decides when to stop,
+and bridge.py maps the result to naive Bayes and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from unnaive.core.counts import Counts
+from unnaive.core.linear import Linear, refuse_full_table
+from unnaive.core.settings import setting
+from unnaive.core.targets import Targets, single_labels
+from unnaive.core.weighting import Weighting, tf_idf
+from unnaive.errors import BadData, UnnaiveError, choose
+from unnaive.fitted import FittedModel
+from unnaive.models.estimator import DocumentsModel, LinearAttributes, class_weight_setting, scheme_setting
+from unnaive.models.maxent.bridge import to_naive_bayes
+from unnaive.models.maxent.gis import Scaling
+from unnaive.models.maxent.lbfgs import InSpan, InWeights, Loss, descend, logistic_loss, softmax_loss
+from unnaive.models.maxent.stopping import Rows, Step, Stopping, Trainer, run_solver
+from unnaive.models.naive_bayes import LINK_OF_SCHEME, MultinomialNB
+from unnaive.training import train
+from unnaive.types import Floats, Progress, Sparse
+
+
+@dataclass(frozen=True)
+class SolverDefaults:
+    """What a solver takes where nothing else is said."""
+
+    features: str
+    early_stopping: bool
+    tol: float
+
+
+SOLVERS = {"lbfgs": SolverDefaults("tf-idf", False, 1e-4), "gis": SolverDefaults("normalised", True, 1e-5)}
+
+
+class MaxEnt(LinearAttributes, DocumentsModel):
+    """Maximum entropy (multinomial logistic regression): the class given the document, log-linear.
+
+    p(c|x) ∝ exp(b_c + Σ_t z_t λ_ct) with the largest conditional likelihood of the labels; z are the features.
+
+    L-BFGS minimises −log-likelihood + l2/2·‖λ‖², and all (c, t) have a weight. GIS has no prior and no bias, and (c, t)
+    that never occur together have no weight (maxent-bridge paper); on normalised documents it comes back in naive Bayes
+    form: an all-unknown document gets the prior ϑ(c), which λ alone leaves open.
+
+    history_  a dict for every iteration: iteration, log_likelihood, and held_out_error where one was measured
+    n_iter_   iterations of the model that was kept
+
+    >>> MaxEnt().fit([[2, 0], [0, 1]], ["sport", "politics"]).predict([[1, 0]]).tolist()
+    ['sport']
+    """
+
+    name = "maxent"
+    title = "maximum entropy"
+    generative = False
+    poor_score = True
+
+    solver: str = setting(
+        "L-BFGS with an L2 prior, or generalised iterative scaling.", default="lbfgs", choices=tuple(SOLVERS)
+    )
+    features: str | None = setting(
+        "tf-idf rows of length 1, counts divided by their sum, or counts; None: the first for L-BFGS, the second for "
+        "GIS.",
+        default=None,
+        choices=("tf-idf", "normalised", "counts"),
+    )
+    scheme: str | None = scheme_setting()
+    l2: float = setting("L-BFGS: weight of the L2 prior.", default=0.1, at_least=0, below=np.inf)
+    intercept: bool = setting("L-BFGS: whether classes have a bias.", default=True)
+    start: Any = setting('Where to start: "zero", "naive-bayes", or a Linear to go on from.', default="zero")
+    epsilon: float = setting("Smoothing of the naive Bayes start.", default=1e-5, above=0, below=np.inf)
+    warm_start: bool = setting(
+        "Go on from the model of the last `fit`, if it has the same classes and terms.", default=False
+    )
+    early_stopping: bool | None = setting(
+        "Keep the iteration that errs least on held-out documents; None: for GIS, which overfits, only.", default=None
+    )
+    held_out: float = setting("The share of documents held out for early stopping.", default=0.1, above=0, below=1)
+    tol: float | None = setting(
+        "GIS: rise of the mean log-likelihood, None for 1e-5; L-BFGS: largest derivative of the mean objective, None "
+        "for 1e-4.",
+        default=None,
+        at_least=0,
+    )
+    max_iter: int = setting("Iterations, at most.", default=1000, at_least=0)
+    keep_on_interrupt: bool = setting(
+        "Ctrl-C ends the training, not the program, and keeps the best so far.", default=False
+    )
+    random_state: int = setting("Seed of the held-out documents.", default=0, at_least=0)
+    class_weight: Any = class_weight_setting()
+
+    def learn(
+        self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
+        progress: Progress | None = None,
+    ) -> Linear:  # fmt: skip
+        """The Linear with the largest conditional likelihood of Y (n_docs, n_classes) given X (n_docs, n_terms)."""
+        defaults, scheme = SOLVERS[self.solver], self.scheme_for(exclusive)
+        weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        weighting = _weighting(self.features or defaults.features, X, weight)
+        task = _Task(
+            weighting.apply(X), csr_array(Y), weight, weighting, self.solver, scheme, self.start, self.l2,
+            self.intercept, self.epsilon,
+        )  # fmt: skip
+        stops_early = defaults.early_stopping if self.early_stopping is None else self.early_stopping
+        tol = defaults.tol if self.tol is None else self.tol
+        held_out = self.held_out if stops_early else 0.0
+        stopping = Stopping(tol, self.max_iter, held_out, self.keep_on_interrupt, self.random_state, progress)
+        if scheme == "one-vs-rest" and self.solver == "gis":
+            return _scale_each_class(task, stopping)
+        return run_solver(task, stopping)
+
+    def to_naive_bayes(self) -> Linear:
+        """The naive Bayes model with the same posteriors: bias = log ϑ(c), weights() = log ϑ(t|c).
+
+        It needs features="normalised" and exclusive classes.
+
+        >>> model = MaxEnt(solver="gis", early_stopping=False).fit([[2, 0], [1, 3], [0, 1]], ["a", "b", "b"])
+        >>> np.exp(model.to_naive_bayes().weights()).sum(axis=1).round(12)
+        array([1., 1.])
+        """
+        scorer: Linear = self._fitted().scorer  # type: ignore[assignment]
+        return to_naive_bayes(scorer)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, progress: Progress | None) -> Self:
+        history: list[dict[str, Any]] = []
+
+        def note(solver: str, line: dict[str, Any]) -> None:
+            history.append(line)
+            if progress is not None:
+                progress(solver, line)
+
+        super()._fit(X, y, sample_weight, note)
+        self.history_: list[dict[str, Any]] = history
+        self.n_iter_: int = history[-1]["iteration"]
+        return self
+
+    def _train(self, documents: Sparse, targets: Targets, **more: Any) -> FittedModel:
+        before = self.__dict__.get("fitted_") if self.warm_start else None
+        spec = self._spec()
+        if before is not None and (before.scorer.n_terms, before.classes) == (documents.shape[1], targets.classes):
+            spec.model.set_params(start=before.scorer)  # type: ignore[attr-defined]
+        # what is kept has the settings that were given, not the model before
+        return replace(train(spec, documents, targets, **more), spec=self._spec())
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """Weighted documents and labels, and how to learn from them; `at` cuts it to some of the documents."""
+
+    Z: Sparse
+    Y: Sparse
+    weight: Floats
+    weighting: Weighting
+    solver: str
+    scheme: str
+    start: str | Linear
+    l2: float
+    intercept: bool
+    epsilon: float
+    prior: bool = False  # GIS: whether the shares of the classes are part of the model
+
+    def at(self, rows: Rows) -> _Task:
+        """The same task with some of the documents."""
+        return replace(self, Z=self.Z[rows], Y=self.Y[rows], weight=self.weight[rows])
+
+    @property
+    def targets(self) -> NDArray[np.int64]:
+        """The class of each document."""
+        targets = single_labels(self.Y)
+        if targets is None:
+            raise BadData("some documents have no label, or several; train with scheme='one-vs-rest'")
+        return targets
+
+    @property
+    def loss(self) -> Loss:
+        """−Σ weight · log-likelihood of the labels, as a function of the scores."""
+        if self.scheme == "one-vs-rest":
+            return logistic_loss(self.Y, self.weight)
+        return softmax_loss(self.targets, self.weight)
+
+    def error(self, scores: Floats) -> float:
+        """The share of documents whose best class is wrong; of classes by themselves the mean loss."""
+        if self.scheme == "one-vs-rest" or self.prior:  # where a class is rare, never is seldom wrong
+            return self.loss(scores)[0] / float(self.weight.sum())
+        wrong = scores.argmax(axis=1) != self.targets
+        return float(self.weight @ wrong / self.weight.sum())
+
+    def trainer(self) -> Trainer:
+        """The solver at its start."""
+        if self.solver == "gis":
+            return Scaling(
+                self.Z,
+                self.targets,
+                self.Y.shape[1],
+                self.weight,
+                self.weighting,
+                self._start_model(),
+                prior=self.prior,
+            )
+        return _Descent(self, self._start_model())
+
+    def _start_model(self) -> Linear | None:
+        """The model to start from; None for zero."""
+        start = self.start
+        if isinstance(start, Linear):
+            if (start.n_classes, start.n_terms) != (self.Y.shape[1], self.Z.shape[1]):
+                raise UnnaiveError(
+                    f"the model to start from has {start.n_classes} classes and {start.n_terms} terms, the documents "
+                    f"{self.Y.shape[1]} and {self.Z.shape[1]}; start from a model of the same classes and terms"
+                )
+            return start
+        if choose(["zero", "naive-bayes"], start, "start") == "zero":
+            return None
+        masses = self.Z.maximum(0.0)  # 1 + log n of a fraction of a word may be below 0
+        return MultinomialNB(scheme=self.scheme, alpha=self.epsilon).rule(Counts.of(masses, self.Y, self.weight))
+
+
+class _Descent:
+    """L-BFGS as a Trainer. A class without documents is left out of exclusive classes: its best bias is −∞."""
+
+    def __init__(self, task: _Task, start: Linear | None) -> None:
+        n_docs, n_classes = task.Y.shape
+        refuse_full_table(n_classes, task.Z.shape[1], "maximum entropy by L-BFGS")
+        present = np.asarray(task.Y.T @ task.weight) > 0
+        self.absent = ~present if task.scheme == "multiclass" else np.zeros(n_classes, np.bool_)
+        self.total = float(task.weight.sum())
+        self.weighting, self.link = task.weighting, LINK_OF_SCHEME[task.scheme]
+        kind = InSpan if start is None and n_docs < task.Z.shape[1] else InWeights
+        self.problem = kind(
+            task.Z, _exclude_classes(task.loss, self.absent), task.l2, n_classes, intercept=task.intercept
+        )
+        self.first = self.problem.start() if start is None else self._point(start, task.intercept)
+
+    def steps(self, *, tol: float, max_iter: int) -> Iterator[Step]:
+        """`tol` is about the mean objective."""
+        for state in descend(self.problem, self.first, tol=tol * self.total, max_iter=max_iter):
+            yield Step(state.iteration, -state.value / self.total, state.point)
+
+    def prepare(self, Z: Sparse) -> Sparse:
+        """Documents as they are."""
+        return Z
+
+    def scores(self, documents: Sparse, point: Floats) -> Floats:
+        """documents·W + b."""
+        W, b = self.problem.parameters(point)
+        return np.asarray(documents @ W) + b + np.where(self.absent, -np.inf, 0.0)
+
+    def model(self, point: Floats) -> Linear:
+        """The scorer at a point."""
+        W, b = self.problem.parameters(point)
+        bias = np.where(self.absent, -np.inf, b)
+        return Linear(np.ascontiguousarray(W.T), bias, weighting=self.weighting, link=self.link)
+
+    def _point(self, start: Linear, intercept: bool) -> Floats:
+        bias = np.where(np.isfinite(start.bias), start.bias, 0.0) * intercept
+        point: Floats = self.problem.at(np.ascontiguousarray(start.weights().T), bias)  # type: ignore[union-attr]
+        return point
+
+
+def _exclude_classes(loss: Loss, absent: NDArray[np.bool_]) -> Loss:
+    """The loss with some classes impossible."""
+    if not absent.any():
+        return loss
+    level = np.where(absent, -np.inf, 0.0)
+    return lambda scores: loss(scores + level)
+
+
+def _scale_each_class(task: _Task, stopping: Stopping) -> Linear:
+    """GIS for each class against the rest, given their shares; the score is log p(c|x)/p(c̄|x)."""
+    n_classes, n_terms = task.Y.shape[1], task.Z.shape[1]
+    refuse_full_table(n_classes, n_terms, "maximum entropy of classes by themselves")
+    if isinstance(task.start, Linear):
+        raise UnnaiveError("one-vs-rest GIS starts from 'zero' or 'naive-bayes', not from a model; use solver='lbfgs'")
+    columns = task.Y.tocsc()
+    bias, weights = np.zeros(n_classes), np.zeros((n_classes, n_terms))
+    for c in range(n_classes):
+        members = np.zeros(task.Y.shape[0], np.int64)
+        members[columns.indices[columns.indptr[c] : columns.indptr[c + 1]]] = 1
+        Y = csr_array((np.ones(len(members)), members, np.arange(len(members) + 1)), shape=(len(members), 2))
+        pair = run_solver(replace(task, Y=Y, scheme="multiclass", prior=True), stopping)
+        both = pair.weights()
+        bias[c], weights[c] = pair.bias[1] - pair.bias[0], both[1] - both[0]
+    return Linear(weights, bias, weighting=task.weighting, link="log-odds")
+
+
+def _weighting(features: str, X: Sparse, weight: Floats) -> Weighting:
+    """From counts to features, with what that takes from the documents."""
+    if features == "tf-idf":
+        return tf_idf(X, weight)
+    return Weighting(norm="l1") if features == "normalised" else Weighting()

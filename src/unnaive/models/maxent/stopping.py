@@ -1,0 +1,154 @@
+"""When to stop an iterated learner: at convergence, at the best iteration on held-out documents, or on Ctrl-C.
+
+A solver is a Trainer, which yields a Step for every iteration (gis.py, learner.py); a Task makes one of documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from unnaive.core.linear import Linear
+from unnaive.types import Floats, Progress, Sparse
+
+Rows = NDArray[np.intp]
+
+PATIENCE = 20  # iterations, beyond twice the best one, without a lower held-out error
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """Where a solver is after `iteration` updates: the mean log-likelihood of a document there, less any penalty."""
+
+    iteration: int
+    log_likelihood: float
+    point: Floats
+
+
+class Trainer(Protocol):
+    """A solver at work on some documents; its points are flat arrays that only it understands."""
+
+    def steps(self, *, tol: float, max_iter: int) -> Iterator[Step]:
+        """The start, then every iteration, up to convergence or max_iter."""
+
+    def prepare(self, Z: Sparse) -> Any:
+        """Other documents in the form that `scores` takes."""
+
+    def scores(self, documents: Any, point: Floats) -> Floats:
+        """Scores (n_docs, n_classes) of prepared documents."""
+
+    def model(self, point: Floats) -> Linear:
+        """The scorer at a point."""
+
+
+class Task(Protocol):
+    """Documents Z (n_docs, n_terms) with labels Y (n_docs, n_classes), and what to do with them."""
+
+    @property
+    def Z(self) -> Sparse:
+        """Weighted documents."""
+
+    @property
+    def Y(self) -> Sparse:
+        """Their labels, 0/1."""
+
+    @property
+    def solver(self) -> str:
+        """The name of the solver, for the progress line."""
+
+    def at(self, rows: Rows) -> Self:
+        """The same task with some of the documents."""
+
+    def trainer(self) -> Trainer:
+        """A solver at its start."""
+
+    def error(self, scores: Floats) -> float:
+        """How wrong the scores (n_docs, n_classes) of these documents are."""
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """When to stop; `progress` is called in every iteration.
+
+    held_out  the share of documents that choose the iteration; 0 for none
+    seed      of the choice of those documents
+    """
+
+    tol: float
+    max_iter: int
+    held_out: float = 0.0
+    keep_on_interrupt: bool = False
+    seed: int = 0
+    progress: Progress | None = None
+
+    def report(self, solver: str, step: Step, **more: float) -> None:
+        """The progress line of an iteration."""
+        if self.progress is not None:
+            self.progress(solver, {"iteration": step.iteration, "log_likelihood": step.log_likelihood, **more})
+
+
+def run_solver(task: Task, stopping: Stopping) -> Linear:
+    """The model at convergence; or, with a held-out part, of all documents after as many steps as were best for it.
+
+    Too few documents to hold any out are trained on to convergence.
+    """
+    if stopping.held_out:
+        train, held_out = split_held_out(task.Y, stopping.held_out, stopping.seed)
+        if len(held_out):
+            model, best, interrupted = _best_iteration(task.at(train), task.at(held_out), stopping)
+            if interrupted:
+                return model
+            stopping = replace(stopping, max_iter=best, tol=-np.inf)
+    trainer = task.trainer()
+    point = None
+    try:
+        for step in trainer.steps(tol=stopping.tol, max_iter=stopping.max_iter):
+            point = step.point
+            stopping.report(task.solver, step)
+    except KeyboardInterrupt:
+        if not stopping.keep_on_interrupt or point is None:
+            raise
+    return trainer.model(point)  # type: ignore[arg-type]  # there is always a first step
+
+
+def _best_iteration(task: Task, judge: Task, stopping: Stopping) -> tuple[Linear, int, bool]:
+    """The model of the iteration with the lowest error of `judge`, its number, and whether that was interrupted."""
+    trainer = task.trainer()
+    documents = trainer.prepare(judge.Z)
+    best, lowest, interrupted = Step(0, -np.inf, np.zeros(0)), np.inf, False
+    try:
+        for step in trainer.steps(tol=stopping.tol, max_iter=stopping.max_iter):
+            error = judge.error(trainer.scores(documents, step.point))
+            stopping.report(task.solver, step, held_out_error=error)
+            if error < lowest or step.iteration == 0:
+                best, lowest = step, error
+            if step.iteration > 2 * best.iteration + PATIENCE:
+                break
+    except KeyboardInterrupt:
+        if not stopping.keep_on_interrupt or not best.point.size:
+            raise
+        interrupted = True
+    return trainer.model(best.point), best.iteration, interrupted
+
+
+def split_held_out(Y: Sparse, share: float, seed: int) -> tuple[Rows, Rows]:
+    """Rows to train on, a document of every class among them, and rows to hold out: a share, chosen at random.
+
+    None are held out where every document is the only one of its class.
+
+    >>> train, held_out = split_held_out(csr_array([[1, 0]] * 8 + [[0, 1]] * 2), 0.2, seed=0)
+    >>> len(train), len(held_out)
+    (8, 2)
+    """
+    n_docs = Y.shape[0]
+    shuffled = np.random.default_rng(seed).permutation(n_docs)
+    by_class = csr_array(Y[shuffled]).tocsc()
+    starts = by_class.indptr[:-1][np.diff(by_class.indptr) > 0]
+    free = np.setdiff1d(np.arange(n_docs), by_class.indices[starts])
+    held_out = free[: max(round(share * n_docs), 1)]
+    return np.sort(np.delete(shuffled, held_out)), np.sort(shuffled[held_out])

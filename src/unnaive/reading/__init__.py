@@ -1,0 +1,1 @@
+"""What people have → Corpus: file formats, columns, labels, folders, and the benchmark collections."""

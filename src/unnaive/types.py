@@ -1,0 +1,16 @@
+"""The types that annotations everywhere use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ids = NDArray[np.int64]  # row or column numbers
+Sparse = Any  # scipy.sparse.csr_array, which ships no types
+Arrays = dict[str, NDArray[Any]]  # by name, as a model file holds them
+Label = str | int | float | bool  # a class, as users name it
+Progress = Callable[[str, dict[str, Any]], None]  # told what is going on, and how far it is

@@ -1,0 +1,145 @@
+"""The verbs compare, reproduce and plot, through the command line."""
+
+import json
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from unnaive import TextClassifier
+from unnaive.apps import verbs_compare, verbs_plot, verbs_reproduce
+from unnaive.errors import BadData, UnknownName, UnnaiveError, UnnaiveWarning
+from unnaive.evaluation.records import RecordFile
+from unnaive.reading.tickets import load_tickets
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    app = typer.Typer()
+    for verbs in (verbs_compare, verbs_reproduce, verbs_plot):
+        verbs.register(app)
+    return lambda *words: CliRunner(env={"COLUMNS": "120"}).invoke(app, [str(word) for word in words])
+
+
+COMPARE = (
+    "compare",
+    "tickets",
+    "--models",
+    "multinomial,complement:alpha=0.1",
+    "--splits",
+    2,
+    "--train-sizes",
+    "20,60",
+)
+
+
+def test_compare_prints_means_and_differences_and_keeps_records(run, tmp_path):
+    result = run(*COMPARE)
+    assert result.exit_code == 0, result.output
+    assert "complement alpha=0.1" in result.stdout
+    assert "accuracy against multinomial" in result.stdout
+    (path,) = tmp_path.glob("compare-tickets-*.jsonl")
+    assert len(list(RecordFile(path).read())) == 2 * 2 * 2 * 2
+
+
+def test_compare_writes_what_is_asked_for(run, tmp_path):
+    result = run(
+        *COMPARE, "--html", "a/page.html", "--markdown", "table.md", "--json", "all.json", "--records", "r.jsonl"
+    )
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "a" / "page.html").read_text().startswith("<!doctype html>")
+    assert "| multinomial |" in (tmp_path / "table.md").read_text()
+    assert len(json.loads((tmp_path / "all.json").read_text())["summaries"]) == 8
+
+
+def test_compare_of_the_data_s_own_split_as_json(run):
+    result = run("compare", "tickets:tags", "--models", "multinomial", "--json", "-", "--measures", "micro-f1")
+    (one,) = json.loads(result.stdout)["summaries"]
+    assert (one["contender"], one["train_size"], one["splits"]) == ("multinomial", None, 1)
+
+
+def test_compare_of_a_file_takes_80_percent(run, tmp_path):
+    lines = [f"{'good ball' if n % 2 else 'fair vote'} {n},{'sport' if n % 2 else 'politics'}" for n in range(20)]
+    (tmp_path / "data.csv").write_text("\n".join(["text,label", *lines]))
+    result = run("compare", "data.csv", "--models", "multinomial", "--splits", 2)
+    assert result.exit_code == 0, result.output
+    assert "80 % training" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "message"),
+    [
+        (("compare", "tickets", "--models", "oracle"), UnknownName, "no model called 'oracle'"),
+        (("compare", "tickets", "--train-sizes", "ten"), UnnaiveError, "'ten' is no number"),
+        (("compare", "tickets", "--folds", "3", "--train-sizes", "5"), BadData, "one or the other"),
+        ((*COMPARE, "--against", "svm"), UnknownName, "no model in this comparison called 'svm'"),
+        (("reproduce", "bible"), UnknownName, "no paper called 'bible'"),
+        (("plot", "absent.jsonl"), BadData, "absent.jsonl"),
+        (("compare", "ticket"), UnknownName, "did you mean 'tickets'?"),
+        (("compare", "tickets", "--models", ","), BadData, "no models to compare"),
+        (("compare", "tickets", "--models", "multinomial:alpha=much"), UnnaiveError, "give a number, such as 1.0"),
+        (("compare", "tickets", "--vocabulary", "1e3"), UnnaiveError, "a vocabulary size came as '1e3'"),
+        (("compare", "tickets", "--html", "."), UnnaiveError, ". is a folder"),
+        (("compare", "reuters", "--data", "nowhere"), BadData, "is not in nowhere, which does not exist; get it with"),
+        (("reproduce", "iir", "--table", "c"), UnknownName, "no table of iir called 'c'; there are a, b, example"),
+        (
+            ("reproduce", "or-gate", "--models", "oracle"),
+            UnknownName,
+            "no row or model of these tables called 'oracle'",
+        ),
+        (("reproduce", "iir", "--data", "nowhere"), BadData, "--data names nowhere, which is not there"),
+    ],
+)
+def test_mistakes_are_sentences(run, words, error, message):
+    result = run(*words)
+    assert isinstance(result.exception, error), result.output
+    assert message in str(result.exception)
+
+
+def test_reproduce_prints_ours_beside_theirs(run, tmp_path):
+    result = run("reproduce", "iir", "--table", "example", "--html", "p.html", "--json", "p.json", "--strict")
+    assert result.exit_code == 0, result.output
+    assert "0.428571 | 0.428571 +0.000000 ✓" in result.stdout
+    assert "10 of 10 figures with a band are inside it" in result.stdout
+    assert len(json.loads((tmp_path / "p.json").read_text())["tables"][0]["cells"]) == 10
+    assert "theirs and ours" in (tmp_path / "p.html").read_text()
+
+
+def test_reproduce_without_the_collection_says_so(run, tmp_path):
+    result = run("reproduce", "hierarchical", "--table", "4.10", "--data", tmp_path)
+    assert "the collection 'reuters' is not in" in result.stdout
+    assert "no figure could be measured" in str(result.exception)
+
+
+def test_plot_draws_curves_of_records(run, tmp_path):
+    pytest.importorskip("matplotlib", reason="figures need the extra `plots`")
+    run(*COMPARE, "--records", "r.jsonl")
+    assert run("plot", "r.jsonl", "-o", "curve.png").exit_code == 0
+    assert (tmp_path / "curve.png").stat().st_size > 5000
+    result = run("plot", "r.jsonl", "-f", "vocabulary-curve")
+    assert "compare with --vocabulary" in str(result.exception)
+    assert "no figure of records called 'confusion'" in str(run("plot", "r.jsonl", "-f", "confusion").exception)
+    assert "ends in .png" in str(run("plot", "r.jsonl", "-o", "curve.gif").exception)
+    (tmp_path / "r.jsonl").rename(tmp_path / "records")
+    assert run("plot", "records", "-o", "again.png").exit_code == 0
+
+
+@pytest.mark.parametrize("figure", ["precision-recall", "calibration", "confusion", "classes"])
+def test_plot_draws_what_a_model_does(run, tmp_path, figure):
+    pytest.importorskip("matplotlib", reason="figures need the extra `plots`")
+    train = load_tickets().part("train")
+    TextClassifier().fit(train.texts, [label[0] for label in train.labels]).save(tmp_path / "t.model")
+    result = run("plot", "t.model", "tickets", "-f", figure, "-o", "figure.svg")
+    assert result.exit_code == 0, result.exception
+    assert "tickets, test documents: " in (tmp_path / "figure.svg").read_text()
+
+
+def test_plot_of_a_model_needs_data_and_has_a_default_figure(run, tmp_path):
+    pytest.importorskip("matplotlib", reason="figures need the extra `plots`")
+    TextClassifier().fit(["good ball", "fair vote"], ["खेल", "वोट"]).save(tmp_path / "t.model")
+    (tmp_path / "data.csv").write_text("text,label\ngood ball,खेल\nfair vote,वोट\n")
+    with pytest.warns(UnnaiveWarning, match="shows as boxes; an .svg has them as text"):
+        assert run("plot", "t.model", "data.csv").exit_code == 0
+    assert (tmp_path / "precision-recall.png").stat().st_size > 5000
+    assert "expected documents" in str(run("plot", "t.model").exception)
