@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from unnaive.evaluation.report import report as report
     from unnaive.fitted import FittedModel as FittedModel
     from unnaive.fitted import top_terms as top_terms
+    from unnaive.models.auto.learner import Auto as Auto
     from unnaive.models.blend import OrBlend as OrBlend
     from unnaive.models.hierarchical.learner import HierarchicalBN as HierarchicalBN
     from unnaive.models.hierarchical.learner import HierarchicalNB as HierarchicalNB

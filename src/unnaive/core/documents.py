@@ -122,7 +122,7 @@ class TextDocuments:
     def _fused(self) -> TextScorer | None:
         """The scorer that needs no matrix; None where scores are no sums over words."""
         scorer = self.scorer
-        if not isinstance(scorer, Linear) or not scorer.counts_alone:
+        if not isinstance(scorer, Linear) or not scorer.counts_alone or self.rule.analyzer != "word":
             return None
         return TextScorer(
             self.rule, self.vocabulary, scorer.sparse_weights, scorer.class_offset, scorer.term_offset, scorer.bias,

@@ -11,6 +11,7 @@ from unnaive.models.estimator import Model
 
 # Imported when first asked for: the command line needs one of them, not all.
 MODELS = {
+    "auto": "unnaive.models.auto.learner:Auto",
     "multinomial": "unnaive.models.naive_bayes:MultinomialNB",
     "bernoulli": "unnaive.models.naive_bayes:BernoulliNB",
     "complement": "unnaive.models.naive_bayes:ComplementNB",
