@@ -23,6 +23,7 @@ class Case:
 
 ABSENCE = "absent terms are evidence, so an empty document is not without any"
 LEARNED = "its prior is learned together with its weights, and is not the share of documents"
+HELD_OUT = "which documents are held out while it chooses depends on their order and number"
 NO_PRIOR = "it has no prior: an empty document leaves all classes alike"
 
 CASES = [
@@ -45,6 +46,24 @@ CASES = [
     Case(unnaive.LinearSVM(tol=1e-11)),  # so that the order of documents is irrelevant to the last digits
     Case(unnaive.NBSVM(tol=1e-11)),
     Case(unnaive.PowerRatio()),
+    Case(
+        unnaive.Auto(),
+        {
+            "prior": LEARNED,
+            **dict.fromkeys(
+                (
+                    "order_of_documents_is_irrelevant",
+                    "entries_in_pieces_or_out_of_order_are_irrelevant_and_left_alone",
+                    "weights_are_repetitions_and_zero_is_absence",
+                    "in_multi_output_weights_are_repetitions",
+                    "check_sample_weight_equivalence_on_dense_data",
+                    "check_sample_weight_equivalence_on_sparse_data",
+                ),
+                HELD_OUT,
+            ),
+        },
+        slow=True,
+    ),
     Case(unnaive.NearestNeighbours(k=5)),
     Case(unnaive.DecisionTree(), {"prior": ABSENCE}),
     Case(unnaive.HigherOrderSmoothing(), {"prior": ABSENCE}),

@@ -43,7 +43,8 @@ def labels_in(form, y):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("name", MODELS)
+# auto reads pairs and characters where it is handed texts, and only columns where it is handed counts
+@pytest.mark.parametrize("name", sorted(set(MODELS) - {"auto"}))
 def test_both_entrances_agree(name, form, texts):
     documents, y = texts
     labels = labels_in(form, y)
