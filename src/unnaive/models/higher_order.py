@@ -104,6 +104,7 @@ def higher_order_smoothing(
     weights: str = "binary",
     normaliser: str = "total",
     events: str = "bernoulli",
+    norm: str | None = None,
     keep_documents: bool = True,
     scheme: str = "multiclass",
 ) -> Linear:
@@ -120,6 +121,8 @@ def higher_order_smoothing(
                     and takes both orders as (1 + n_tc) / (2 + Σ_t n_tc)
     events          "bernoulli": absent terms speak too. "multinomial": both orders sum to one in each class, whatever
                     the normaliser, and documents are weighted as paths are
+    norm            "l1" or "l2" normalises documents to unit length before paths are counted, so that long documents,
+                    which have most paths, do not decide alone (the paper's future work); None leaves them
     keep_documents  keep the terms of the training documents, so that an explanation can name the paths
     scheme          "one-vs-rest" sets each class against all documents without it: φ is linear in Y, so theirs is that
                     of all documents less that of the class
@@ -132,8 +135,8 @@ def higher_order_smoothing(
     mixture = Mixture(beta, normaliser, events)
     choose(PATHS, paths, "way to count paths")
     refuse_full_table(Y.shape[1], X.shape[1], "higher-order smoothing")
-    weighting = path_weighting(weights, X)
-    Z, labels = path_documents(X, weights), path_labels(Y, scheme)
+    weighting = path_weighting(weights, X, norm)
+    Z, labels = path_documents(X, weights, norm), path_labels(Y, scheme)
     one = FirstPass.of(Z, labels)
     if paths == "paper":
         linear = _mixed(one, _published(Z, labels, scheme), mixture, weighting, scheme)
@@ -151,10 +154,13 @@ def smoothed(
     return _mixed(one, class_paths(one, two), mixture, weighting, scheme)
 
 
-def higher_order_naive_bayes(X: Sparse, Y: Sparse, *, scheme: str = "multiclass") -> Linear:
+def higher_order_naive_bayes(X: Sparse, Y: Sparse, *, prior: str = "documents", scheme: str = "multiclass") -> Linear:
     """Bernoulli naive Bayes that counts paths within the documents of each class instead of documents.
 
-    P(t|c) = (1 + φ(t, D_c)) / (2 + φ(D_c)),  priors from documents       (eq. 8, Ganiz et al. 2011)
+    P(t|c) = (1 + φ(t, D_c)) / (2 + φ(D_c))                               (eq. 8, Ganiz et al. 2011)
+
+    prior  "documents": P(c) = n_c / n. "paths": P(c) = φ(D_c) / Σ_k φ(D_k), as eq. 9 of the higher-order paper has it;
+           a class whose documents are long then has more of the prior. Where no class has a path, documents are counted
 
     φ(t, D_c) are the second-order paths among the class's documents that contain t, φ(D_c) all of them. With
     scheme="one-vs-rest" each class is set against the paths among the documents without it, which takes a walk
@@ -166,29 +172,37 @@ def higher_order_naive_bayes(X: Sparse, Y: Sparse, *, scheme: str = "multiclass"
     array([[2., 2., 2.],
            [1., 1., 1.]])
     """
+    choose(["documents", "paths"], prior, "prior of classes")
     refuse_full_table(Y.shape[1], X.shape[1], "higher-order naive Bayes")
     B, labels = presence(X), csr_array(Y).tocsc()
     members = [labels.indices[labels.indptr[c] : labels.indptr[c + 1]] for c in range(Y.shape[1])]
-    class_docs = np.array([len(rows) for rows in members], np.float64)
-    inside = np.column_stack([_path_shares(B[rows]) for rows in members])
+    masses = np.array([len(rows) for rows in members], np.float64)
+    everything = np.full(Y.shape[1], float(Y.shape[0]))
+    inside, paths = _path_shares(B, members)
     if scheme == "multiclass":
-        return _exclusive(inside, class_docs, BERNOULLI)
-    outside = np.column_stack([_path_shares(B[_others(rows, Y.shape[0])]) for rows in members])
-    return _against_rest(inside, outside, class_docs, Y.shape[0], BERNOULLI)
+        return _exclusive(inside, paths if prior == "paths" and paths.any() else masses, BERNOULLI)
+    outside, other_paths = _path_shares(B, [_others(rows, Y.shape[0]) for rows in members])
+    if prior == "paths":
+        known = paths + other_paths > 0
+        masses, everything = np.where(known, paths, masses), np.where(known, paths + other_paths, everything)
+    return _against_rest(inside, outside, masses, everything, BERNOULLI)
 
 
-def path_weighting(name: str, X: Sparse) -> Weighting:
-    """How a cell n of X enters a path: "binary" presence, "log" 1 + log n, "tfidf" (1 + log n)·log(1 + n_docs/df)."""
+def path_weighting(name: str, X: Sparse, norm: str | None = None) -> Weighting:
+    """How a cell n of X enters a path: "binary" presence, "log" 1 + log n, "tfidf" (1 + log n)·log(1 + n_docs/df).
+
+    With `norm` "l1" or "l2" the cells of a document are then divided by its length.
+    """
     choose(PATH_WEIGHTS, name, "weight of paths")
     if name != "tfidf":
-        return Weighting(name)
+        return Weighting(name, norm=norm)
     df = np.bincount(presence(X).indices, minlength=X.shape[1])
-    return Weighting("log", idf=np.log1p(X.shape[0] / np.maximum(df, 1)))
+    return Weighting("log", idf=np.log1p(X.shape[0] / np.maximum(df, 1)), norm=norm)
 
 
-def path_documents(X: Sparse, weights: str) -> Sparse:
+def path_documents(X: Sparse, weights: str, norm: str | None = None) -> Sparse:
     """The documents that the passes take: X weighted by `path_weighting`."""
-    return presence(X) if weights == "binary" else path_weighting(weights, X).apply(X)
+    return presence(X) if weights == "binary" and norm is None else path_weighting(weights, X, norm).apply(X)
 
 
 def path_labels(Y: Sparse, scheme: str) -> Sparse:
@@ -214,7 +228,9 @@ def _mixed(one: FirstPass, paths: Floats, mixture: Mixture, weighting: Weighting
     rest = one.first[:, -1:] - first, np.maximum(paths[:, -1:] - second, 0.0)
     total = paths[:, -1].sum()  # of a class and its rest together, whatever the class
     inside, outside = mixture.probabilities(first, second, total), mixture.probabilities(*rest, total)
-    return _against_rest(inside, outside, one.class_docs[:-1], one.n_docs, events)
+    return _against_rest(
+        inside, outside, one.class_docs[:-1], np.full(len(one.class_docs) - 1, float(one.n_docs)), events
+    )
 
 
 def _published(Z: Sparse, Y: Sparse, scheme: str) -> Floats:
@@ -226,10 +242,11 @@ def _published(Z: Sparse, Y: Sparse, scheme: str) -> Floats:
     return class_paths_as_published(Z, Y)
 
 
-def _path_shares(B: Sparse) -> Floats:
-    """(1 + paths through each term) / (2 + all paths) among the documents B (n_terms,)."""
-    containing, total = term_paths(B)
-    return (1 + containing) / (2 + total)
+def _path_shares(B: Sparse, members: list[NDArray[Any]]) -> tuple[Floats, Floats]:
+    """(1 + φ(t, D)) / (2 + φ(D)) for the documents of each list of rows (n_terms, lists), and φ(D) (lists,)."""
+    found = [term_paths(B[rows]) for rows in members]
+    shares = np.column_stack([(1 + containing) / (2 + total) for containing, total in found])
+    return shares, np.array([total for _, total in found])
 
 
 def _others(rows: NDArray[Any], n_docs: int) -> NDArray[Any]:
@@ -238,17 +255,20 @@ def _others(rows: NDArray[Any], n_docs: int) -> NDArray[Any]:
     return np.flatnonzero(out)
 
 
-def _exclusive(probability: Floats, class_docs: Floats, events: Events) -> Linear:
-    """Log joint probabilities of classes that exclude each other, from P(t|c) (n_terms, n_classes)."""
+def _exclusive(probability: Floats, masses: Floats, events: Events) -> Linear:
+    """Log joint probabilities of classes that exclude each other, from P(t|c) (n_terms, n_classes) and their masses."""
     weights, constant = events.evidence(probability)
     with np.errstate(divide="ignore"):
-        prior = np.log(class_docs) - np.log(class_docs.sum())
+        prior = np.log(masses) - np.log(masses.sum())
     return Linear(weights, prior + constant, weighting=events.weighting, link="softmax")
 
 
-def _against_rest(inside: Floats, outside: Floats, class_docs: Floats, n_docs: int, events: Events) -> Linear:
-    """Log-odds of each class against the documents without it, from P(t|c) and P(t|c̄) (n_terms, n_classes)."""
+def _against_rest(inside: Floats, outside: Floats, masses: Floats, everything: Floats, events: Events) -> Linear:
+    """Log-odds of each class against the documents without it, from P(t|c) and P(t|c̄) (n_terms, n_classes).
+
+    The prior odds are those of `masses` of each class, documents or paths, out of `everything`.
+    """
     (weights, constant), (less, taken) = events.evidence(inside), events.evidence(outside)
     with np.errstate(divide="ignore"):
-        prior = np.clip(np.log(class_docs) - np.log(n_docs - class_docs), -NO_ODDS, NO_ODDS)
+        prior = np.clip(np.log(masses) - np.log(everything - masses), -NO_ODDS, NO_ODDS)
     return Linear(weights - less, prior + constant - taken, weighting=events.weighting, link="log-odds")
