@@ -1,8 +1,9 @@
 """Mixtures of diagnostic networks: the class depends on a few terms directly, and several such networks are averaged.
 
 Kontkanen, Myllymäki and Tirri (2001), "Classifier learning with supervised marginal likelihood". In a diagnostic
-network all arcs point to the class, as in the hierarchical networks, but nothing is hidden: P(class | parents) is one table. As
-a table doubles with every parent, a network has few of them, and the mixture has networks over different terms.
+network all arcs point to the class, as in the hierarchical networks, but nothing is hidden: P(class | parents) is one
+table. As a table doubles with every parent, a network has few of them, and the mixture has networks over different
+terms.
 """
 
 from __future__ import annotations
