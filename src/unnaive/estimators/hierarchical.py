@@ -13,6 +13,7 @@ from unnaive.core.links import probabilities
 from unnaive.core.network import Network
 from unnaive.errors import BadData
 from unnaive.estimators.base import WeightedDocumentsClassifier
+from unnaive.estimators.networks import HasNetwork
 from unnaive.models.hierarchical.cases import Cases
 from unnaive.models.hierarchical.hidden_networks import HiddenNetworks, evidence
 from unnaive.models.hierarchical.network_scores import NETWORK_SCORES
@@ -113,7 +114,7 @@ class HierarchicalBN(WeightedDocumentsClassifier):
         return int(places[0])
 
 
-class TreeAugmentedNB(WeightedDocumentsClassifier):
+class TreeAugmentedNB(HasNetwork, WeightedDocumentsClassifier):
     """Tree-augmented naive Bayes (TAN): every term may lean on one other besides the class.
 
     Parameters as in models/tan.py.

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from unnaive.estimators.base import CountsClassifier, WeightedDocumentsClassifier
+from unnaive.estimators.networks import HasNetwork
 
 
-class OrGate(CountsClassifier):
+class OrGate(HasNetwork, CountsClassifier):
     """A noisy-OR Bayesian network: arcs from terms to classes; each term may force a class by itself.
 
     weights          "ml" (eq. 11), "laplace" (12), "independent" (15), "relaxed" (17)
