@@ -97,9 +97,16 @@ def render_page(figures: Figures) -> str:
         counts = count_marks(comparisons)
         lines.append(f"| [{paper.key}](#{paper.key}) | " + " | ".join(str(counts[mark]) for mark in SYMBOLS) + " |")
     sections = [
-        f'<a id="{paper.key}"></a>\n\n{as_markdown(paper, comparisons, Run())}' for paper, comparisons in papers
+        f'<a id="{paper.key}"></a>\n\n{as_markdown(paper, comparisons, Run())}{_unmeasured(paper, figures)}'
+        for paper, comparisons in papers
     ]
     return "\n".join([INTRODUCTION, *lines, "", *sections])
+
+
+def _unmeasured(paper: Paper, figures: Figures) -> str:
+    """A line that names the tables without figures on this page."""
+    missing = [table.id for table in paper.tables if table.id not in figures.get(paper.key, {})]
+    return f"\nNot measured for this page: table {', '.join(missing)}.\n" if missing else ""
 
 
 def main() -> None:

@@ -64,7 +64,7 @@ def test_related_work_is_where_it_was():
     (found,) = reproduce("hierarchical", Run(models=tuple(one.label for one in RELATED_WORK)), table="related")
     assert not found.outside
     macro = {column: found.cell("Macro-averaged", column).ours for column in found.columns}
-    bayes = 71.1  # naive Bayes with 30 features, fixed by the data
+    bayes = 71.3  # naive Bayes with 30 features, fixed by the data
     assert macro["Diagnostic mixture (30 feat.)"] > bayes + 5
     assert macro["SuperParent TAN (30 feat.)"] > bayes + 2
 
