@@ -175,11 +175,18 @@ def test_spreads_make_a_band_where_they_are_printed():
     assert [(band.low, band.high) for band in around] == [(9.0, 11.0), (7.0, 13.0)]
 
 
+def test_a_tolerance_of_one_cell_goes_before_its_band():
+    wide = {("a", "b"): Band(0, 100, MEASURED)}
+    one = Table("1", "", "", "", ("a",), ("b",), ((10.0,),), bands=wide, tolerances={("a", "b"): (2, NOISE)})
+    assert one.band_around_theirs("a", "b") == Band(8.0, 12.0, NOISE)
+
+
 @pytest.mark.parametrize("key", paper_keys())
 def test_every_band_names_its_source(key):
     for one in read_paper(key).tables:
         sources = [band.source for band in one.bands.values()]
-        sources += [tolerance[1] for tolerance in (one.tolerance, one.tolerance_in_spreads) if tolerance is not None]
+        tolerances = [one.tolerance, one.tolerance_in_spreads, *one.tolerances.values()]
+        sources += [tolerance[1] for tolerance in tolerances if tolerance is not None]
         assert all(source.kind in SOURCE_KINDS and len(source.text) > 20 for source in sources)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from unnaive.evaluation.papers import maxent_bridge as bridge
-from unnaive.evaluation.papers.comparison import REPRODUCED, reproduce
+from unnaive.evaluation.papers.comparison import REPRODUCED, UNEXPLAINED, reproduce
 from unnaive.evaluation.papers.runs import Run
 
 RUN = Run(quick=True)
@@ -20,7 +20,10 @@ def test_every_value_with_a_band_is_in_it(tables):
     banded = [cell for one in tables.values() for cell in one.cells if cell.band and cell.ours is not None]
     assert len(banded) == 5
     assert not [cell for cell in banded if cell.outside]
-    assert {cell.mark for cell in banded} == {REPRODUCED}  # each holds the published value too
+    marks = {(cell.row, cell.column): cell.mark for cell in banded}
+    bayes = {marks.pop((row, bridge.NB)) for row in ("20 Newsgroups", "20 Newsgroups, letters only")}
+    assert set(marks.values()) == {REPRODUCED}  # GIS, and the offset of its curves
+    assert bayes == {UNEXPLAINED}  # measured 11.8 and 12.0 with a standard deviation of 0.3, published 13.2
 
 
 def test_gis_is_best_early_and_overfits_later(tables):

@@ -105,6 +105,8 @@ def band_sources(table: Table) -> list[str]:
     """A line for each source of this table's bands."""
     sources = [band.source for band in table.bands.values()]
     lines = [f"bands: {one.text} ({one.kind})" for one in dict.fromkeys(sources)]
+    widths = dict.fromkeys(table.tolerances.values())
+    lines += [f"± {width:g} around published values of some rows: {one.text} ({one.kind})" for width, one in widths]
     for tolerance, words in ((table.tolerance, ""), (table.tolerance_in_spreads, " printed standard deviations")):
         if tolerance is not None:
             width, source = tolerance

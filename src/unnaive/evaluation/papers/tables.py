@@ -50,7 +50,8 @@ class Table:
 
     values[row][column] are as printed, None where nothing is. `models` names the classifier behind a row or a column.
     `bands` say where our value should fall. `tolerance` makes a band of ± that much around every published value that
-    no band of its own holds, `tolerance_in_spreads` one of so many printed standard deviations. `reasons` say why ours
+    no band of its own holds, `tolerance_in_spreads` one of so many printed standard deviations, and
+    `tolerances` are of single cells. `reasons` say why ours
     differ, `doubts` why a printed value is not to be trusted, `inferred` how a value that is not printed was found;
     `unavailable` lists rows or columns without data.
     """
@@ -70,6 +71,7 @@ class Table:
     bands: dict[Place, Band] = field(default_factory=dict)
     tolerance: tuple[float, Source] | None = None
     tolerance_in_spreads: tuple[float, Source] | None = None
+    tolerances: dict[Place, tuple[float, Source]] = field(default_factory=dict)
     reasons: dict[Place, str] = field(default_factory=dict)
     doubts: dict[Place, str] = field(default_factory=dict)
     inferred: dict[Place, str] = field(default_factory=dict)
@@ -92,20 +94,21 @@ class Table:
     def band_around_theirs(self, row: str, column: str) -> Band | None:
         """The band in which our value counts as reproduced: it holds the published value, or there is none.
 
-        The cell's own band where that holds the published value, else ± the tolerance of the table.
+        ± the tolerance of the cell; else its own band where that holds the published value; else ± that of the table.
         """
         theirs, own = self.theirs(row, column), self.bands.get((row, column))
         if theirs is None:
             return None
-        if own is not None and theirs in own:
+        if own is not None and theirs in own and (row, column) not in self.tolerances:
             return own
         spread = self.their_spread(row, column)
         if spread is not None and self.tolerance_in_spreads is not None:
             many, source = self.tolerance_in_spreads
             return Band(theirs - many * spread, theirs + many * spread, source)
-        if self.tolerance is None:
+        tolerance = self.tolerances.get((row, column), self.tolerance)
+        if tolerance is None:
             return None
-        width, source = self.tolerance
+        width, source = tolerance
         return Band(theirs - width, theirs + width, source)
 
     def model_of(self, row: str, column: str) -> tuple[str, str] | None:
@@ -205,6 +208,11 @@ def _read_table(entry: dict[str, Any], sources: dict[str, Source]) -> Table:
         bands=dict(_read_band(entry["number"], line, sources) for line in entry.get("bands", ())),
         tolerance=_read_tolerance(entry, "tolerance", sources),
         tolerance_in_spreads=_read_tolerance(entry, "tolerance_in_spreads", sources),
+        tolerances={
+            (row, column): (line[2], _named_source(entry["number"], line, 3, sources))
+            for line in entry.get("tolerances", ())
+            for row, column in _places(line[0], line[1], rows, columns)
+        },
         reasons=_read_reasons(entry.get("reasons", ()), rows, columns),
         doubts={(row, column): reason for row, column, reason in entry.get("doubts", ())},
         inferred={(row, column): reason for row, column, reason in entry.get("inferred", ())},
@@ -240,10 +248,20 @@ def _read_reasons(lines: Iterable[list[str]], rows: Sequence[str], columns: Sequ
     """Reasons are written [row, column, text]; "*" is every row or column, and the first line that fits counts."""
     reasons: dict[Place, str] = {}
     for row, column, text in lines:
-        for one in rows if row == "*" else (row,):
-            for other in columns if column == "*" else (column,):
-                reasons.setdefault((one, other), text)
+        for place in _places(row, column, rows, columns):
+            reasons.setdefault(place, text)
     return reasons
+
+
+def _places(row: str, column: str, rows: Sequence[str], columns: Sequence[str]) -> list[Place]:
+    """The cells of a row and a column, each of which may be "*" for all of them.
+
+    >>> _places("*", "x", ["a", "b"], ["x", "y"])
+    [('a', 'x'), ('b', 'x')]
+    """
+    return [
+        (one, other) for one in (rows if row == "*" else [row]) for other in (columns if column == "*" else [column])
+    ]
 
 
 def _read_figures(grid: list[list[float]]) -> Figures:
@@ -253,7 +271,7 @@ def _read_figures(grid: list[list[float]]) -> Figures:
 def _check_table(table: Table) -> None:
     """A misspelt row in a band would silently never be looked at."""
     shapes = {tuple(len(line) for line in grid) for grid in (table.values, table.spreads or table.values)}
-    named = [*table.bands, *table.doubts, *table.reasons, *table.inferred]
+    named = [*table.bands, *table.tolerances, *table.doubts, *table.reasons, *table.inferred]
     labels = {*table.models, *table.unavailable}
     if shapes != {(len(table.columns),) * len(table.rows)}:
         size = f"{len(table.rows)} × {len(table.columns)}"
