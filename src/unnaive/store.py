@@ -49,6 +49,7 @@ TRAINING = ("min_df", "select", "calibrate", "class_weight", "random_state")  # 
 def scorer_classes() -> dict[str, type[Scorer]]:
     """The classes of scorers by their names in model files."""
     from unnaive.models.blend import Blend
+    from unnaive.models.diagnostic import DiagnosticNetworks
     from unnaive.models.hierarchical.hidden_networks import HiddenNetworks
     from unnaive.models.higher_order.path_scorer import PathScorer
     from unnaive.models.neighbours import Neighbours
@@ -57,7 +58,7 @@ def scorer_classes() -> dict[str, type[Scorer]]:
     from unnaive.models.trees import Trees
 
     classes: tuple[type[Scorer], ...] = (
-        Linear, NoisyOr, Blend, FeatureTrees, HiddenNetworks, Neighbours, PathScorer, Trees,
+        Linear, NoisyOr, Blend, DiagnosticNetworks, FeatureTrees, HiddenNetworks, Neighbours, PathScorer, Trees,
     )  # fmt: skip
     return {one.kind: one for one in classes}
 
