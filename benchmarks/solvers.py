@@ -17,9 +17,9 @@ import numpy as np
 from scipy.sparse import csr_array, csr_matrix, hstack
 from scipy.special import logsumexp
 from timing import alternated, show, show_figure
-from unnaive.text.collections import load
 
 from unnaive.core.dual import softmax, squared_hinge
+from unnaive.reading.collections import load
 
 PATH = (0.1, 0.3, 1.0, 3.0, 10.0)
 

@@ -396,7 +396,7 @@ def test_many_classes_cost_what_their_arcs_cost():
 
 MIME = [
     "Subject: =?utf-8?q?caf=C3=A9?=\nContent-Transfer-Encoding: base64\n\naGVsbG8gd29ybGQ=\n",
-    "From: a\nContent-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/html\n\n<p>bold &amp; big</p>\n--x--\n",
+    "From: a\nContent-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/html\n\n<p>so &amp; so</p>\n--x--\n",
     "Content-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: application/pdf; name=a.pdf\n\nJVBERi0=\n--x--\n",
     "Subject: plain\n\nnothing to decode",
     "no header at all",

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from unnaive.models.naive_bayes import BernoulliNB as BernoulliNB
     from unnaive.models.naive_bayes import ComplementNB as ComplementNB
     from unnaive.models.naive_bayes import MultinomialNB as MultinomialNB
+    from unnaive.models.nbsvm import NBSVM as NBSVM
+    from unnaive.models.nbsvm import PowerRatio as PowerRatio
     from unnaive.models.neighbours import NearestNeighbours as NearestNeighbours
     from unnaive.models.or_gate import OrGate as OrGate
     from unnaive.models.rocchio import Rocchio as Rocchio

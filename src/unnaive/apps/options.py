@@ -27,7 +27,11 @@ Label = Annotated[str | None, typer.Option("--label", help="Column of labels.", 
 Id = Annotated[str | None, typer.Option("--id", help="Column that names the documents.", rich_help_panel=INPUT)]
 Separator = Annotated[
     str | None,
-    typer.Option("--label-separator", help="Between the labels of one document, such as ';'.", rich_help_panel=INPUT),
+    typer.Option(
+        "--label-separator",
+        help="Between the labels of one document: ';', …, or list for cells such as ['a', 'b'].",
+        rich_help_panel=INPUT,
+    ),
 ]
 Format = Annotated[
     str | None,

@@ -29,6 +29,8 @@ MODELS = {
     "selective": "unnaive.models.selective:SelectiveNB",
     "word-clusters": "unnaive.models.word_clusters:WordClusterNB",
     "svm": "unnaive.models.svm:LinearSVM",
+    "nbsvm": "unnaive.models.nbsvm:NBSVM",
+    "power-ratio": "unnaive.models.nbsvm:PowerRatio",
     "knn": "unnaive.models.neighbours:NearestNeighbours",
     "tree": "unnaive.models.trees:DecisionTree",
 }

@@ -446,6 +446,27 @@ class DocumentsModel(Model):
         return train(self._spec(), documents, targets, **more)
 
 
+class IteratedModel(DocumentsModel):
+    """A DocumentsModel that reports its iterations.
+
+    history_  what the learner told of every iteration, a dict each
+    n_iter_   iterations of the model that was kept
+    """
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, progress: Progress | None) -> Self:
+        history: list[dict[str, Any]] = []
+
+        def note(what: str, line: dict[str, Any]) -> None:
+            history.append(line)
+            if progress is not None:
+                progress(what, line)
+
+        super()._fit(X, y, sample_weight, note)
+        self.history_ = history
+        self.n_iter_ = int(history[-1]["iteration"]) if history else 1
+        return self
+
+
 class UnweightedDocumentsModel(DocumentsModel):
     """A DocumentsModel whose learner takes no weight for each document."""
 
