@@ -60,7 +60,7 @@ def test_the_band_of_hbn_avg_holds_the_published_value(table):
 
 
 def test_related_work_is_where_it_was():
-    """Nothing is random but the folds of SuperParent; bands are a point micro and 1.75 macro around the first run."""
+    """Bands are a point micro and 1.75 macro around an earlier run, whose source the TOML names; nothing is random."""
     (found,) = reproduce("hierarchical", Run(models=tuple(one.label for one in RELATED_WORK)), table="related")
     assert not found.outside
     macro = {column: found.cell("Macro-averaged", column).ours for column in found.columns}
