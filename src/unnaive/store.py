@@ -51,6 +51,7 @@ SCORERS = {
     "linear": "unnaive.core.linear:Linear",
     "noisy-or": "unnaive.models.or_gate:NoisyOr",
     "blend": "unnaive.models.blend:Blend",
+    "diagnostic-networks": "unnaive.models.diagnostic:DiagnosticNetworks",
     "feature-trees": "unnaive.models.tan:FeatureTrees",
     "hidden-networks": "unnaive.models.hierarchical.hidden_networks:HiddenNetworks",
     "neighbours": "unnaive.models.neighbours:Neighbours",

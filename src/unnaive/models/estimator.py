@@ -16,6 +16,7 @@ from unnaive.core.arrays import find_csr_problem
 from unnaive.core.counts import Counts
 from unnaive.core.learner import TrainingSpec
 from unnaive.core.named_counts import NamedCounts
+from unnaive.core.network import Network
 from unnaive.core.protocol import Protocol, available_if
 from unnaive.core.sample_weights import check_sample_weight
 from unnaive.core.scorer import Scorer
@@ -278,6 +279,24 @@ class LinearAttributes:
     def _one_row(self, values: Floats) -> Floats:
         exclusive_pair = len(values) == 2 and not self.fitted_.multilabel
         return values[1:] - values[:1] if exclusive_pair else values
+
+
+class HasNetwork:
+    """`network(label)` of models that are Bayesian networks."""
+
+    def network(self, label: Any, terms: Any = None, member: int = 0) -> Network:
+        """The network of a class, for looking at and for export (`to_bif`, `to_uai`, `to_dict`).
+
+        label   one of `classes_`
+        terms   names of the columns of X; those that `fit` saw, or x0, x1, … by default
+        member  of the networks that are averaged, the best being 0
+        """
+        fitted = self._fitted()  # type: ignore[attr-defined]
+        names = fitted.reader.term_names if terms is None else terms
+        network: Network = fitted.scorer.network(
+            fitted.class_index(label), names, [str(one) for one in fitted.classes], member
+        )
+        return network
 
 
 class CountsModel(Model):
