@@ -166,7 +166,7 @@ def _checked_arrays(blob: NDArray[Any], offsets: NDArray[Any]) -> tuple[Bytes, I
         )
     if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or len(offsets) < 1:
         raise BadModel(f"the vocabulary's offsets are {offsets.dtype} of shape {offsets.shape}; {damaged}")
-    ends = offsets.astype(np.int64)
-    if ends[0] != 0 or ends[-1] != len(blob) or (np.diff(ends) < 0).any():
+    # compared, not subtracted: a difference of hostile numbers may wrap around
+    if int(offsets[0]) != 0 or int(offsets[-1]) != len(blob) or bool((offsets[1:] < offsets[:-1]).any()):
         raise BadModel(f"the vocabulary's offsets do not cut its {len(blob)} bytes into terms; {damaged}")
-    return np.ascontiguousarray(blob), ends
+    return np.ascontiguousarray(blob), offsets.astype(np.int64)
