@@ -50,13 +50,13 @@ SPARSE_CHANGES = [
 
 @pytest.mark.parametrize("change", [*SPARSE_CHANGES, {"dense": np.ones((2, 4))}, {"dense": np.ones((0, 4))}])
 def test_products_of_broken_matrices_are_refused(change):
-    with pytest.raises(ValueError, match="matrix|product"):
+    with pytest.raises(ValueError, match=r"matrix|product"):
         products.NATIVE.product(*(PRODUCT | change).values())
 
 
 @pytest.mark.parametrize("change", [*SPARSE_CHANGES, {"dense": np.ones((1, 4))}, {"dense": np.ones((2, 9))}])
 def test_transposed_products_of_broken_matrices_are_refused(change):
-    with pytest.raises(ValueError, match="matrix|product"):
+    with pytest.raises(ValueError, match=r"matrix|product"):
         products.NATIVE.transposed(*(TRANSPOSED | change).values())
 
 
@@ -76,7 +76,7 @@ def test_transposed_products_of_broken_matrices_are_refused(change):
     ],
 )
 def test_gram_sums_of_broken_matrices_are_refused(walk, change):
-    with pytest.raises(ValueError, match="matrix|sum"):
+    with pytest.raises(ValueError, match=r"matrix|sum"):
         getattr(paths._gram, walk)(*(GRAM | change).values())
 
 

@@ -131,13 +131,41 @@ def test_the_same_model_gives_the_same_bytes(path, tmp_path):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
-@pytest.mark.parametrize("model", [name for name in MODELS if find_model(name).statistic == "counts"])
-def test_a_model_that_forgot_has_the_bytes_of_one_that_never_saw(path, tmp_path, model):
-    classifier = TextClassifier(model).fit(TEXTS, LABELS)
-    classifier.save(tmp_path / "before.model")
+COUNTS_MODELS = [name for name in MODELS if find_model(name).statistic == "counts"]
+
+
+def learnt(model, order):
+    """A classifier that saw TEXTS in this order, one part after the other."""
+    classifier = TextClassifier(model)
+    for rows in np.array_split(order, 3):
+        classifier.partial_fit([TEXTS[row] for row in rows], [LABELS[row] for row in rows], grow=True)
+    return classifier
+
+
+@pytest.mark.parametrize("model", COUNTS_MODELS)
+def test_the_file_does_not_depend_on_the_order_of_learning(tmp_path, model):
+    rng = np.random.default_rng(0)
     more = ["a rainy day", "the new ball"], ["weather", "sport"]
-    classifier.partial_fit(*more, grow=True).forget(*more).save(path)
-    assert path.read_bytes() == (tmp_path / "before.model").read_bytes()
+    halves = [TextClassifier(model).fit(TEXTS[part], LABELS[part]) for part in (slice(8), slice(8, None))]
+    models = {
+        "at once": TextClassifier(model).partial_fit(TEXTS, LABELS),
+        "remade": TextClassifier(model).fit(TEXTS, LABELS).remake(),
+        "shuffled": learnt(model, rng.permutation(len(TEXTS))),
+        "forgot": TextClassifier(model).fit(more[0] + TEXTS, more[1] + LABELS).forget(*more),
+        "learnt and forgot": TextClassifier(model).fit(TEXTS, LABELS).partial_fit(*more, grow=True).forget(*more),
+        "merged": halves[1].merge(halves[0]),
+    }
+    for name, classifier in models.items():
+        classifier.save(tmp_path / name)
+    assert len({(tmp_path / name).read_bytes() for name in models}) == 1
+
+
+def test_scores_differ_in_the_last_place_at_most_where_the_order_of_terms_does():
+    trained = TextClassifier().fit(TEXTS, LABELS)
+    remade = TextClassifier().fit(TEXTS, LABELS).remake()
+    assert trained.fitted_.counts == remade.fitted_.counts
+    np.testing.assert_array_max_ulp(trained.scores(TEXTS), remade.scores(TEXTS), maxulp=4)
+    assert trained.predict(TEXTS).tolist() == remade.predict(TEXTS).tolist()
 
 
 def test_forgotten_words_are_not_in_the_file(path):

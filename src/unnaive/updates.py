@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from typing import Any
 
 from unnaive.core.learner import TrainingSpec
@@ -77,7 +78,15 @@ def refuse_mixed_labels(classes: Any, others: Any) -> None:
 
 
 def over_known_classes(new: NamedCounts, classes: Any) -> NamedCounts:
-    """The counts with a row for each of `classes`, which must have all of theirs among them."""
+    """The counts with a row for each of `classes`, which must be distinct and have all of theirs among them.
+
+    >>> over_known_classes(NamedCounts.empty(), [0, 1, 1])
+    Traceback (most recent call last):
+    unnaive.errors.BadData: classes name 1 twice; name each class once
+    """
+    twice = [label for label, times in Counter(classes).items() if times > 1]
+    if twice:
+        raise BadData(f"classes name {twice[0]!r} twice; name each class once")
     class_codes(new.classes, sorted_classes(classes))
     return NamedCounts.empty(classes, None if new.vocabulary is not None else new.counts.n_terms) + new
 

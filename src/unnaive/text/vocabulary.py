@@ -128,6 +128,15 @@ class Vocabulary:
         both = Vocabulary([*self.terms, *new]) if new else self
         return both, both.ids(other)
 
+    def in_order(self) -> Vocabulary:
+        """The same terms sorted by code point, which is also the order of their bytes; itself where they are.
+
+        >>> Vocabulary(["vote", "ball"]).in_order().terms
+        ['ball', 'vote']
+        """
+        ordered = sorted(self.terms)
+        return self if ordered == self.terms else Vocabulary(ordered)
+
     def take(self, ids: ArrayLike) -> Vocabulary:
         """The vocabulary of the terms with these ids, in this order.
 
