@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.apps.options import AsJson, ModelFile, reading
+from unnaive.apps.screen import echo, visible_json
 
 if TYPE_CHECKING:
     from unnaive.fitted import FittedModel
@@ -168,11 +168,11 @@ def model_sizes(fitted: FittedModel) -> dict[str, int]:
 def show_change(what: str, summary: dict[str, Any], as_json: bool) -> None:
     """What became of the model."""
     if as_json:
-        typer.echo(json.dumps(summary))
+        echo(visible_json(summary))
         return
     before, after = summary["before"], summary["after"]
     steps = [
         f"{after[name]:,} {name}" + (f" (was {before[name]:,})" if after[name] != before[name] else "")
         for name in ("documents", "classes", "terms")
     ]
-    typer.echo(f"{what}: {summary['file']} now has {', '.join(steps)}")
+    echo(f"{what}: {summary['file']} now has {', '.join(steps)}")

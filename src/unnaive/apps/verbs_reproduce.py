@@ -23,6 +23,7 @@ from unnaive.apps.options import (
     split_list,
 )
 from unnaive.apps.output import write_text
+from unnaive.apps.screen import echo
 
 if TYPE_CHECKING:
     from unnaive.evaluation.papers.lineup import Lineup
@@ -98,14 +99,14 @@ def show_lineups(paper: str, table: str | None, run: Run, *, quiet: bool) -> lis
     about, done = read_paper(paper), []
     if not quiet:
         notes = [*about.notes, *([QUICK] if run.quick else [])]
-        typer.echo("\n".join([f"{about.title} ({about.source})", *(f"  {note}" for note in notes), LEGEND, ""]))
+        echo("\n".join([f"{about.title} ({about.source})", *(f"  {note}" for note in notes), LEGEND, ""]))
     for one in lineups(paper, run, table=table):
         done.append(one)
         if not quiet:
-            typer.echo(as_text(one, width=shutil.get_terminal_size((110, 24)).columns) + "\n")
+            echo(as_text(one, width=shutil.get_terminal_size((110, 24)).columns) + "\n")
     if not quiet:
         marks = [line.mark for one in done for line in one.lines if line.mark]
-        typer.echo(f"{marks.count('inside')} of {len(marks)} figures with a band are inside it")
+        echo(f"{marks.count('inside')} of {len(marks)} figures with a band are inside it")
     return done
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.apps.options import AsJson, reading
+from unnaive.apps.screen import echo, visible_json
 
 if TYPE_CHECKING:
     from unnaive.classifier import TextClassifier
@@ -91,7 +91,7 @@ def train(
     classifier = TextClassifier(**parameters)
     summary = train_file(classifier, source, output, test=test, holdout=holdout, frozen=frozen)
     if as_json:
-        typer.echo(json.dumps(summary))
+        echo(visible_json(summary))
     else:
         show_summary(summary)
 
@@ -185,18 +185,18 @@ def show_summary(summary: dict[str, Any]) -> None:
     from unnaive.apps.screen import format_size
 
     kind = "any number of labels" if summary["multilabel"] else "one label each"
-    typer.echo(
+    echo(
         f"learnt {summary['documents']:,} documents, {summary['classes']:,} classes ({kind}), "
         f"{summary['terms']:,} terms in {summary['seconds']:.2f} s"
     )
     for name, words in (("holdout", "set aside"), ("test", "of the test file")):
         if name in summary:
             one = summary[name]
-            typer.echo(
+            echo(
                 f"accuracy {100 * one['accuracy']:.1f} %, macro F1 {one['macro-f1']:.3f} "
                 f"on {one['documents']:,} documents {words}"
             )
-    typer.echo(f"wrote {summary['file']} ({format_size(summary['bytes'])})")
+    echo(f"wrote {summary['file']} ({format_size(summary['bytes'])})")
 
 
 def parse_ngrams(text: str) -> tuple[int, int]:
