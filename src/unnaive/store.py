@@ -27,6 +27,7 @@ from unnaive.core.learner import TrainingSpec
 from unnaive.core.linear import Linear
 from unnaive.core.links import LINKS
 from unnaive.core.named_counts import NamedCounts
+from unnaive.core.register import Register
 from unnaive.core.scorer import Scorer
 from unnaive.core.targets import TARGET_TYPES, sorted_classes
 from unnaive.decisions import Decision, decision_from_dict
@@ -141,14 +142,17 @@ def check_writable(path: str | Path) -> Path:
     return target
 
 
-def update(path: str | Path, change: Callable[[FittedModel], FittedModel]) -> FittedModel:
+def update(
+    path: str | Path, change: Callable[[FittedModel], FittedModel], *, done: Callable[[], None] = lambda: None
+) -> FittedModel:
     """Replace the model in a file by what `change` makes of it; others who update the file wait.
 
-    Nothing is written if `change` raises.
+    Nothing is written if `change` raises. `done` is called when the new file is there, while others still wait.
     """
     with _locked(_file(path)):
         changed = change(load(path))
         save(changed, path)
+        done()
         return changed
 
 
@@ -236,6 +240,8 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
         "format": FORMAT,
         "version": __version__,
     }
+    if fitted.register is not None and counts is not None:
+        arrays["register"], about["register"] = fitted.register.hashes, fitted.register.to_dict()
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, about
 
 
@@ -292,6 +298,7 @@ def unpack(arrays: Arrays, about: dict[str, Any]) -> FittedModel:
     decision = decision_from_dict(about["decision"])
     decision.decide(np.zeros((1, len(classes))))  # of the wrong number of classes: an error
     target_type = choose(list(TARGET_TYPES), about["target_type"], "type of target")
+    counts = _counts(arrays, tuple(classes), vocabulary) if about["counts"] else None
     return FittedModel(
         spec=_spec(about, decision),
         classes=tuple(classes),
@@ -301,7 +308,8 @@ def unpack(arrays: Arrays, about: dict[str, Any]) -> FittedModel:
         calibration=_calibration(about["calibration"], exclusive=target_type == "single"),
         token_rule=TokenRule.from_dict(about["token_rule"]),
         vocabulary=vocabulary,
-        counts=_counts(arrays, tuple(classes), vocabulary) if about["counts"] else None,
+        counts=counts,
+        register=_register(arrays, about, counts),
         columns=Columns.from_dict(about.get("columns")),
     )
 
@@ -349,6 +357,14 @@ def _counts(arrays: Arrays, classes: tuple[Any, ...], in_use: Vocabulary) -> Nam
         df=_numbers(arrays, "df", shape[1]),
     )
     return NamedCounts(classes, vocabulary, counts)
+
+
+def _register(arrays: Arrays, about: dict[str, Any], counts: NamedCounts | None) -> Register | None:
+    if "register" not in about:
+        return None
+    if counts is None:
+        raise BadModel("it has a register and no counts; train it again")
+    return Register.from_file(arrays["register"], about["register"], counts.counts.n_docs)
 
 
 def _numbers(arrays: Arrays, name: str, size: int) -> NDArray[Any]:

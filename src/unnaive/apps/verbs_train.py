@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.options import AsJson, reading
+from unnaive.apps.options import AsJson, KeyFile, reading
 from unnaive.apps.screen import echo, visible_json
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from unnaive.fitted import FittedModel
     from unnaive.reading.corpus import Corpus
     from unnaive.reading.datafiles import DataFile
+
+    Finish = Callable[[FittedModel, Corpus], FittedModel]
 
 WORDS = "Words"  # panels of the help
 LEARNING = "Learning"
@@ -69,6 +72,10 @@ def train(
         float | None, typer.Option(help="Share of the documents to measure on first, such as 0.2.")
     ] = None,
     frozen: Annotated[bool, typer.Option("--frozen", help="Leave out what only updates need.")] = False,
+    register: Annotated[
+        bool, typer.Option("--register", help="Keep hashes of the documents, so that only these can be forgotten.")
+    ] = False,
+    key: KeyFile = None,
     threads: Annotated[int | None, typer.Option(help="All cores by default.", show_default=False)] = None,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     as_json: AsJson = False,
@@ -89,7 +96,8 @@ def train(
     parameters |= parse_settings(settings or [])
     parameters |= {name: value for name, value in (("alpha", alpha), ("smoothing", smoothing)) if value is not None}
     classifier = TextClassifier(**parameters)
-    summary = train_file(classifier, source, output, test=test, holdout=holdout, frozen=frozen)
+    finish = registering(register, key, frozen)
+    summary = train_file(classifier, source, output, test=test, holdout=holdout, frozen=frozen, finish=finish)
     if as_json:
         echo(visible_json(summary))
     else:
@@ -104,8 +112,9 @@ def train_file(
     test: str | None = None,
     holdout: float | None = None,
     frozen: bool = False,
+    finish: Finish | None = None,
 ) -> dict[str, Any]:
-    """Train, measure if asked, write; the sizes and measures as plain values."""
+    """Train, measure if asked, write; the sizes and measures as plain values. `finish` is applied before writing."""
     from dataclasses import replace
 
     from unnaive.apps.output import read_as_trained
@@ -128,7 +137,7 @@ def train_file(
             bar.rename("measuring")
             measured["test"] = measure(fitted, read_as_trained(replace(source, path=test), fitted).corpus())
         bar.rename("writing")
-        save(fitted, output, frozen=frozen)
+        save(finish(fitted, corpus) if finish else fitted, output, frozen=frozen)
     return {
         "model": classifier.model,
         "file": str(output),
@@ -140,6 +149,21 @@ def train_file(
         "seconds": round(time.perf_counter() - start, 3),
         **measured,
     }
+
+
+def registering(asked: bool, key: Path | None, frozen: bool) -> Finish | None:
+    """What adds a register of its documents to a model, if it was asked for."""
+    from unnaive.errors import UnnaiveError
+    from unnaive.receipts import read_key, register_documents
+
+    if key is not None and not asked:
+        raise UnnaiveError("--key is for the register; add --register")
+    if not asked:
+        return None
+    if frozen:
+        raise UnnaiveError("a frozen model cannot forget, so it has no register; leave one of the two out")
+    secret = read_key(key)
+    return lambda fitted, corpus: register_documents(fitted, corpus.texts, corpus.labels, secret)
 
 
 def as_targets(corpus: Corpus, multilabel: bool) -> list[Any]:
