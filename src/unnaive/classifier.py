@@ -199,7 +199,9 @@ class TextClassifier(Protocol):
     def forget(self, texts: Any, labels: Any, sample_weight: Any = None) -> Self:
         """Unlearn documents exactly: the model becomes the one that never saw them.
 
-        Words and classes that no other document has are gone with them. Give the labels that were learnt.
+        Words and classes that no other document has are gone with them. Give the labels that were learnt. Documents
+        that were never learnt are refused where the counts prove it, and always if the model has a register; without
+        one, a document made of words that its class has anyway cannot be told from one that was learnt.
         """
         spec, rule = self.spec(), self.token_rule
         refuse_documents_model(spec)

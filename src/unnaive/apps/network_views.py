@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from unnaive.apps.output import open_output
 from unnaive.core.network import Network
 from unnaive.errors import BadData, MissingExtra, choose
 
@@ -198,7 +199,8 @@ def write_network(view: NetworkView, path: Path) -> Path:
     """The network to a .bif or .uai file, or its figure to .png, .svg or .pdf."""
     ending = path.suffix.lower()
     if ending in WRITERS:
-        path.write_text(WRITERS[ending](view.network()), encoding="utf-8")
+        with open_output(path) as file:
+            file.write(WRITERS[ending](view.network()))
     elif ending in FIGURES:
         view.figure().savefig(path)
     else:

@@ -67,6 +67,36 @@ def find_csr_problem(
     return None
 
 
+def find_sparse_problem(X: Any) -> str | None:
+    """What is wrong with the indices of a sparse matrix that was handed in, in words; its values are not looked at.
+
+    SciPy's conversions trust indices, so a broken matrix of any format is found here or reads out of bounds there.
+
+    >>> broken = csr_array([[1, 0], [0, 2]])
+    >>> broken.indices[1] = 5
+    >>> find_sparse_problem(broken), find_sparse_problem(csr_array([[1, 0], [0, 2]]).tocoo())
+    ('points outside of its 2 columns', None)
+    """
+    if X.format == "coo":
+        return _find_coordinate_problem(X)
+    if X.format not in ("csr", "csc", "bsr"):
+        return None
+    height, width = X.blocksize if X.format == "bsr" else (1, 1)
+    rows, columns = X.shape[0] // height, X.shape[1] // width
+    cells = np.broadcast_to(np.ones(1), X.data.shape[:1])
+    shape = (columns, rows) if X.format == "csc" else (rows, columns)
+    return find_csr_problem(cells, X.indices, X.indptr, shape)
+
+
+def _find_coordinate_problem(X: Any) -> str | None:
+    for places, size in zip((X.row, X.col), X.shape, strict=True):
+        if places.shape != X.data.shape or places.dtype.kind not in "iu":
+            return "has coordinates that do not fit its values"
+        if places.size and (int(places.min()) < 0 or int(places.max()) >= size):
+            return f"has coordinates outside of its shape {X.shape}"
+    return None
+
+
 def read_floats(values: NDArray[Any], shape: tuple[int, ...], name: str) -> Floats:
     """The array itself, if it has this shape and holds finite numbers of 32 or 64 bits; else a ValueError.
 
