@@ -16,7 +16,7 @@ build() { # build NAME FLAGS: every module into build/sanitize-NAME
 run() { # run NAME LIBRARIES PYTEST-ARGUMENTS…
   local folder="build/sanitize-$1" libraries="$2"
   shift 2
-  LD_PRELOAD="$libraries" .venv/bin/python tools/sanitized_tests.py "$folder" -q -p no:cacheprovider "$@"
+  LD_PRELOAD="$libraries" .venv/bin/python tools/sanitized_tests.py "$folder" -q -p no:cacheprovider --capture=sys "$@"
 }
 
 address() {
@@ -31,7 +31,7 @@ thread() {
   # Python and numpy are not instrumented: only what our own modules do is reported
   export TSAN_OPTIONS="halt_on_error=1:exitcode=66:ignore_noninstrumented_modules=1:report_signal_unsafe=0"
   run thread "$(c++ -print-file-name=libtsan.so)" tests/test_threads.py tests/test_kernel.py \
-    -k "threads or readers or estimators_too or gil or concurrent or same_time or ids_do_not_depend or kernel_equals" \
+    -k "threads or sizes or readers or estimators_too or gil or concurrent or same_time or ids_do_not_depend or kernel_equals" \
     --deselect tests/test_threads.py::test_forking_while_a_stemmed_model_predicts_does_not_hang "$@"
 }
 

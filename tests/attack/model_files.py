@@ -1,5 +1,6 @@
 """Corrupted and crafted model files of every kind: loading refuses them in one sentence, or all that follows works."""
 
+import copy
 import json
 import os
 import random
@@ -136,7 +137,7 @@ def _change_value(about, rng):
     if rng.random() < 0.15:
         del place[key]
     else:
-        place[key] = rng.choice(VALUES)
+        place[key] = copy.deepcopy(rng.choice(VALUES))
 
 
 def attack_with(models, folder):
