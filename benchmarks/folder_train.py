@@ -18,7 +18,7 @@ from timing import alternated, show, show_figure, timed
 from vectorise import WORDS
 
 from unnaive.reading.collections import collection_path
-from unnaive.reading.collections.archives import members
+from unnaive.reading.collections.archives import read_members
 from unnaive.reading.collections.readers import NEWSGROUPS
 
 PEER = f"""
@@ -36,7 +36,7 @@ joblib.dump(model, sys.argv[2])
 def unpacked(folder):
     """The messages as files, a folder for each group."""
     sizes = defaultdict(int)
-    for (_, group, number), content in members(collection_path("20newsgroups"), NEWSGROUPS):
+    for (_, group, number), content in read_members(collection_path("20newsgroups"), NEWSGROUPS):
         place = folder / group
         place.mkdir(exist_ok=True)
         (place / number).write_bytes(content)

@@ -25,7 +25,7 @@ def documents():
 
 
 @pytest.fixture(scope="module")
-def several(documents):
+def multilabel(documents):
     X, Y, _ = documents
     random = np.random.default_rng(8)
     return X, csr_array(np.hstack([Y.toarray(), random.random((90, 1)) < 0.2]).astype(np.int64))
@@ -33,7 +33,7 @@ def several(documents):
 
 def test_svm_is_that_of_scikit_learn(documents):
     X, Y, topic = documents
-    ours = LinearSVM().learn(X, Y)
+    ours = LinearSVM(tol=1e-9).learn(X, Y)
     Z = csr_matrix(document_weighting("tf-idf", X).apply(X))
     theirs = LinearSVC(dual=False, tol=1e-10).fit(Z, topic)
     np.testing.assert_allclose(ours.scores(X), theirs.decision_function(Z), atol=1e-6)  # measured 2e-9
@@ -49,8 +49,8 @@ def test_svm_of_a_class_that_all_or_none_have_is_a_constant(documents):
     assert (scores[:, 4] == -1).all()
 
 
-def test_neighbours_are_those_of_brute_force(several):
-    X, Y = several
+def test_neighbours_are_those_of_brute_force(multilabel):
+    X, Y = multilabel
     Z = document_weighting("tf-idf", X).apply(X[:60])
     ours = NearestNeighbours(k=7).learn(X[:60], Y[:60])
     weighting = document_weighting("tf-idf", X[:60])
@@ -79,8 +79,8 @@ def test_tree_walks_as_scikit_learn_does(documents, max_depth):
     np.testing.assert_allclose(np.exp(ours.scores(X[60:])), (said + 1) / (said.sum(axis=1, keepdims=True) + 3))
 
 
-def test_trees_of_several_labels_are_one_for_each_class(several):
-    X, Y = several
+def test_trees_of_multilabel_targets_are_one_for_each_class(multilabel):
+    X, Y = multilabel
     together = DecisionTree().learn(X[:60], Y[:60], exclusive=False).scores(X[60:])
     for c in range(4):
         alone = DecisionTree().learn(X[:60], Y[:60][:, [c]], exclusive=False).scores(X[60:])
@@ -95,8 +95,8 @@ def test_a_class_without_documents_is_never_the_best(documents):
 
 
 @pytest.mark.parametrize("learner", [LinearSVM, NearestNeighbours, DecisionTree])
-def test_storage_brings_the_same_scores_back(several, learner):
-    X, Y = several
+def test_storage_brings_the_same_scores_back(multilabel, learner):
+    X, Y = multilabel
     model = learner().learn(X, Y, exclusive=False)
     again = type(model).from_arrays(*model.to_arrays())
     np.testing.assert_array_equal(again.scores(X), model.scores(X))

@@ -95,7 +95,7 @@ class TestTop:
             (["trian"], "No such command 'trian'. Did you mean 'train'? See: unnaive --help"),
             (["train", "x.csv", "-o", "m", "--modle", "x"], "--model"),
             (["train", "x.csv"], "Missing option '-o'"),
-            (["train"], "Missing argument 'DATA'"),
+            (["train"], "Missing argument 'DATA...'"),
             (["predict", "m", "--top", "none"], "Invalid value for '--top'"),
         ],
     )

@@ -63,7 +63,7 @@ class TestTrain:
             (
                 "w.csv",
                 "a,b,c\n1,2,3\n",
-                "which column of w.csv holds the text? it has a, b, c; say --text NAME",
+                "which columns of w.csv hold the text and the labels? a (1), b (2), c (3); say --text NAME",
             ),
             (
                 "one.csv",
@@ -185,8 +185,8 @@ class TestReadAnyway:
         (folder / "data.csv").write_text(GOOD + ",food\nnobody knows,\n")
         model, err = trained()
         assert model.fitted_.counts.counts.n_docs == 4
-        assert "note: data.csv: 1 of 5 texts are empty" in err
-        assert "note: data.csv: 1 of 5 rows have no label and are left out" in err
+        assert "note: data.csv: 1 of 5 texts is empty" in err
+        assert "note: data.csv: 1 of 5 rows has no label and is left out" in err
 
 
 class TestModelFiles:

@@ -13,7 +13,7 @@ from unnaive.reading.collections import (
     COLLECTIONS,
     archives,
     check,
-    checked,
+    check_archive,
     collection_path,
     data_folder,
     load,
@@ -114,11 +114,21 @@ def test_reuters_all_keeps_unused_stories(reuters_file):
 
 
 def test_reuters_stories_not_split_up_keep_all_of_their_text():
-    [one] = reuters.stories(
+    [one] = reuters.parse_stories(
         '<REUTERS TOPICS="NO" LEWISSPLIT="TRAIN" CSECS="5" OLDID="1" NEWID="9"><TOPICS></TOPICS>'
         '<TEXT TYPE="UNPROC">&#2;\nall of it\n</TEXT></REUTERS>'
     )
     assert one == reuters.Story("9", "NO", "TRAIN", (), "all of it")
+
+
+def test_reuters_literal_text_has_what_stands_outside_of_title_and_body(tmp_path):
+    brief = story(1, topics=("tin",)).replace("<BODY>b\n&#3;</BODY>", "Blah blah blah.")
+    file = tar_of(
+        tmp_path / "r.tar.gz", {"reut2-000.sgm": (brief + story(2, "TEST", topics=("tin",))).encode("latin-1")}
+    )
+    assert list(load("reuters", view="modapte-90", data=file).texts) == ["T", "T\nb"]
+    literal = load("reuters", view="modapte-90-literal", data=file).texts
+    assert [text.split() for text in literal] == [["T", "Blah", "blah", "blah."], ["T", "b"]]
 
 
 @pytest.mark.parametrize(
@@ -253,7 +263,7 @@ def test_a_bomb_is_refused(tmp_path, monkeypatch, reuters_file):
 
 
 def test_a_check_of_the_wrong_documents_says_so(reuters_file):
-    found = checked(COLLECTIONS["reuters"], reuters_file)
+    found = check_archive(COLLECTIONS["reuters"], reuters_file)
     assert not found.good
     assert "read 8 documents" in found.problem
 
@@ -264,6 +274,19 @@ def test_catalogue_is_filled_in():
         assert all((collection.title, collection.about, collection.terms, collection.home, collection.views))
         assert all(len(sha) == 64 for sha in (*collection.sha256, *filter(None, [collection.contents])))
         assert collection.sha256 or not collection.contents
+
+
+def test_banking_questions_may_hold_commas_and_quotes(tmp_path):
+    files = {
+        "banking77/train.csv": b'text,category\n"Where, please, is ""it""?",card_arrival\nPIN?,change_pin\n',
+        "banking77/test.csv": b"text,category\nTop up,top_up_failed\n",
+    }
+    corpus = load("banking77", data=tar_of(tmp_path / "banking77.tar.gz", files))
+    assert list(corpus.texts) == ["Top up", 'Where, please, is "it"?', "PIN?"]
+    assert (list(corpus.split), list(corpus.ids)) == (["test", "train", "train"], ["test-1", "train-1", "train-2"])
+    assert load("banking77", data=folder_of(tmp_path / "folder", files)) == corpus
+    with pytest.raises(BadData, match="expected text, category"):
+        load("banking77", data=folder_of(tmp_path / "bad", {"banking77/test.csv": b"a,b\n1,2\n"}))
 
 
 # the real archives
@@ -291,8 +314,8 @@ def test_real_collections_check(name):
 
 @pytest.mark.slow
 def test_real_reuters():
-    files = archives.members(real("reuters"), reuters.PATTERN)
-    found = [one for file in files for one in reuters.stories(file.content.decode("latin-1"))]
+    files = archives.read_members(real("reuters"), reuters.PATTERN)
+    found = [one for file in files for one in reuters.parse_stories(file.content.decode("latin-1"))]
     assert len(found) == len({one.id for one in found}) == 21578
     views = {view: build(found) for view, build in reuters.VIEWS.items()}
     assert {view: parts(corpus) for view, corpus in views.items()} == {
@@ -305,11 +328,15 @@ def test_real_reuters():
         "r8": {"train": 5485, "test": 2190},
         "r52": {"train": 6532, "test": 2569},
         "all": {"train": 9603, "test": 3299, "unused": 8676},
+        "modapte-90-literal": {"train": 7769, "test": 3019},
+        "modapte-90-all-literal": {"train": 9603, "test": 3299},
+        "modapte-115-literal": {"train": 9603, "test": 3299},
     }
     classes = {view: len(corpus.classes) for view, corpus in views.items()}
     assert classes == {
         "modapte": 118, "modapte-90": 90, "modapte-90-all": 90, "modapte-115": 115, "modapte-top10": 10,
         "modlewis": 118, "r8": 8, "r52": 52, "all": 120,
+        "modapte-90-literal": 90, "modapte-90-all-literal": 90, "modapte-115-literal": 115,
     }  # fmt: skip
     sizes = views["modapte-90"].part("test").class_sizes()
     assert {name: sizes[name] for name in ("earn", "acq", "money-fx", "trade", "corn")} == {
@@ -317,6 +344,10 @@ def test_real_reuters():
     }  # fmt: skip
     assert all(text and "&#" not in text and "<BODY>" not in text for text in views["modapte"].texts)
     assert sum(not text for text in views["all"].texts) <= 1
+    whole = load("reuters", view="modapte-90-all-literal", data=real("reuters"))
+    filler = [i for i, text in enumerate(whole.texts) if "blah blah blah" in text.lower()]
+    assert len(filler) == 941
+    assert not any("blah blah blah" in views["modapte-90-all"].texts[i].lower() for i in filler)
     # the published 7,769 lack the story with the odd attribute; all 9,603 have it
     lost = set(views["modapte-90-all"].ids) - set(views["modapte-90"].ids)
     labelled = {i for i, one in zip(views["modapte-90-all"].ids, views["modapte-90-all"].labels, strict=True) if one}
@@ -332,6 +363,14 @@ def test_real_newsgroups():
     styled = load("20newsgroups", view="from-subject-body", data=path)
     assert all(text.startswith("From: ") and "\nSubject: " in text for text in styled.texts)
     assert sum(map(len, styled.texts)) < sum(map(len, corpus.texts))
+
+
+def test_real_banking():
+    real("banking77")
+    corpus = load("banking77")
+    assert (parts(corpus), len(corpus.classes)) == ({"train": 10003, "test": 3080}, 77)
+    assert min(map(len, corpus.texts)) > 5
+    assert check("banking77").verified == "archive"
 
 
 def test_real_small_collections():

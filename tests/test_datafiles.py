@@ -13,7 +13,8 @@ import pytest
 
 from unnaive.errors import BadData, UnknownName, UnnaiveWarning
 from unnaive.reading.datafiles import DataFile
-from unnaive.reading.tables import Reading, found_delimiter
+from unnaive.reading.options import ReadOptions
+from unnaive.reading.tables import find_delimiter
 
 TEXTS = ["ham, eggs; and\ttoast", 'she said "no"\nand left', "günaydın हिन्दी"]
 LABELS = ["food", "news", "food"]
@@ -58,7 +59,7 @@ def test_parquet_with_a_list_column(tmp_path):
     path = tmp_path / "data.parquet"
     pa.parquet.write_table(pa.table({"text": TEXTS, "tags": [["a", "b"], [], ["b"]]}), path)
     corpus = DataFile(str(path)).corpus()
-    assert corpus.texts == TEXTS
+    assert list(corpus.texts) == TEXTS
     assert corpus.labels == [("a", "b"), (), ("b",)]
 
 
@@ -84,7 +85,7 @@ def test_files_of_a_folder_that_are_not_utf8_or_outside(write, tmp_path):
     write("şık".encode("cp1254"), "root/tr/1")
     write("top", "root/readme")
     with pytest.warns(UnnaiveWarning) as told:
-        corpus = DataFile(str(tmp_path / "root"), reading=Reading(language="tr")).corpus()
+        corpus = DataFile(str(tmp_path / "root"), options=ReadOptions(language="tr")).corpus()
     assert list(corpus.texts) == ["şık"]
     assert "a file lies outside the class folders" in str(told[0].message)
     assert str(told[1].message).endswith("tr/1 is not UTF-8: read as cp1254; name the --encoding if that is wrong")
@@ -98,7 +99,7 @@ def test_a_folder_without_classes(tmp_path):
 def test_labels_by_a_separator_and_none_at_all(write):
     path = write("text,tags\na,x;y\nb,\nc, y ;y\n")
     assert DataFile(path, separator=";").corpus().labels == [("x", "y"), (), ("y",)]
-    with pytest.warns(UnnaiveWarning, match="1 of 3 rows have no label and are left out"):
+    with pytest.warns(UnnaiveWarning, match="1 of 3 rows has no label and is left out"):
         assert DataFile(path).corpus().labels == [("x;y",), ("y ;y",)]
 
 
@@ -109,22 +110,25 @@ def test_several_text_columns_are_joined(write):
 
 def test_numbers_and_truth_values_as_labels(write):
     path = write('{"text": "a", "label": 3}\n{"text": "b", "label": true}\n{"text": "c", "label": null}\n', "d.jsonl")
-    with pytest.warns(UnnaiveWarning, match="1 of 3 rows have no label"):
+    with pytest.warns(UnnaiveWarning, match="1 of 3 rows has no label"):
         assert DataFile(path).corpus().labels == [("3",), ("true",)]
 
 
 def test_columns_without_a_header_are_numbered(write):
     path = write("3,good,ball\n1,fair,vote\n")
-    corpus = DataFile(path, text=("2", "3"), label="1", reading=Reading(header=False)).corpus()
+    corpus = DataFile(path, text=("2", "3"), label="1", options=ReadOptions(header=False)).corpus()
     assert (corpus.texts, corpus.labels) == (["good\nball", "fair\nvote"], [("3",), ("1",)])
 
 
 @pytest.mark.parametrize(
     ("header", "problem"),
     [
-        ("a,b,c", "which column of .* holds the text. it has a, b, c; say --text NAME"),
+        (
+            "a,b,c",
+            r"which columns of .* hold the text and the labels\? a \(x\), b \(x\), c \(x\); say --text NAME",
+        ),
         ("text,body,label", "which column of .* holds the text"),
-        ("text,b,c", "which column of .* holds the labels. it has text, b, c; say --label NAME"),
+        ("text,b,c", r"which column of .* holds the labels\? b \(x\), c \(x\); say --label NAME"),
         ("text,text,label", "which column of .* holds the text"),
     ],
 )
@@ -151,7 +155,7 @@ def test_a_column_that_is_there_twice(write):
 
 
 def test_a_column_that_is_not_there_lists_those_that_are(write):
-    with pytest.raises(BadData, match=r"data.csv has no column 'txt'; it has text, label"):
+    with pytest.raises(BadData, match=r"data.csv has no column 'txt'; did you mean 'text'\? it has text, label"):
         DataFile(write("text,label\na,b\n"), text=("txt",)).corpus()
 
 
@@ -181,7 +185,7 @@ def test_ragged_rows_stop_the_reading_unless_skipped(write):
     with pytest.raises(BadData, match=r"line 3 of .* has 3 fields where the header has 2"):
         DataFile(path).corpus()
     with pytest.warns(UnnaiveWarning, match="a bad row left out, line 3"):
-        assert DataFile(path, reading=Reading(skip_bad=True)).corpus().texts == ["good", "fair"]
+        assert DataFile(path, options=ReadOptions(skip_bad=True)).corpus().texts == ["good", "fair"]
 
 
 def test_an_open_quote_is_found(write):
@@ -238,9 +242,9 @@ def test_memory_stays_constant(write):
 
 
 def test_delimiters_are_judged_by_even_rows():
-    assert found_delimiter(["a,b;c\n", "1,2;3\n", "1,2,3;4\n"]) == ";"
-    assert found_delimiter(["only one column\n"]) == ","
-    assert found_delimiter(["a,b\n"], "data.tsv") == "\t"
+    assert find_delimiter(["a,b;c\n", "1,2;3\n", "1,2,3;4\n"]) == ";"
+    assert find_delimiter(["only one column\n"]) == ","
+    assert find_delimiter(["a,b\n"], "data.tsv") == "\t"
 
 
 def test_a_line_that_is_not_json_is_shown_by_line_and_column(write):

@@ -24,7 +24,7 @@ from unnaive.evaluation.records import RecordFile
 from unnaive.evaluation.splits import fold_splits
 from unnaive.evaluation.trials import Contender, Material, Plan, TrialRunner, counts_of_rows
 from unnaive.reading.corpus import Corpus
-from unnaive.reading.tickets import tickets
+from unnaive.reading.tickets import load_tickets
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
@@ -251,7 +251,7 @@ def test_multilabel_figures_equal_those_of_text_classifier(model, select):
 @pytest.mark.parametrize("size", [20, 100, 500])
 def test_selected_terms_equal_those_of_text_classifier(size):
     """compare --vocabulary N and train --select N keep the same terms, though they count them in another order."""
-    corpus = tickets()
+    corpus = load_tickets()
     data = Material.of(corpus, TokenRule())
     plan = Plan((Contender("multinomial"),), ("accuracy",), vocabularies=(size,))
     (trial,) = plan.trials()

@@ -12,8 +12,8 @@ import urllib.error
 import pytest
 
 from unnaive.errors import BadData
-from unnaive.reading.collections import catalogue, contents_digest, fetching, file_digest, load
-from unnaive.reading.collections.archives import members
+from unnaive.reading.collections import catalogue, fetching, hash_contents, hash_file, load
+from unnaive.reading.collections.archives import read_members
 from unnaive.reading.collections.fetching import Patience, fetch
 
 QUICK = Patience(timeout=2.0, attempts=4, pause=0.0, slowest=2000.0, window=0.3)
@@ -158,9 +158,9 @@ def small(tmp_path, monkeypatch):
     """The collection 1150haber with the 200 documents of GOOD."""
     path = tmp_path / "known.tar"
     path.write_bytes(GOOD)
-    files = members(path, catalogue.COLLECTIONS["1150haber"].pattern)
+    files = read_members(path, catalogue.COLLECTIONS["1150haber"].pattern)
     one = dataclasses.replace(
-        catalogue.COLLECTIONS["1150haber"], documents=200, sha256=(file_digest(path),), contents=contents_digest(files)
+        catalogue.COLLECTIONS["1150haber"], documents=200, sha256=(hash_file(path),), contents=hash_contents(files)
     )
     monkeypatch.setitem(catalogue.COLLECTIONS, "1150haber", one)
     return one
@@ -328,7 +328,7 @@ def test_an_unknown_server_is_not_asked_again(folder, monkeypatch):
         asked.append(url)
         raise urllib.error.URLError(socket.gaierror(socket.EAI_NONAME, "Name or service not known"))
 
-    monkeypatch.setattr(fetching, "opened", nowhere)
+    monkeypatch.setattr(fetching, "open_url", nowhere)
     with pytest.raises(BadData, match="no server of that name was found; is there a network"):
         fetching.fetch("webkb4", folder, url="http://nowhere.example/x.tar.gz")
     assert len(asked) == 1
@@ -361,3 +361,9 @@ def test_where_it_goes(server, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     with pytest.raises(BadData, match="cannot be made"):
         get(server, tmp_path / "file" / "below")
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "http://[::1]:x/", "http://"])
+def test_a_malformed_address_is_a_sentence(tmp_path, url):
+    with pytest.raises(BadData, match=r"the address .* is (malformed|neither http)"):
+        fetch("webkb4", tmp_path, url=url)

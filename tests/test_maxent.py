@@ -34,11 +34,11 @@ def multilabel_problem(seed=0):
 def problems():
     X, _, targets = random_problem(n_docs=25, n_terms=12)
     weight = np.random.default_rng(1).random(25)
-    _, several = multilabel_problem()
+    _, labels = multilabel_problem()
     for kind in (InWeights, InSpan):
         for name, loss in (
             ("softmax", softmax_loss(targets, weight)),
-            ("logistic", logistic_loss(several[:25], weight)),
+            ("logistic", logistic_loss(labels[:25], weight)),
         ):
             yield pytest.param(kind(X.astype(float), loss, 0.3, 4), id=f"{kind.__name__} {name}")
 
@@ -257,6 +257,7 @@ def test_the_estimator_tells_its_history_and_starts_warm():
     assert {name for name, _ in lines} == {"lbfgs"}
     assert (np.diff([line["log_likelihood"] for line in model.history_]) >= 0).all()
     assert model.fit(X, targets).n_iter_ <= 1 < cold
+    assert model.fitted_.spec.model.start == "zero"
     assert model.fit(X[:, :20], targets).n_iter_ > 1  # other terms: it starts anew
 
 

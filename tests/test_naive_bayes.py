@@ -14,7 +14,7 @@ from unnaive.core.counts import Counts
 from unnaive.errors import BadData, UnknownName, UnnaiveError
 from unnaive.models.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB, log_prior, log_prior_odds
 from unnaive.reading.collections import load
-from unnaive.reading.tickets import tickets
+from unnaive.reading.tickets import load_tickets
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 
@@ -99,7 +99,7 @@ def assert_equals_scikit_learn(X, y):
 
 
 def test_equals_scikit_learn_on_the_built_in_corpus():
-    corpus = tickets()
+    corpus = load_tickets()
     X = TextCounter(TokenRule()).count(corpus.texts, grow=True)
     assert_equals_scikit_learn(X, [labels[0] for labels in corpus.labels])
 
@@ -163,6 +163,23 @@ def test_multinomial_probabilities_sum_to_one(smoothing):
     model = MultinomialNB(smoothing=smoothing).rule(counts)
     np.testing.assert_allclose(np.exp(model.weights()).sum(axis=1), 1, rtol=1e-12)
     assert model.sparse_weights.nnz == counts.class_terms.nnz
+
+
+@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+def test_feature_log_prob_is_of_the_class_for_multilabel_targets_too(smoothing):
+    rng = np.random.default_rng(3)
+    X, Y = rng.poisson(0.8, (40, 7)), (rng.random((40, 3)) < 0.4).astype(int)
+    words = MultinomialNB(smoothing=smoothing).fit(X, Y)
+    np.testing.assert_allclose(np.exp(words.feature_log_prob_).sum(axis=1), 1, rtol=1e-12)
+    presences = BernoulliNB(smoothing=smoothing, beta=0.2, alpha=0.5, discount=0.3).fit(X, Y)
+    B = X > 0
+    for c in range(3):
+        own = Y[:, c] > 0
+        p = presence(smoothing, B[own].sum(axis=0), own.sum(), B.sum(axis=0), 40)
+        np.testing.assert_allclose(np.exp(presences.feature_log_prob_[c]), p, rtol=1e-10)
+    before = words.feature_log_prob_
+    words.set_params(alpha=9.0, beta=0.1, discount=0.9)
+    np.testing.assert_array_equal(words.feature_log_prob_, before)
 
 
 def test_complement_one_vs_rest_ranks_as_multiclass_and_means_odds():
@@ -252,6 +269,9 @@ def test_names_that_are_not_there_are_refused():
             model(class_prior=[0.5, 0.5]).fit(X, y)
     with pytest.raises(UnknownName, match="there are data, uniform"):
         log_prior(counts, "flat")
+    for discount in ("some", 1.0, 0.0):
+        with pytest.raises(UnnaiveError, match="discount"):
+            MultinomialNB(discount=discount).fit(X, y)
     with pytest.raises(UnknownName, match="no smoothing called 'lapalce'"):
         MultinomialNB(smoothing="lapalce").fit(X, y)
 

@@ -58,7 +58,7 @@ def counted(X, Y):
 
 
 def random_case(seed):
-    """A few documents; by chance some are empty or have one term, some classes are empty, some labels several."""
+    """A few documents; by chance some are empty or have one term, some classes are empty, some documents multilabel."""
     rng = np.random.default_rng(seed)
     n, terms, classes = rng.integers(1, 7), rng.integers(1, 6), rng.integers(1, 4)
     B = (rng.random((n, terms)) < rng.choice([0.2, 0.5, 0.9])).astype(float)

@@ -19,7 +19,7 @@ from unnaive.evaluation.report import as_dict, as_markdown, as_text, report
 from unnaive.evaluation.report_pages import comparison_page, evaluation_page, evidence_window
 from unnaive.evaluation.trials import Contender, Material, Plan
 from unnaive.reading.corpus import Corpus
-from unnaive.reading.tickets import tickets
+from unnaive.reading.tickets import load_tickets
 from unnaive.text.tokens import TokenRule
 
 
@@ -28,24 +28,24 @@ def evaluated(classifier, corpus):
 
 
 def fitted(labels, **settings):
-    train = tickets(labels).part("train")
+    train = load_tickets(labels).part("train")
     targets = [label[0] for label in train.labels] if labels == "queue" else train.labels
     return TextClassifier(**settings).fit(train.texts, targets)
 
 
 @pytest.fixture(scope="module")
 def single():
-    return fitted("queue", model="multinomial", calibrate=True), tickets().part("test")
+    return fitted("queue", model="multinomial", calibrate=True), load_tickets().part("test")
 
 
 @pytest.fixture(scope="module")
 def multilabel():
-    return fitted("tags", model="complement", decision="scut"), tickets("tags").part("test")
+    return fitted("tags", model="complement", decision="scut"), load_tickets("tags").part("test")
 
 
 @pytest.fixture(scope="module")
 def records(tmp_path_factory):
-    material = Material.of(tickets(), TokenRule())
+    material = Material.of(load_tickets(), TokenRule())
     plan = Plan((Contender("multinomial"), Contender("complement")), ("accuracy",), splits=2, train_sizes=(20.0, 60.0),
                 vocabularies=(100, 1000, None))  # fmt: skip
     return run(plan, material, tmp_path_factory.mktemp("records") / "run.jsonl")
@@ -140,7 +140,7 @@ def test_an_estimator_is_evaluated_on_rows_of_counts(tmp_path):
 
 
 def test_texts_are_compared_and_reported(tmp_path):
-    train = tickets().part("train")
+    train = load_tickets().part("train")
     found = compare(["multinomial", MultinomialNB(alpha=0.1)], train.texts, [names[0] for names in train.labels])
     assert [one.contender for one in found.summaries[::2]] == ["multinomial", "multinomial alpha=0.1"]
     (test,) = found.pairwise_tests()

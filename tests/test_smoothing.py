@@ -19,7 +19,7 @@ MODELS = [Laplace(1.0), Laplace(0.01), JelinekMercer(0.7), JelinekMercer(1.0), A
 
 
 def some_counts(seed, fractions=False):
-    """Several labels, one class without documents (the last) and one term never counted (the last)."""
+    """Multilabel, one class without documents (the last) and one term never counted (the last)."""
     rng = np.random.default_rng(seed)
     X = rng.poisson(0.8, (25, 9)) * (rng.random((25, 9)) if fractions else 1)
     X[:, -1] = 0

@@ -7,11 +7,11 @@ import pyarrow
 import pytest
 
 from unnaive.errors import BadData, UnnaiveWarning
-from unnaive.reading.sources import existing, open_bytes, text_lines
+from unnaive.reading.sources import check_exists, decode_lines, open_bytes
 
 
 def lines(raw, **options):
-    return [line for _, line in text_lines(io.BytesIO(raw), "data.csv", **options)]
+    return [line for _, line in decode_lines(io.BytesIO(raw), "data.csv", **options)]
 
 
 def test_utf8_with_and_without_a_byte_order_mark():
@@ -67,7 +67,7 @@ def test_packed_files_are_known_by_their_first_bytes(tmp_path, pack):
         assert stream.read() == raw
     path.write_bytes(pack(raw)[:-9])
     with pytest.raises(BadData, match="breaks off or is damaged"), open_bytes(path) as stream:
-        list(text_lines(stream, "data.gz"))
+        list(decode_lines(stream, "data.gz"))
 
 
 def test_gzip_members_one_after_another_are_one_file(tmp_path):
@@ -87,9 +87,9 @@ def test_a_spreadsheet_is_told_apart(tmp_path):
 def test_a_missing_file_suggests_the_nearest_name(tmp_path):
     (tmp_path / "tickets.csv").touch()
     with pytest.raises(BadData, match=r"no file or folder called .*ticket.csv; did you mean .*tickets.csv\?"):
-        existing(tmp_path / "ticket.csv")
+        check_exists(tmp_path / "ticket.csv")
     with pytest.raises(BadData, match="no file or folder called xxx"):
-        existing("x" * 5000)
+        check_exists("x" * 5000)
 
 
 def test_watching_sees_every_byte(tmp_path):
@@ -115,4 +115,4 @@ def test_a_packed_file_that_breaks_off_says_where(tmp_path):
     path = tmp_path / "data.csv.gz"
     path.write_bytes(gzip.compress(b"text,label\n")[:12])
     with open_bytes(path) as stream, pytest.raises(BadData, match="damaged before its first line"):
-        list(text_lines(stream, "data.csv.gz"))
+        list(decode_lines(stream, "data.csv.gz"))

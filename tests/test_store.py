@@ -568,3 +568,8 @@ def test_an_unfitted_classifier_is_not_stored(path):
     with pytest.raises(UnnaiveError, match="has not learnt anything yet; call fit before saving"):
         TextClassifier().save(path)
     assert not path.exists()
+
+
+@pytest.mark.parametrize("kind", store.SCORERS)
+def test_the_table_of_scorers_names_each_by_its_kind(kind):
+    assert store.find_scorer(kind).kind == kind

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from unnaive.errors import UnknownName
-from unnaive.reading.tickets import records, tickets
+from unnaive.reading.tickets import load_records, load_tickets
 
 QUEUES = {
     "billing": 187,
@@ -51,7 +51,7 @@ def shingles(text, size=5):
 
 
 def test_sizes_of_queues_tags_and_parts():
-    by_queue, by_tag = tickets("queue"), tickets("tags")
+    by_queue, by_tag = load_tickets("queue"), load_tickets("tags")
     assert by_queue.class_sizes() == QUEUES
     assert by_tag.class_sizes() == TAGS
     assert Counter(by_queue.split) == {"train": 651, "test": 275}
@@ -61,28 +61,28 @@ def test_sizes_of_queues_tags_and_parts():
 
 
 def test_both_labellings_speak_of_the_same_tickets():
-    by_queue, by_tag = tickets("queue"), tickets("tags")
+    by_queue, by_tag = load_tickets("queue"), load_tickets("tags")
     assert by_queue.texts == by_tag.texts
     assert by_queue.ids == by_tag.ids
     assert by_queue.ids == [f"T{number:04d}" for number in range(1, 927)]
 
 
 def test_every_queue_has_thirty_percent_in_test():
-    corpus = tickets()
+    corpus = load_tickets()
     test = corpus.part("test").class_sizes()
     for queue, size in QUEUES.items():
         assert abs(test[queue] - 0.3 * size) <= 1, queue
 
 
 def test_every_tag_can_be_learned_and_measured():
-    corpus = tickets("tags")
+    corpus = load_tickets("tags")
     assert min(corpus.part("train").class_sizes()[tag] for tag in TAGS) >= 15
     assert min(corpus.part("test").class_sizes()[tag] for tag in TAGS) >= 5
 
 
 def test_no_two_tickets_are_near_duplicates():
     """No pair shares more than 60 % of the shorter one's word 5-grams (54 % measured)."""
-    sets = [shingles(text) for text in tickets().texts]
+    sets = [shingles(text) for text in load_tickets().texts]
     holders = {}
     for row, grams in enumerate(sets):
         for gram in grams:
@@ -92,7 +92,7 @@ def test_no_two_tickets_are_near_duplicates():
 
 
 def test_texts_are_clean_and_of_realistic_length():
-    texts = tickets().texts
+    texts = load_tickets().texts
     assert len(set(texts)) == len(texts)
     assert all(text == text.strip() and text.isprintable() for text in (t.replace("\n", " ") for t in texts))
     lengths = [len(words(text)) for text in texts]
@@ -102,14 +102,14 @@ def test_texts_are_clean_and_of_realistic_length():
 
 
 def test_records_have_the_promised_fields():
-    for record in records():
+    for record in load_records():
         assert list(record) == ["id", "split", "queue", "tags", "text"]
         assert record["tags"] == sorted(set(record["tags"]))
 
 
 def test_naive_bayes_finds_it_neither_trivial_nor_hopeless():
     """Laplace-smoothed multinomial naive Bayes, written out; 82 % measured."""
-    train, test = tickets().part("train"), tickets().part("test")
+    train, test = load_tickets().part("train"), load_tickets().part("test")
     totals = {queue: Counter() for queue in QUEUES}
     for text, (queue,) in zip(train.texts, train.labels, strict=True):
         totals[queue].update(words(text))
@@ -128,12 +128,12 @@ def test_naive_bayes_finds_it_neither_trivial_nor_hopeless():
 
 def test_an_unknown_labelling_names_the_known_ones():
     with pytest.raises(UnknownName, match="no ticket label called 'queues'; there are queue, tags"):
-        tickets("queues")
+        load_tickets("queues")
 
 
 def test_reading_needs_no_heavy_library():
     code = (
-        "import sys; from unnaive.reading.tickets import tickets; tickets(); "
+        "import sys; from unnaive.reading.tickets import load_tickets; load_tickets(); "
         "print([name for name in ('sklearn', 'pandas', 'pyarrow', 'scipy') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

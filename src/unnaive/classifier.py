@@ -68,6 +68,10 @@ class TextClassifier(Protocol):
         Leave out markup, and decode entities.
     message : str or None, default=None
         Which parts of a mail to read: "whole", "body", "subject-body", …
+    analyzer : {"word", "char", "both"}, default="word"
+        Word terms, character n-grams inside words, or both.
+    char_ngrams : tuple of int, default=(2, 5)
+        Shortest and longest character n-gram.
     min_df : int from 1, default=1
         Leave out terms of fewer documents.
     select : int, tuple or None, default=None
@@ -125,6 +129,8 @@ class TextClassifier(Protocol):
         digits: bool = True,
         html: bool = False,
         message: str | None = None,
+        analyzer: str = "word",
+        char_ngrams: tuple[int, int] = (2, 5),
         min_df: int = 1,
         select: int | tuple[str, int] | None = None,
         multilabel: bool | None = None,
@@ -145,6 +151,8 @@ class TextClassifier(Protocol):
         self.digits = digits
         self.html = html
         self.message = message
+        self.analyzer = analyzer
+        self.char_ngrams = char_ngrams
         self.min_df = min_df
         self.select = select
         self.multilabel = multilabel
@@ -325,7 +333,10 @@ class TextClassifier(Protocol):
     @property
     def token_rule(self) -> TokenRule:
         """How texts are read."""
-        return TokenRule(**{name: getattr(self, name) for name in TokenRule.field_names()})
+        given = {name: getattr(self, name) for name in TokenRule.field_names()}
+        for name, value in find_model(self.model).token_rule_changes.items():
+            given[name] = value if given[name] == _named()[name] else given[name]
+        return TokenRule(**given)
 
     def spec(self) -> TrainingSpec:
         """The model and how it is trained, checked."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from unnaive.core.scorer import Scorer
 from unnaive.core.targets import class_codes, label_sets
 from unnaive.decisions import Decision
 from unnaive.explain import Explanation, explain_document
+from unnaive.lazy import lazy_property
 from unnaive.reading.columns import Columns
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
@@ -73,12 +73,12 @@ class FittedModel:
         """Whether there are probabilities: from the scorer itself, or because it was calibrated."""
         return self.calibration is not None or self.scorer.probabilistic
 
-    @cached_property
+    @lazy_property
     def class_array(self) -> NDArray[Any]:
         """The classes as an array (n_classes,)."""
         return np.array(self.classes)
 
-    @cached_property
+    @lazy_property
     def reader(self) -> DocumentReader:
         """How documents become scores."""
         if self.token_rule is None or self.vocabulary is None:

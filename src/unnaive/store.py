@@ -12,6 +12,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,7 +25,6 @@ from unnaive.calibration import Temperature
 from unnaive.core.arrays import FLOATS, read_csr
 from unnaive.core.counts import Counts
 from unnaive.core.learner import TrainingSpec
-from unnaive.core.linear import Linear
 from unnaive.core.links import LINKS
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.register import Register
@@ -35,7 +35,7 @@ from unnaive.errors import BadModel, UnnaiveError, choose
 from unnaive.fitted import FittedModel
 from unnaive.models.catalogue import make_model
 from unnaive.reading.columns import Columns
-from unnaive.reading.sources import existing
+from unnaive.reading.sources import check_exists
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.training import check_spec
@@ -49,20 +49,26 @@ GIVEN = "given"  # in the place of a tuning: the decision was handed in, and out
 TRAINING = ("min_df", "select", "calibrate", "class_weight", "random_state")  # fields of TrainingSpec that are stored
 
 
-def scorer_classes() -> dict[str, type[Scorer]]:
-    """The classes of scorers by their names in model files."""
-    from unnaive.models.blend import Blend
-    from unnaive.models.hierarchical.hidden_networks import HiddenNetworks
-    from unnaive.models.higher_order.path_scorer import PathScorer
-    from unnaive.models.neighbours import Neighbours
-    from unnaive.models.or_gate import NoisyOr
-    from unnaive.models.tan import FeatureTrees
-    from unnaive.models.trees import Trees
+# Kinds of scorers and their classes, imported when a file has one: predicting starts at once.
+SCORERS = {
+    "linear": "unnaive.core.linear:Linear",
+    "noisy-or": "unnaive.models.or_gate:NoisyOr",
+    "blend": "unnaive.models.blend:Blend",
+    "diagnostic-networks": "unnaive.models.diagnostic:DiagnosticNetworks",
+    "feature-trees": "unnaive.models.tan:FeatureTrees",
+    "hidden-networks": "unnaive.models.hierarchical.hidden_networks:HiddenNetworks",
+    "neighbours": "unnaive.models.neighbours:Neighbours",
+    "paths": "unnaive.models.higher_order.path_scorer:PathScorer",
+    "pool": "unnaive.models.auto.learner:Pool",
+    "trees": "unnaive.models.trees:Trees",
+}
 
-    classes: tuple[type[Scorer], ...] = (
-        Linear, NoisyOr, Blend, FeatureTrees, HiddenNetworks, Neighbours, PathScorer, Trees,
-    )  # fmt: skip
-    return {one.kind: one for one in classes}
+
+def find_scorer(kind: str) -> type[Scorer]:
+    """The class of a kind of scorer, or an error that lists those there are."""
+    module, name = SCORERS[choose(list(SCORERS), kind, "scorer")].split(":")
+    found: type[Scorer] = getattr(import_module(module), name)
+    return found
 
 
 def save(fitted: FittedModel, path: str | Path, *, frozen: bool = False) -> None:
@@ -109,7 +115,7 @@ def load(path: str | Path) -> FittedModel:
 
 
 def _file(path: str | Path) -> Path:
-    place = existing(path)
+    place = check_exists(path)
     if place.is_dir():
         raise BadModel(f"{path}: this is a folder; name the model file in it")
     return place
@@ -340,9 +346,8 @@ def _vocabulary(arrays: Arrays, name: str) -> Vocabulary:
 
 
 def _scorer(arrays: Arrays, about: dict[str, Any]) -> Scorer:
-    kind = scorer_classes()[choose(list(scorer_classes()), about["kind"], "scorer")]
     own = {key.removeprefix("scorer."): array for key, array in arrays.items() if key.startswith("scorer.")}
-    return kind.from_arrays(own, dict(about["settings"]))
+    return find_scorer(about["kind"]).from_arrays(own, dict(about["settings"]))
 
 
 def _counts(arrays: Arrays, classes: tuple[Any, ...], in_use: Vocabulary) -> NamedCounts:

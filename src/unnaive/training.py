@@ -116,8 +116,11 @@ def make_scorer(
     if sample_weight is not None and not model.takes_sample_weight:
         raise UnnaiveError(f"{model.title} takes no sample_weight; fit without it")
     documents = X if active is None else X[:, active]
+    more: dict[str, Any] = {}
+    if model.takes_terms and named.vocabulary is not None:
+        more["terms"] = (named.vocabulary if active is None else named.vocabulary.take(active)).terms
     scorer = model.learn(
-        documents, targets.Y, exclusive=bool(single), sample_weight=sample_weight, progress=progress
+        documents, targets.Y, exclusive=bool(single), sample_weight=sample_weight, progress=progress, **more
     )  # fmt: skip
     return scorer, active
 

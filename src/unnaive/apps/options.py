@@ -27,19 +27,44 @@ Label = Annotated[str | None, typer.Option("--label", help="Column of labels.", 
 Id = Annotated[str | None, typer.Option("--id", help="Column that names the documents.", rich_help_panel=INPUT)]
 Separator = Annotated[
     str | None,
-    typer.Option("--label-separator", help="Between the labels of one document, such as ';'.", rich_help_panel=INPUT),
+    typer.Option(
+        "--label-separator",
+        help="Between the labels of one document: ';', …, or list for cells such as ['a', 'b'].",
+        rich_help_panel=INPUT,
+    ),
 ]
 Format = Annotated[
     str | None,
     typer.Option(
-        "--format", help="csv, tsv, jsonl, parquet, lines or folder; found by default.", rich_help_panel=INPUT
+        "--format",
+        help="csv, tsv, jsonl, parquet, excel, sqlite, fasttext, lines, files, folder or dataset; found by default.",
+        rich_help_panel=INPUT,
     ),
 ]
 Delimiter = Annotated[
     str | None, typer.Option("--delimiter", help="Between CSV fields; found by default.", rich_help_panel=INPUT)
 ]
-NoHeader = Annotated[
-    bool, typer.Option("--no-header", help="The first row is data; columns are 1, 2, 3, …", rich_help_panel=INPUT)
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first row names the columns, which are else 1, 2, 3, …; found by default.",
+        show_default=False,
+        rich_help_panel=INPUT,
+    ),
+]
+LabelColumns = Annotated[
+    list[str] | None,
+    typer.Option("--label-columns", help="Columns of 0 and 1, a label each, such as 'tag_*'.", rich_help_panel=INPUT),
+]
+TableName = Annotated[
+    str | None, typer.Option("--table", help="Table of a database, sheet of a workbook.", rich_help_panel=INPUT)
+]
+FollowLinks = Annotated[
+    bool, typer.Option("--follow-links", help="Read what links lead to, outside a folder.", rich_help_panel=INPUT)
+]
+MaxLine = Annotated[
+    int, typer.Option("--max-line", metavar="MIB", min=1, help="Longest line or field, in MiB.", rich_help_panel=INPUT)
 ]
 Encoding = Annotated[
     str | None, typer.Option("--encoding", help="UTF-8 by default, else found.", rich_help_panel=INPUT)
@@ -63,18 +88,22 @@ _SHARED: dict[str, tuple[Any, Any]] = {
     "label": (Label, None),
     "id": (Id, None),
     "label_separator": (Separator, None),
+    "label_columns": (LabelColumns, None),
     "format": (Format, None),
     "delimiter": (Delimiter, None),
-    "no_header": (NoHeader, False),
+    "header": (Header, None),
     "encoding": (Encoding, None),
+    "table": (TableName, None),
     "skip_bad": (SkipBad, False),
+    "follow_links": (FollowLinks, False),
+    "max_line": (MaxLine, 64),
 }
 
 
 def reading(help: str, *, optional: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a verb the DATA argument and the options of reading in the place of its parameter `source`."""
-    data = Annotated[str, typer.Argument(metavar="DATA", help=help, show_default=False)]
-    default = "-" if optional else inspect.Parameter.empty
+    data = Annotated[list[str], typer.Argument(metavar="DATA...", help=help, show_default=False)]
+    default = ["-"] if optional else inspect.Parameter.empty
 
     def decorate(verb: Callable[..., Any]) -> Callable[..., Any]:
         own = inspect.signature(verb, eval_str=True, locals={"DataFile": Any}).parameters
@@ -99,29 +128,55 @@ def reading(help: str, *, optional: bool = False) -> Callable[[Callable[..., Any
     return decorate
 
 
+def shared_defaults() -> dict[str, Any]:
+    """The options of reading as they are when none is given."""
+    return {name: default for name, (_, default) in _SHARED.items()}
+
+
 def data_file(
-    path: str,
+    paths: list[str],
     *,
     text: list[str] | None,
     label: str | None,
     id: str | None,
     label_separator: str | None,
+    label_columns: list[str] | None,
     format: str | None,
     delimiter: str | None,
-    no_header: bool,
+    header: bool | None,
     encoding: str | None,
+    table: str | None,
     skip_bad: bool,
+    follow_links: bool,
+    max_line: int,
 ) -> DataFile:
     """The data file that the options describe."""
     from unnaive.reading.datafiles import DataFile
-    from unnaive.reading.tables import Reading
+    from unnaive.reading.options import ReadOptions
 
     if delimiter is not None:
         delimiter = delimiter.replace("\\t", "\t")
         if len(delimiter) != 1:
             raise UnnaiveError(f"the delimiter is {delimiter!r}; give one character, such as ';' or '\\t'")
-    how = Reading(delimiter=delimiter, header=not no_header, encoding=encoding, skip_bad=skip_bad)
-    return DataFile(path, format, tuple(text or ()), label, id, label_separator or None, how)
+    options = ReadOptions(
+        delimiter=delimiter,
+        header=header,
+        encoding=encoding,
+        table=table,
+        skip_bad=skip_bad,
+        follow_links=follow_links,
+        max_line=max_line << 20,
+    )
+    return DataFile(
+        tuple(paths),
+        format,
+        text=tuple(text or ()),
+        label=label,
+        id=id,
+        separator=label_separator or None,
+        label_columns=tuple(label_columns or ()),
+        options=options,
+    )
 
 
 class Interrupted(UnnaiveError):
@@ -133,7 +188,7 @@ class Interrupted(UnnaiveError):
 def read_corpus(source: DataFile, data: Path | None) -> Corpus:
     """A data file, or a collection by its name and perhaps a view of it."""
     from unnaive.reading.collections import COLLECTIONS, load
-    from unnaive.reading.tickets import tickets
+    from unnaive.reading.tickets import load_tickets
 
     name, _, view = source.path.partition(":")
     names = ["tickets", *COLLECTIONS]
@@ -142,7 +197,7 @@ def read_corpus(source: DataFile, data: Path | None) -> Corpus:
     if Path(source.path).exists() or name not in names:
         return source.corpus()
     if name == "tickets":
-        return tickets(view or "queue")
+        return load_tickets(view or "queue")
     return load(name, view=view or None, data=data)
 
 

@@ -78,10 +78,10 @@ def write_text(path: Path, text: str) -> None:
 def read_as_trained(source: DataFile, fitted: FittedModel) -> DataFile:
     """The source, read in the model's language, with the columns and the separator of labels that it was trained on."""
     language = fitted.token_rule.language if fitted.token_rule is not None else None
-    how = replace(source.reading, language=language or "en")
+    how = replace(source.options, language=language or "en")
     usual = fitted.columns
     separator = source.separator or (None if usual is None else usual.separator)
-    return replace(source, reading=how, usual=usual, separator=separator)
+    return replace(source, options=how, default_columns=usual, separator=separator)
 
 
 def class_spellings(fitted: FittedModel) -> dict[str, Any]:

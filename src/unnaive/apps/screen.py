@@ -146,7 +146,7 @@ def reading_progress(source: Any, title: str = "reading") -> Iterator[tuple[Any,
     path = Path(source.path)
     total = path.stat().st_size if source.path != "-" and path.is_file() else None
     with Progress(title, total) as bar:
-        yield replace(source, reading=replace(source.reading, watch=bar.advance)), bar
+        yield replace(source, options=replace(source.options, on_read=bar.advance)), bar
 
 
 def plain_table(*columns: str) -> Table:

@@ -99,7 +99,7 @@ def compare(
     names = [str(contender) for contender in plan.contenders]
     rival = names[0] if against is None else choose(names, against, "model in this comparison")
     make_output_folders([records, html, json_file, markdown])
-    corpus = read_corpus(replace(source, reading=replace(source.reading, language=language)), archives)
+    corpus = read_corpus(replace(source, options=replace(source.options, language=language)), archives)
     material = Material.of(corpus, rule)
     warn_about_small_classes(corpus)
     if measures is None and not material.exclusive:

@@ -46,13 +46,13 @@ def demo(
     from unnaive.apps.screen import console
     from unnaive.classifier import TextClassifier
     from unnaive.evaluation.evaluate import evaluate
-    from unnaive.reading.tickets import tickets
+    from unnaive.reading.tickets import load_tickets
 
     if keep is not None:
         make_folder(keep)  # before the tour, so that an error comes at once
     screen = console()
     screen.width = min(screen.width, WIDTH)
-    corpus = tickets()
+    corpus = load_tickets()
     train, test = corpus.part("train"), corpus.part("test")
     start = time.perf_counter()
     model = TextClassifier("multinomial", alpha=0.1).fit(train.texts, [names[0] for names in train.labels])
@@ -159,10 +159,10 @@ def show_tags(screen: Console) -> None:
     """The same tickets with tags: multilabel."""
     from unnaive.classifier import TextClassifier
     from unnaive.evaluation.evaluate import evaluate
-    from unnaive.reading.tickets import tickets
+    from unnaive.reading.tickets import load_tickets
 
     heading(screen, 5, "Multilabel")
-    corpus = tickets("tags")
+    corpus = load_tickets("tags")
     train, test = corpus.part("train"), corpus.part("test")
     model = TextClassifier("multinomial", alpha=0.1, decision="scut").fit(train.texts, train.labels)
     found = evaluate(model, test.texts, test.labels, name=test.name)
@@ -236,7 +236,7 @@ def write_tour_files(folder: Path, model: TextClassifier) -> None:
     import csv
 
     from unnaive.apps.output import open_output
-    from unnaive.reading.tickets import records
+    from unnaive.reading.tickets import load_records
 
     for part in ("train", "test"):
         with open_output(folder / f"{part}.csv") as file:
@@ -244,7 +244,7 @@ def write_tour_files(folder: Path, model: TextClassifier) -> None:
             table.writerow(["id", "text", "queue", "tags"])
             table.writerows(
                 [row["id"], row["text"], row["queue"], ";".join(row["tags"])]
-                for row in records()
+                for row in load_records()
                 if row["split"] == part
             )
     model.save(folder / "tickets.model")

@@ -69,9 +69,9 @@ def last_comparison(path: Path) -> list[Record]:
     from unnaive.errors import BadData
     from unnaive.evaluation.records import RecordFile
     from unnaive.evaluation.summaries import group_comparisons
-    from unnaive.reading.sources import existing
+    from unnaive.reading.sources import check_exists
 
-    found = list(group_comparisons(RecordFile(existing(path)).read()).values())
+    found = list(group_comparisons(RecordFile(check_exists(path)).read()).values())
     if not found:
         raise BadData(f"{path} has no records; make some with unnaive compare")
     return found[-1]

@@ -49,9 +49,9 @@ def plot(
     unnaive plot tickets.model tickets.csv --figure confusion -o confusion.svg
     """
     from unnaive.evaluation.plots import figure_format, save_figure
-    from unnaive.reading.sources import existing
+    from unnaive.reading.sources import check_exists
 
-    of_records = holds_records(existing(what))
+    of_records = holds_records(check_exists(what))
     there = list(CURVES if of_records else OF_A_MODEL)
     name = choose(there, figure or there[0], f"figure of {'records' if of_records else 'a model'}")
     path = output if output is not None else Path(f"{name}.png")

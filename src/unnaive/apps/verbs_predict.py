@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
@@ -84,8 +84,8 @@ def read_batches(source: DataFile, documents: list[str] | None, unbuffered: bool
     live = source.path == "-" and sys.stdin.isatty()
     if live:
         echo("note: type a text and press enter; Ctrl-D ends", err=True)
-    how = replace(source.reading, rows=1 if unbuffered or live else source.reading.rows)
-    source = replace(source, reading=how, format=source.format or ("lines" if live else None))
+    how = replace(source.options, rows=1 if unbuffered or live else source.options.rows)
+    source = replace(source, options=how, format=source.format or ("lines" if live else None))
     if live:
         yield from source.batches(labelled=False)
         return
@@ -103,7 +103,9 @@ def predict_batch(fitted: FittedModel, batch: Batch, *, top: int = 1, explain: b
         yield from predict_chunk(fitted, batch.ids[chunk], batch.texts[chunk], top, explain)
 
 
-def predict_chunk(fitted: FittedModel, ids: list[str], texts: list[str], top: int, explain: bool) -> Iterator[Record]:
+def predict_chunk(
+    fitted: FittedModel, ids: list[str], texts: Sequence[str], top: int, explain: bool
+) -> Iterator[Record]:
     """The same for a few documents, whose scores are held at once."""
     import numpy as np
 

@@ -124,18 +124,18 @@ def train_file(
     check_writable(output)  # before minutes of work
     classifier.spec()  # likewise: an error if a setting is wrong
     start = time.perf_counter()
-    source = replace(source, reading=replace(source.reading, language=classifier.language or "en"))
+    source = replace(source, options=replace(source.options, language=classifier.language or "en"))
     with reading_progress(source) as (watched, bar):
         corpus = watched.corpus()
         multilabel = corpus.multilabel or source.separator is not None
         bar.rename("learning")
         measured = {} if holdout is None else {"holdout": measure_holdout(classifier, corpus, holdout, multilabel)}
         classifier.fit(corpus.texts, as_targets(corpus, multilabel), progress=bar.event)
-        columns = watched.reading.findings.columns
+        columns = watched.options.log.columns
         fitted = replace(classifier.fitted_, columns=columns and replace(columns, separator=source.separator))
         if test is not None:
             bar.rename("measuring")
-            measured["test"] = measure(fitted, read_as_trained(replace(source, path=test), fitted).corpus())
+            measured["test"] = measure(fitted, read_as_trained(replace(source, paths=(test,)), fitted).corpus())
         bar.rename("writing")
         save(finish(fitted, corpus) if finish else fitted, output, frozen=frozen)
     return {

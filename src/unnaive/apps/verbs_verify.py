@@ -62,8 +62,7 @@ def verify(
 
 def read_rest(path: str, fitted: Any, text: list[str] | None, label: str | None) -> tuple[Any, list[tuple[Any, ...]]]:
     """The documents that the model should have left."""
+    from unnaive.apps.options import data_file, shared_defaults
     from unnaive.apps.verbs_change import read_labelled
-    from unnaive.reading.datafiles import DataFile
-    from unnaive.reading.tables import Reading
 
-    return read_labelled(DataFile(path, None, tuple(text or ()), label, None, None, Reading()), fitted)
+    return read_labelled(data_file([path], **(shared_defaults() | {"text": text, "label": label})), fitted)

@@ -16,6 +16,7 @@ from unnaive.core.arrays import find_sparse_problem
 from unnaive.core.counts import Counts
 from unnaive.core.learner import TrainingSpec
 from unnaive.core.named_counts import NamedCounts
+from unnaive.core.network import Network
 from unnaive.core.protocol import Protocol, available_if
 from unnaive.core.sample_weights import check_sample_weight
 from unnaive.core.scorer import Scorer
@@ -72,6 +73,8 @@ class Model(Settings, Protocol):
     generative: ClassVar[bool] = (
         True  # its scores are log joint probabilities: no decision_function, as in scikit-learn
     )
+    takes_terms: ClassVar[bool] = False  # `learn` is told the names of the terms
+    token_rule_changes: ClassVar[dict[str, Any]] = {}  # how TextClassifier reads texts for it, where not told otherwise
     poor_score: ClassVar[bool] = False  # fails scikit-learn's accuracy check on Gaussian blobs, which are no counts
 
     # What training asks for; see core/learner.py.
@@ -270,6 +273,24 @@ class LinearAttributes:
         return values[1:] - values[:1] if exclusive_pair else values
 
 
+class HasNetwork:
+    """`network(label)` of models that are Bayesian networks."""
+
+    def network(self, label: Any, terms: Any = None, member: int = 0) -> Network:
+        """The network of a class, for looking at and for export (`to_bif`, `to_uai`, `to_dict`).
+
+        label   one of `classes_`
+        terms   names of the columns of X; those that `fit` saw, or x0, x1, … by default
+        member  of the networks that are averaged, the best being 0
+        """
+        fitted = self._fitted()  # type: ignore[attr-defined]
+        names = fitted.reader.term_names if terms is None else terms
+        network: Network = fitted.scorer.network(
+            fitted.class_index(label), names, [str(one) for one in fitted.classes], member
+        )
+        return network
+
+
 class CountsModel(Model):
     """Learns with a rule from sums over documents: exact in any order, and documents can be taken out again."""
 
@@ -417,6 +438,27 @@ class DocumentsModel(Model):
 
     def _train(self, documents: Sparse, targets: Targets, **more: Any) -> FittedModel:
         return train(self._spec(), documents, targets, **more)
+
+
+class IteratedModel(DocumentsModel):
+    """A DocumentsModel that reports its iterations.
+
+    history_  what the learner told of every iteration, a dict each
+    n_iter_   iterations of the model that was kept
+    """
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, progress: Progress | None) -> Self:
+        history: list[dict[str, Any]] = []
+
+        def note(what: str, line: dict[str, Any]) -> None:
+            history.append(line)
+            if progress is not None:
+                progress(what, line)
+
+        super()._fit(X, y, sample_weight, note)
+        self.history_ = history
+        self.n_iter_ = int(history[-1]["iteration"]) if history else 1
+        return self
 
 
 class UnweightedDocumentsModel(DocumentsModel):

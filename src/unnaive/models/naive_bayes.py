@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from unnaive.core.smoothing import SMOOTHINGS, Laplace, LogTable, Smoothing, fin
 from unnaive.core.weighting import Weighting
 from unnaive.errors import UnnaiveError, choose
 from unnaive.models.estimator import CountsModel, class_weight_setting, scheme_setting
-from unnaive.models.maxent.bridge import to_maxent
 from unnaive.types import Floats, Sparse
 
 Prior = str | Sequence[float] | NDArray[Any]
@@ -45,9 +44,15 @@ class _NaiveBayes(CountsModel):
         return "data" if self.fit_prior else "uniform"
 
     @property
+    def _as_trained(self) -> Self:
+        """The model with the settings that it was fitted with, whatever was set since."""
+        trained: Self = self._fitted().spec.model  # type: ignore[assignment]
+        return trained
+
+    @property
     def class_log_prior_(self) -> Floats:
         """log p(c) (n_classes,)."""
-        return log_prior(self.counts_, self.prior)
+        return log_prior(self.counts_, self._as_trained.prior)
 
     @property
     def feature_log_prob_(self) -> Floats:
@@ -67,7 +72,11 @@ class _SmoothedNB(_NaiveBayes):
     alpha: float = setting("Laplace: added to every count.", default=1.0, above=0, below=np.inf)
     beta: float = _beta_setting(0.7)
     discount: float | str = setting(
-        'Absolute discounting: taken off every seen count; "auto" estimates it from the counts.', default="auto"
+        'Absolute discounting: taken off every seen count; "auto" estimates it from the counts.',
+        default="auto",
+        choices=("auto",),
+        above=0,
+        below=1,
     )
 
     def smoothing_of(self, cells: Sparse) -> Smoothing:
@@ -106,6 +115,12 @@ class MultinomialNB(_SmoothedNB):
         known = None if smoothing.reserves or counts.terms.all() else (counts.terms > 0).astype(np.float64)
         return _linear(table, bias, Weighting(idf=known), LINK_OF_SCHEME[scheme])
 
+    @property
+    def feature_log_prob_(self) -> Floats:
+        """log p(t|c) (n_classes, n_terms), whatever the scheme."""
+        counts = self.counts_
+        return self._as_trained.smoothing_of(counts.class_terms).multinomial_log_prob(counts).dense()
+
     def to_maxent(self) -> Linear:
         """The maximum-entropy model with the same posteriors on documents of unit length: weights() = λ, no bias.
 
@@ -115,8 +130,10 @@ class MultinomialNB(_SmoothedNB):
         array([[-1.79, -1.1 ],
                [-0.98, -2.08]])
         """
+        from unnaive.models.maxent.bridge import to_maxent  # scipy.special, which predicting does not need
+
         scorer: Linear = self._fitted().scorer  # type: ignore[assignment]
-        return to_maxent(replace(scorer, weighting=Weighting(norm="l1")))
+        return to_maxent(replace(scorer, weighting=replace(scorer.weighting, norm="l1")))
 
 
 class BernoulliNB(_SmoothedNB):
@@ -156,9 +173,10 @@ class BernoulliNB(_SmoothedNB):
 
     @property
     def feature_log_prob_(self) -> Floats:
-        """log p(t present | c) (n_classes, n_terms)."""
-        linear: Linear = self.scorer_
-        return -np.logaddexp(0.0, -linear.weights())
+        """log p(t present | c) (n_classes, n_terms), whatever the scheme."""
+        counts = self.counts_
+        present, _ = _evidence(_presence(self._as_trained.smoothing_of(counts.class_df), counts))
+        return np.asarray(present.minus_unseen(counts.class_df).toarray() + present.unseen)
 
     @property
     def feature_count_(self) -> Floats:

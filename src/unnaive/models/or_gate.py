@@ -177,7 +177,7 @@ class TermEffect:
     without: float
 
 
-def term_effects(model: Linear, document: Sparse, class_index: int) -> list[TermEffect]:
+def term_effects(model: NoisyOr, document: Sparse, class_index: int) -> list[TermEffect]:
     """The terms of a document (1, n_terms) that have an arc to the class, strongest first, ties by term id.
 
     alone   1 − (1 − w)^n, the probability that this term forces the class by itself
@@ -206,7 +206,7 @@ class Arc:
     weight: float
 
 
-def strongest_arcs(model: Linear, class_index: int, k: int = 20) -> list[Arc]:
+def strongest_arcs(model: NoisyOr, class_index: int, k: int = 20) -> list[Arc]:
     """The k arcs into a class with the largest weights, ties by term id.
 
     >>> gate = NoisyOr(csr_array(-np.log([[0.5, 0.75]])), np.zeros(1), link="noisy-or")
@@ -305,13 +305,17 @@ class OrGate(CountsModel):
         weighting = Weighting("raw" if self.counts else "binary")
         return NoisyOr(table, np.zeros(counts.n_classes), weighting=weighting, link="noisy-or")
 
-    def network(self, label: Any, *, terms: int = LARGEST_GATE) -> Network:
-        """The gate of a class over its strongest terms, for looking at and for export."""
+    def network(self, label: Any, terms: Any = None, *, arcs: int = LARGEST_GATE) -> Network:
+        """The gate of a class over its strongest terms, for looking at and for export (`to_bif`, `to_uai`, `to_dict`).
+
+        label  one of `classes_`
+        terms  names of the columns of X; those that `fit` saw, or x0, x1, … by default
+        arcs   only so many, the strongest; the table doubles with each, so at most 16
+        """
         fitted = self._fitted()
-        names = [str(name) for name in fitted.classes]
         scorer: NoisyOr = fitted.scorer  # type: ignore[assignment]
-        place = fitted.class_index(label)
-        return gate_network(strongest_arcs(scorer, place, terms), names[place], fitted.reader.term_names)
+        place, names = fitted.class_index(label), fitted.reader.term_names if terms is None else terms
+        return gate_network(strongest_arcs(scorer, place, arcs), str(fitted.classes[place]), names)
 
 
 def _minus_log_of_rest(weights: Floats) -> Floats:

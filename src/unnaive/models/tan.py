@@ -23,7 +23,7 @@ from unnaive.core.selection import class_gain, information_gain, top_k
 from unnaive.core.settings import setting
 from unnaive.core.weighting import presence
 from unnaive.errors import BadModel, choose
-from unnaive.models.estimator import DocumentsModel, class_weight_setting, scheme_setting
+from unnaive.models.estimator import DocumentsModel, HasNetwork, class_weight_setting, scheme_setting
 from unnaive.models.hierarchical.tree_shape import distinct_name
 from unnaive.models.naive_bayes import LINK_OF_SCHEME
 from unnaive.types import Floats, Ids, Progress, Sparse
@@ -142,7 +142,7 @@ def _has_cycle(parents: Ids) -> bool:
     return bool(np.any(above >= 0))
 
 
-class TreeAugmentedNB(DocumentsModel):
+class TreeAugmentedNB(DocumentsModel, HasNetwork):
     """Tree-augmented naive Bayes (TAN): every term may depend on one other besides the class.
 
     score = log P(c) + Σ_i log P(x_i | x_parent(i), c), x_i whether term i is present; for one-vs-rest the log-odds of
@@ -182,12 +182,6 @@ class TreeAugmentedNB(DocumentsModel):
         ]
         terms, parents, logs, prior = (np.stack(part) for part in zip(*grown, strict=True))
         return FeatureTrees(terms, parents, logs, prior, int(present.shape[1]), LINK_OF_SCHEME[scheme])
-
-    def network(self, label: Any) -> Network:
-        """The network of a class, for looking at and for export."""
-        fitted = self._fitted()
-        names = [str(one) for one in fitted.classes]
-        return fitted.scorer.network(fitted.class_index(label), fitted.reader.term_names, names)
 
 
 Members = list[NDArray[np.bool_]]

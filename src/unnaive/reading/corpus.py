@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.errors import BadData
+from unnaive.text.buffer import TextBuffer
 
 Labels = tuple[str, ...]
 
@@ -63,8 +64,9 @@ class Corpus:
         def pick(values: Sequence[Any] | None) -> list[Any] | None:
             return None if values is None else [values[row] for row in index]
 
+        texts = self.texts
         return Corpus(
-            [self.texts[row] for row in index],
+            texts.take(np.asarray(index, np.int64)) if isinstance(texts, TextBuffer) else [texts[row] for row in index],
             [self.labels[row] for row in index],
             pick(self.split),
             pick(self.ids),

@@ -1,223 +1,315 @@
-"""A data file, whatever its format, to batches of texts with label sets; where the command line gets its documents."""
+"""Data files, whatever their format, to batches of texts with label sets or to a Corpus: the border of the package."""
 
 from __future__ import annotations
 
+import glob
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
-from pathlib import Path
 from typing import Any
 
-from unnaive.errors import BadData, UnnaiveWarning, choose
-from unnaive.reading.columns import TEXT_NAMES, Columns, chosen_columns
+from unnaive.errors import BadData, UnnaiveWarning
+from unnaive.reading import arrow
+from unnaive.reading.binary_tables import SQLITE
+from unnaive.reading.columns import ColumnRequest, Columns, choose_columns, join_names
 from unnaive.reading.corpus import Corpus, Labels
-from unnaive.reading.folders import FolderTable, folder_corpus
-from unnaive.reading.sources import STDIN, existing
-from unnaive.reading.tables import FORMATS, SUFFIXES, Lines, Reading, Table, found_delimiter, lines_of
-
-PACKED = (".gz", ".zst", ".gzip", ".zstd")
+from unnaive.reading.folders import FilesTable, read_folder
+from unnaive.reading.formats import find_format, open_table
+from unnaive.reading.labels import (
+    LISTS,
+    describe_kind,
+    holds_lists,
+    parse_flags,
+    parse_labels,
+    suggest_separator,
+)
+from unnaive.reading.options import ReadLog, ReadOptions
+from unnaive.reading.sources import STDIN, STDIN_NAME, check_exists, path_mode
+from unnaive.reading.tables import Table
 
 
 @dataclass(frozen=True)
 class Batch:
     """Some documents of a data file; `ids` are what the file calls them, else their numbers from 1 on."""
 
-    texts: list[str]
+    texts: Sequence[str]
     labels: list[Labels]
     ids: list[str]
 
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file, a folder with a folder for each class, or "-" for stdin.
+    """One or more files, folders with a folder for each class, databases, or "-" for stdin.
 
-    format     one of FORMATS or "folder"; found from the name and the first lines by default
-    text       the columns of text; label, id: the columns of labels and names. Guessed where evident
-    separator  between the labels of one document, for instance ";"; a column of lists needs none
-    usual      columns to take, where they are there, before any guess: those that a model was trained on
+    paths            a path, or several; one with *, ? or [ that is no file stands for all files like it
+    format           one of FORMATS or "folder", "files", "dataset"; found from the name and the first lines by default
+    text             the columns of text; label, id: the columns of labels and names. Guessed where evident
+    separator        between the labels of one document, for instance ";"; "list" for cells such as ['a', 'b'];
+                     a column of lists needs none
+    label_columns    columns of zeros and ones, a label each, by name or by a pattern such as tag_*
+    options          how to read; `options.log` tells afterwards what was found
+    default_columns  columns to take, where they are there, before any guess: those that a model was trained on
     """
 
-    path: str
+    paths: str | tuple[str, ...]
     format: str | None = None
     text: tuple[str, ...] = ()
     label: str | None = None
     id: str | None = None
     separator: str | None = None
-    reading: Reading = field(default_factory=Reading)
-    usual: Columns | None = None
+    label_columns: tuple[str, ...] = ()
+    options: ReadOptions = field(default_factory=ReadOptions)
+    default_columns: Columns | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.paths, str):
+            object.__setattr__(self, "paths", (self.paths,))
+
+    @property
+    def path(self) -> str:
+        """The path; of several, the first and how many more."""
+        more = len(self.paths) - 1
+        return self.paths[0] if not more else f"{self.paths[0]} and {more} more"
 
     @property
     def name(self) -> str:
         """What messages call it."""
-        return "stdin" if self.path == STDIN else self.path
+        return STDIN_NAME if self.path == STDIN else self.path
+
+    @property
+    def multilabel(self) -> bool | None:
+        """True if the options say that a document may have several labels; None if the data must tell."""
+        return True if self.separator is not None or self.label_columns else None
+
+    def files(self) -> list[str]:
+        """The paths, with patterns such as parts/*.parquet replaced by the files like them, sorted."""
+        return [path for given in self.paths for path in expand_pattern(given)]
+
+    def describe(self) -> str:
+        """One line that says what was taken, once it was read: columns, header, rows."""
+        return self.options.log.describe()
 
     def batches(self, *, labelled: bool) -> Iterator[Batch]:
         """All documents, a batch at a time, in constant memory; label sets are empty unless `labelled`."""
-        table = self._table(labelled)
-        columns = self.reading.findings.columns = self._columns(table, labelled)
-        seen = empty = 0
-        for values in table.batches(columns.names):
-            batch = self._batch(columns, values, seen)
-            seen += len(batch.texts)
-            empty += sum(not text for text in batch.texts)
-            yield batch
-        self._tell(seen, empty)
+        log = self._start_log()
+        empty = 0
+        for table, columns in self._tables(labelled):
+            for batch in _RowReader(self, table, columns).read_batches(log.rows):
+                log.rows += len(batch.texts)
+                empty += arrow.count_empty(batch.texts)
+                yield batch
+        self._warn_about_rows(log.rows, empty)
 
     def corpus(self) -> Corpus:
         """All labelled documents at once. One label each is taken as the rule unless some row shows otherwise.
 
-        In single-label data, rows without a label are left out and a warning counts them; in multi-label data they
+        In single-label data, rows without a label are left out and a warning counts them; in multilabel data they
         are documents of no class.
         """
-        if self._is_folder():
-            return folder_corpus(self.path, self.reading)
-        texts: list[str] = []
-        labels: list[Labels] = []
-        ids: list[str] = []
-        for batch in self.batches(labelled=True):
-            texts += batch.texts
-            labels += batch.labels
-            ids += batch.ids
-        corpus = Corpus(texts, labels, ids=ids, name=self.name)
-        if self.separator is not None or any(len(names) > 1 for names in labels):
+        log = self._start_log()
+        files = self.files()
+        if len(files) == 1 and self.format in (None, "folder") and find_format(files[0]) == "folder":
+            corpus = read_folder(files[0], self.options)
+            log.format, log.files, log.rows = "folder", 1, len(corpus)
             return corpus
-        _tell_of_separators(corpus)
-        return _without_unlabelled(corpus)
+        parts = [self._read_whole(table, columns) for table, columns in self._tables(labelled=True)]
+        texts = arrow.concatenate([part.texts for part in parts])
+        labels = [one for part in parts for one in part.labels]
+        corpus = Corpus(texts, labels, ids=[one for part in parts for one in part.ids], name=self.name)
+        self._warn_about_rows(len(corpus), arrow.count_empty(texts))
+        if self.multilabel or any(len(names) > 1 for names in labels):
+            return corpus
+        suggest_separator(corpus)
+        return _warn_about_many_classes(_drop_unlabelled(corpus))
 
-    def _columns(self, table: Table, labelled: bool) -> Columns:
-        text, label = self.text, self.label
-        if self.usual is not None:
-            text = text or tuple(name for name in self.usual.texts if set(self.usual.texts) <= set(table.names))
-            label = label or (self.usual.label if self.usual.label in table.names else None)
-        named = self.id or _own_id(table)
-        return chosen_columns(table.names, self.name, text=text, label=label, id=named, labelled=labelled)
+    def _start_log(self) -> ReadLog:
+        log = self.options.log
+        log.source, log.rows, log.files, log.columns = self.name, 0, 0, None
+        log.skipped.clear()
+        return log
 
-    def _is_folder(self) -> bool:
-        return self.format in (None, "folder") and self.path != STDIN and existing(self.path).is_dir()
+    def _read_whole(self, table: Table, columns: Columns) -> Batch:
+        log = self.options.log
+        batch = _RowReader(self, table, columns).read_all(log.rows)
+        log.rows += len(batch.texts)
+        return batch
 
-    def _table(self, labelled: bool) -> Table:
-        name = self.format and choose([*FORMATS, "folder"], self.format, "format")
-        if name == "folder" or self._is_folder():
-            return FolderTable(self.path, self.reading, labelled=labelled)
-        if name is None:
-            name = _by_suffix(self.path)
-        if name is None or (name == "lines" and labelled and self.format is None):
-            return self._sniffed(labelled)
-        reading = (
-            replace(self.reading, delimiter="\t") if name == "tsv" and not self.reading.delimiter else self.reading
+    def _tables(self, labelled: bool) -> Iterator[tuple[Table, Columns]]:
+        """Every file as a table, with the columns to take; those of the first file are taken of the others too."""
+        log = self.options.log
+        columns: Columns | None = None
+        for name, path, table in self._open(labelled):
+            source = STDIN_NAME if path == STDIN else path
+            missing = () if columns is None or table.known else set(columns.names) - set(table.names)
+            if missing:
+                raise BadData(f"{source} has no column {min(missing)!r}, which the first file has; it has "
+                              f"{join_names(table.names)}")  # fmt: skip
+            request = ColumnRequest(
+                self.text,
+                self.label,
+                self.id,
+                self.label_columns,
+                labelled,
+                columns or self.default_columns,
+                table.known,
+            )
+            columns = choose_columns(table.names, table.sample(), source, request)
+            log.format, log.header, log.files = name, table.header, log.files + 1
+            log.columns = replace(columns, separator=self.separator, header=not table.numbered)
+            yield table, columns
+
+    def _open(self, labelled: bool) -> Iterator[tuple[str, str, Table]]:
+        files = self.files()
+        options = self._expect_names()
+        if self.format == "files" or (self.format is None and not labelled and _are_documents(files)):
+            if self.format is None:
+                warnings.warn(f"{self.name}: each of the {len(files)} files is taken as one document; say "
+                              "--format lines if each line is one", UnnaiveWarning, stacklevel=2)  # fmt: skip
+            yield "files", self.name, FilesTable([str(check_exists(path)) for path in files], options, self.name)
+            return
+        for path in files:
+            name, table = open_table(path, self.format, options, labelled=labelled)
+            yield name, path, table
+
+    def _expect_names(self) -> ReadOptions:
+        """The options with the names that a header may have, and without one where training had none."""
+        default = self.default_columns
+        expected = [*self.text, *(name for name in (self.label, self.id) if name is not None)]
+        header = self.options.header
+        if default is not None and default.header:
+            expected += default.names
+        elif default is not None and header is None:
+            header = False
+        return replace(self.options, expected=tuple(expected), header=header)
+
+    def _warn_about_rows(self, seen: int, empty: int) -> None:
+        if not seen:
+            if self.options.log.format in ("folder", "files"):
+                raise BadData(f"{self.name} has no files in it; add some")
+            raise BadData(f"{self.name} has a header and no documents below it; add rows")
+        skipped = self.options.log.skipped
+        if skipped:
+            rows = f"{len(skipped)} bad rows left out, the first at" if len(skipped) > 1 else "a bad row left out,"
+            warnings.warn(f"{self.name}: {rows} line {skipped[0]}", UnnaiveWarning, stacklevel=2)
+        if empty:
+            verb = "is" if empty == 1 else "are"
+            warnings.warn(f"{self.name}: {empty} of {seen} texts {verb} empty", UnnaiveWarning, stacklevel=2)
+
+
+class _RowReader:
+    """Values of a table's columns to documents: texts joined, labels parsed, ids given."""
+
+    def __init__(self, source: DataFile, table: Table, columns: Columns) -> None:
+        self.name, self.table, self.columns = source.name, table, columns
+        self.separator = source.separator
+        if columns.label is not None and source.separator is None:
+            sample = table.sample().get(columns.label, [])
+            if holds_lists(sample):
+                self.separator = LISTS
+                warnings.warn(f"{source.name}: the cells of {columns.label} are lists such as {sample[0]}, read as "
+                              "several labels each", UnnaiveWarning, stacklevel=4)  # fmt: skip
+
+    def read_all(self, seen: int) -> Batch:
+        """All rows at once: through Arrow where that gives the very same, else row by row."""
+        try:
+            return self._add_ids(arrow.read_whole(self.table, self.columns, self.parse_label), seen)
+        except arrow.NotPlain:
+            found = list(self._read_rows(seen))
+        return Batch(
+            [text for one in found for text in one.texts],
+            [names for one in found for names in one.labels],
+            [name for one in found for name in one.ids],
         )
-        return FORMATS[name](self.path, reading)
 
-    def _sniffed(self, labelled: bool) -> Table:
-        """JSON lines if the first one is JSON; CSV if a header is evident or labels are needed; else plain lines."""
-        lines = lines_of(self.path, self.reading)
-        start = list(islice((item for item in lines if item[1].strip()), 1))
-        if not start:
-            raise BadData(f"{self.name} is empty; expected documents")
-        whole: Lines = chain(start, lines)
-        first = start[0][1]
-        if first.lstrip()[:1] in ("{", "["):
-            return FORMATS["jsonl"](self.name, self.reading, whole)
-        kind = "csv" if labelled or self.text or self.reading.delimiter or _is_header(first) else "lines"
-        return FORMATS[kind](self.name, self.reading, whole)
+    def read_batches(self, seen: int) -> Iterator[Batch]:
+        """The rows in batches, `seen` before them: through Arrow as far as that gives the very same."""
+        done = 0
+        try:
+            for chunk in arrow.read_chunks(self.table, self.columns, self.parse_label):
+                yield self._add_ids(chunk, seen + done)
+                done += len(chunk[0])
+        except arrow.NotPlain:
+            yield from self._read_rows(seen, done)
 
-    def _batch(self, columns: Columns, values: list[list[Any]], seen: int) -> Batch:
-        parts = [[self._text(value) for value in column] for column in values[: len(columns.texts)]]
-        texts = parts[0] if len(parts) == 1 else ["\n".join(row) for row in zip(*parts, strict=True)]
-        rest = iter(values[len(columns.texts) :])
-        labels = [label_set(value, self.separator) for value in (next(rest) if columns.label else [()] * len(texts))]
-        ids = [str(value) for value in next(rest)] if columns.id else _numbers(seen, len(texts))
+    def _add_ids(self, documents: arrow.Documents, seen: int) -> Batch:
+        texts, labels, ids = documents
+        return Batch(texts, labels, arrow.number_rows(seen, len(texts)) if ids is None else ids)
+
+    def _read_rows(self, seen: int, skip: int = 0) -> Iterator[Batch]:
+        """Row by row, without the first `skip`, which were read already."""
+        at = 0
+        for values in self.table.batches(self.columns.names):
+            size = len(values[0])
+            if at + size > skip:
+                first = max(skip - at, 0)
+                yield self.make_batch([column[first:] for column in values], seen + at + first)
+            at += size
+
+    def make_batch(self, values: list[list[Any]], seen: int) -> Batch:
+        """The documents of one batch, of which `seen` came before."""
+        columns = self.columns
+        n_texts = len(columns.texts)
+        parts = [[self.parse_text(value) for value in column] for column in values[:n_texts]]
+        texts = parts[0] if n_texts == 1 else ["\n".join(row) for row in zip(*parts, strict=True)]
+        rest = values[n_texts:]
+        labels: list[Labels] = [()] * len(texts)
+        if columns.label is not None:
+            labels = [self.parse_label(value) for value in rest[0]]
+        elif columns.label_columns:
+            rows = zip(*rest[: len(columns.label_columns)], strict=True)
+            labels = [parse_flags(row, columns.flag_labels) for row in rows]
+        ids = [str(value) for value in rest[-1]] if columns.id else arrow.number_rows(seen, len(texts))
         return Batch(texts, labels, ids)
 
-    def _text(self, value: Any) -> str:
+    def parse_label(self, value: Any) -> Labels:
+        """The labels in one cell."""
+        return parse_labels(value, self.separator)
+
+    def parse_text(self, value: Any) -> str:
+        """The text in one cell; nothing is an empty text, a number is its digits."""
         if isinstance(value, str):
             return value
         if value is None:
             return ""
         if isinstance(value, (int, float)):
             return str(value)
-        raise BadData(f"a text of {self.name} is {_kind(value)}; expected a string, so name another column with --text")
-
-    def _tell(self, seen: int, empty: int) -> None:
-        if not seen:
-            if self._is_folder():
-                raise BadData(f"{self.name} has no files in it; add some")
-            raise BadData(f"{self.name} has a header and no documents below it; add rows")
-        skipped = self.reading.findings.skipped
-        if skipped:
-            rows = f"{len(skipped)} bad rows left out, the first at" if len(skipped) > 1 else "a bad row left out,"
-            warnings.warn(f"{self.name}: {rows} line {skipped[0]}", UnnaiveWarning, stacklevel=2)
-        if empty:
-            warnings.warn(f"{self.name}: {empty} of {seen} texts are empty", UnnaiveWarning, stacklevel=2)
+        raise BadData(
+            f"a text of {self.name} is {describe_kind(value)}; expected a string, so name another column with --text"
+        )
 
 
-def label_set(value: Any, separator: str | None = None) -> Labels:
-    """The labels of one document as a tuple of distinct strings.
-
-    >>> label_set("billing; login;billing", ";"), label_set(["a", "b"]), label_set(3), label_set(" ")
-    (('billing', 'login'), ('a', 'b'), ('3',), ())
-    """
-    if isinstance(value, str):
-        names: Sequence[Any] = value.split(separator) if separator else (value,)
-    elif isinstance(value, (list, tuple)):
-        names = value
-    else:
-        names = () if value is None or value != value else (value,)  # NaN is no label
-    return tuple(dict.fromkeys(name for name in map(_label, names) if name))
+def expand_pattern(path: str) -> list[str]:
+    """The files that a pattern stands for, sorted; a path that is no pattern, or is a file, stands for itself."""
+    plain = path == STDIN or path.startswith(SQLITE) or "://" in path or not glob.has_magic(path)
+    if plain or path_mode(path) is not None:
+        return [path]
+    found = sorted(glob.glob(path, recursive=True))  # noqa: PTH207  # Path.glob has no patterns from the root
+    if not found:
+        raise BadData(f"no file is called like {path}; check the pattern and the folder you are in")
+    return found
 
 
-def _label(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"  # as JSON writes it
-    if isinstance(value, (dict, list)):
-        raise BadData(f"a label is {_kind(value)}; expected a string, a number or a list of them")
-    return "" if value is None else str(value).strip()
+def _are_documents(files: Sequence[str]) -> bool:
+    """Whether several files are plain texts, of which each is a document rather than each line."""
+    return len(files) > 1 and all(find_format(path) in ("lines", "files") for path in files)
 
 
-def _kind(value: Any) -> str:
-    kinds: dict[type, str] = {dict: "an object", list: "a list", bytes: "binary"}
-    return kinds.get(type(value), f"a {type(value).__name__}")
-
-
-def _own_id(table: Table) -> str | None:
-    return "id" if isinstance(table, FolderTable) else None
-
-
-def _numbers(seen: int, size: int) -> list[str]:
-    return [str(number) for number in range(seen + 1, seen + size + 1)]
-
-
-def _by_suffix(path: str) -> str | None:
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
-    while suffixes and suffixes[-1] in PACKED:
-        suffixes.pop()
-    return SUFFIXES.get(suffixes[-1]) if suffixes else None
-
-
-def _is_header(line: str) -> bool:
-    """Whether the first line is a header: several short fields, one of which is a usual name of a text column."""
-    names = [name.strip(' "').casefold() for name in line.strip().split(found_delimiter([line]))]
-    return len(names) > 1 and any(name in group for group in TEXT_NAMES for name in names)
-
-
-def _tell_of_separators(corpus: Corpus) -> None:
-    """A hint where classes look like several labels in one cell: a part of one is a class by itself."""
-    classes = {name for names in corpus.labels for name in names}
-    for separator in ";|":
-        joined = [name for name in classes if separator in name]
-        one = next((name for name in sorted(joined) if classes & set(label_set(name, separator))), None)
-        if one is not None:
-            warnings.warn(f"{corpus.name}: {one!r} is taken as one label; if it is several, say "
-                          f"--label-separator '{separator}'", UnnaiveWarning, stacklevel=3)  # fmt: skip
-
-
-def _without_unlabelled(corpus: Corpus) -> Corpus:
+def _drop_unlabelled(corpus: Corpus) -> Corpus:
     rows = [row for row, names in enumerate(corpus.labels) if names]
     if not rows:
         raise BadData(f"no row of {corpus.name} has a label; name the column with --label")
     if len(rows) == len(corpus):
         return corpus
-    warnings.warn(f"{corpus.name}: {len(corpus) - len(rows)} of {len(corpus)} rows have no label and are left out",
+    missing = len(corpus) - len(rows)
+    verb = "has no label and is" if missing == 1 else "have no label and are"
+    warnings.warn(f"{corpus.name}: {missing} of {len(corpus)} rows {verb} left out",
                   UnnaiveWarning, stacklevel=3)  # fmt: skip
     return corpus.take(rows)
+
+
+def _warn_about_many_classes(corpus: Corpus) -> Corpus:
+    classes = len(corpus.classes)
+    if len(corpus) >= 20 and classes > len(corpus) / 2:
+        warnings.warn(f"{corpus.name}: {classes:,} classes in {len(corpus):,} documents; is that the column of labels?",
+                      UnnaiveWarning, stacklevel=3)  # fmt: skip
+    return corpus

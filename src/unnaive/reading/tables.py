@@ -1,142 +1,191 @@
-"""Files with columns, read in batches of bounded size: CSV, JSON lines, Parquet, plain lines; see datafiles.py."""
+"""Text files with columns, read in batches of bounded size: CSV, plain lines, fastText; json_tables.py has JSON."""
 
 from __future__ import annotations
 
 import csv
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from unnaive.errors import BadData
-from unnaive.reading.columns import Columns, listed
-from unnaive.reading.sources import STDIN, Watch, existing, open_bytes, text_lines
+from unnaive.reading.options import ReadOptions
+from unnaive.reading.profiles import looks_like_data, shorten
+from unnaive.reading.sources import Lines, read_lines
 
-ROWS = 8192  # in a batch, at most
-CHARACTERS = 1 << 23  # in a batch, before it is handed on
-SAMPLE = 200  # rows looked at to find the delimiter and the columns
+BATCH_CHARACTERS = 1 << 23  # before a batch is handed on
+SAMPLE_ROWS = 200  # looked at to find the delimiter, the header and the columns
 
-Lines = Iterator[tuple[int, str]]
-
-
-class Table(Protocol):
-    """Named columns, and the rows in batches: for each wanted column a list of values."""
-
-    names: tuple[str, ...]
-
-    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
-        """The wanted columns, a batch at a time."""
+Sample = dict[str, list[Any]]
 
 
-@dataclass
-class Findings:
-    """What comes to light while a file is read: lines that were skipped, the columns that were taken."""
+class Table:
+    """Named columns and rows in batches.
 
-    skipped: list[int] = field(default_factory=list)
-    columns: Columns | None = None
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How to read a file: everything that is not in the file itself.
-
-    delimiter   between the fields of a CSV file; found from the first rows by default
-    header      False: the columns are called 1, 2, 3, …
-    encoding    see sources.text_lines; `language` picks the code page of a file that is not UTF-8
-    skip_bad    leave out rows that cannot be read, instead of stopping at the first
-    rows        in a batch, at most; 1 answers every line of a live stream at once
-    watch       told of every chunk of bytes read, for a progress bar
+    `known` gives the roles that the format itself assigns: {"text": …, "label": …, "id": …} by column name.
+    `header` says in words where the names come from. `numbered` tells that they are 1, 2, 3, ….
     """
 
-    delimiter: str | None = None
-    header: bool = True
-    encoding: str | None = None
-    language: str = "en"
-    skip_bad: bool = False
-    rows: int = ROWS
-    watch: Watch | None = None
-    findings: Findings = field(default_factory=Findings)
+    names: tuple[str, ...] = ()
+    known: Mapping[str, str] = {}
+    header: str = ""
+    numbered: bool = False
 
-    def bad(self, path: str, number: int, problem: str) -> None:
-        """Stop at a bad line, or remember that it was skipped."""
-        if not self.skip_bad:
-            raise BadData(f"line {number} of {path} {problem}; repair it, or leave such rows out with --skip-bad")
-        self.findings.skipped.append(number)
+    def sample(self) -> Sample:
+        """The first values of every column, to judge it by; they come again in `batches`."""
+        return {}
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+        """For each wanted column a list of values, a batch at a time."""
+        raise NotImplementedError
 
 
-def lines_of(path: str, reading: Reading) -> Lines:
-    """The numbered lines of a file or of stdin; the file is closed at the end."""
-    name = "stdin" if path == STDIN else path
-    with open_bytes(path, reading.watch) as stream:
-        yield from text_lines(stream, name, encoding=reading.encoding, language=reading.language)
-
-
-class CsvTable:
+class CsvTable(Table):
     """Delimited text; quoted fields may hold delimiters, doubled quotes and newlines."""
 
-    def __init__(self, path: str, reading: Reading, lines: Lines | None = None) -> None:
-        self._path, self._reading, self._line = path, reading, 0
-        numbered = lines if lines is not None else lines_of(path, reading)
-        sample = list(islice(numbered, min(SAMPLE, reading.rows)))
-        if not any(line.strip() for _, line in sample):
+    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
+        self.path, self.options, self._line, self._held = path, options, 0, 0
+        self.is_file = lines is None
+        numbered = lines if lines is not None else read_lines(path, options)
+        start = list(islice(numbered, min(SAMPLE_ROWS, options.rows)))
+        if not any(line.strip() for _, line in start):
             raise BadData(f"{path} is empty; expected a header and rows")
-        delimiter = reading.delimiter or found_delimiter([line for _, line in sample if len(line) < CHARACTERS], path)
-        csv.field_size_limit(2**31 - 1)  # a document of 50 MB is unusual, not wrong
-        self._rows = csv.reader(self._counted(chain(sample, numbered)), delimiter=delimiter)
-        self.names = self._header()
+        self.delimiter = options.delimiter or find_delimiter([line for _, line in start if len(line) < 1 << 16], path)
+        csv.field_size_limit(options.max_line)
+        self._reader = csv.reader(self._count_lines(chain(start, numbered)), delimiter=self.delimiter)
+        first = next((row for row in self._reader if row), [])
+        self._sampled = self._take_sample(len(first))
+        self._read_header(first)
 
-    def _counted(self, numbered: Iterable[tuple[int, str]]) -> Iterator[str]:
+    def _count_lines(self, numbered: Iterable[tuple[int, str]]) -> Iterator[str]:
         for self._line, line in numbered:  # the reader asks for lines; an error wants their number
+            self._held += len(line)
+            if self._held > 2 * self.options.max_line:
+                raise BadData(
+                    f"a row of {self.path} ends nowhere before line {self._line} (an open quote?); repair it, or say "
+                    "--max-line MIB if rows are that long"
+                )
             yield line
 
-    def _header(self) -> tuple[str, ...]:
-        first = next((row for row in self._rows if row), [])
-        if self._reading.header:
-            return tuple(name.strip() for name in first)
-        self._rows = chain([first], self._rows)  # type: ignore[assignment]
-        return tuple(str(number) for number in range(1, len(first) + 1))
+    def _take_sample(self, width: int) -> list[list[str]]:
+        sample: list[list[str]] = []
+        if self.options.rows > 1:  # a live stream has no more than its first line yet
+            held = 0
+            for row in islice(self._good_rows(width), SAMPLE_ROWS):
+                sample.append(row)
+                held += sum(map(len, row))
+                if held > BATCH_CHARACTERS:
+                    break
+        return sample
 
-    def _good_rows(self) -> Iterator[list[str]]:
-        width = len(self.names)
-        rows = iter(self._rows)
+    def _read_header(self, first: list[str]) -> None:
+        self.orange = 0
+        if find_header(self.path, first, self._sampled, self.options):
+            self.names = tuple(name.strip() for name in first)
+            self.header = "header in line 1"
+            self._read_orange_header()
+        else:
+            self._sampled.insert(0, first)
+            self.names = tuple(str(number) for number in range(1, len(first) + 1))
+            self.header, self.numbered = "no header", True
+
+    def _read_orange_header(self) -> None:
+        """Orange's tables have two more rows of header, types and flags, or prefixes such as cD#label."""
+        if len(self._sampled) > 1 and is_orange_header(self._sampled[0], self._sampled[1]):
+            flags = [cell.split()[0] if cell.strip() else "" for cell in self._sampled[1]]
+            self._sampled, self.orange = self._sampled[2:], 2
+            self.header = "Orange header of 3 rows"
+        elif any(_ORANGE_PREFIX.match(name) for name in self.names):
+            found = [_ORANGE_PREFIX.match(name) for name in self.names]
+            flags = ["class" if match and "c" in match[1] else "" for match in found]
+            self.names = tuple(_ORANGE_PREFIX.sub("", name) for name in self.names)
+            self.header, self.orange = "Orange header", 1
+        else:
+            return
+        label = next((name for name, flag in zip(self.names, flags, strict=True) if flag in ("class", "c")), None)
+        self.known = {} if label is None else {"label": label}
+
+    def _good_rows(self, width: int) -> Iterator[list[str]]:
+        rows = iter(self._reader)
         while True:
+            self._held = 0
             try:
                 row = next(rows)
             except StopIteration:
                 return
             except csv.Error as problem:
-                self._reading.bad(self._path, self._line, f"is not CSV ({problem})")
+                self.options.reject_row(self.path, self._line, f"is not CSV ({problem})")
                 continue
             if len(row) == width:
                 yield row
             elif row:
                 fields = f"has {len(row)} fields where the header has {width} (an open quote or a bare delimiter?)"
-                self._reading.bad(self._path, self._line, fields)
+                self.options.reject_row(self.path, self._line, fields)
+
+    def sample(self) -> Sample:
+        """The first values of every column."""
+        return {name: [row[place] for row in self._sampled] for place, name in enumerate(self.names)}
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted columns, a batch at a time."""
         twice = next((name for name in wanted if self.names.count(name) > 1), None)
         if twice is not None:
-            raise BadData(f"{self._path} has two columns called {twice!r}; rename one")
+            raise BadData(f"{self.path} has two columns called {twice!r}; rename one")
         places = [self.names.index(name) for name in wanted]
-        for rows in bounded(self._good_rows(), self._reading.rows, size=lambda row: sum(map(len, row))):
-            yield [[row[place] for row in rows] for place in places]
+        rows = chain(self._sampled, self._good_rows(len(self.names)))
+        for batch in split_into_batches(rows, self.options.rows, size=lambda row: sum(map(len, row))):
+            yield [[row[place] for row in batch] for place in places]
 
 
-def found_delimiter(lines: Sequence[str], path: str = "") -> str:
+def find_header(path: str, first: list[str], below: list[list[str]], options: ReadOptions) -> bool:
+    """Whether the first row names the columns: as told, else as it looks; asked for where it looks like data."""
+    if options.header is not None:
+        return options.header
+    if looks_like_data(first, below, options.expected):
+        shown = ", ".join(shorten(cell) for cell in first[:4])
+        raise BadData(
+            f"the first row of {path} looks like data, not like the names of columns ({shown}); "
+            "say --no-header if it is a document, --header if it is the header"
+        )
+    return True
+
+
+_ORANGE_PREFIX = re.compile(r"([a-z]?)[CDST]?#|([mciw])([CDST])#")
+_ORANGE_TYPES = frozenset(
+    ("c", "d", "s", "t", "n", "continuous", "discrete", "string", "time", "numeric", "text", "basket", "")
+)
+_ORANGE_FLAGS = re.compile(r"(?:|class|c|meta|m|ignore|i|weight|w|multiclass|-dc|\S+=\S+)(?: \S+=\S+)*")
+
+
+def is_orange_header(types: Sequence[str], flags: Sequence[str]) -> bool:
+    """Whether two rows are the types and the flags of an Orange table.
+
+    >>> is_orange_header(["string", "spam ham"], ["meta", "class"]), is_orange_header(["a", "b"], ["x", "y"])
+    (True, False)
+    """
+    cells = [cell.strip() for cell in flags]
+    if not all(_ORANGE_FLAGS.fullmatch(cell) for cell in cells):
+        return False
+    named = [cell.strip().casefold() in _ORANGE_TYPES for cell in types]
+    if all(named) and any(cell.strip() for cell in types):
+        return True
+    return any(named) and any(cell.startswith(("class", "meta")) for cell in cells)
+
+
+def find_delimiter(lines: Sequence[str], path: str = "") -> str:
     """The delimiter that cuts the sample into the most even rows of two fields or more; a comma if none does.
 
-    >>> found_delimiter(["text;label\\n", '"ham, eggs; toast";food\\n'])
+    >>> find_delimiter(["text;label\\n", '"ham, eggs; toast";food\\n'])
     ';'
     """
     if ".tsv" in Path(path).suffixes or ".tab" in Path(path).suffixes:
         return "\t"
-    return max((",", "\t", ";", "|"), key=lambda delimiter: _evenness(lines, delimiter))
+    return max((",", "\t", ";", "|"), key=lambda delimiter: score_delimiter(lines, delimiter))
 
 
-def _evenness(lines: Sequence[str], delimiter: str) -> tuple[float, int]:
+def score_delimiter(lines: Sequence[str], delimiter: str) -> tuple[float, int]:
+    """(share of rows as wide as the first, that width); (0, 0) where the first row has one field."""
     try:
         widths = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
     except csv.Error:
@@ -147,121 +196,56 @@ def _evenness(lines: Sequence[str], delimiter: str) -> tuple[float, int]:
     return (round(alike, 1), widths[0])
 
 
-class JsonTable:
-    """One JSON object a line; a file that is one JSON array of objects is read whole."""
-
-    def __init__(self, path: str, reading: Reading, lines: Lines | None = None) -> None:
-        self._path, self._reading = path, reading
-        records = self._records(lines if lines is not None else lines_of(path, reading))
-        sample = list(islice(records, min(SAMPLE, reading.rows)))
-        if not sample:
-            raise BadData(f"{path} is empty; expected one JSON object a line")
-        self._rows = chain(sample, records)
-        self.names = tuple(dict.fromkeys(name for _, record in sample for name in record))
-
-    def _records(self, lines: Lines) -> Iterator[tuple[int, dict[str, Any]]]:
-        for number, line in lines:
-            if not line.strip():
-                continue
-            if line.lstrip().startswith("["):
-                yield from self._array(line, lines)
-                return
-            try:
-                record = json.loads(line, strict=False)
-            except (ValueError, RecursionError) as problem:
-                self._reading.bad(self._path, number, f"is not JSON ({_json_problem(problem)})")
-                continue
-            if isinstance(record, dict):
-                yield number, record
-            else:
-                self._reading.bad(self._path, number, 'is not a JSON object such as {"text": …}')
-
-    def _array(self, start: str, lines: Lines) -> Iterator[tuple[int, dict[str, Any]]]:
-        try:
-            records = json.loads(start + "".join(line for _, line in lines), strict=False)
-        except (ValueError, RecursionError) as problem:
-            raise BadData(f"{self._path} is not a JSON array ({problem}); expected one object a line") from problem
-        for number, record in enumerate(records, start=1):
-            if not isinstance(record, dict):
-                raise BadData(f'item {number} of {self._path} is not a JSON object such as {{"text": …}}')
-            yield number, record
-
-    def _complete(self, wanted: Sequence[str]) -> Iterator[list[Any]]:
-        for number, record in self._rows:
-            missing = [name for name in wanted if name not in record]
-            if missing:
-                self._reading.bad(self._path, number, f"has no {missing[0]!r}; it has {listed(list(record))}")
-            else:
-                yield [record[name] for name in wanted]
-
-    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
-        """The wanted columns, a batch at a time."""
-        for rows in bounded(self._complete(wanted), self._reading.rows, size=_json_size):
-            yield [list(column) for column in zip(*rows, strict=True)]
-
-
-def _json_problem(problem: Exception) -> str:
-    """What is wrong in a line, without the line number that the library counts from the line itself."""
-    return f"{problem.msg}, column {problem.colno}" if isinstance(problem, json.JSONDecodeError) else str(problem)
-
-
-def _json_size(row: list[Any]) -> int:
-    return sum(len(value) if isinstance(value, str) else 16 for value in row)
-
-
-class ParquetTable:
-    """An Apache Parquet file; a column of lists holds label sets."""
-
-    def __init__(self, path: str, reading: Reading, lines: Lines | None = None) -> None:
-        if path == STDIN:
-            raise BadData("Parquet cannot be read from stdin; save it to a file first")
-        import pyarrow
-        import pyarrow.parquet
-
-        try:
-            self._file = pyarrow.parquet.ParquetFile(existing(path))
-        except (pyarrow.ArrowException, OSError) as problem:
-            raise BadData(f"{path} is not a whole Parquet file ({problem}); write it again") from problem
-        self._path, self._damage = path, (pyarrow.ArrowException, OSError)
-        self.names = tuple(self._file.schema_arrow.names)
-
-    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
-        """The wanted columns, a batch at a time."""
-        try:
-            for batch in self._file.iter_batches(batch_size=ROWS, columns=list(wanted)):
-                yield [batch.column(name).to_pylist() for name in wanted]
-        except self._damage as problem:
-            raise BadData(f"{self._path} is a damaged Parquet file ({problem}); write it again") from problem
-
-
-class LineTable:
+class LineTable(Table):
     """Plain text: every line that is not blank is a document; the one column is called text."""
 
     names: tuple[str, ...] = ("text",)
+    known: Mapping[str, str] = {"text": "text"}
 
-    def __init__(self, path: str, reading: Reading, lines: Lines | None = None) -> None:
-        self._lines, self._rows = lines if lines is not None else lines_of(path, reading), reading.rows
+    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
+        self._lines, self._rows = lines if lines is not None else read_lines(path, options), options.rows
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The lines without their ends, a batch at a time."""
         documents = (line.rstrip("\r\n") for _, line in self._lines if line.strip())
-        for batch in bounded(documents, self._rows, size=len):
+        for batch in split_into_batches(documents, self._rows, size=len):
             yield [batch for _ in wanted]
 
 
-FORMATS: dict[str, Callable[..., Table]] = {
-    "csv": CsvTable, "tsv": CsvTable, "jsonl": JsonTable, "parquet": ParquetTable, "lines": LineTable,
-}  # fmt: skip
-SUFFIXES = {
-    ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
-    ".parquet": "parquet", ".pq": "parquet", ".txt": "lines",
-}  # fmt: skip
+FASTTEXT_PREFIX = "__label__"
+_FASTTEXT = re.compile(rf"(?:^|(?<=\s)){FASTTEXT_PREFIX}(\S*)\s*")
 
 
-def bounded(items: Iterable[Any], rows: int, size: Callable[[Any], int]) -> Iterator[list[Any]]:
-    """Lists of at most `rows` items, cut once they hold CHARACTERS, so that memory stays constant.
+class FastTextTable(Table):
+    """fastText's lines: every word that begins with __label__ is a label, the rest is the text."""
 
-    >>> [len(batch) for batch in bounded(["x" * (1 << 22)] * 5, ROWS, size=len)]
+    names: tuple[str, ...] = ("text", "label")
+    known: Mapping[str, str] = {"text": "text", "label": "label"}
+
+    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
+        self._lines, self._rows = lines if lines is not None else read_lines(path, options), options.rows
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+        """Texts and lists of labels, a batch at a time."""
+        documents = (split_fasttext(line) for _, line in self._lines if line.strip())
+        for batch in split_into_batches(documents, self._rows, size=lambda pair: len(pair[0])):
+            columns = dict(zip(self.names, map(list, zip(*batch, strict=True)), strict=True))
+            yield [columns[name] for name in wanted]
+
+
+def split_fasttext(line: str) -> tuple[str, list[str]]:
+    """(text, labels) of one line.
+
+    >>> split_fasttext("__label__a __label__b how are you\\n")
+    ('how are you', ['a', 'b'])
+    """
+    return _FASTTEXT.sub("", line).strip(), _FASTTEXT.findall(line)
+
+
+def split_into_batches(items: Iterable[Any], rows: int, size: Callable[[Any], int]) -> Iterator[list[Any]]:
+    """Lists of at most `rows` items, cut once they hold BATCH_CHARACTERS, so that memory stays constant.
+
+    >>> [len(batch) for batch in split_into_batches(["x" * (1 << 22)] * 5, 8192, size=len)]
     [2, 2, 1]
     """
     batch: list[Any] = []
@@ -269,7 +253,7 @@ def bounded(items: Iterable[Any], rows: int, size: Callable[[Any], int]) -> Iter
     for item in items:
         batch.append(item)
         held += size(item)
-        if len(batch) >= rows or held >= CHARACTERS:
+        if len(batch) >= rows or held >= BATCH_CHARACTERS:
             yield batch
             batch, held = [], 0
     if batch:

@@ -43,10 +43,10 @@ LABELS: dict[str, Callable[[Record], Labels]] = {
 }
 
 
-def records() -> list[Record]:
+def load_records() -> list[Record]:
     """The tickets as they are shipped, each with `id`, `split`, `queue`, `tags` and `text`.
 
-    >>> sorted(records()[0])
+    >>> sorted(load_records()[0])
     ['id', 'queue', 'split', 'tags', 'text']
     """
     lines = files("unnaive.reading").joinpath("tickets.jsonl").read_text(encoding="utf-8")
@@ -54,19 +54,19 @@ def records() -> list[Record]:
     return [json.loads(line) for line in lines.split("\n") if line]
 
 
-def tickets(labels: str = "queue") -> Corpus:
+def load_tickets(labels: str = "queue") -> Corpus:
     """The ticket corpus, labelled by `"queue"` (one label for each ticket) or by `"tags"` (none to three).
 
-    >>> corpus = tickets()
+    >>> corpus = load_tickets()
     >>> len(corpus), len(corpus.part("train")), len(corpus.part("test"))
     (926, 651, 275)
     >>> corpus.classes
     ('access', 'billing', 'bug', 'data', 'feature', 'howto', 'integration', 'sales')
-    >>> tickets("tags").multilabel
+    >>> load_tickets("tags").multilabel
     True
     """
     labels_of = LABELS[choose(list(LABELS), labels, "ticket label")]
-    rows = records()
+    rows = load_records()
     return Corpus(
         [row["text"] for row in rows],
         [labels_of(row) for row in rows],

@@ -1,6 +1,7 @@
 // The native text path, as Python sees it: Engine (texts → counts), Scorer (texts → scores), read_files.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <random>
@@ -22,9 +23,9 @@ using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 // A numpy array that owns the memory of `array`.
 template <class T>
 nb::object numpy_of(Array<T> array, std::initializer_list<size_t> shape) {
-  T* data = array.release();
-  nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
-  nb::object out = nb::cast(nb::ndarray<nb::numpy, T>(data, shape, owner));
+  auto* held = new Array<T>(std::move(array));
+  nb::capsule owner(held, [](void* p) noexcept { delete static_cast<Array<T>*>(p); });
+  nb::object out = nb::cast(nb::ndarray<nb::numpy, T>(held->data(), shape, owner));
   // numpy has two 64-bit integers and prints the one that nanobind makes as a stranger
   return std::is_same_v<T, int64_t> ? out.attr("view")("int64") : out;
 }
@@ -34,6 +35,30 @@ nb::object numpy_of(Array<T> array) {
   const size_t size = array.size();
   return numpy_of(std::move(array), {size});
 }
+
+const nb::module_& numpy() {
+  static const auto* numpy = new nb::module_(nb::module_::import_("numpy"));
+  return *numpy;
+}
+
+// A new array of numpy's own and its memory: for a single prediction that is quicker than to hand over ours.
+template <class T>
+struct NumpyArray {
+  nb::object array;
+  T* data = nullptr;
+
+  explicit NumpyArray(nb::object shape) : array(numpy().attr("empty")(std::move(shape), type())) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(array.ptr(), &view, PyBUF_WRITABLE) != 0) throw nb::python_error();
+    data = static_cast<T*>(view.buf);
+    PyBuffer_Release(&view);  // the memory stays where it is as long as the array lives
+  }
+
+  static const nb::object& type() {
+    static const auto* type = new nb::object(numpy().attr("dtype")(std::is_same_v<T, double> ? "float64" : "int64"));
+    return *type;
+  }
+};
 
 template <class T, class From>
 Array<T> converted(const From* values, size_t size) {
@@ -61,7 +86,7 @@ Document document_of(PyObject* text, size_t row, size_t limit) {
   const auto length = static_cast<size_t>(PyUnicode_GET_LENGTH(text));
   const auto width = static_cast<uint8_t>(PyUnicode_IS_ASCII(text) ? 0 : PyUnicode_KIND(text));
   check_size(row, length * (width ? width : 1), limit);
-  return {PyUnicode_DATA(text), length, width};
+  return {PyUnicode_DATA(text), length, width, width == 0};
 }
 
 // A tuple holds every string: a list could be changed by another thread.
@@ -149,23 +174,21 @@ nb::tuple count(Engine& engine, nb::handle texts, bool grow, const Threads& thre
       counts = engine.count(input.documents, false, threads, listen);
     }
   }
-  const size_t cells = counts.cells;
-  if (cells > 0x7FFFFFFFu) {
-    auto ids = converted<int64_t>(counts.ids.data(), cells);
-    return nb::make_tuple(numpy_of(std::move(counts.data)), numpy_of(std::move(ids)), numpy_of(std::move(counts.ends)));
+  Rows& rows = counts.rows;
+  if (rows.used > 0x7FFFFFFFu) {
+    auto ids = converted<int64_t>(rows.ids.data(), rows.used);
+    return nb::make_tuple(numpy_of(std::move(rows.counts)), numpy_of(std::move(ids)), numpy_of(std::move(counts.ends)));
   }
   auto ends = converted<int32_t>(counts.ends.data(), counts.ends.size());
-  return nb::make_tuple(numpy_of(std::move(counts.data)), numpy_of(std::move(counts.ids)), numpy_of(std::move(ends)));
+  return nb::make_tuple(numpy_of(std::move(rows.counts)), numpy_of(std::move(rows.ids)), numpy_of(std::move(ends)));
 }
 
 // The tokens of one text as they are read, for comparison with the reference.
 nb::list tokens(Engine& engine, nb::str text, size_t limit) {
   nb::list words;
   engine.each_token(document_of(text.ptr(), 0, limit), [&](const Token* batch, unsigned n) {
-    for (unsigned i = 0; i < n; ++i) {
-      const void* word = batch[i].length <= 8 ? static_cast<const void*>(&batch[i].key) : batch[i].text;
-      words.append(nb::str(static_cast<const char*>(word), batch[i].length));
-    }
+    for (unsigned i = 0; i < n; ++i)
+      words.append(nb::str(reinterpret_cast<const char*>(batch[i].text), batch[i].length));
   });
   return words;
 }
@@ -178,8 +201,13 @@ void learn(Engine& engine, nb::handle texts, bool grow, const Threads& threads, 
 }
 
 // The words that wait for their stems.
-nb::list pending(const Engine& engine) {
+nb::list pending(Engine& engine) {
   nb::list words;
+  std::shared_lock<std::shared_mutex> lock(engine.mutex(), std::defer_lock);
+  {
+    nb::gil_scoped_release release;  // another thread may hold the lock and want the GIL
+    lock.lock();
+  }
   for (uint32_t entry = engine.resolved(); entry < engine.surfaces().size(); ++entry) {
     const Bytes word = engine.surfaces()[entry];
     words.append(nb::str(reinterpret_cast<const char*>(word.data), word.size));
@@ -202,25 +230,50 @@ void forget(Engine& engine) {
   engine.forget();
 }
 
+// Another call may be growing the table, and want the GIL while it does.
+size_t size(Engine& engine) {
+  nb::gil_scoped_release release;
+  const std::shared_lock<std::shared_mutex> lock(engine.mutex());
+  return engine.terms().size();
+}
+
+size_t surfaces(Engine& engine) {
+  nb::gil_scoped_release release;
+  const std::shared_lock<std::shared_mutex> lock(engine.mutex());
+  return engine.surfaces().size();
+}
+
 nb::tuple terms(Engine& engine) {
-  std::vector<uint8_t> bytes;
-  std::vector<int64_t> ends;
+  Array<uint8_t> bytes;
+  Array<int64_t> ends;
   {
     nb::gil_scoped_release release;
     const std::shared_lock<std::shared_mutex> lock(engine.mutex());
     engine.terms().write(bytes, ends);
   }
-  return nb::make_tuple(numpy_of(converted<uint8_t>(bytes.data(), bytes.size())),
-                        numpy_of(converted<int64_t>(ends.data(), ends.size())));
+  return nb::make_tuple(numpy_of(std::move(bytes)), numpy_of(std::move(ends)));
 }
 
-void make_engine(Engine* self, bool lowercase, bool turkish, bool digits, uint32_t min_length, unsigned message,
-                 unsigned shortest, unsigned longest, bool stemmed, const Vector<uint8_t>& stops,
+// What Python knows, read once; the engines keep no reference of their own.
+const Entities& html_entities() {
+  static const Entities* entities = [] {
+    auto* found = new Entities();
+    for (auto [name, text] : nb::cast<nb::dict>(nb::module_::import_("html.entities").attr("html5")))
+      found->emplace(nb::cast<std::string>(name), nb::cast<std::string>(text));
+    return found;
+  }();
+  return *entities;
+}
+
+void make_engine(Engine* self, bool lowercase, bool turkish, bool digits, uint32_t min_length, bool html,
+                 unsigned message, unsigned shortest, unsigned longest, bool stemmed, const Vector<uint8_t>& stops,
                  const Vector<int64_t>& stop_ends, const Vector<uint8_t>& vocabulary,
                  const Vector<int64_t>& vocabulary_ends) {
-  if (shortest < 1 || longest < shortest || longest > Scratch::kLongest || message > 4)
+  if (shortest < 1 || longest < shortest || longest > Grams::kLongest || message > 4)
     throw nb::value_error("settings are out of range");
-  const Settings settings{{lowercase, lowercase && turkish, digits, min_length}, static_cast<Message>(message)};
+  const Settings settings{{lowercase, lowercase && turkish, digits, min_length},
+                          static_cast<Message>(message),
+                          html ? &html_entities() : nullptr};
   new (self) Engine(settings, shortest, longest, stemmed);
   self->set_words(words_in(stops, stop_ends), words_in(vocabulary, vocabulary_ends));
 }
@@ -280,7 +333,7 @@ void make_scorer(HeldScorer* self, nb::object engine_object, Doubles arcs, Vecto
                  bool fast) {
   Engine& engine = nb::cast<Engine&>(engine_object);
   const Linear linear = linear_of(arcs, arc_class, ends, class_background, term_background, bias, binary);
-  if (linear.terms != engine.terms().size()) throw nb::value_error("there must be weights for every term");
+  if (linear.terms != size(engine)) throw nb::value_error("there must be weights for every term");
   std::vector<nb::object> owners{engine_object,
                                  nb::cast(arcs),
                                  nb::cast(arc_class),
@@ -293,30 +346,33 @@ void make_scorer(HeldScorer* self, nb::object engine_object, Doubles arcs, Vecto
 
 nb::object scores(HeldScorer& self, nb::handle texts, const Threads& threads, size_t limit) {
   const Held input = held(texts, limit);
-  Array<double> out(input.documents.count * self.linear.classes);
+  NumpyArray<double> out(nb::make_tuple(input.documents.count, self.linear.classes));
   {
     nb::gil_scoped_release release;
     const std::shared_lock<std::shared_mutex> lock(self.engine.mutex());
-    self.scorer.scores(input.documents, threads, listen, out.data());
+    self.scorer.scores(input.documents, threads, listen, out.data);
   }
-  return numpy_of(std::move(out), {input.documents.count, self.linear.classes});
+  return out.array;
 }
 
 nb::object best(HeldScorer& self, nb::handle texts, const Threads& threads, size_t limit) {
   const Held input = held(texts, limit);
-  Array<int64_t> out(input.documents.count);
+  NumpyArray<int64_t> out(nb::cast(input.documents.count));
   {
     nb::gil_scoped_release release;
     const std::shared_lock<std::shared_mutex> lock(self.engine.mutex());
-    self.scorer.best(input.documents, threads, listen, out.data());
+    self.scorer.best(input.documents, threads, listen, out.data);
   }
-  return numpy_of(std::move(out));
+  return out.array;
 }
 
 }  // namespace unnaive
 
 NB_MODULE(_kernel, m) {
   using namespace unnaive;
+#if defined(__x86_64__) && defined(__POPCNT__)
+  if (!__builtin_cpu_supports("popcnt")) throw nb::import_error("this processor, of before 2009, cannot count bits");
+#endif
   fill_kinds();
   std::random_device random;
   hash_seed = static_cast<uint64_t>(random()) << 32 | random();
@@ -325,15 +381,15 @@ NB_MODULE(_kernel, m) {
           "__init__", [](Threads* self, unsigned most, size_t worth) { new (self) Threads{most, worth}; }, "most"_a,
           "worth"_a);
   nb::class_<Engine>(m, "Engine")
-      .def("__init__", &make_engine, "lowercase"_a, "turkish"_a, "digits"_a, "min_length"_a, "message"_a, "shortest"_a,
-           "longest"_a, "stemmed"_a, "stops"_a, "stop_ends"_a, "vocabulary"_a, "vocabulary_ends"_a)
-      .def("__len__", [](const Engine& engine) { return engine.terms().size(); })
+      .def("__init__", &make_engine, "lowercase"_a, "turkish"_a, "digits"_a, "min_length"_a, "html"_a, "message"_a,
+           "shortest"_a, "longest"_a, "stemmed"_a, "stops"_a, "stop_ends"_a, "vocabulary"_a, "vocabulary_ends"_a)
+      .def("__len__", &size)
       .def("count", &count, "texts"_a, "grow"_a, "threads"_a, "limit"_a)
       .def("tokens", &tokens, "text"_a, "limit"_a)
       .def("learn", &learn, "texts"_a, "grow"_a, "threads"_a, "limit"_a)
       .def("pending", &pending)
       .def("resolve", &resolve, "stems"_a, "ends"_a, "grow"_a)
-      .def("surfaces", [](const Engine& engine) { return engine.surfaces().size(); })
+      .def("surfaces", &surfaces)
       .def("forget", &forget)
       .def("terms", &terms);
   nb::class_<HeldScorer>(m, "Scorer")

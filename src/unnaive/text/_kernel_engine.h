@@ -1,115 +1,14 @@
-// Documents → rows of counts: a map per shard, merged in document order, so that ids are those of one thread.
+// Many documents → rows of counts: a map per shard, merged in document order, so that ids are those of one thread.
 #pragma once
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <shared_mutex>
 
-#include "_kernel_rows.h"
+#include "_kernel_reader.h"
 #include "_kernel_threads.h"
 
 namespace unnaive {
-
-constexpr uint32_t kDrop = 0xFFFFFFFEu;  // a stop word, or a word whose stem is empty
-
-// Stemming: every distinct word as written, with the entry of its stem. Python fills it in, once per word.
-struct Surfaces {
-  WordTable words;
-  std::vector<uint32_t> unit_of;  // entry of the stem, kDrop, or kNone if the vocabulary lacks it
-  bool unknown = false;
-};
-
-// Word entries of a batch: kNone for unknown ones, none for stop words; gives how many.
-inline unsigned words_of(const Token* tokens, unsigned n, WordTable& words, uint32_t stops, bool grow, uint32_t* out) {
-  unsigned kept = 0;
-  for (unsigned i = 0; i < n; ++i) {
-    const uint32_t entry = grow ? words.insert(tokens[i]) : words.find(tokens[i]);
-    out[kept] = entry;
-    kept += entry >= stops;
-  }
-  return kept;
-}
-
-inline unsigned words_of(const Token* tokens, unsigned n, const Surfaces& surfaces, uint32_t* out) {
-  unsigned kept = 0;
-  for (unsigned i = 0; i < n; ++i) {
-    const uint32_t entry = surfaces.words.find(tokens[i]);
-    out[kept] = entry == kNone ? kNone : surfaces.unit_of[entry];
-    kept += out[kept] != kDrop;
-  }
-  return kept;
-}
-
-// Counts a batch of word entries where terms are single words.
-inline void count_words(Scratch& scratch, unsigned n) {
-  for (unsigned i = 0; i < n; ++i) {
-    const uint32_t word = scratch.words[i];
-    if (word != kNone && !scratch.again(word)) scratch.first(word);
-  }
-}
-
-// Counts the items of one length; those that are new to the vocabulary are noted, to get ids in the order of the text.
-inline void count_items(Scratch& scratch, const Terms& terms, unsigned n, unsigned length, bool grow) {
-  if (length < terms.shortest()) return;
-  for (unsigned i = 0; i < n; ++i) {
-    const uint32_t item = scratch.items[i];
-    if (item == kNone || scratch.again(item)) continue;
-    const bool known = terms.term_of(item) != kNone;
-    if (!known && !grow) continue;
-    scratch.first(item);
-    if (!known) scratch.fresh.push_back(static_cast<uint64_t>(i * Scratch::kLongest + length) << 32 | item);
-  }
-}
-
-// scratch.items[i] for the n-gram of one length that ends with word i becomes that of the next length.
-inline void lengthen(Scratch& scratch, Terms& terms, unsigned n, unsigned length, bool grow) {
-  uint32_t before = scratch.previous[length - 1];
-  scratch.previous[length - 1] = scratch.items[n - 1];
-  PairTable& grams = terms.grams();
-  constexpr uint64_t none = ~0ull;
-  for (unsigned i = 0; i < n; ++i) {
-    const bool whole = before != kNone && scratch.words[i] != kNone;
-    scratch.pairs[i] = whole ? Terms::pair_of(before, scratch.words[i]) : none;
-    if (whole) grams.prefetch(scratch.pairs[i]);
-    before = scratch.items[i];
-  }
-  for (unsigned i = 0; i < n; ++i) {
-    uint32_t entry = kNone;
-    if (scratch.pairs[i] != none) entry = grow ? grams.insert(scratch.pairs[i]) : grams.find(scratch.pairs[i]);
-    scratch.items[i] = entry == kNone ? kNone : entry | kGram;
-  }
-}
-
-// Counts a batch of word entries where terms may be n-grams.
-inline void count_grams(Scratch& scratch, Terms& terms, unsigned n, bool grow) {
-  if (n == 0) return;
-  scratch.fresh.clear();
-  std::copy(scratch.words, scratch.words + n, scratch.items);
-  for (unsigned length = 1;; ++length) {
-    scratch.make_room(terms);
-    count_items(scratch, terms, n, length, grow);
-    if (length == terms.longest()) break;
-    lengthen(scratch, terms, n, length, grow);
-  }
-  std::sort(scratch.fresh.begin(), scratch.fresh.end());
-  for (const uint64_t fresh : scratch.fresh) terms.assign(static_cast<uint32_t>(fresh));
-}
-
-// Counts one document into scratch.row.
-inline void count_document(const Document& document, Scratch& scratch, Terms& terms, const Surfaces* surfaces,
-                           bool grow) {
-  scratch.start_document();
-  const WordTable& table = surfaces ? surfaces->words : terms.words();
-  scratch.read(document, table, [&](const Token* tokens, unsigned n) {
-    const unsigned kept = surfaces ? words_of(tokens, n, *surfaces, scratch.words)
-                                   : words_of(tokens, n, terms.words(), terms.stops(), grow, scratch.words);
-    if (terms.plain()) {
-      scratch.make_room(terms);
-      count_words(scratch, kept);
-    } else {
-      count_grams(scratch, terms, kept, grow);
-    }
-  });
-}
 
 constexpr size_t kListen = size_t{4} << 20;  // bytes between two looks for Ctrl-C
 constexpr size_t kShort = size_t{1} << 20;   // bytes up to which a call's scratch space is kept
@@ -132,10 +31,18 @@ struct Threads {
 };
 
 struct Counts {
-  Array<int32_t> data, ids;
+  Rows rows;
   Array<int64_t> ends;
-  size_t cells = 0;
 };
+
+// Slots that are made at once for the words of so many bytes: more come with time, but a table that grows is read and
+// written all over.
+inline size_t likely_words(size_t bytes) { return std::min<size_t>(bytes / 256, size_t{1} << 18); }
+
+// Cells that are likely to come of so many bytes, times the lengths of n-grams.
+inline size_t likely_cells(size_t bytes, const Terms& terms) {
+  return bytes / 8 * (terms.longest() - terms.shortest() + 1) + 64;
+}
 
 class Engine {
  public:
@@ -166,16 +73,17 @@ class Engine {
   std::shared_mutex& mutex() { return mutex_; }
   bool stemmed() const { return stemmed_; }
 
-  // Reads one document through to word entries, for scoring.
+  // use(terms, n) for every batch of a document, where terms are single words.
   template <class Use>
   void each_batch(const Document& document, Scratch& scratch, Use&& use) {
-    scratch.read(document, stemmed_ ? surfaces_.words : words_, [&](const Token* tokens, unsigned n) {
-      use(stemmed_ ? words_of(tokens, n, surfaces_, scratch.words)
-                   : words_of(tokens, n, words_, stops_, false, scratch.words));
+    Reader reader = this->reader(terms_, false);
+    scratch.read(document, reader.table(), [&](const Token* tokens, unsigned n) {
+      const unsigned kept = reader.read(tokens, n, scratch);
+      use(static_cast<const uint32_t*>(scratch.words), kept);
     });
   }
   void count_into(const Document& document, Scratch& scratch) {
-    count_document(document, scratch, terms_, stemmed_ ? &surfaces_ : nullptr, false);
+    count_document(document, scratch, reader(terms_, false));
   }
 
   // flush(tokens, n) for every batch of one document's tokens, stop words and all.
@@ -203,13 +111,23 @@ class Engine {
   struct Shard {
     std::unique_ptr<WordTable> own_words;
     std::unique_ptr<Terms> own_terms;
-    std::unique_ptr<Scratch> scratch;
     std::vector<uint32_t> ids;  // its terms' ids in the engine
-    Cells cells;
+    Rows rows;
+
+    // Appends a document's row, in the engine's order where ids are the engine's already; gives its size.
+    int64_t take(RowCounter& row) {
+      const size_t n = row.size();
+      rows.make_room(n);
+      int32_t *to_ids = rows.ids.data() + rows.used, *to_counts = rows.counts.data() + rows.used;
+      own_terms ? row.write(to_ids, to_counts) : row.write_sorted(to_ids, to_counts);
+      rows.used += n;
+      return static_cast<int64_t>(n);
+    }
   };
 
-  void start_shard(Shard& shard, bool grow, bool first);
-  void write_rows(Shard& shard, const int64_t* ends, size_t from, size_t to, Counts& counts) const;
+  Reader reader(Terms& terms, bool grow) const { return {terms, stemmed_ ? &surfaces_ : nullptr, grow}; }
+  void start_shard(Shard& shard, bool grow, bool first, size_t bytes);
+  void join_rows(const Shard& shard, size_t first, size_t from, size_t to, Counts& counts) const;
 
   Settings settings_;
   bool stemmed_;
@@ -237,69 +155,77 @@ void each_document(const Documents& documents, size_t from, size_t to, bool list
   }
 }
 
-inline void Engine::start_shard(Shard& shard, bool grow, bool first) {
-  shard.scratch = take_scratch();
-  if (first || !grow || (stemmed_ && terms_.plain())) return;
+inline void Engine::start_shard(Shard& shard, bool grow, bool first, size_t bytes) {
+  const size_t cells = likely_cells(bytes, terms_);
+  shard.rows.ids = Array<int32_t>(cells);
+  shard.rows.counts = Array<int32_t>(cells);
+  if (!grow || (stemmed_ && terms_.plain())) return;
   WordTable* words = &words_;
-  if (!stemmed_) {
+  if (!first && !stemmed_) {
     shard.own_words = std::make_unique<WordTable>();
     words = shard.own_words.get();
     for (uint32_t stop = 0; stop < stops_; ++stop) words->insert(words_[stop]);
   }
-  shard.own_terms = std::make_unique<Terms>(*words, terms_.stops(), terms_.shortest(), terms_.longest());
+  if (!first) shard.own_terms = std::make_unique<Terms>(*words, terms_.stops(), terms_.shortest(), terms_.longest());
+  if (!stemmed_) words->reserve(likely_words(bytes));
+  if (!terms_.plain()) (first ? terms_ : *shard.own_terms).grams().reserve(12 * likely_words(bytes));
 }
 
 inline Counts Engine::count(const Documents& documents, bool grow, const Threads& threads,
                             const std::function<void()>& listen) {
   const unsigned n = threads.shards(documents);
-  const std::vector<size_t> bounds = shard_bounds(documents, n);
+  // the first shard sorts its rows at once, the others leave that to all
+  const std::vector<size_t> bounds = shard_bounds(documents, n, grow ? 0.85 : 1);
+  const size_t bytes = total_size(documents);
   std::vector<Shard> shards(n);
-  for (unsigned s = 0; s < n; ++s) start_shard(shards[s], grow, s == 0);
+  for (unsigned s = 0; s < n; ++s) start_shard(shards[s], grow, s == 0, bytes / n);
   Counts counts;
   counts.ends = Array<int64_t>(documents.count + 1);
-  counts.ends[0] = 0;
   Stop stop;
   run_sharded(n, stop, [&](unsigned s) {
     Shard& shard = shards[s];
     Terms& terms = shard.own_terms ? *shard.own_terms : terms_;
     // single words have all got their ids from their stems already
-    const bool may_grow = grow && !(stemmed_ && terms.plain());
+    const Reader words = reader(terms, grow && !(stemmed_ && terms.plain()));
+    auto scratch = take_scratch();
     each_document(documents, bounds[s], bounds[s + 1], s == 0, listen, stop, [&](size_t row) {
-      count_document(documents.at(row), *shard.scratch, terms, stemmed_ ? &surfaces_ : nullptr, may_grow);
-      counts.ends[row + 1] = static_cast<int64_t>(shard.scratch->row.size());
-      shard.cells.push(shard.scratch->row);
+      count_document(documents.at(row), *scratch, words);
+      counts.ends[row + 1] = shard.take(scratch->row);
     });
-    give_back(std::move(shard.scratch), total_size(documents) <= kShort);
+    give_back(std::move(scratch), bytes <= kShort);
   });
   for (Shard& shard : shards)
     if (shard.own_terms) shard.ids = terms_.merge(*shard.own_terms);
   for (size_t row = 0; row < documents.count; ++row) counts.ends[row + 1] += counts.ends[row];
-  counts.cells = static_cast<size_t>(counts.ends[documents.count]);
-  counts.data = Array<int32_t>(counts.cells);
-  counts.ids = Array<int32_t>(counts.cells);
-  run_sharded(n, stop,
-              [&](unsigned s) { write_rows(shards[s], counts.ends.data(), bounds[s], bounds[s + 1], counts); });
+  counts.rows = std::move(shards[0].rows);
+  counts.rows.resize(static_cast<size_t>(counts.ends[documents.count]));
+  // every thread takes a share of each later shard
+  run_sharded(n, stop, [&](unsigned part) {
+    for (unsigned s = 1; s < n; ++s) {
+      const size_t rows = bounds[s + 1] - bounds[s];
+      join_rows(shards[s], bounds[s], bounds[s] + rows * part / n, bounds[s] + rows * (part + 1) / n, counts);
+    }
+  });
   return counts;
 }
 
-inline void Engine::write_rows(Shard& shard, const int64_t* ends, size_t from, size_t to, Counts& counts) const {
-  const Terms& terms = shard.own_terms ? *shard.own_terms : terms_;
-  unsigned bits = 1;
-  while (bits < 32 && terms_.size() >> bits) ++bits;
-  std::vector<uint64_t> row, space;
-  for (size_t r = from; r < to; ++r) {
-    row.resize(static_cast<size_t>(ends[r + 1] - ends[r]));
-    for (uint64_t& cell : row) {
-      const Cell counted = shard.cells.pop_front();
-      const uint32_t term = terms.term_of(counted.item);
-      cell = static_cast<uint64_t>(shard.own_terms ? shard.ids[term] : term) << 32 | counted.count;
-    }
-    sort_by_term(row, space, bits);
-    int32_t *ids = counts.ids.data() + ends[r], *data = counts.data.data() + ends[r];
-    for (size_t i = 0; i < row.size(); ++i) {
-      ids[i] = static_cast<int32_t>(row[i] >> 32);
-      data[i] = static_cast<int32_t>(row[i]);
-    }
+// Some rows of a shard that begins with row `first` move to their place among all, under the engine's ids.
+inline void Engine::join_rows(const Shard& shard, size_t first, size_t from, size_t to, Counts& counts) const {
+  const int64_t* ends = counts.ends.data();
+  const auto own_ids = [&](size_t row) { return shard.rows.ids.data() + (ends[row] - ends[first]); };
+  const auto own_counts = [&](size_t row) { return shard.rows.counts.data() + (ends[row] - ends[first]); };
+  int32_t *ids = counts.rows.ids.data(), *values = counts.rows.counts.data();
+  if (!shard.own_terms) {
+    std::copy(own_ids(from), own_ids(to), ids + ends[from]);
+    std::copy(own_counts(from), own_counts(to), values + ends[from]);
+    return;
+  }
+  RowCounter counter;
+  for (size_t row = from; row < to; ++row) {
+    const auto n = static_cast<size_t>(ends[row + 1] - ends[row]);
+    counter.make_room(terms_.size(), n);
+    counter.load(own_ids(row), own_counts(row), n, shard.ids.data());
+    counter.write_sorted(ids + ends[row], values + ends[row]);
   }
 }
 
@@ -310,13 +236,15 @@ inline void Engine::learn(const Documents& documents, bool grow, const Threads& 
   const unsigned n = threads.shards(documents);
   const std::vector<size_t> bounds = shard_bounds(documents, n);
   std::vector<WordTable> own(n - 1);
+  surfaces_.words.reserve(likely_words(total_size(documents) / n));
   Stop stop;
   run_sharded(n, stop, [&](unsigned s) {
     WordTable& words = s ? own[s - 1] : surfaces_.words;
     auto scratch = take_scratch();
     each_document(documents, bounds[s], bounds[s + 1], s == 0, listen, stop, [&](size_t row) {
-      scratch->read(documents.at(row), words,
-                    [&](const Token* tokens, unsigned m) { words_of(tokens, m, words, 0, true, scratch->words); });
+      scratch->read(documents.at(row), words, [&](const Token* tokens, unsigned m) {
+        for (unsigned i = 0; i < m; ++i) words.insert(tokens[i]);
+      });
     });
     give_back(std::move(scratch), total_size(documents) <= kShort);
   });

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <string>
 
-#include "_kernel_table.h"
+#include "_kernel_memory.h"
 #include "_kernel_threads.h"
 
 namespace unnaive {

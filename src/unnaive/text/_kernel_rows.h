@@ -1,152 +1,121 @@
-// What a thread needs to read and count documents, reused from call to call, and rows of counts.
+// The counts of one document, and rows of counts one after another.
 #pragma once
-#include <memory>
-
-#include "_kernel_message.h"
-#include "_kernel_terms.h"
+#include "_kernel_bits.h"
+#include "_kernel_memory.h"
 
 namespace unnaive {
 
-struct Cell {
-  uint32_t item, count;
+// Rows as they are filled: ids and counts of all cells.
+struct Rows {
+  Array<int32_t> ids, counts;
+  size_t used = 0;
+
+  void make_room(size_t cells) {
+    ids.make_room(used + cells);
+    counts.make_room(used + cells);
+  }
+  void resize(size_t cells) {
+    ids.resize(cells);
+    counts.resize(cells);
+    used = cells;
+  }
 };
 
-// Cells one after another in chunks that are freed as they are read again, so that rows are never held twice.
-class Cells {
+// Counts by id, zero between documents, and the ids of this document.
+class RowCounter {
  public:
-  void push(const std::vector<Cell>& row) {
-    for (size_t done = 0; done < row.size();) {
-      if (chunks_.empty() || used_ == chunks_.back().size()) {
-        chunks_.emplace_back(chunks_.empty() ? kFirst : kChunk);
-        used_ = 0;
-      }
-      const size_t n = std::min(row.size() - done, chunks_.back().size() - used_);
-      std::memcpy(static_cast<void*>(&chunks_.back()[used_]), &row[done], n * sizeof(Cell));
-      done += n;
-      used_ += n;
-    }
-    size_ += row.size();
-  }
-
-  Cell pop_front() {
-    if (read_ == chunks_[chunk_].size()) {
-      chunks_[chunk_++] = Array<Cell>();
-      read_ = 0;
-    }
-    return chunks_[chunk_][read_++];
+  // Ids up to `ids` may come, `more` of them new to this document.
+  void make_room(size_t ids, size_t more) {
+    counts_.make_room(ids);
+    row_.make_room(size_ + more + 1);
   }
 
   size_t size() const { return size_; }
+  const uint32_t* ids() const { return row_.data(); }
+  uint32_t count_of(uint32_t id) const { return counts_[id]; }
+
+  // Where there are many ids, their counts are far away.
+  void fetch(const uint32_t* ids, size_t n) const {
+    for (size_t i = 0; i < n; ++i) __builtin_prefetch(&counts_[ids[i]], 1);
+  }
+
+  // Whether an id came before is anybody's guess: it is written in any case, and kept if it is the first.
+  void count(const uint32_t* ids, size_t n) {
+    uint32_t *counts = counts_.data(), *row = row_.data();
+    size_t size = size_;
+    for (size_t i = 0; i < n; ++i) {
+      const uint32_t id = ids[i], before = counts[id];
+      row[size] = id;
+      size += before == 0;
+      counts[id] = before + 1;
+    }
+    size_ = size;
+  }
+
+  // Takes a row that was counted under other ids.
+  void load(const int32_t* ids, const int32_t* counts, size_t n, const uint32_t* id_of) {
+    for (size_t i = 0; i < n; ++i) {
+      row_[i] = id_of[ids[i]];
+      counts_[row_[i]] = static_cast<uint32_t>(counts[i]);
+    }
+    size_ = n;
+  }
+
+  // The row in the order in which its ids came; it is empty afterwards.
+  void write(int32_t* ids, int32_t* counts) { write_from(row_.data(), ids, counts); }
+
+  // The row in ascending order of its ids; it is empty afterwards.
+  void write_sorted(int32_t* ids, int32_t* counts) {
+    sort();
+    write_from(sorted_.data(), ids, counts);
+  }
 
  private:
-  static constexpr size_t kFirst = 1024, kChunk = kHugePage / sizeof(Cell);
-  std::vector<Array<Cell>> chunks_;
-  size_t used_ = 0, size_ = 0, chunk_ = 0, read_ = 0;
-};
+  static constexpr unsigned kGroup = 4;
 
-// Sorts n numbers by the digits above the low 32 bits, of which `bits` matter; `space` is scratch.
-inline void sort_by_term(std::vector<uint64_t>& cells, std::vector<uint64_t>& space, unsigned bits) {
-  const size_t n = cells.size();
-  if (n <= 24) {
-    for (size_t i = 1; i < n; ++i) {
-      const uint64_t cell = cells[i];
-      size_t j = i;
-      for (; j > 0 && cells[j - 1] > cell; --j) cells[j] = cells[j - 1];
-      cells[j] = cell;
+  void write_from(const uint32_t* row, int32_t* ids, int32_t* counts) {
+    for (size_t i = 0; i < size_; ++i) {
+      ids[i] = static_cast<int32_t>(row[i]);
+      counts[i] = static_cast<int32_t>(counts_[row[i]]);
+      counts_[row[i]] = 0;
     }
-    return;
+    size_ = 0;
   }
-  if (space.size() < n) space.resize(n);
-  uint64_t *from = cells.data(), *to = space.data();
-  for (unsigned shift = 32; shift < 32 + bits; shift += 8) {
-    uint32_t place[256] = {};
-    for (size_t i = 0; i < n; ++i) ++place[from[i] >> shift & 0xFF];
-    uint32_t sum = 0;
-    for (uint32_t& at : place) {
-      const uint32_t count = at;
-      at = sum;
-      sum += count;
+
+  // A bit for every id, a flag for every 64 of them and one for every 64 flags; then they are read in order.
+  void sort() {
+    const size_t blocks = counts_.size() / 4096 + 1;
+    sorted_.make_room(size_ + kGroup);
+    bits_.make_room(64 * blocks);
+    flags_.make_room(64 * blocks);
+    blocks_.make_room(blocks + 64);
+    // a byte may lie anywhere, so that the compiler would read members again after each
+    uint64_t* const some_bits = bits_.data();
+    uint8_t *const some_flags = flags_.data(), *const some_blocks = blocks_.data();
+    for (const uint32_t *id = row_.data(), *end = id + size_; id < end; ++id) {
+      some_bits[*id >> 6] |= 1ull << (*id & 63);
+      some_flags[*id >> 6] = 0xFF;
+      some_blocks[*id >> 12] = 0xFF;
     }
-    for (size_t i = 0; i < n; ++i) to[place[from[i] >> shift & 0xFF]++] = from[i];
-    std::swap(from, to);
+    uint32_t* out = sorted_.data();
+    for (size_t base = 0; base < blocks; base += 64)
+      for (uint64_t some = take_flags(&blocks_[base]); some; some &= some - 1)
+        out = flatten_block(base + static_cast<size_t>(__builtin_ctzll(some)), out);
   }
-  if (from != cells.data()) std::memcpy(cells.data(), from, n * sizeof(uint64_t));
-}
 
-// Whether an entry was met in this document, and where its cell is.
-struct Stamp {
-  uint32_t document = 0, place = 0;
-};
-
-struct Settings {
-  Rule rule;
-  Message message;
-};
-
-// The working memory of one thread.
-class Scratch {
- public:
-  explicit Scratch(const Settings& settings) : settings_(settings), scanner_(settings.rule) {}
-
-  // flush(tokens, n) for every batch of the document's tokens, which are about to be looked up in `table`.
-  template <class Flush>
-  void read(const Document& document, const WordTable& table, Flush&& flush) {
-    scanner_.look_ahead(table.ahead());
-    const Bytes text = utf8_of(document, utf8_);
-    if (settings_.message == Message::none) {
-      scanner_.scan(text, flush);
-    } else {
-      message_parts(text, settings_.message, parts_);
-      for (const Bytes& part : parts_) scanner_.scan(part, flush);
+  uint32_t* flatten_block(size_t block, uint32_t* out) {
+    for (uint64_t words = take_flags(&flags_[64 * block]); words; words &= words - 1) {
+      const size_t word = 64 * block + static_cast<size_t>(__builtin_ctzll(words));
+      out = flatten<kGroup>(bits_[word], static_cast<uint32_t>(64 * word), out);
+      bits_[word] = 0;
     }
-    scanner_.finish(flush);
+    return out;
   }
 
-  void start_document() {
-    row.clear();
-    if (++document_ == 0) {  // after 4 billion documents all stamps are void
-      std::fill(words_.begin(), words_.end(), Stamp{});
-      std::fill(grams_.begin(), grams_.end(), Stamp{});
-      document_ = 1;
-    }
-    std::fill(previous, previous + kLongest, kNone);
-  }
-
-  void make_room(const Terms& terms) {
-    if (words_.size() < terms.words().size()) words_.resize(room(terms.words().size()));
-    if (grams_.size() < terms.grams().size()) grams_.resize(room(terms.grams().size()));
-  }
-
-  // Counts the item if it has a cell in this document already.
-  bool again(uint32_t item) {
-    const Stamp& stamp = stamp_of(item);
-    if (stamp.document != document_) return false;
-    ++row[stamp.place].count;
-    return true;
-  }
-
-  void first(uint32_t item) {
-    stamp_of(item) = {document_, static_cast<uint32_t>(row.size())};
-    row.push_back({item, 1});
-  }
-
-  static constexpr unsigned kLongest = 8;
-  std::vector<Cell> row;
-  uint32_t previous[kLongest];  // items of the 1-, 2-, … grams that end with the word before
-  std::vector<uint64_t> fresh;  // (order in the batch, item) of those without an id
-  uint32_t words[kBatch], items[kBatch];
-  uint64_t pairs[kBatch];
-
- private:
-  static size_t room(size_t size) { return size + size / 2 + 64; }
-  Stamp& stamp_of(uint32_t item) { return item & kGram ? grams_[item & ~kGram] : words_[item]; }
-
-  Settings settings_;
-  Scanner scanner_;
-  std::vector<uint8_t> utf8_;
-  std::vector<Bytes> parts_;
-  std::vector<Stamp> words_, grams_;
-  uint32_t document_ = 0;
+  Array<uint32_t> counts_, row_, sorted_;
+  size_t size_ = 0;
+  Array<uint64_t> bits_;
+  Array<uint8_t> flags_, blocks_;
 };
 
 }  // namespace unnaive

@@ -105,8 +105,9 @@ class Scorer {
   struct Space {
     std::unique_ptr<Scratch> scratch;
     std::vector<double> exact;
-    std::vector<uint64_t> cells, sorting;
+    Rows row;
     std::vector<Four> sums;
+    std::vector<double> totals;
   };
 
   template <class Work>
@@ -123,20 +124,28 @@ class Scorer {
     });
   }
 
+  // The document's cells are in space.row; gives how many.
+  size_t count_row(const Document& document, Space& space, bool sorted) {
+    RowCounter& row = space.scratch->row;
+    engine_.count_into(document, *space.scratch);
+    const size_t n = row.size();
+    space.row.make_room(n);
+    sorted ? row.write_sorted(space.row.ids.data(), space.row.counts.data())
+           : row.write(space.row.ids.data(), space.row.counts.data());
+    return n;
+  }
+
   // The sums in double, terms in ascending order, as the product of sparse counts with the weights has them.
   void exact(const Document& document, Space& space, double* out) {
-    engine_.count_into(document, *space.scratch);
-    space.cells.clear();
-    for (const Cell& cell : space.scratch->row)
-      space.cells.push_back(static_cast<uint64_t>(engine_.terms().term_of(cell.item)) << 32 | cell.count);
-    sort_by_term(space.cells, space.sorting, 32);
+    const size_t cells = count_row(document, space, true);
     std::fill(out, out + linear_.classes, 0.0);
     double length = 0, background = 0;
-    for (const uint64_t cell : space.cells) {
-      const double n = linear_.binary ? 1.0 : static_cast<double>(static_cast<uint32_t>(cell));
+    for (size_t i = 0; i < cells; ++i) {
+      const auto term = static_cast<size_t>(space.row.ids[i]);
+      const double n = linear_.binary ? 1.0 : static_cast<double>(space.row.counts[i]);
       length += n;
-      background += n * linear_.term_background[cell >> 32];
-      linear_.add_arcs(cell >> 32, n, out);
+      background += n * linear_.term_background[term];
+      linear_.add_arcs(term, n, out);
     }
     for (size_t c = 0; c < linear_.classes; ++c)
       out[c] += (length * linear_.class_background[c] + background) + linear_.bias[c];
@@ -167,9 +176,10 @@ class Scorer {
     largest_weight_ = larger(largest_weight_, weight);
   }
 
-  // Twice what the float sums of n terms, and the double sums they stand for, may be off.
+  // Twice what the sums of n terms may be off: in float no more than a batch is added, the rest in double.
   double doubt(double n) const {
-    return 2 * n * (n + 4) * (std::ldexp(largest_, -24) + std::ldexp(largest_weight_, -51)) +
+    const double batch = std::min<double>(n, kBatch) + 4;
+    return 2 * n * (batch * std::ldexp(largest_, -24) + (n + 4) * std::ldexp(largest_weight_, -51)) +
            std::ldexp(largest_bias_, -50);
   }
 
@@ -178,47 +188,50 @@ class Scorer {
     for (size_t g = 0; g < groups_ && g < 16; g += 4) __builtin_prefetch(row + g);
   }
 
+  // Float sums join the totals and start again.
+  void add_up(Space& space) const {
+    auto* sums = reinterpret_cast<float*>(space.sums.data());
+    for (size_t c = 0; c < linear_.classes; ++c) space.totals[c] += static_cast<double>(sums[c]);
+    std::fill(space.sums.begin(), space.sums.end(), Four{0, 0, 0, 0});
+  }
+
   // The number of terms whose rows have been added.
   size_t sum_words(const Document& document, Space& space) {
     size_t total = 0;
-    const uint32_t stops = engine_.terms().stops();
-    uint32_t* words = space.scratch->words;
-    engine_.each_batch(document, *space.scratch, [&](unsigned n) {
-      unsigned kept = 0;
-      for (unsigned i = 0; i < n; ++i) {
-        const uint32_t word = words[i];
-        if (word == kNone) continue;
-        words[kept++] = word - stops;
-        fetch(word - stops);
-      }
-      add_(rows_.data(), groups_, words, kept, space.sums.data());
-      total += kept;
+    engine_.each_batch(document, *space.scratch, [&](const uint32_t* terms, unsigned n) {
+      for (unsigned i = 0; i < n; ++i) fetch(terms[i]);
+      add_(rows_.data(), groups_, terms, n, space.sums.data());
+      add_up(space);
+      total += n;
     });
     return total;
   }
 
+  // A count of n is a product, whose error is within that of n sums.
   size_t sum_cells(const Document& document, Space& space) {
-    engine_.count_into(document, *space.scratch);
+    const size_t cells = count_row(document, space, false);
     size_t total = 0;
-    for (const Cell& cell : space.scratch->row) {
-      const uint32_t n = linear_.binary ? 1 : cell.count;
-      const Four* row = rows_.data() + engine_.terms().term_of(cell.item) * groups_;
+    for (size_t i = 0; i < cells; ++i) {
+      const auto n = static_cast<size_t>(linear_.binary ? 1 : space.row.counts[i]);
+      const Four* row = rows_.data() + static_cast<size_t>(space.row.ids[i]) * groups_;
       for (size_t g = 0; g < groups_; ++g) space.sums[g] += static_cast<float>(n) * row[g];
       total += n;
+      if (i % kBatch == kBatch - 1) add_up(space);
     }
+    add_up(space);
     return total;
   }
 
   // The best class, or -1 if only the exact sums can tell.
   int64_t fast_best(const Document& document, Space& space) {
     space.sums.assign(groups_, Four{0, 0, 0, 0});
+    space.totals.assign(linear_.classes, 0.0);
     const bool one_by_one = engine_.terms().plain() && !linear_.binary;
     const size_t n = one_by_one ? sum_words(document, space) : sum_cells(document, space);
-    const auto* sums = reinterpret_cast<const float*>(space.sums.data());
     double best = -std::numeric_limits<double>::infinity(), second = best;
     size_t found = 0;
     for (size_t c = 0; c < linear_.classes; ++c) {
-      const double score = static_cast<double>(sums[c]) + linear_.bias[c];
+      const double score = space.totals[c] + linear_.bias[c];
       if (score > best) {
         second = best;
         best = score;

@@ -1,102 +1,51 @@
 // Open addressing tables: words by their bytes, always compared exactly, and n-grams by a pair of ids.
 #pragma once
-#include <algorithm>
-#include <cstdlib>
-#include <new>
 #include <stdexcept>
+#include <vector>
 
-#include "_kernel_scan.h"
-
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
+#include "_kernel_memory.h"
+#include "_kernel_token.h"
 
 namespace unnaive {
 
-constexpr size_t kHugePage = size_t{2} << 20;
+// Where the slots of a table are; a word's slot is fetched as soon as its hash is known.
+struct Ahead {
+  const uint8_t* slots;
+  unsigned shift;
 
-// An array without initial values; large ones ask for huge pages, since look-ups are what costs.
-template <class T>
-class Array {
- public:
-  Array() = default;
-  explicit Array(size_t size) : size_(size) {
-    const size_t bytes = size * sizeof(T);
-    if (bytes >= kHugePage) {
-      data_ = static_cast<T*>(std::aligned_alloc(kHugePage, (bytes + kHugePage - 1) / kHugePage * kHugePage));
-#if defined(__linux__)
-      if (data_) madvise(data_, bytes, MADV_HUGEPAGE);
-#endif
-    } else {
-      data_ = static_cast<T*>(std::malloc(bytes ? bytes : 1));
-    }
-    if (!data_) throw std::bad_alloc();
-  }
-  Array(Array&& other) noexcept { swap(other); }
-  Array& operator=(Array&& other) noexcept {
-    swap(other);
-    return *this;
-  }
-  ~Array() { std::free(data_); }
-
-  T& operator[](size_t i) { return data_[i]; }
-  const T& operator[](size_t i) const { return data_[i]; }
-  T* data() { return data_; }
-  const T* data() const { return data_; }
-  size_t size() const { return size_; }
-  T* release() {
-    T* data = data_;
-    data_ = nullptr;
-    size_ = 0;
-    return data;
-  }
-
- private:
-  void swap(Array& other) {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-  }
-  T* data_ = nullptr;
-  size_t size_ = 0;
+  void fetch(uint64_t hash) const { __builtin_prefetch(slots + (hash >> shift << 4)); }
 };
 
-// Power-of-two slots at most half full; the top bits of the hash say where to begin.
-template <class Slot>
+// Power-of-two slots, at least kHalves / 2 for each that is used, the free ones all zero; the top bits of the hash say
+// where to begin.
+template <class Slot, unsigned kHalves>
 class Slots {
  public:
-  Slots() { allocate(10); }
+  Slots() { allocate(8); }
   size_t begin(uint64_t hash) const { return hash >> shift_; }
   size_t next(size_t i) const { return (i + 1) & (slots_.size() - 1); }
   Slot& operator[](size_t i) { return slots_[i]; }
   const Slot& operator[](size_t i) const { return slots_[i]; }
-  void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash >> shift_]); }
   Ahead ahead() const {
     static_assert(sizeof(Slot) == 16, "a slot is a quarter of a cache line");
-    return {reinterpret_cast<const uint8_t*>(slots_.data()), shift_, 4};
+    return {reinterpret_cast<const uint8_t*>(slots_.data()), shift_};
   }
 
-  // Room for this many from the start: then those that come first, the frequent ones, find their own slot free.
+  // Room for this many, at the least.
   void reserve(size_t used) {
     unsigned bits = 64 - shift_;
-    while ((size_t{1} << bits) < 2 * (used + 1)) ++bits;
-    allocate(bits);
-  }
-  bool crowded(size_t used) const { return 2 * (used + 1) > slots_.size(); }
-
-  // Doubles the room; hash(slot) tells where each goes.
-  template <class Hash>
-  void enlarge(Hash&& hash) {
-    Array<Slot> old = std::move(slots_);
+    while ((size_t{2} << bits) < kHalves * used) ++bits;
+    if (bits == 64 - shift_) return;
+    const Array<Slot> old = std::move(slots_);
     slots_ = Array<Slot>();
-    allocate(64 - shift_ + 1);
-    for (size_t i = 0; i < old.size(); ++i) {
-      if (old[i].entry != kNone) place(old[i], hash(old[i]));
-    }
+    allocate(bits);
+    for (size_t i = 0; i < old.size(); ++i)
+      if (!old[i].is_free()) place(old[i]);
   }
 
-  void place(const Slot& slot, uint64_t hash) {
-    size_t i = begin(hash);
-    while (slots_[i].entry != kNone) i = next(i);
+  void place(const Slot& slot) {
+    size_t i = begin(slot.hash());
+    while (!slots_[i].is_free()) i = next(i);
     slots_[i] = slot;
   }
 
@@ -104,14 +53,14 @@ class Slots {
   void allocate(unsigned bits) {
     slots_ = Array<Slot>(size_t{1} << bits);
     shift_ = 64 - bits;
-    std::memset(static_cast<void*>(slots_.data()), 0xFF, slots_.size() * sizeof(Slot));
   }
   Array<Slot> slots_;
   unsigned shift_ = 0;
 };
 
-// Equality of more than 8 bytes, 8 at a time; the last 8 may overlap those before.
+// Equality of bytes, 8 at a time; the last 8 may overlap those before.
 inline bool same_bytes(const uint8_t* a, const uint8_t* b, size_t length) {
+  if (length < 8) return std::memcmp(a, b, length) == 0;
   for (size_t i = 0; i + 8 < length; i += 8)
     if (load8(a + i) != load8(b + i)) return false;
   return load8(a + length - 8) == load8(b + length - 8);
@@ -120,34 +69,28 @@ inline bool same_bytes(const uint8_t* a, const uint8_t* b, size_t length) {
 // Words in the order they came; their bytes one after another.
 class WordTable {
  public:
-  uint32_t size() const { return static_cast<uint32_t>(ends_.size() - 1); }
+  static constexpr size_t kSlack = 16;  // bytes that can be read from the start of any word
+
+  WordTable() { ends_.make_room(1); }
+  uint32_t size() const { return size_; }
   Bytes operator[](uint32_t entry) const {
     return {bytes_.data() + ends_[entry], static_cast<size_t>(ends_[entry + 1] - ends_[entry])};
   }
-  const std::vector<uint8_t>& bytes() const { return bytes_; }
-  const std::vector<uint64_t>& ends() const { return ends_; }
+  size_t total_bytes() const { return static_cast<size_t>(ends_[size_]); }
 
   Ahead ahead() const { return slots_.ahead(); }
-
-  // Only while there are no words.
   void reserve(size_t words) { slots_.reserve(words); }
 
   uint32_t find(const Token& token) const {
-    for (size_t i = slots_.begin(token.hash);; i = slots_.next(i)) {
-      const Slot& slot = slots_[i];
-      if (slot.key == token.key && slot.length == token.length && same(slot.entry, token)) return slot.entry;
-      if (slot.entry == kNone) return kNone;
-    }
+    const size_t first = slots_.begin(token.hash);
+    if (__builtin_expect(is_at(first, token), 1)) return slots_[first].entry;
+    const Slot& slot = slots_[search(token)];
+    return slot.is_free() ? kNone : slot.entry;
   }
 
   uint32_t insert(const Token& token) {
-    const uint32_t found = find(token);
-    if (found != kNone) return found;
-    if (slots_.crowded(size())) slots_.enlarge([](const Slot& slot) { return hash_of(slot); });
-    const auto* text = token.length <= 8 ? reinterpret_cast<const uint8_t*>(&token.key) : token.text;
-    const uint32_t entry = append({text, token.length});
-    slots_.place({token.key, token.length, entry}, token.hash);
-    return entry;
+    const size_t first = slots_.begin(token.hash);
+    return __builtin_expect(is_at(first, token), 1) ? slots_[first].entry : search_or_add(token);
   }
 
   uint32_t insert(Bytes word) { return insert(token_of(word)); }
@@ -156,10 +99,16 @@ class WordTable {
   // Inserts the words of another table in their order; gives the entry of each.
   std::vector<uint32_t> merge(const WordTable& other) {
     std::vector<uint32_t> entries(other.size());
+    slots_.reserve(size() + other.size() / 2);
     Token batch[kBatch];
     for (uint32_t from = 0; from < other.size(); from += kBatch) {
       const uint32_t n = std::min<uint32_t>(kBatch, other.size() - from);
-      for (uint32_t i = 0; i < n; ++i) slots_.prefetch((batch[i] = token_of(other[from + i])).hash);
+      const Ahead ahead = this->ahead();
+      for (uint32_t i = 0; i < n; ++i) {
+        const Bytes word = other[from + i];
+        batch[i] = token_in(word.data, static_cast<uint32_t>(word.size));
+        ahead.fetch(batch[i].hash);
+      }
       for (uint32_t i = 0; i < n; ++i) entries[from + i] = insert(batch[i]);
     }
     return entries;
@@ -167,62 +116,122 @@ class WordTable {
 
   // An entry that no token finds, to keep the ids of those after it.
   uint32_t append(Bytes word) {
-    if (size() >= 0x7FFFFFFEu) throw std::length_error("there are more than 2 billion distinct words");
-    bytes_.insert(bytes_.end(), word.data, word.data + word.size);
-    ends_.push_back(bytes_.size());
-    return size() - 1;
+    if (size_ >= 0x7FFFFFFEu) throw std::length_error("there are more than 2 billion distinct words");
+    const int64_t start = ends_[size_];
+    bytes_.make_room(static_cast<size_t>(start) + word.size + kSlack);
+    if (word.size) std::memcpy(bytes_.data() + start, word.data, word.size);
+    ends_.make_room(size_ + 2);
+    ends_[size_ + 1] = start + static_cast<int64_t>(word.size);
+    return size_++;
   }
 
  private:
+  // A short word is its own key; that of a long one is its hash, behind a first byte that no word has.
   struct Slot {
-    uint64_t key;
-    uint32_t length, entry;
+    uint64_t low;
+    uint32_t high, entry;
+
+    static constexpr uint8_t kHashed = 1;
+    bool is_free() const { return low == 0; }
+    bool is_hashed() const { return static_cast<uint8_t>(low) == kHashed; }
+    uint64_t hash() const {
+      return is_hashed() ? low >> 8 | static_cast<uint64_t>(high) << 32 : hash_of_key(low, high);
+    }
+    static Slot of(const Token& token, uint32_t entry) {
+      if (!token.is_long()) return {token.low, token.high, entry};
+      return {token.hash << 8 | kHashed, static_cast<uint32_t>(token.hash >> 32), entry};
+    }
   };
 
-  static uint64_t hash_of(const Slot& slot) { return slot.length <= 8 ? hash_of_key(slot.key) : slot.key; }
+  bool is_at(size_t i, const Token& token) const { return slots_[i].low == token.low && slots_[i].high == token.high; }
 
-  bool same(uint32_t entry, const Token& token) const {
-    return token.length <= 8 || same_bytes(bytes_.data() + ends_[entry], token.text, token.length);
+  // The slot of what the first look did not find: a word that was displaced, or a long one; else the free slot that a
+  // new word gets.
+  __attribute__((noinline)) size_t search(const Token& token) const {
+    const Slot wanted = Slot::of(token, 0);
+    size_t i = slots_.begin(token.hash);
+    for (; !slots_[i].is_free(); i = slots_.next(i)) {
+      const Slot& slot = slots_[i];
+      if (slot.low == wanted.low && slot.high == wanted.high && (!token.is_long() || same(slot.entry, token))) break;
+    }
+    return i;
   }
 
-  Slots<Slot> slots_;
-  std::vector<uint8_t> bytes_;
-  std::vector<uint64_t> ends_{0};
+  __attribute__((noinline)) uint32_t search_or_add(const Token& token) {
+    const size_t i = search(token);
+    if (!slots_[i].is_free()) return slots_[i].entry;
+    const uint32_t entry = append({token.text, token.length});
+    slots_[i] = Slot::of(token, entry);
+    slots_.reserve(size_ + 1);
+    return entry;
+  }
+
+  bool same(uint32_t entry, const Token& token) const {
+    const Bytes word = (*this)[entry];
+    return word.size == token.length && same_bytes(word.data, token.text, token.length);
+  }
+
+  Slots<Slot, 4> slots_;
+  Array<uint8_t> bytes_;
+  Array<int64_t> ends_;
+  uint32_t size_ = 0;
 };
 
-// (prefix, word) → id, in the order they came; the key is the pair itself, so equality is exact.
+// (prefix, word) → entry, in the order they came, and the entry's term; the key is the pair itself, so equality is
+// exact, and no pair is 0.
 class PairTable {
  public:
-  uint32_t size() const { return static_cast<uint32_t>(pairs_.size()); }
-  uint64_t operator[](uint32_t entry) const { return pairs_[entry]; }
-  void prefetch(uint64_t pair) const { slots_.prefetch(hash_of_key(pair)); }
+  struct Slot {
+    uint64_t pair;
+    uint32_t entry, term;
 
-  uint32_t find(uint64_t pair) const {
-    for (size_t i = slots_.begin(hash_of_key(pair));; i = slots_.next(i)) {
-      const Slot& slot = slots_[i];
-      if (slot.entry == kNone) return kNone;
-      if (slot.pair == pair) return slot.entry;
+    bool is_free() const { return pair == 0; }
+    uint64_t hash() const { return hash_of_pair(pair); }
+  };
+
+  static uint64_t hash_of_pair(uint64_t pair) { return hash_of_key(pair, 0); }
+
+  uint32_t size() const { return size_; }
+  uint64_t operator[](uint32_t entry) const { return pairs_[entry]; }
+  Ahead ahead() const { return slots_.ahead(); }
+  Slot& at(size_t place) { return slots_[place]; }
+
+  void reserve(size_t pairs) { slots_.reserve(pairs); }
+
+  // Room for this many more: until they have come, slots stay where they are.
+  void make_room(size_t more) {
+    if (size_ + more > 0x7FFFFFFEu) throw std::length_error("there are more than 2 billion distinct n-grams");
+    slots_.reserve(size_ + more);
+    pairs_.make_room(size_ + more + 1);
+  }
+
+  static constexpr size_t kNowhere = ~size_t{0};
+
+  size_t find(uint64_t pair) const {
+    for (size_t i = slots_.begin(hash_of_pair(pair));; i = slots_.next(i)) {
+      if (slots_[i].pair == pair) return i;
+      if (slots_[i].is_free()) return kNowhere;
     }
   }
 
-  uint32_t insert(uint64_t pair) {
-    const uint32_t found = find(pair);
-    if (found != kNone) return found;
-    if (size() >= 0x7FFFFFFEu) throw std::length_error("there are more than 2 billion distinct n-grams");
-    if (slots_.crowded(size())) slots_.enlarge([](const Slot& slot) { return hash_of_key(slot.pair); });
-    pairs_.push_back(pair);
-    slots_.place({pair, size() - 1, 0}, hash_of_key(pair));
-    return size() - 1;
+  // The slot of a pair, which may be new; there is room for it. New and old pairs come in no order that a processor
+  // could foresee, so that they take the same way.
+  size_t insert(uint64_t pair) {
+    size_t i = slots_.begin(hash_of_pair(pair));
+    while ((slots_[i].pair != pair) & !slots_[i].is_free()) i = slots_.next(i);
+    const bool fresh = slots_[i].is_free();
+    Slot& slot = slots_[i];
+    pairs_[size_] = slot.pair = pair;
+    slot.entry = fresh ? size_ : slot.entry;
+    slot.term = fresh ? kNone : slot.term;
+    size_ += fresh;
+    return i;
   }
 
  private:
-  struct Slot {
-    uint64_t pair;
-    uint32_t entry, unused;
-  };
-
-  Slots<Slot> slots_;
-  std::vector<uint64_t> pairs_;
+  Slots<Slot, 3> slots_;  // n-grams are many, and their table is what takes memory
+  Array<uint64_t> pairs_;
+  uint32_t size_ = 0;
 };
 
 }  // namespace unnaive

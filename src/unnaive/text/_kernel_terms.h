@@ -1,8 +1,5 @@
 // Term ids: words, and n-grams as (prefix, word) pairs; ids are given in the order of first occurrence.
 #pragma once
-#include <algorithm>
-#include <string>
-
 #include "_kernel_table.h"
 
 namespace unnaive {
@@ -24,26 +21,30 @@ class Terms {
   WordTable& words() { return *words_; }
   const WordTable& words() const { return *words_; }
   PairTable& grams() { return grams_; }
-  const PairTable& grams() const { return grams_; }
-  void look_at(WordTable& words) { words_ = &words; }
 
-  uint32_t size() const { return plain() ? words_->size() - stops_ : static_cast<uint32_t>(items_.size()); }
+  uint32_t size() const { return plain() ? words_->size() - stops_ : size_; }
 
-  uint32_t term_of(uint32_t item) const {
-    if (plain()) return item - stops_;
-    const auto& of = item & kGram ? of_gram_ : of_word_;
-    const uint32_t entry = item & ~kGram;
-    return entry < of.size() ? of[entry] : kNone;
+  // Room for the terms of n more words, all of which may be new.
+  void make_room(size_t n) {
+    const size_t terms = n * longest_;
+    if (size_ + terms > 0x7FFFFFFEu) throw std::length_error("there are more than 2 billion distinct terms");
+    grams_.make_room(terms);
+    items_.make_room(size_ + terms + 1);
+    of_word_.make_room(words_->size() + 1);
   }
 
-  // Gives the item the next id; only where there are n-grams.
-  uint32_t assign(uint32_t item) {
-    auto& of = item & kGram ? of_gram_ : of_word_;
-    const uint32_t entry = item & ~kGram;
-    if (entry >= of.size()) of.resize(entry + 1, kNone);
-    if (items_.size() > 0x7FFFFFFEu) throw std::length_error("there are more than 2 billion distinct terms");
-    items_.push_back(item);
-    return of[entry] = static_cast<uint32_t>(items_.size() - 1);
+  // The term of a word entry or of a gram's slot, kNone if it has none; only where there are n-grams.
+  uint32_t term_of_word(uint32_t word) const { return word < of_word_.size() ? of_word_[word] - 1 : kNone; }
+  uint32_t term_of_gram(size_t place) { return grams_.at(place).term; }
+
+  // The same, but one without a term gets the next id. There is room; old and new take the same way, without a branch.
+  uint32_t give_word(uint32_t word) {
+    of_word_[word] = given(of_word_[word] - 1, word) + 1;
+    return of_word_[word] - 1;
+  }
+  uint32_t give_gram(size_t place) {
+    PairTable::Slot& slot = grams_.at(place);
+    return slot.term = given(slot.term, slot.entry | kGram);
   }
 
   // One more term of a given vocabulary, at the next id.
@@ -56,70 +57,87 @@ class Terms {
       }
       return;
     }
-    assign(item_of(term));
+    add_words_of(term);
   }
 
   // Maps the terms of `other`, which counted later documents, to ids here; new ones get the next ids.
   std::vector<uint32_t> merge(const Terms& other) {
-    const std::vector<uint32_t> word = merged_words(other);
+    std::vector<uint32_t> word = merged_words(other);
     if (plain()) {
-      std::vector<uint32_t> ids(other.size());
-      for (uint32_t t = 0; t < other.size(); ++t) ids[t] = word[t + stops_] - stops_;
-      return ids;
+      for (uint32_t t = 0; t < other.size(); ++t) word[t] = word[t + stops_] - stops_;
+      return word;
     }
-    std::vector<uint32_t> gram(other.grams_.size()), ids(other.size());
-    for (uint32_t g = 0; g < other.grams_.size(); ++g) {
-      const auto prefix = static_cast<uint32_t>(other.grams_[g] >> 32);
-      const uint32_t here = prefix & kGram ? gram[prefix & ~kGram] | kGram : word[prefix];
-      gram[g] = grams_.insert(pair_of(here, word[static_cast<uint32_t>(other.grams_[g])]));
-    }
+    const std::vector<size_t> gram = merged_grams(other, word);
+    std::vector<uint32_t> ids(other.size());
     for (uint32_t t = 0; t < other.size(); ++t) {
       const uint32_t item = other.items_[t];
-      const uint32_t here = item & kGram ? gram[item & ~kGram] | kGram : word[item];
-      const uint32_t known = term_of(here);
-      ids[t] = known != kNone ? known : assign(here);
+      ids[t] = item & kGram ? give_gram(gram[item & ~kGram]) : give_word(word[item]);
     }
     return ids;
   }
 
-  static uint64_t pair_of(uint32_t prefix, uint32_t word) { return static_cast<uint64_t>(prefix) << 32 | word; }
+  // No pair is 0, which marks a free slot.
+  static uint64_t pair_of(uint32_t prefix, uint32_t word) { return static_cast<uint64_t>(prefix) << 32 | (word + 1); }
+  static uint32_t prefix_of(uint64_t pair) { return static_cast<uint32_t>(pair >> 32); }
+  static uint32_t word_of(uint64_t pair) { return static_cast<uint32_t>(pair) - 1; }
 
-  // Appends the text of every term to `bytes` and its end to `ends`.
-  void write(std::vector<uint8_t>& bytes, std::vector<int64_t>& ends) const {
-    ends.reserve(size() + 1);
-    ends.push_back(0);
-    std::vector<uint32_t> chain;
+  // The text of every term, one after another, and where each ends, after a 0.
+  void write(Array<uint8_t>& bytes, Array<int64_t>& ends) const {
+    ends = Array<int64_t>(size() + 1);
+    bytes = Array<uint8_t>(words_->total_bytes() + 1);
+    size_t used = 0;
     for (uint32_t t = 0; t < size(); ++t) {
-      chain.clear();
-      uint32_t item = plain() ? t + stops_ : items_[t];
-      for (; item & kGram; item = static_cast<uint32_t>(grams_[item & ~kGram] >> 32))
-        chain.push_back(static_cast<uint32_t>(grams_[item & ~kGram]));
-      write_word(item, bytes);
-      for (auto word = chain.rbegin(); word != chain.rend(); ++word) {
-        bytes.push_back(' ');
-        write_word(*word, bytes);
-      }
-      ends.push_back(static_cast<int64_t>(bytes.size()));
+      used = write_item(plain() ? t + stops_ : items_[t], bytes, used);
+      ends[t + 1] = static_cast<int64_t>(used);
     }
+    bytes.resize(used);
   }
 
  private:
-  void write_word(uint32_t entry, std::vector<uint8_t>& bytes) const {
-    const Bytes word = (*words_)[entry];
-    bytes.insert(bytes.end(), word.data, word.data + word.size);
+  // An n-gram is its prefix, a space, and its last word.
+  size_t write_item(uint32_t item, Array<uint8_t>& bytes, size_t used) const {
+    if (item & kGram) {
+      const uint64_t pair = grams_[item & ~kGram];
+      used = write_item(prefix_of(pair), bytes, used);
+      bytes[used++] = ' ';
+      item = word_of(pair);
+    }
+    const Bytes word = (*words_)[item];
+    bytes.make_room(used + word.size + WordTable::kSlack);
+    if (word.size <= WordTable::kSlack) {
+      std::memcpy(bytes.data() + used, word.data, WordTable::kSlack);  // quicker than the right number
+    } else {
+      std::memcpy(bytes.data() + used, word.data, word.size);
+    }
+    return used + word.size;
+  }
+
+  uint32_t given(uint32_t term, uint32_t item) {
+    items_[size_] = item;
+    const uint32_t id = term == kNone ? size_ : term;
+    size_ += term == kNone;
+    return id;
   }
 
   // The words of a term are joined by spaces; no word has one.
-  uint32_t item_of(Bytes term) {
-    uint32_t item = kNone;
+  void add_words_of(Bytes term) {
     const uint8_t *start = term.data, *end = term.data + term.size;
+    uint32_t item = kNone;
+    uint64_t pair = 0;
     while (true) {
       const uint8_t* stop = std::find(start, end, static_cast<uint8_t>(' '));
       const uint32_t word = words_->insert(Bytes{start, static_cast<size_t>(stop - start)});
-      item = item == kNone ? word : grams_.insert(pair_of(item, word)) | kGram;
-      if (stop == end) return item;
+      make_room(1);
+      if (item == kNone) {
+        item = word;
+      } else {
+        pair = pair_of(item, word);
+        item = grams_.at(grams_.insert(pair)).entry | kGram;
+      }
+      if (stop == end) break;
       start = stop + 1;
     }
+    pair ? give_gram(grams_.find(pair)) : give_word(item);
   }
 
   std::vector<uint32_t> merged_words(const Terms& other) {
@@ -129,12 +147,35 @@ class Terms {
     return same;
   }
 
+  // The slots here of the other's grams, given the entries of its words; a prefix has come before what it begins.
+  std::vector<size_t> merged_grams(const Terms& other, const std::vector<uint32_t>& word) {
+    const uint32_t n = other.grams_.size();
+    grams_.make_room(n);
+    items_.make_room(size_ + size_t{other.size()} + 1);
+    of_word_.make_room(words_->size() + 1);
+    std::vector<size_t> places(n);
+    const auto pair_here = [&](uint32_t gram) {
+      const uint32_t prefix = prefix_of(other.grams_[gram]);
+      const uint32_t here = prefix & kGram ? grams_.at(places[prefix & ~kGram]).entry | kGram : word[prefix];
+      return pair_of(here, word[word_of(other.grams_[gram])]);
+    };
+    const Ahead ahead = grams_.ahead();
+    for (uint32_t from = 0; from < n; from += kBatch) {
+      const uint32_t to = std::min(n, from + kBatch);
+      // a prefix in the same batch has no slot yet: a wrong guess is fetched in vain
+      for (uint32_t g = from; g < to; ++g) ahead.fetch(PairTable::hash_of_pair(pair_here(g)));
+      for (uint32_t g = from; g < to; ++g) places[g] = grams_.insert(pair_here(g));
+    }
+    return places;
+  }
+
   WordTable* words_;
   uint32_t stops_;
   unsigned shortest_, longest_;
+  uint32_t size_ = 0;  // where there are n-grams, as are:
   PairTable grams_;
-  std::vector<uint32_t> of_word_, of_gram_;  // term of each entry, where there are n-grams
-  std::vector<uint32_t> items_;              // item of each term, likewise
+  Array<uint32_t> of_word_;  // term of each word entry, plus 1
+  Array<uint32_t> items_;    // item of each term
 };
 
 }  // namespace unnaive

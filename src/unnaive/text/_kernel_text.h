@@ -106,6 +106,7 @@ struct Document {
   const void* data;
   size_t length;
   uint8_t width;
+  bool ascii;  // known to have no byte above 0x7F
 };
 
 struct Bytes {
@@ -122,42 +123,26 @@ struct Documents {
 
   Document at(size_t row) const {
     if (!blob) return strings[row];
-    return {blob + offsets[row], static_cast<size_t>(offsets[row + 1] - offsets[row]), 0};
+    return {blob + offsets[row], static_cast<size_t>(offsets[row + 1] - offsets[row]), 0, false};
   }
 };
 
-// Latin-1 is mostly ASCII: stretches of it are copied whole.
-inline size_t utf8_from_latin1(const uint8_t* p, size_t length, uint8_t* out) {
-  uint8_t* start = out;
-  for (size_t i = 0; i < length;) {
-    const size_t plain = ascii_prefix(p + i, length - i);
-    std::memcpy(out, p + i, plain);
-    out += plain;
-    i += plain;
-    for (; i < length && p[i] >= 0x80; ++i) out += encode(p[i], out);
-  }
-  return static_cast<size_t>(out - start);
-}
-
 template <class Unit>
-size_t utf8_from_wide(const Unit* p, size_t length, uint8_t* out) {
+size_t utf8_from(const Unit* p, size_t length, uint8_t* out) {
   uint8_t* start = out;
   for (size_t i = 0; i < length; ++i) out += encode(p[i], out);
   return static_cast<size_t>(out - start);
 }
 
-// The document's UTF-8: its own bytes, or a copy in `space`.
+// The document's UTF-8, as it is written: its own bytes, or a copy in `space`.
 inline Bytes utf8_of(const Document& document, std::vector<uint8_t>& space) {
-  const auto* bytes = static_cast<const uint8_t*>(document.data);
-  if (document.width == 0) return {bytes, document.length};
+  if (document.width == 0) return {static_cast<const uint8_t*>(document.data), document.length};
   const size_t most = document.length * (document.width == 1 ? 2 : document.width == 2 ? 3 : 4);
   if (space.size() < most) space.resize(most + most / 4);
   size_t size = 0;
-  if (document.width == 1) size = utf8_from_latin1(bytes, document.length, space.data());
-  if (document.width == 2)
-    size = utf8_from_wide(static_cast<const uint16_t*>(document.data), document.length, space.data());
-  if (document.width == 4)
-    size = utf8_from_wide(static_cast<const uint32_t*>(document.data), document.length, space.data());
+  if (document.width == 1) size = utf8_from(static_cast<const uint8_t*>(document.data), document.length, space.data());
+  if (document.width == 2) size = utf8_from(static_cast<const uint16_t*>(document.data), document.length, space.data());
+  if (document.width == 4) size = utf8_from(static_cast<const uint32_t*>(document.data), document.length, space.data());
   return {space.data(), size};
 }
 

@@ -15,14 +15,16 @@ struct Stop {
   std::atomic<bool> now{false};
 };
 
-// Bounds of `shards` contiguous runs of documents of about equal bytes.
-inline std::vector<size_t> shard_bounds(const Documents& documents, unsigned shards) {
+// Bounds of `shards` contiguous runs of documents of about equal bytes, but for the first, which has `first` of a
+// share.
+inline std::vector<size_t> shard_bounds(const Documents& documents, unsigned shards, double first = 1) {
   std::vector<size_t> bounds{0};
-  uint64_t total = 0, sum = 0;
-  for (size_t row = 0; row < documents.count; ++row) total += documents.at(row).length + 16;
+  double total = 0, sum = 0;
+  for (size_t row = 0; row < documents.count; ++row) total += static_cast<double>(documents.at(row).length + 16);
+  const double share = total / (first + shards - 1);
   for (size_t row = 0; row < documents.count && bounds.size() < shards; ++row) {
-    sum += documents.at(row).length + 16;
-    if (sum * shards >= total * bounds.size()) bounds.push_back(row + 1);
+    sum += static_cast<double>(documents.at(row).length + 16);
+    if (sum >= share * (first + static_cast<double>(bounds.size() - 1))) bounds.push_back(row + 1);
   }
   while (bounds.size() <= shards) bounds.push_back(documents.count);
   return bounds;
@@ -31,6 +33,7 @@ inline std::vector<size_t> shard_bounds(const Documents& documents, unsigned sha
 // work(shard) for every shard, the first on this thread; the first exception is thrown again here.
 template <class Work>
 void run_sharded(unsigned shards, Stop& stop, Work&& work) {
+  if (shards == 1) return work(0);
   std::vector<std::exception_ptr> errors(shards);
   const auto guarded = [&](unsigned shard) {
     try {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unnaive.errors import BadData, BadModel
+from unnaive.lazy import lazy_property
 from unnaive.text.backend import kernel
 from unnaive.types import Ids
 
@@ -56,14 +56,14 @@ class Vocabulary:
             raise BadModel(f"the vocabulary has {_repeated(self.terms)!r} twice; the model file is damaged")
         return self
 
-    @cached_property
+    @lazy_property
     def terms(self) -> list[str]:
         """The terms, by id."""
         blob, offsets = self._arrays
         data, ends = blob.tobytes(), offsets.tolist()
         return [data[start:end].decode() for start, end in pairwise(ends)]
 
-    @cached_property
+    @lazy_property
     def _arrays(self) -> tuple[Bytes, Ids]:
         try:
             encoded = [term.encode() for term in self.terms]
@@ -73,7 +73,7 @@ class Vocabulary:
         np.cumsum([len(term) for term in encoded], out=offsets[1:])
         return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
 
-    @cached_property
+    @lazy_property
     def _index(self) -> dict[str, int]:
         return {term: place for place, term in enumerate(self.terms)}
 

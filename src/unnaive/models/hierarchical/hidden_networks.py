@@ -83,6 +83,14 @@ class HiddenNetworks(Scorer):
         best = np.argsort(-added, kind="stable")[:limit]
         return [(int(one.terms[at]), float(added[at])) for at in best if added[at] > 0]
 
+    def member_count(self, chosen: int) -> int:
+        """How many sets of tables are averaged."""
+        return self.class_network(chosen).network.members
+
+    def mixture_is_predictor(self, chosen: int) -> bool:
+        """Whether the mixture of the members has the posterior of the model: where arcs point to the class."""
+        return isinstance(self.class_network(chosen).network, HiddenTree)
+
     def network(self, chosen: int, terms: Sequence[str], classes: Sequence[str], member: int = 0) -> Network:
         """The network of a class as a value, for looking at and for export; `member` of those that are averaged."""
         one = self.class_network(chosen)

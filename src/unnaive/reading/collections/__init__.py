@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unnaive.errors import BadData, choose
-from unnaive.reading.collections.archives import Member, members
+from unnaive.reading.collections.archives import Member, read_members
 from unnaive.reading.collections.catalogue import COLLECTIONS, Collection
 from unnaive.reading.corpus import Corpus
 
@@ -50,7 +50,7 @@ def collection_path(name: str, data: Place = None) -> Path:
     collection = COLLECTIONS[choose(list(COLLECTIONS), name, "collection")]
     folders = data_folders(data)
     for folder in folders:
-        found = path_in(folder, collection)
+        found = find_in_folder(folder, collection)
         if found is not None:
             return found
     places = " nor ".join(str(folder) for folder in folders)
@@ -62,7 +62,7 @@ def collection_path(name: str, data: Place = None) -> Path:
     )
 
 
-def path_in(place: Path, collection: Collection) -> Path | None:
+def find_in_folder(place: Path, collection: Collection) -> Path | None:
     """Where a collection lies in a place: the place itself if a file, its archive, its folder, or its files."""
     if place.is_file():
         return place
@@ -84,7 +84,7 @@ def load(name: str, *, view: str | None = None, data: Place = None) -> Corpus:
     """
     collection = COLLECTIONS[choose(list(COLLECTIONS), name, "collection")]
     shown = choose(list(collection.views), view or collection.views[0], f"view of {name}")
-    return collection.read(members(collection_path(name, data), collection.pattern), shown)
+    return collection.read(read_members(collection_path(name, data), collection.pattern), shown)
 
 
 @dataclass(frozen=True)
@@ -107,20 +107,22 @@ class Check:
 def check(name: str, data: Place = None) -> Check:
     """The collection read whole and compared with its known checksums and document counts."""
     path = collection_path(name, data)
-    return checked(COLLECTIONS[name], path)
+    return check_archive(COLLECTIONS[name], path)
 
 
-def checked(collection: Collection, path: Path) -> Check:
+def check_archive(collection: Collection, path: Path) -> Check:
     """The comparison itself, for a collection that lies at `path`."""
-    files = members(path, collection.pattern)
+    files = read_members(path, collection.pattern)
     corpus = collection.read(files, collection.views[0])
     whole = collection.read(files, collection.widest)
     parts = dict(sorted(Counter(corpus.split or ()).items()))
-    verified = verified_by(collection, path, files)
-    return Check(collection.name, path, verified, len(whole), parts, problem(collection, verified, len(whole), parts))
+    verified = match_checksum(collection, path, files)
+    return Check(
+        collection.name, path, verified, len(whole), parts, describe_problem(collection, verified, len(whole), parts)
+    )
 
 
-def problem(collection: Collection, verified: str, documents: int, parts: dict[str, int]) -> str:
+def describe_problem(collection: Collection, verified: str, documents: int, parts: dict[str, int]) -> str:
     """What is wrong, in words; nothing if all is well."""
     if documents != collection.documents or parts != collection.parts:
         return (
@@ -130,20 +132,20 @@ def problem(collection: Collection, verified: str, documents: int, parts: dict[s
     return "" if verified or not collection.contents else "no known checksum fits; fetch it again"
 
 
-def verified_by(collection: Collection, path: Path, files: Sequence[Member]) -> str:
+def match_checksum(collection: Collection, path: Path, files: Sequence[Member]) -> str:
     """ "archive" if the file's sha256 is a known one, else "contents" if its documents' digest is, else nothing."""
-    if path.is_file() and file_digest(path) in collection.sha256:
+    if path.is_file() and hash_file(path) in collection.sha256:
         return "archive"
-    return "contents" if contents_digest(files) == collection.contents else ""
+    return "contents" if hash_contents(files) == collection.contents else ""
 
 
-def file_digest(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """The sha256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def contents_digest(files: Sequence[Member]) -> str:
+def hash_contents(files: Sequence[Member]) -> str:
     """The sha256 of the files' names and contents, the same for every way in which they are packed."""
     digest = hashlib.sha256()
     for parts, content in files:

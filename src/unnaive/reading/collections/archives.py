@@ -23,7 +23,7 @@ class Member(NamedTuple):
     content: bytes
 
 
-def members(path: Path, pattern: str) -> list[Member]:
+def read_members(path: Path, pattern: str) -> list[Member]:
     """The files of the archive or folder at `path` whose name matches `pattern`, sorted by what the groups matched.
 
     Nothing is written to disk. The order depends on the groups alone, so an archive and the folder that it
@@ -34,32 +34,32 @@ def members(path: Path, pattern: str) -> list[Member]:
     >>> (folder / "spor").mkdir() and None
     >>> (folder / "spor" / "2.txt").write_bytes(b"gol")
     3
-    >>> members(folder, r"(\\w+)/(\\d+)[.]txt$")
+    >>> read_members(folder, r"(\\w+)/(\\d+)[.]txt$")
     [Member(parts=('spor', '2'), content=b'gol')]
     """
     wanted = re.compile("(?:^|/)" + pattern)
-    files = folder_files(path, wanted) if path.is_dir() else archive_files(path, wanted)
+    files = walk_folder(path, wanted) if path.is_dir() else walk_archive(path, wanted)
     found = sorted(Member(match.groups(), content) for match, content in files)
     if not found:
         raise BadData(f"{path} holds no file named like {pattern}; expected the collection's original layout")
     return found
 
 
-def archive_files(path: Path, wanted: re.Pattern[str]) -> Iterator[tuple[re.Match[str], bytes]]:
+def walk_archive(path: Path, wanted: re.Pattern[str]) -> Iterator[tuple[re.Match[str], bytes]]:
     """The matching regular files of a tar archive, gzipped or not."""
     try:
         # "r:" is a tar as it is: another layer of compression inside would escape the limit
-        with tarfile.open(fileobj=io.BytesIO(decompressed(path)), mode="r:") as archive:
+        with tarfile.open(fileobj=io.BytesIO(decompress(path)), mode="r:") as archive:
             for info in archive:
-                name = safe_name(info, path)
+                name = check_member(info, path)
                 match = wanted.search(name)
                 if match and info.isreg():
-                    yield match, file_content(archive, info, path)
+                    yield match, read_member(archive, info, path)
     except (tarfile.TarError, zlib.error, gzip.BadGzipFile, EOFError) as error:
         raise BadData(f"{path} is not a whole tar archive ({error}); fetch it again") from error
 
 
-def decompressed(path: Path) -> bytes:
+def decompress(path: Path) -> bytes:
     """The bytes of a file, gunzipped if they are gzip; refused beyond LARGEST."""
     with path.open("rb") as file:
         zipped = file.read(2) == b"\x1f\x8b"
@@ -70,7 +70,7 @@ def decompressed(path: Path) -> bytes:
     return data
 
 
-def safe_name(info: tarfile.TarInfo, path: Path) -> str:
+def check_member(info: tarfile.TarInfo, path: Path) -> str:
     """The member's name if it stays inside the archive and is a plain file or folder."""
     name = PurePosixPath(info.name)
     if name.is_absolute() or ".." in name.parts:
@@ -80,7 +80,7 @@ def safe_name(info: tarfile.TarInfo, path: Path) -> str:
     return str(name)
 
 
-def file_content(archive: tarfile.TarFile, info: tarfile.TarInfo, path: Path) -> bytes:
+def read_member(archive: tarfile.TarFile, info: tarfile.TarInfo, path: Path) -> bytes:
     """The content of one member; a header that claims more than there is counts as damage."""
     if info.size > LARGEST:
         raise BadData(f"{path} has a member {info.name!r} that claims {info.size} bytes; it was refused")
@@ -88,7 +88,7 @@ def file_content(archive: tarfile.TarFile, info: tarfile.TarInfo, path: Path) ->
     return file.read() if file is not None else b""
 
 
-def folder_files(folder: Path, wanted: re.Pattern[str]) -> Iterator[tuple[re.Match[str], bytes]]:
+def walk_folder(folder: Path, wanted: re.Pattern[str]) -> Iterator[tuple[re.Match[str], bytes]]:
     """The matching files below a folder; a link that leads outside of it is refused."""
     inside = folder.resolve()
     for path in folder.rglob("*"):

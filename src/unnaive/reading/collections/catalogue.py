@@ -72,7 +72,7 @@ ALL = (
         contents="c738afdb5bf4cb52bb0f624cb230df759433e079b590181bc56bd65dc581a862",
         pattern=reuters.PATTERN,
         views=tuple(reuters.VIEWS),
-        read=reuters.read,
+        read=reuters.read_reuters,
     ),
     Collection(
         name="20newsgroups",
@@ -96,7 +96,7 @@ ALL = (
         contents="2d18ebb5fd7a03f7e30320855e8738e2106782009a0800874524d4e391dc3205",
         pattern=readers.NEWSGROUPS,
         views=tuple(readers.MESSAGE_VIEWS),
-        read=readers.newsgroups,
+        read=readers.read_newsgroups,
     ),
     Collection(
         name="ohsumed",
@@ -114,7 +114,7 @@ ALL = (
         contents="4ad130f231023adc261e79648e65fe69658c6d2d660268b3466a96b37c2026a0",
         pattern=readers.OHSUMED,
         views=("categories",),
-        read=readers.ohsumed,
+        read=readers.read_ohsumed,
     ),
     Collection(
         name="ohsumed-20000",
@@ -132,7 +132,7 @@ ALL = (
         contents="",  # no checksum is published; its counts are, and they are checked
         pattern=readers.OHSUMED,
         views=("categories",),
-        read=readers.ohsumed,
+        read=readers.read_ohsumed,
     ),
     Collection(
         name="webkb4",
@@ -150,7 +150,7 @@ ALL = (
         contents="6eb8fe57793e79a5e9a8eaf7b09276b76cd2ae8c79e7bc5fa9c7f85793d5b9ae",
         pattern=readers.WEBKB,
         views=("stemmed",),
-        read=readers.webkb,
+        read=readers.read_webkb,
     ),
     Collection(
         name="1150haber",
@@ -168,7 +168,25 @@ ALL = (
         contents="b32b039543236470e16581abc169e66eb307bae4b81d853720315034a3d5ade3",
         pattern=readers.HABER,
         views=("raw",),
-        read=readers.haber,
+        read=readers.read_haber,
+    ),
+    Collection(
+        name="banking77",
+        title="Banking77, intents of bank customers",
+        about="short questions of bank customers, one of 77 intents each",
+        terms="CC BY 4.0 (Casanueva et al. 2020)",
+        documents=13083,
+        parts={"test": 3080, "train": 10003},
+        size=209_256,
+        file="banking77.tar.gz",
+        marker="banking77",
+        home="https://github.com/PolyAI-LDN/task-specific-datasets (train.csv and test.csv of banking_data)",
+        urls=(),
+        sha256=("570b449b549f0023b577009737f5fc21611d89781ba96be9dbe431c0f1294995",),
+        contents="1c836d28db4a6aa08b4158b72626fcb61bc0df27531dd75e4459ab27f6637d44",
+        pattern=readers.BANKING,
+        views=("intents",),
+        read=readers.read_banking,
     ),
 )
 

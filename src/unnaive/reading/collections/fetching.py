@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 from unnaive.errors import BadData, choose
-from unnaive.reading.collections import cache_folder, checked, file_digest
+from unnaive.reading.collections import cache_folder, check_archive, hash_file
 from unnaive.reading.collections.archives import LARGEST
 from unnaive.reading.collections.catalogue import COLLECTIONS, Collection
 
@@ -64,14 +64,14 @@ def fetch(
             f" set UNNAIVE_DATA to the folder with it, or pass --url with the address of a {collection.file}"
         )
     for address in addresses:
-        refuse_scheme(address)
-    target = writable(folder) / collection.file
-    if target.exists() and fault(collection, target) == "":
+        check_scheme(address)
+    target = make_writable_folder(folder) / collection.file
+    if target.exists() and find_fault(collection, target) == "":
         return target
     part = target.with_name(target.name + ".part")
     reasons = []
     for address in addresses:
-        reason = refusal(collection, address, part, progress, patience or Patience())
+        reason = try_address(collection, address, part, progress, patience or Patience())
         if not reason:
             part.replace(target)
             return target
@@ -83,7 +83,7 @@ def fetch(
     )
 
 
-def refusal(collection: Collection, url: str, part: Path, progress: Progress | None, patience: Patience) -> str:
+def try_address(collection: Collection, url: str, part: Path, progress: Progress | None, patience: Patience) -> str:
     """Why `part`, filled from `url`, is not the collection's archive; nothing if it is.
 
     A wrong part is deleted. If it was resumed, its beginning may stem from another edition of the file, so it is
@@ -91,38 +91,38 @@ def refusal(collection: Collection, url: str, part: Path, progress: Progress | N
     """
     resumed = part.exists()
     try:
-        complete(url, part, progress, patience)
+        download(url, part, progress, patience)
     except Unavailable as reason:
         return str(reason)
-    problem = fault(collection, part)
+    problem = find_fault(collection, part)
     if not problem:
         return ""
     part.unlink()
-    return refusal(collection, url, part, progress, patience) if resumed else f"not the collection: {problem}"
+    return try_address(collection, url, part, progress, patience) if resumed else f"not the collection: {problem}"
 
 
-def complete(url: str, part: Path, progress: Progress | None, patience: Patience) -> None:
+def download(url: str, part: Path, progress: Progress | None, patience: Patience) -> None:
     """All bytes of `url` in `part`, over as many connections as it takes and patience allows."""
     reason = ""
     for attempt in range(patience.attempts):
         time.sleep(patience.pause * attempt)
         try:
-            return receive(url, part, progress, patience)
+            return download_rest(url, part, progress, patience)
         except Stopped as stop:
             reason = str(stop)
     raise Unavailable(f"{reason}, {patience.attempts} attempts")
 
 
-def receive(url: str, part: Path, progress: Progress | None, patience: Patience) -> None:
+def download_rest(url: str, part: Path, progress: Progress | None, patience: Patience) -> None:
     """One connection: the bytes that `part` still lacks, or Stopped, or Unavailable."""
     have = part.stat().st_size if part.exists() else 0
     try:
-        with opened(url, have, patience.timeout) as response:
-            start, total = extent(response, have)
+        with open_url(url, have, patience.timeout) as response:
+            start, total = read_extent(response, have)
             with part.open("r+b" if part.exists() else "wb") as file:
                 file.truncate(start)
                 file.seek(start)
-                copy(response, file, total, progress, patience)
+                copy_stream(response, file, total, progress, patience)
     except urllib.error.HTTPError as error:
         error.close()
         if error.code == 416:  # nothing lies beyond what we have: complete, or from another edition; the checksum tells
@@ -137,7 +137,7 @@ def receive(url: str, part: Path, progress: Progress | None, patience: Patience)
         raise Stopped(f"the connection broke ({type(error).__name__})") from error
 
 
-def opened(url: str, have: int, timeout: float) -> Any:
+def open_url(url: str, have: int, timeout: float) -> Any:
     """The response to a request for all but the first `have` bytes."""
     headers = {"User-Agent": "unnaive", "Accept-Encoding": "identity"}
     if have:
@@ -157,7 +157,7 @@ def opened(url: str, have: int, timeout: float) -> Any:
     return opener.open(urllib.request.Request(url, headers=headers), timeout=timeout)  # noqa: S310  # no file: handler
 
 
-def extent(response: Any, have: int) -> tuple[int, int | None]:
+def read_extent(response: Any, have: int) -> tuple[int, int | None]:
     """Where in the file the response starts, and the length of the whole file if the server tells."""
     length = response.headers.get("Content-Length")
     start = 0
@@ -172,7 +172,9 @@ def extent(response: Any, have: int) -> tuple[int, int | None]:
     return start, total
 
 
-def copy(response: Any, file: BinaryIO, total: int | None, progress: Progress | None, patience: Patience) -> None:
+def copy_stream(
+    response: Any, file: BinaryIO, total: int | None, progress: Progress | None, patience: Patience
+) -> None:
     """Bytes from the response to the file until its end; too few a second is Unavailable, too few in all is Stopped."""
     done = file.tell()
     since, then = time.monotonic(), done
@@ -193,16 +195,16 @@ def copy(response: Any, file: BinaryIO, total: int | None, progress: Progress | 
         raise Stopped(f"the connection broke after {done} of {total} bytes")
 
 
-def fault(collection: Collection, path: Path) -> str:
+def find_fault(collection: Collection, path: Path) -> str:
     """What is wrong with a downloaded archive; nothing if checksum and counts are right."""
     try:
-        problem = checked(collection, path).problem
+        problem = check_archive(collection, path).problem
     except BadData as error:
         problem = str(error)
-    return f"{problem} (its sha256 is {file_digest(path)})" if problem else ""
+    return f"{problem} (its sha256 is {hash_file(path)})" if problem else ""
 
 
-def writable(folder: str | Path | None) -> Path:
+def make_writable_folder(folder: str | Path | None) -> Path:
     """The folder to download to, made if need be: the one named, else UNNAIVE_DATA, else the user's cache."""
     path = Path(folder or os.environ.get("UNNAIVE_DATA") or cache_folder())
     try:
@@ -216,9 +218,14 @@ def writable(folder: str | Path | None) -> Path:
     return path
 
 
-def refuse_scheme(url: str) -> None:
+def check_scheme(url: str) -> None:
     """An error for an address that is not http or https."""
-    if urlsplit(url).scheme not in ("http", "https"):
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018  # looked at, it raises where it is no number
+    except ValueError as problem:
+        raise BadData(f"the address {url!r} is malformed ({problem}); check it") from problem
+    if parts.scheme not in ("http", "https") or not parts.hostname:
         raise BadData(
             f"the address {url!r} is neither http nor https; give one that is, or point --data at a local copy"
         )

@@ -1,0 +1,216 @@
+// Four one-vs-rest squared hinge problems side by side: set up, passes until they converge, results. The algorithm is
+// that of LIBLINEAR (Hsieh et al. 2008, A dual coordinate descent method for large-scale linear SVM), with three
+// additions: steps are over-relaxed (Mangasarian and Musicant 1999), a violation that is small next to the largest of
+// the last pass is left alone, and a document in which nothing moved sits out the next pass.
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "_dual_jobs.h"
+#include "_dual_random.h"
+#include "_dual_state.h"
+
+namespace unnaive {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kRelaxation = 1.3;      // 1 is plain coordinate descent; 20 Newsgroups takes 20 % fewer passes so
+constexpr double kWorthwhile = 0.05;     // share of the last pass's range of gradients below which nothing is moved
+constexpr int64_t kBetweenChecks = 256;  // documents between two looks at the stop flag
+
+template <typename Value>
+struct HingeProblem {
+  const Documents<Value>& documents;
+  int64_t n_terms, n_classes;
+  std::vector<int64_t> label_starts;  // the classes of document d are labels[label_starts[d]] …
+  std::vector<int32_t> labels;
+  std::vector<double> penalty;  // C·weight of each document
+  const double* scale;          // (n_classes, n_terms), or none
+  const double* start;          // alpha (n_docs, n_classes), or none
+  double tol;
+  int32_t max_iter;
+  uint64_t seed;
+};
+
+struct HingeResult {
+  double *weights, *bias, *alpha;  // (n_classes, n_terms), (n_classes,), (n_docs, n_classes)
+  double *objective, *gap;         // (n_classes,)
+  int32_t* n_iter;
+  bool* converged;
+};
+
+template <typename Value>
+struct HingeLoops {
+  void (*pass)(HingeBlock<Value>&, const int32_t*, int64_t);
+  void (*value)(const HingeBlock<Value>&, const double*, Lanes&, Lanes&);
+};
+
+template <typename Value>
+class HingeSolver {
+ public:
+  HingeSolver(const HingeProblem<Value>& problem, int64_t first_class)
+      : problem_(problem),
+        first_(first_class),
+        count_(static_cast<int>(std::min<int64_t>(kLanes, problem.n_classes - first_class))),
+        weights_(problem.documents.n_terms()),
+        items_(problem.documents.size()),
+        active_(problem.documents.size()),
+        resting_(problem.documents.size()) {
+    set_scale();
+    set_items();
+    set_start();
+    block_.rows = problem.documents.rows();
+    block_.items = items_.data();
+    block_.active = active_.data();
+    block_.resting = resting_.data();
+    block_.weights = weights_.data();
+    block_.squared_scale = problem.scale ? scale_.data() : nullptr;
+    block_.open = (1u << count_) - 1;
+    for (int c = 0; c < count_; ++c) wake(c);
+  }
+
+  void solve(const HingeLoops<Value>& loops, Monitor& monitor) {
+    Random random(problem_.seed, static_cast<uint64_t>(first_));
+    for (passes_ = 1; passes_ <= problem_.max_iter && block_.open; ++passes_) {
+      choose_documents();
+      random.shuffle(order_);
+      for (int c = 0; c < kLanes; ++c) block_.high[c] = block_.low[c] = 0, block_.visited[c] = 0;
+      const auto size = static_cast<int64_t>(order_.size());
+      for (int64_t i = 0; i < size && !monitor.stop; i += kBetweenChecks)
+        loops.pass(block_, order_.data() + i, std::min(kBetweenChecks, size - i));
+      if (monitor.stop) return;
+      monitor.violation = close_pass();
+      ++monitor.passes;
+    }
+  }
+
+  void write(const HingeLoops<Value>& loops, const HingeResult& out) const {
+    Lanes objective{}, gap{};
+    loops.value(block_, problem_.penalty.data(), objective, gap);
+    for (int c = 0; c < count_; ++c) {
+      double* row = out.weights + (first_ + c) * problem_.n_terms;
+      for (size_t t = 0; t < weights_.size(); ++t) row[problem_.documents.names[t]] = weights_[t].of[c];
+      for (const Entry& entry : problem_.documents.alone) {
+        const HingeItem& item = items_[entry.document];
+        row[entry.term] = item.alpha[c] * item.sign[c] * entry.value * square_of_scale(c, entry.term);
+      }
+      for (size_t d = 0; d < items_.size(); ++d) out.alpha[d * problem_.n_classes + first_ + c] = items_[d].alpha[c];
+      out.bias[first_ + c] = block_.bias.of[c];
+      out.objective[first_ + c] = objective.of[c];
+      out.gap[first_ + c] = gap.of[c];
+      out.n_iter[first_ + c] = n_iter_[c];
+      out.converged[first_ + c] = !(block_.open >> c & 1u);
+    }
+  }
+
+ private:
+  double square_of_scale(int c, int32_t term) const {
+    if (!problem_.scale) return 1;
+    const double scale = problem_.scale[(first_ + c) * problem_.n_terms + term];
+    return scale * scale;
+  }
+
+  // w = r·v with v the weights of scaled documents: a document is added to w with the square of the scale r
+  void set_scale() {
+    if (!problem_.scale) return;
+    scale_.resize(weights_.size());
+    for (int c = 0; c < count_; ++c)
+      for (size_t t = 0; t < scale_.size(); ++t) scale_[t].of[c] = square_of_scale(c, problem_.documents.names[t]);
+  }
+
+  void set_items() {
+    const Rows<Value> rows = problem_.documents.rows();
+    for (const Entry& entry : problem_.documents.alone)
+      for (int c = 0; c < count_; ++c)
+        items_[entry.document].diagonal[c] += entry.value * entry.value * square_of_scale(c, entry.term);
+    for (int64_t d = 0; d < rows.size; ++d) {
+      HingeItem& item = items_[d];
+      Four squares = item.diagonal + 1;
+      for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k) {
+        const double square = static_cast<double>(rows.values[k]) * static_cast<double>(rows.values[k]);
+        squares += problem_.scale ? scale_[rows.terms[k]].of * square : Four{square, square, square, square};
+      }
+      for (int c = 0; c < count_; ++c) {
+        if (!std::isfinite(squares[c])) throw std::invalid_argument("the squared length of a document overflows");
+        item.sign[c] = -1;
+      }
+      for (int64_t k = problem_.label_starts[d]; k < problem_.label_starts[d + 1]; ++k)
+        if (const int64_t c = problem_.labels[k] - first_; c >= 0 && c < count_) item.sign[c] = 1;
+      if (!(problem_.penalty[d] > 0)) continue;
+      item.diagonal += 0.5 / problem_.penalty[d];
+      item.step = kRelaxation / (squares + 0.5 / problem_.penalty[d]);
+      ++n_live_;
+    }
+  }
+
+  void set_start() {
+    if (!problem_.start) return;
+    const Rows<Value> rows = problem_.documents.rows();
+    for (int64_t d = 0; d < rows.size; ++d) {
+      if (!(problem_.penalty[d] > 0)) continue;
+      for (int c = 0; c < count_; ++c) items_[d].alpha[c] = problem_.start[d * problem_.n_classes + first_ + c];
+      const Four multiple = items_[d].alpha * items_[d].sign;
+      block_.bias.of += multiple;
+      for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k) {
+        Four change = multiple * static_cast<double>(rows.values[k]);
+        if (problem_.scale) change *= scale_[rows.terms[k]].of;
+        weights_[rows.terms[k]].of += change;
+      }
+    }
+  }
+
+  // All documents count again in problem c.
+  void wake(int c) {
+    for (size_t d = 0; d < items_.size(); ++d) {
+      if (problem_.penalty[d] > 0) active_[d] = static_cast<uint8_t>(active_[d] | 1u << c);
+      resting_[d] = 0;
+    }
+    block_.shrink_above[c] = kInfinity;
+    block_.ignore_below[c] = 1e-12;
+  }
+
+  void choose_documents() {
+    order_.clear();
+    for (size_t d = 0; d < items_.size(); ++d) {
+      if (!(active_[d] & block_.open)) continue;
+      if (!resting_[d]) order_.push_back(static_cast<int32_t>(d));
+      resting_[d] = 0;
+    }
+  }
+
+  // Which problems have converged, and what to shrink in the next pass of the others. Returns the widest range.
+  double close_pass() {
+    double widest = 0;
+    for (int c = 0; c < count_; ++c) {
+      if (!(block_.open >> c & 1u)) continue;
+      n_iter_[c] = passes_;
+      const double range = block_.high[c] - block_.low[c];
+      widest = std::max(widest, range);
+      if (range > problem_.tol) {
+        block_.shrink_above[c] = block_.high[c] > 0 ? block_.high[c] : kInfinity;
+        block_.ignore_below[c] = kWorthwhile * range;
+      } else if (block_.visited[c] == n_live_) {
+        block_.open &= ~(1u << c);
+      } else {
+        wake(c);
+      }
+    }
+    return widest;
+  }
+
+  const HingeProblem<Value>& problem_;
+  const int64_t first_;
+  const int count_;
+  int64_t n_live_ = 0;  // documents with a weight above 0
+  int32_t passes_ = 0;
+  int32_t n_iter_[kLanes] = {};
+  HingeBlock<Value> block_{};
+  std::vector<Lanes> weights_, scale_;
+  std::vector<HingeItem> items_;
+  std::vector<uint8_t> active_, resting_;
+  std::vector<int32_t> order_;
+};
+
+}  // namespace unnaive

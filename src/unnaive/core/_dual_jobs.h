@@ -1,0 +1,96 @@
+// Jobs in a queue for several threads, while the thread that called waits, listens for Ctrl-C and reports progress.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace unnaive {
+
+struct Monitor {
+  std::atomic<bool> stop{false};       // set when a job has failed or the user has had enough
+  std::atomic<int64_t> passes{0};      // over the documents, by all jobs so far
+  std::atomic<double> violation{0.0};  // of the optimality conditions, in the last pass of any job
+};
+
+class Queue {
+ public:
+  Queue(int64_t count, Monitor& monitor) : count_(count), monitor_(monitor) {}
+
+  // What a worker does: jobs until there are none, or one has failed.
+  template <class Work>
+  void drain(const Work& work) {
+    for (int64_t job; !monitor_.stop && (job = next_++) < count_;) {
+      try {
+        work(job);
+      } catch (...) {
+        fail(std::current_exception());
+      }
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    --running_;
+    done_.notify_all();
+  }
+
+  void fail(std::exception_ptr error) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!error_) error_ = error;
+    monitor_.stop = true;
+  }
+
+  void enter() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++running_;
+  }
+
+  bool finished_within(std::chrono::milliseconds time) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    return done_.wait_for(lock, time, [&] { return running_ == 0; });
+  }
+
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  const int64_t count_;
+  Monitor& monitor_;
+  std::atomic<int64_t> next_{0};
+  int64_t running_ = 0;
+  std::exception_ptr error_;
+  std::mutex mutex_;
+  std::condition_variable done_;
+};
+
+// work(job) for each job; watch() every 50 ms and at the end, on this thread. What either throws is thrown again here.
+template <class Work, class Watch>
+void run_jobs(int64_t count, int n_threads, Monitor& monitor, const Work& work, const Watch& watch) {
+  Queue queue(count, monitor);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < n_threads && i < count; ++i) {
+    queue.enter();
+    try {
+      threads.emplace_back([&] { queue.drain(work); });
+    } catch (const std::system_error&) {  // no more threads to be had: this one takes its share
+      queue.drain(work);
+      break;
+    }
+  }
+  while (!queue.finished_within(std::chrono::milliseconds(50))) {
+    try {
+      watch();
+    } catch (...) {
+      queue.fail(std::current_exception());
+    }
+  }
+  for (auto& thread : threads) thread.join();
+  queue.rethrow();
+  watch();
+}
+
+}  // namespace unnaive

@@ -1,0 +1,75 @@
+// Products of one document with weights of four classes, or of `width` times four. Included once for each processor,
+// inside a namespace: no include guard, and nothing from the standard library.
+
+constexpr int64_t kAhead = 2;  // documents between a prefetch and its use
+
+inline Four four(double x) { return Four{x, x, x, x}; }
+inline double lane_of(const Lanes* row, int c) { return row[c / kLanes].of[c % kLanes]; }
+inline double total(Four x) { return (x[0] + x[1]) + (x[2] + x[3]); }
+
+template <typename Value>
+inline void prefetch_row(const Rows<Value>& rows, int64_t d) {
+  for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; k += 16) {
+    __builtin_prefetch(rows.terms + k);
+    __builtin_prefetch(rows.values + k);
+  }
+}
+
+// Two sums that alternate: an addition need not wait for the one before.
+template <typename Value>
+inline Four row_product(const Rows<Value>& rows, int64_t d, const Lanes* weights) {
+  Four even = four(0), odd = four(0);
+  int64_t k = rows.starts[d];
+  const int64_t end = rows.starts[d + 1];
+  for (; k + 1 < end; k += 2) {
+    even += weights[rows.terms[k]].of * static_cast<double>(rows.values[k]);
+    odd += weights[rows.terms[k + 1]].of * static_cast<double>(rows.values[k + 1]);
+  }
+  if (k < end) even += weights[rows.terms[k]].of * static_cast<double>(rows.values[k]);
+  return even + odd;
+}
+
+template <typename Value>
+inline void add_row(const Rows<Value>& rows, int64_t d, Four change, Lanes* weights) {
+  for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k)
+    weights[rows.terms[k]].of += change * static_cast<double>(rows.values[k]);
+}
+
+template <typename Value>
+inline void add_scaled_row(const Rows<Value>& rows, int64_t d, Four change, const Lanes* scale, Lanes* weights) {
+  for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k) {
+    const int32_t t = rows.terms[k];
+    weights[t].of += change * scale[t].of * static_cast<double>(rows.values[k]);
+  }
+}
+
+// N vectors from `weights` on, rows of `width`; the sums stay in registers.
+template <int N, typename Value>
+inline void add_products(const Rows<Value>& rows, int64_t d, const Lanes* weights, int64_t width, Lanes* out) {
+  Four sums[N];
+  for (int v = 0; v < N; ++v) sums[v] = out[v].of;
+  for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k) {
+    const Lanes* row = weights + rows.terms[k] * width;
+    const double value = static_cast<double>(rows.values[k]);
+    for (int v = 0; v < N; ++v) sums[v] += row[v].of * value;
+  }
+  for (int v = 0; v < N; ++v) out[v].of = sums[v];
+}
+
+template <typename Value>
+inline void add_row_products(const Rows<Value>& rows, int64_t d, const Lanes* weights, int64_t width, Lanes* out) {
+  int64_t v = 0;
+  for (; v + 8 <= width; v += 8) add_products<8>(rows, d, weights + v, width, out + v);
+  if (width - v >= 4) add_products<4>(rows, d, weights + v, width, out + v), v += 4;
+  if (width - v >= 2) add_products<2>(rows, d, weights + v, width, out + v), v += 2;
+  if (width - v >= 1) add_products<1>(rows, d, weights + v, width, out + v);
+}
+
+template <typename Value>
+inline void add_row_to_all(const Rows<Value>& rows, int64_t d, const Lanes* change, int64_t width, Lanes* weights) {
+  for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k) {
+    Lanes* row = weights + rows.terms[k] * width;
+    const double value = static_cast<double>(rows.values[k]);
+    for (int64_t v = 0; v < width; ++v) row[v].of += change[v].of * value;
+  }
+}

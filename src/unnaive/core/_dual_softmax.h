@@ -1,0 +1,244 @@
+// Softmax with a Gaussian prior: set up, passes until the duality gap is small, results. The dual is that of Yu, Huang
+// and Lin (2011), Dual coordinate descent methods for logistic regression and maximum entropy models; a document's dual
+// variables are moved together, to their exact minimum, by Newton's method.
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+#include "_dual_jobs.h"
+#include "_dual_random.h"
+#include "_dual_state.h"
+
+namespace unnaive {
+
+constexpr double kNoClass = -1e300;     // score of a lane without a class
+constexpr double kNegligible = 0.05;    // share of the mean violation below which a document is left alone
+constexpr double kOverestimate = 10;    // of the gap by what is seen during a pass; about 15 on 20 Newsgroups
+constexpr int32_t kBetweenValues = 20;  // passes between two exact gaps, whatever the estimate says
+constexpr int64_t kBetweenLooks = 64;   // documents between two looks at the stop flag
+
+template <typename Value>
+struct SoftmaxProblem {
+  const Documents<Value>& documents;
+  int64_t n_terms, n_classes;
+  std::vector<int32_t> targets;
+  std::vector<double> penalty;  // C·weight of each document
+  const double* prior;          // (n_classes, n_terms), or none
+  const double* prior_bias;     // (n_classes,)
+  const double* start;          // alpha (n_docs, n_classes), or none
+  double tol;
+  int32_t max_iter;
+  uint64_t seed;
+};
+
+struct SoftmaxResult {
+  double *weights, *bias, *alpha;  // (n_classes, n_terms), (n_classes,), (n_docs, n_classes)
+  SoftmaxValue value;
+  int32_t n_iter;
+  bool converged;
+};
+
+template <typename Value>
+struct SoftmaxLoops {
+  void (*pass)(SoftmaxState<Value>&, const int32_t*, int64_t);
+  SoftmaxValue (*value)(const SoftmaxState<Value>&);
+};
+
+template <typename Value>
+class SoftmaxSolver {
+ public:
+  explicit SoftmaxSolver(const SoftmaxProblem<Value>& problem)
+      : problem_(problem),
+        width_((problem.n_classes + kLanes - 1) / kLanes),
+        n_docs_(problem.documents.size()),
+        weights_(problem.documents.n_terms() * width_),
+        bias_(width_),
+        posterior_(n_docs_ * width_),
+        room_(4 * width_),
+        own_(n_docs_),
+        norm_(n_docs_),
+        violation_(n_docs_),
+        loss_(n_docs_),
+        resting_(n_docs_) {
+    set_offset();
+    set_norms();
+    set_posterior();
+    set_weights();
+    Lanes* room = room_.data();
+    state_ = {problem.documents.rows(),
+              width_,
+              problem.targets.data(),
+              problem.penalty.data(),
+              own_.data(),
+              norm_.data(),
+              offset_.data(),
+              problem.prior ? width_ : 0,
+              weights_.data(),
+              bias_.data(),
+              posterior_.data(),
+              violation_.data(),
+              loss_.data(),
+              resting_.data(),
+              0.0,
+              room,
+              room + width_,
+              room + 2 * width_,
+              room + 3 * width_};
+  }
+
+  void solve(const SoftmaxLoops<Value>& loops, Monitor& monitor) {
+    Random random(problem_.seed, 0);
+    for (passes_ = 0; passes_ < problem_.max_iter && !converged_;) {
+      choose_documents();
+      random.shuffle(order_);
+      const auto size = static_cast<int64_t>(order_.size());
+      for (int64_t i = 0; i < size && !monitor.stop; i += kBetweenLooks)
+        loops.pass(state_, order_.data() + i, std::min(kBetweenLooks, size - i));
+      if (monitor.stop) return;
+      ++passes_;
+      monitor.violation = close_pass(loops);
+      ++monitor.passes;
+    }
+    if (!converged_) value_ = loops.value(state_);
+  }
+
+  void write(SoftmaxResult& out) const {
+    const Documents<Value>& documents = problem_.documents;
+    for (int64_t c = 0; c < problem_.n_classes; ++c) {
+      double* row = out.weights + c * problem_.n_terms;
+      for (int64_t t = 0; problem_.prior && t < problem_.n_terms; ++t)
+        row[t] = problem_.prior[c * problem_.n_terms + t];
+      for (size_t t = 0; t < documents.names.size(); ++t) row[documents.names[t]] += lane(weights_, t, c);
+      for (const Entry& entry : documents.alone) row[entry.term] += multiple(entry.document, c) * entry.value;
+      out.bias[c] = problem_.prior_bias[c] + lane(bias_, 0, c);
+    }
+    for (int64_t d = 0; d < n_docs_; ++d)
+      for (int64_t c = 0; c < problem_.n_classes; ++c)
+        out.alpha[d * problem_.n_classes + c] = problem_.penalty[d] * lane(posterior_, d, c);
+    out.value = value_;
+    out.n_iter = passes_;
+    out.converged = converged_;
+  }
+
+ private:
+  double lane(const std::vector<Lanes>& table, int64_t row, int64_t c) const {
+    return table[row * width_ + c / kLanes].of[c % kLanes];
+  }
+  void put(std::vector<Lanes>& table, int64_t row, int64_t c, double value) {
+    table[row * width_ + c / kLanes].of[c % kLanes] = value;
+  }
+  // how often document d is in the weights of class c
+  double multiple(int64_t d, int64_t c) const {
+    return problem_.penalty[d] * ((problem_.targets[d] == c) - lane(posterior_, d, c));
+  }
+
+  // Scores by the prior alone; they do not change, so only what is learnt has to be multiplied in the passes.
+  void set_offset() {
+    const int64_t n_rows = problem_.prior ? n_docs_ : 1;
+    offset_.assign(n_rows * width_, Lanes{Four{kNoClass, kNoClass, kNoClass, kNoClass}});
+    for (int64_t d = 0; d < n_rows; ++d)
+      for (int64_t c = 0; c < problem_.n_classes; ++c) put(offset_, d, c, problem_.prior_bias[c]);
+    if (problem_.prior) add_prior_scores();
+  }
+
+  void add_prior_scores() {
+    const Rows<Value> rows = problem_.documents.rows();
+    std::vector<Lanes> prior(weights_.size());
+    for (int64_t c = 0; c < problem_.n_classes; ++c)
+      for (int64_t t = 0; t < problem_.documents.n_terms(); ++t)
+        put(prior, t, c, problem_.prior[c * problem_.n_terms + problem_.documents.names[t]]);
+    for (int64_t d = 0; d < n_docs_; ++d)
+      for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k)
+        for (int64_t v = 0; v < width_; ++v)
+          offset_[d * width_ + v].of += prior[rows.terms[k] * width_ + v].of * static_cast<double>(rows.values[k]);
+    for (const Entry& entry : problem_.documents.alone)
+      for (int64_t c = 0; c < problem_.n_classes; ++c) {
+        const double weight = problem_.prior[c * problem_.n_terms + entry.term];
+        put(offset_, entry.document, c, lane(offset_, entry.document, c) + weight * entry.value);
+      }
+    for (int64_t d = 0; d < n_docs_; ++d)
+      for (int64_t c = 0; c < problem_.n_classes; ++c)
+        if (!(std::fabs(lane(offset_, d, c)) < 1e250)) throw std::invalid_argument("a score by the prior overflows");
+  }
+
+  void set_norms() {
+    const Rows<Value> rows = problem_.documents.rows();
+    for (const Entry& entry : problem_.documents.alone) own_[entry.document] += entry.value * entry.value;
+    for (int64_t d = 0; d < n_docs_; ++d) {
+      norm_[d] = 1 + own_[d];
+      for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k)
+        norm_[d] += static_cast<double>(rows.values[k]) * static_cast<double>(rows.values[k]);
+      if (!std::isfinite(norm_[d] * problem_.penalty[d]))
+        throw std::invalid_argument("the squared length of a document overflows");
+    }
+  }
+
+  // A start was made with another C, which its sum tells. Half way, by the geometric mean, between the same weights and
+  // the same posteriors takes the fewest passes; the own class takes what the others leave.
+  void set_posterior() {
+    for (int64_t d = 0; d < n_docs_; ++d) {
+      const double* start = problem_.start ? problem_.start + d * problem_.n_classes : nullptr;
+      const int32_t own = problem_.targets[d];
+      double sum = 0, left = 1;
+      for (int64_t c = 0; start && c < problem_.n_classes; ++c) sum += start[c];
+      if (sum > 0 && problem_.penalty[d] > 0) {
+        const double factor = std::sqrt(problem_.penalty[d] / sum);
+        const double scale = factor / std::max(factor * (sum - start[own]), problem_.penalty[d]);
+        for (int64_t c = 0; c < problem_.n_classes; ++c) {
+          if (c == own) continue;
+          put(posterior_, d, c, start[c] * scale);
+          left -= start[c] * scale;
+        }
+      }
+      put(posterior_, d, own, std::max(left, 0.0));
+    }
+  }
+
+  void set_weights() {
+    if (!problem_.start) return;  // posteriors of 1 for the own class: no document is in the weights
+    const Rows<Value> rows = problem_.documents.rows();
+    std::vector<Lanes> times(width_);
+    for (int64_t d = 0; d < n_docs_; ++d) {
+      for (int64_t c = 0; c < problem_.n_classes; ++c) put(times, 0, c, multiple(d, c));
+      for (int64_t v = 0; v < width_; ++v) bias_[v].of += times[v].of;
+      for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k)
+        for (int64_t v = 0; v < width_; ++v)
+          weights_[rows.terms[k] * width_ + v].of += times[v].of * static_cast<double>(rows.values[k]);
+    }
+  }
+
+  void choose_documents() {
+    order_.clear();
+    for (int64_t d = 0; d < n_docs_; ++d) {
+      if (problem_.penalty[d] > 0 && !resting_[d]) order_.push_back(static_cast<int32_t>(d));
+      resting_[d] = 0;
+    }
+  }
+
+  // Converged when the gap, exactly, is within tol of the objective. Returns the estimate of their ratio.
+  double close_pass(const SoftmaxLoops<Value>& loops) {
+    double violation = 0, loss = 0, live = 0;
+    for (int64_t d = 0; d < n_docs_; ++d) violation += violation_[d], loss += loss_[d], live += problem_.penalty[d] > 0;
+    state_.ignore_below = live > 0 ? kNegligible * violation / live : 0;
+    if (violation <= kOverestimate * problem_.tol * loss || passes_ % kBetweenValues == 0) {
+      value_ = loops.value(state_);
+      converged_ = value_.gap <= problem_.tol * (value_.loss + value_.penalty);
+    }
+    return loss > 0 ? violation / loss : 0;
+  }
+
+  const SoftmaxProblem<Value>& problem_;
+  const int64_t width_, n_docs_;
+  int32_t passes_ = 0;
+  bool converged_ = false;
+  SoftmaxValue value_;
+  SoftmaxState<Value> state_{};
+  std::vector<Lanes> weights_, bias_, posterior_, room_, offset_;
+  std::vector<double> own_, norm_, violation_, loss_;
+  std::vector<uint8_t> resting_;
+  std::vector<int32_t> order_;
+};
+
+}  // namespace unnaive

@@ -1,0 +1,127 @@
+// One document → its words as ids → its row of counts.
+#pragma once
+#include "_kernel_grams.h"
+#include "_kernel_markup.h"
+#include "_kernel_message.h"
+#include "_kernel_rows.h"
+#include "_kernel_scan.h"
+
+namespace unnaive {
+
+struct Settings {
+  Rule rule;
+  Message message;
+  const Entities* entities;  // of marked-up text, else null
+};
+
+constexpr uint32_t kDrop = 0xFFFFFFFEu;  // a stop word, or a word whose stem is empty
+
+// Stemming: every distinct word as written, with the entry of its stem. Python fills it in, once per word.
+struct Surfaces {
+  WordTable words;
+  std::vector<uint32_t> unit_of;  // entry of the stem, kDrop, or kNone if the vocabulary lacks it
+  bool unknown = false;
+};
+
+// What a thread needs to read and count documents, reused from call to call.
+class Scratch {
+ public:
+  explicit Scratch(const Settings& settings) : settings_(settings), scanner_(settings.rule) {}
+
+  // flush(tokens, n) for every batch of the document's tokens, which are about to be looked up in `table`.
+  template <class Flush>
+  void read(const Document& document, const WordTable& table, Flush&& flush) {
+    if (settings_.message == Message::none && !settings_.entities) {
+      scanner_.scan(document, table, flush);
+      return;
+    }
+    const Bytes text = utf8_of(document, utf8_);
+    parts_.assign(1, text);
+    if (settings_.message != Message::none) message_parts(text, settings_.message, parts_);
+    if (!settings_.entities) {
+      for (const Bytes& part : parts_) scanner_.scan({part.data, part.size, 0, document.ascii}, table, flush);
+      return;
+    }
+    size_t used = 0;
+    for (const Bytes& part : parts_) used = Markup(*settings_.entities).clean(part, cleaned_, used);
+    scanner_.scan({cleaned_.data(), used, 0, false}, table, flush);
+  }
+
+  RowCounter row;
+  Grams grams;
+  uint32_t words[kBatch], terms[kBatch * Grams::kLongest];
+
+ private:
+  Settings settings_;
+  Scanner scanner_;
+  std::vector<uint8_t> utf8_;
+  std::vector<Bytes> parts_;
+  Array<uint8_t> cleaned_;
+};
+
+// Words of a batch, by what find(token) says of each: without stop words, and without unknown ones or with kNone for
+// them. Gives how many; entries count from `base`, which is 0 or the first after the stop words.
+template <class Find>
+unsigned words_of(const Token* tokens, unsigned n, uint32_t stops, uint32_t base, bool unknown, uint32_t* out,
+                  Find&& find) {
+  unsigned kept = 0;
+  const uint32_t most = kNone - stops - !unknown;
+  for (unsigned i = 0; i < n; ++i) {
+    const uint32_t entry = find(tokens[i]);
+    out[kept] = entry - base;  // kNone stays kNone: where it is kept, the base is 0
+    kept += entry - stops <= most;
+  }
+  return kept;
+}
+
+// The words of documents as entries, looked up or added.
+struct Reader {
+  Terms& terms;
+  const Surfaces* surfaces;  // with stems
+  bool grow;
+
+  const WordTable& table() const { return surfaces ? surfaces->words : terms.words(); }
+
+  // Terms where those are single words, else word entries; into scratch.words.
+  unsigned read(const Token* tokens, unsigned n, Scratch& scratch) {
+    const bool unknown = !terms.plain();
+    uint32_t* out = scratch.words;
+    if (surfaces) return stems_of(tokens, n, unknown, out);
+    const uint32_t stops = terms.stops(), base = terms.plain() ? stops : 0;
+    WordTable& words = terms.words();
+    if (grow)
+      return words_of(tokens, n, stops, base, unknown, out, [&](const Token& token) { return words.insert(token); });
+    return words_of(tokens, n, stops, base, unknown, out, [&](const Token& token) { return words.find(token); });
+  }
+
+ private:
+  unsigned stems_of(const Token* tokens, unsigned n, bool unknown, uint32_t* out) const {
+    unsigned kept = 0;
+    for (unsigned i = 0; i < n; ++i) {
+      const uint32_t entry = surfaces->words.find(tokens[i]);
+      out[kept] = entry == kNone ? kNone : surfaces->unit_of[entry];
+      kept += out[kept] < kDrop || (unknown && out[kept] == kNone);
+    }
+    return kept;
+  }
+};
+
+// Counts one document into scratch.row.
+inline void count_document(const Document& document, Scratch& scratch, Reader reader) {
+  Terms& terms = reader.terms;
+  scratch.grams.start_document();
+  scratch.read(document, reader.table(), [&](const Token* tokens, unsigned n) {
+    unsigned kept = reader.read(tokens, n, scratch);
+    const uint32_t* ids = scratch.words;
+    if (!terms.plain()) {
+      kept = reader.grow ? scratch.grams.terms_of<true>(scratch.words, kept, terms, scratch.terms)
+                         : scratch.grams.terms_of<false>(scratch.words, kept, terms, scratch.terms);
+      ids = scratch.terms;
+    }
+    scratch.row.make_room(terms.size(), kept);
+    if (!terms.plain()) scratch.row.fetch(ids, kept);
+    scratch.row.count(ids, kept);
+  });
+}
+
+}  // namespace unnaive

@@ -1,0 +1,175 @@
+// Pieces of a document as bytes in which every character beyond ASCII is a folded letter, mark or number: what else
+// there was has become a space. Text that is all ASCII is its own spelling.
+#pragma once
+#include <array>
+
+#include "_kernel_memory.h"
+#include "_kernel_text.h"
+
+namespace unnaive {
+
+struct Rule {
+  bool lowercase, turkish, digits;
+  uint32_t min_length;
+};
+
+constexpr size_t kPiece = size_t{1} << 15;  // characters of a document that are read at a time
+
+inline bool ascii_word(uint32_t c) { return (c | 0x20) - 'a' < 26 || c - '0' < 10; }
+
+// Where a document may be cut: after an ASCII character that separates words, near kPiece.
+template <class Unit>
+size_t piece_end(const Unit* p, size_t length) {
+  if (length <= kPiece) return length;
+  const auto separates = [](uint32_t c) { return c < 0x80 && !ascii_word(c); };
+  for (size_t i = kPiece; i > 0; --i)
+    if (separates(p[i - 1])) return i;
+  size_t i = kPiece;
+  while (i < length && !separates(p[i])) ++i;
+  return i;
+}
+
+class Speller {
+ public:
+  explicit Speller(const Rule& rule) : rule_(rule) {
+    for (uint32_t code = 0; code < 0x80; ++code) short_[code] = code | 1u << 24;
+    for (uint32_t code = 0x80; code < 0x800; ++code) short_[code] = packed(code);
+    if (rule_.turkish) short_['I'] = packed(0x131);  // ı
+  }
+
+  // read(bytes, ascii) for each piece of the document.
+  template <class Read>
+  void each_piece(const Document& document, Read&& read) {
+    switch (document.width) {
+      case 0:
+        return each_plain_piece({static_cast<const uint8_t*>(document.data), document.length}, document.ascii, read);
+      case 1:
+        return each_converted_piece(static_cast<const uint8_t*>(document.data), document.length, read);
+      case 2:
+        return each_converted_piece(static_cast<const uint16_t*>(document.data), document.length, read);
+      default:
+        return each_converted_piece(static_cast<const uint32_t*>(document.data), document.length, read);
+    }
+  }
+
+ private:
+  template <class Read>
+  void each_plain_piece(Bytes text, bool ascii, Read& read) {
+    while (text.size) {
+      const Bytes piece{text.data, piece_end(text.data, text.size)};
+      if ((ascii && !rule_.turkish) || plain_prefix(piece.data, piece.size) == piece.size) {
+        read(piece, true);
+      } else {
+        read(spell_utf8(piece), false);
+      }
+      text = {text.data + piece.size, text.size - piece.size};
+    }
+  }
+
+  template <class Unit, class Read>
+  void each_converted_piece(const Unit* p, size_t length, Read& read) {
+    while (length) {
+      const size_t size = piece_end(p, length);
+      read(spell(p, size), false);
+      p += size;
+      length -= size;
+    }
+  }
+
+  // Latin-1 is mostly ASCII: stretches of it are copied whole.
+  Bytes spell(const uint8_t* p, size_t length) {
+    uint8_t* out = room(3 * length);
+    for (size_t i = 0; i < length;) {
+      const size_t plain = plain_prefix(p + i, length - i);
+      std::memcpy(out, p + i, plain);
+      out += plain;
+      if ((i += plain) < length) put_short(p[i++], out);
+    }
+    return {space_.data(), static_cast<size_t>(out - space_.data())};
+  }
+
+  template <class Unit>
+  Bytes spell(const Unit* p, size_t length) {
+    uint8_t* out = room(4 * length);
+    for (size_t i = 0; i < length; ++i) {
+      if (p[i] < 0x800) {
+        put_short(p[i], out);
+      } else {
+        put(p[i], out);
+      }
+    }
+    return {space_.data(), static_cast<size_t>(out - space_.data())};
+  }
+
+  Bytes spell_utf8(Bytes text) {
+    uint8_t* out = room(2 * text.size);
+    for (size_t i = 0; i < text.size;) {
+      const size_t plain = plain_prefix(text.data + i, text.size - i);
+      std::memcpy(out, text.data + i, plain);
+      out += plain;
+      for (i += plain; i < text.size && !is_plain(text.data[i]);) {
+        const uint8_t c = text.data[i];
+        const Decoded at = c < 0x80 ? Decoded{c, 1} : decode(text.data + i, text.size - i);
+        put(at.code, out);
+        i += at.length;
+      }
+    }
+    return {space_.data(), static_cast<size_t>(out - space_.data())};
+  }
+
+  bool is_plain(uint8_t c) const { return c < 0x80 && !(rule_.turkish && c == 'I'); }
+
+  // Length of the longest prefix that is its own spelling.
+  size_t plain_prefix(const uint8_t* p, size_t size) const {
+    size_t i = 0;
+#ifdef UNNAIVE_SSE2
+    const __m128i dotless = _mm_set1_epi8(rule_.turkish ? 'I' : -1);
+    for (; i + 16 <= size; i += 16) {
+      const __m128i c = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + i));
+      const int odd = _mm_movemask_epi8(_mm_or_si128(c, _mm_cmpeq_epi8(c, dotless)));
+      if (odd) return i + static_cast<size_t>(__builtin_ctz(static_cast<unsigned>(odd)));
+    }
+#endif
+    while (i < size && is_plain(p[i])) ++i;
+    return i;
+  }
+
+  // Three bytes are written, whatever the length: no branch depends on the character.
+  void put_short(uint32_t code, uint8_t*& out) const {
+    const uint32_t entry = short_[code];
+    out[0] = static_cast<uint8_t>(entry);
+    out[1] = static_cast<uint8_t>(entry >> 8);
+    out[2] = static_cast<uint8_t>(entry >> 16);
+    out += entry >> 24;
+  }
+
+  void put(uint32_t code, uint8_t*& out) const {
+    if (code < 0x800) return put_short(code, out);
+    if (code == kNone || !is_word(code)) {
+      *out++ = ' ';
+    } else {
+      out += encode(rule_.lowercase ? folded(code) : code, out);
+    }
+  }
+
+  bool is_word(uint32_t code) const { return kinds[code] & (rule_.digits ? kLetter | kNumber : kLetter); }
+
+  // The spelling of a character below 0x800, low byte first, and its length in the top byte.
+  uint32_t packed(uint32_t code) const {
+    if (!is_word(code)) return ' ' | 1u << 24;
+    uint8_t bytes[4] = {};
+    const unsigned length = encode(rule_.lowercase ? folded(code) : code, bytes);
+    return static_cast<uint32_t>(bytes[0] | bytes[1] << 8 | bytes[2] << 16) | length << 24;
+  }
+
+  uint8_t* room(size_t size) {
+    space_.make_room(size + 8);
+    return space_.data();
+  }
+
+  Rule rule_;
+  std::array<uint32_t, 0x800> short_;
+  Array<uint8_t> space_;
+};
+
+}  // namespace unnaive

@@ -1,0 +1,145 @@
+// A word with its key and its hash. Up to 12 bytes, which nearly all words have, the key is the word itself.
+#pragma once
+#include <array>
+
+#include "_kernel_text.h"
+
+namespace unnaive {
+
+constexpr unsigned kBatch = 256;  // words between fetching their slots and looking into them
+constexpr uint32_t kInline = 12;  // bytes of a key
+
+// Words have no NUL in them, so that zeros tell where a short one ends. The key of a long one, kLong, is in no slot:
+// its bytes decide.
+struct Token {
+  uint64_t low;   // the first 8 bytes, zero-padded, or kLong
+  uint32_t high;  // the next 4
+  uint32_t length;
+  uint64_t hash;
+  const uint8_t* text;
+
+  bool is_long() const { return low == kLong; }
+  static constexpr uint64_t kLong = 2;
+};
+
+extern uint64_t hash_seed;  // drawn at import: the hash decides no result, only who may slow us down
+
+inline uint64_t mixed(uint64_t a, uint64_t b) {
+#if defined(UNNAIVE_WEAK_HASH)  // of the sanitized build: words collide all the time, and must still be told apart
+  return (a * b) & 0xFC00000000000000ull;
+#elif defined(__SIZEOF_INT128__)
+  const unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+#else
+  a = (a ^ a >> 32) * 0xD6E8FEB86659FD93ull + b;
+  a = (a ^ a >> 32) * 0x9E3779B97F4A7C15ull;
+  return a ^ a >> 32;
+#endif
+}
+
+// The multiplier is not drawn: its bits must be well spread.
+constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15ull;
+
+inline uint64_t hash_of_key(uint64_t low, uint64_t high) { return mixed(low ^ hash_seed, high ^ kMultiplier); }
+
+// Keys are read low byte first on every machine.
+inline uint64_t load8(const uint8_t* p) {
+  uint64_t word;
+  std::memcpy(&word, p, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  word = __builtin_bswap64(word);
+#endif
+  return word;
+}
+
+inline uint32_t load4(const uint8_t* p) {
+  uint32_t word;
+  std::memcpy(&word, p, 4);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  word = __builtin_bswap32(word);
+#endif
+  return word;
+}
+
+// Of words that are too long to be their own key.
+inline uint64_t hash_of_bytes(const uint8_t* text, size_t length) {
+  uint64_t hash = length;
+  size_t i = 0;
+  for (; i + 8 <= length; i += 8) hash = hash_of_key(load8(text + i), hash);
+  if (i == length) return hash;
+  uint64_t rest = 0;
+  std::memcpy(&rest, text + i, length - i);
+  return hash_of_key(rest, hash);
+}
+
+// The bytes of a key of each length: of its low 8 and its high 4.
+struct KeyMasks {
+  std::array<uint64_t, kInline + 1> low{};
+  std::array<uint32_t, kInline + 1> high{};
+  constexpr KeyMasks() {
+    for (unsigned n = 1; n <= kInline; ++n) {
+      low[n] = n < 8 ? low[n - 1] << 8 | 0xFF : ~0ull;
+      high[n] = n > 8 ? high[n - 1] << 8 | 0xFF : 0;
+    }
+  }
+};
+constexpr KeyMasks key_masks;
+
+inline void set_long_token(const uint8_t* text, uint32_t length, Token& token) {
+  token.low = Token::kLong;
+  token.high = 0;
+  token.length = length;
+  token.hash = hash_of_bytes(text, length);
+  token.text = text;
+}
+
+// The token of a folded word in a text; 12 bytes from its start on can be read. It is written field by field: a
+// processor waits for a struct that is put together and copied at once.
+__attribute__((always_inline)) inline void set_token(const uint8_t* text, uint32_t length, Token& token) {
+  if (__builtin_expect(length > kInline, 0)) return set_long_token(text, length, token);
+  const uint64_t low = load8(text) & key_masks.low[length];
+  const uint32_t high = load4(text + 8) & key_masks.high[length];
+  token.low = low;
+  token.high = high;
+  token.length = length;
+  token.hash = hash_of_key(low, high);
+  token.text = text;
+}
+
+inline bool has_zero_byte(uint64_t bytes) { return (bytes - 0x0101010101010101ull) & ~bytes & 0x8080808080808080ull; }
+
+// The token of any bytes, of which 12 can be read; those that no word can have count as long.
+inline Token token_in(const uint8_t* text, uint32_t length) {
+  Token token;
+  if (length == 0 || text[0] < '0') {
+    set_long_token(text, length, token);
+    return token;
+  }
+  set_token(text, length, token);
+  if (token.is_long()) return token;
+  const uint64_t low = token.low | ~key_masks.low[length], high = token.high | ~uint64_t{key_masks.high[length]};
+  if (has_zero_byte(low) || has_zero_byte(high)) set_long_token(text, length, token);
+  return token;
+}
+
+// The token of any bytes, such as a term of a given vocabulary.
+inline Token token_of(Bytes word) {
+  const auto length = static_cast<uint32_t>(word.size);
+  uint8_t padded[kInline] = {};
+  if (length && length <= kInline) std::memcpy(padded, word.data, length);
+  Token token = token_in(length > kInline ? word.data : padded, length);
+  token.text = word.data;
+  return token;
+}
+
+// Characters of a token: all bytes but those that continue one.
+inline uint32_t characters(const Token& token) {
+  constexpr uint64_t tops = 0x8080808080808080ull;
+  if (token.is_long())
+    return static_cast<uint32_t>(
+        std::count_if(token.text, token.text + token.length, [](uint8_t c) { return (c & 0xC0) != 0x80; }));
+  const uint64_t low = token.low & ~(token.low << 1) & tops, high = token.high & ~(uint64_t{token.high} << 1) & tops;
+  return token.length - static_cast<uint32_t>(__builtin_popcountll(low) + __builtin_popcountll(high));
+}
+
+}  // namespace unnaive

@@ -1,0 +1,306 @@
+"""Mail and news: which parts of an RFC 822 message are read, and how MIME parts are decoded.
+
+A plain message is cut by its lines alone, which the kernel does too. One with MIME headers that matter
+(`needs_mime`) is decoded here, by the standard library's email package, in kernel and reference alike: transfer
+encodings, charsets, nested parts, HTML; an attachment is named and not read. Of alternatives the plain text is taken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from unnaive.text.buffer import TextBuffer
+from unnaive.text.markup import Piece, Places, strip_markup
+
+if TYPE_CHECKING:
+    from email.message import Message
+
+_FIELD = re.compile(r"([!-9;-~]+):")
+_PARTS = {"whole": None, "body": (), "subject-body": ("subject",), "from-subject-body": ("from", "subject")}
+MESSAGE_PARTS = tuple(_PARTS)
+
+
+def _lines(text: str) -> Iterator[tuple[int, int, str]]:
+    """(start, end with its newline, the line without it) of every line."""
+    start = 0
+    while start < len(text):
+        stop = text.find("\n", start)
+        end = len(text) if stop < 0 else stop + 1
+        yield start, end, text[start:end].removesuffix("\n").removesuffix("\r")
+        start = end
+
+
+def _header(text: str, wanted: tuple[str, ...]) -> tuple[list[tuple[int, int]], int]:
+    """(where the values of the wanted fields are, where the body starts).
+
+    A header is fields and their indented continuations up to an empty line or the end; a text that does not
+    begin so has none. An mbox "From " line, or the rest of a line that was cut, may come first.
+    """
+    values: list[tuple[int, int]] = []
+    in_field = keep = False
+    for start, end, line in _lines(text):
+        field = _FIELD.match(line)
+        if field:
+            in_field, keep = True, field[1].lower() in wanted
+            if keep:
+                values.append((start + field.end(), end))
+        elif in_field and line[:1] in (" ", "\t"):
+            if keep:
+                values.append((start, end))
+        elif in_field and not line:
+            return values, end
+        elif not (start == 0 and line.startswith(("From ", " ", "\t"))):
+            return [], 0
+    return (values, len(text)) if in_field else ([], 0)
+
+
+_UU_BEGIN = re.compile(r"begin [0-7]{3,4} ")
+_UU_FULL = re.compile(r"M[ -`]{60,61}\Z")
+_UU_CHARACTERS = re.compile(r"[!-L][ -`]*\Z")
+
+
+def _uu_last(line: str) -> bool:
+    """Whether the line is the short last one of a block: its first character gives its length."""
+    if not line.strip(" `"):
+        return True
+    return bool(_UU_CHARACTERS.match(line)) and len(line) == 1 + (ord(line[0]) - 32 + 2) // 3 * 4
+
+
+def _without_uu(text: str, body: int) -> Iterator[tuple[int, int]]:
+    """The lines of text[body:] that are not in a UU-encoded block, neighbours joined."""
+    inside, kept = False, body
+    for start, end, line in _lines(text[body:]):
+        if _UU_BEGIN.match(line) or _UU_FULL.match(line):
+            inside = skip = True
+        else:
+            skip = inside and (line == "end" or _uu_last(line))
+            inside = skip and line != "end"
+        if skip:
+            yield kept, body + start
+            kept = body + end
+    yield kept, len(text)
+
+
+def message_parts(text: str, message: str) -> list[tuple[int, int]]:
+    """Where the wanted parts of a plain message are, in the order of the text, without UU-encoded blocks.
+
+    >>> text = "From: ann\\nSubject: hi\\nDate: today\\n\\nbody"
+    >>> [text[start:end] for start, end in message_parts(text, "subject-body")]
+    [' hi\\n', 'body']
+    """
+    wanted = _PARTS[message]
+    values, body = ([], 0) if wanted is None else _header(text, wanted)
+    return [part for part in [*values, *_without_uu(text, body)] if part[0] < part[1]]
+
+
+# MIME
+
+LONGEST_HEADER = 1 << 16  # characters that are searched for the fields below
+_ENCODED = re.compile(
+    r"^content-transfer-encoding:\s*[\"']?(?:base64|quoted-printable|x-uu|uu)"
+    r"|^content-type:\s*[\"']?(?:multipart|message|application|image|audio|video)/"
+    r"|^content-type:\s*[\"']?text/html"
+    r"|=\?[!->@-~]+\?[bq]\?",
+    re.MULTILINE,
+)
+
+
+def needs_mime(text: str | bytes) -> bool:
+    """Whether a text is a message whose MIME header asks for decoding; cheap for all others.
+
+    >>> needs_mime("Subject: hi\\nContent-Type: multipart/mixed; boundary=x\\n\\n--x"), needs_mime("multipart/mixed")
+    (True, False)
+    """
+    start = text[:LONGEST_HEADER]
+    if isinstance(start, bytes):
+        start = start.decode("latin-1")
+    end = start.find("\n\n")
+    lowered = (start if end < 0 else start[:end]).lower()
+    if "content-t" not in lowered and "=?" not in lowered:
+        return False
+    head = start[: _header(start, ())[1]].lower()
+    return _ENCODED.search(head) is not None
+
+
+def mime_rows(texts: Sequence[str]) -> list[int]:
+    """The numbers of the texts that need decoding; of a TextBuffer without making a str of each.
+
+    >>> mime_rows(TextBuffer.of(["plain", "Content-Type: text/html\\n\\n<b>bold</b>"]))
+    [1]
+    """
+    if not isinstance(texts, TextBuffer):
+        return [row for row, text in enumerate(texts) if needs_mime(text)]
+    data, offsets = texts.blob.tobytes(), texts.offsets.tolist()
+    return [
+        row
+        for row, (start, end) in enumerate(pairwise(offsets))
+        if _may_need_mime(data, start, min(end, start + LONGEST_HEADER)) and needs_mime(data[start:end])
+    ]
+
+
+def _may_need_mime(data: bytes, start: int, end: int) -> bool:
+    stop = data.find(b"\n\n", start, end)
+    head = data[start : end if stop < 0 else stop].lower()
+    return b"content-t" in head or b"=?" in head
+
+
+def decode_mime(text: str, message: str) -> str:
+    """A message that reads by the plain rules as the original does by those of MIME; plain texts stay as they are.
+
+    >>> decode_mime("Subject: =?utf-8?q?caf=C3=A9?=\\n\\nbody", "subject-body")
+    '\\n café\\nbody\\n'
+    """
+    if not needs_mime(text):
+        return text
+    # an empty first line, so that nothing in the decoded text is taken for a header
+    return "\n" + "".join(piece.text for piece in mime_pieces(text, message))
+
+
+def message_pieces(text: str, message: str) -> list[Piece]:
+    """The wanted parts of a MIME message, decoded, without UU-encoded blocks."""
+    places = Places(mime_pieces(text, message))
+    joined = "".join(piece.text for piece in places.parts)
+    return list(places.cut(_without_uu(joined, 0)))
+
+
+def mime_pieces(text: str, message: str) -> list[Piece]:
+    """The wanted fields of the header and all readable parts of the body, decoded.
+
+    A message that the email package gives up on is read as it stands.
+    """
+    from email import message_from_string  # 15 ms, which a start without mail need not wait for
+
+    wanted = _PARTS[message]
+    values, body = _header(text, wanted or ())
+    fields = _joined(values) if wanted is not None else list(_without_mime_fields(text, body))
+    head = [piece for start, end in fields for piece in _decode_field(text, start, end)]
+    first = 0 if _FIELD.match(text) else text.find("\n") + 1
+    try:
+        return head + list(_decode_body(message_from_string(text[first:]), text, body))
+    except (ValueError, LookupError, TypeError, AttributeError, AssertionError, RecursionError):
+        return [*head, Piece(text[body:], body, len(text))]
+
+
+def _joined(values: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Lines of one field as one stretch: an encoded word may go on in the next."""
+    found: list[tuple[int, int]] = []
+    for start, end in values:
+        if found and found[-1][1] == start:
+            start = found.pop()[0]
+        found.append((start, end))
+    return found
+
+
+def _without_mime_fields(text: str, body: int) -> Iterator[tuple[int, int]]:
+    """The header without its fields on content: boundaries are no words."""
+    keep = True
+    for start, end, line in _lines(text[:body]):
+        if line[:1] not in (" ", "\t"):
+            keep = not line.lower().startswith(("content-", "mime-version"))
+        if keep:
+            yield start, end
+
+
+def _decode_field(text: str, start: int, end: int) -> list[Piece]:
+    from email.errors import HeaderParseError
+    from email.header import decode_header
+
+    value = text[start:end]
+    if "=?" not in value:
+        return [Piece(value, start, end)]
+    try:
+        parts = decode_header(value)
+    except HeaderParseError:
+        return [Piece(value, start, end)]
+    words = (_decode(part, charset) if isinstance(part, bytes) else part for part, charset in parts)
+    return [Piece(f" {''.join(words).strip()}\n", start, end)]
+
+
+def _decode(raw: bytes, charset: str | None) -> str:
+    """Bytes by the charset that is named; by UTF-8, else as Western, where none is or it is unknown."""
+    try:
+        return raw.decode(charset or "utf-8", errors="replace" if charset else "strict")
+    except (LookupError, UnicodeError):
+        return raw.decode("cp1252", errors="replace")
+
+
+def _decode_body(message: Message, text: str, at: int) -> Iterator[Piece]:
+    """The pieces of every readable part, each followed by a newline; `at` is where the body begins."""
+    for part in _readable_parts(message):
+        payload = part.get_payload()
+        if not isinstance(payload, str):
+            continue
+        start = max(text.find(payload, at), at)
+        end = min(start + len(payload), len(text))
+        if _is_attachment(part):
+            yield from _name_attachment(part, start)
+        else:
+            found = list(_decode_part(part, payload, start, end))
+            yield from strip_markup(found) if part.get_content_type() == "text/html" and found else found
+        yield Piece("\n", end, end)
+        at = end
+
+
+def _readable_parts(part: Message) -> Iterator[Message]:
+    children: Any = part.get_payload()
+    if not isinstance(children, list):
+        yield part
+    elif part.get_content_subtype() == "alternative":
+        plain = [child for child in children if child.get_content_type() == "text/plain" and _has_words(child)]
+        for child in (plain or children[-1:])[:1]:
+            yield from _readable_parts(child)
+    else:
+        for child in children:
+            yield from _readable_parts(child)
+
+
+def _has_words(part: Message) -> bool:
+    payload = part.get_payload()
+    return isinstance(payload, str) and bool(payload.strip())
+
+
+def _is_attachment(part: Message) -> bool:
+    return part.get_content_maintype() != "text" or part.get_content_disposition() == "attachment"
+
+
+def _name_attachment(part: Message, start: int) -> Iterator[Piece]:
+    name = part.get_filename()
+    if name:
+        yield Piece(f" {name} ", start, start)
+
+
+def _decode_part(part: Message, payload: str, start: int, end: int) -> Iterator[Piece]:
+    encoding = str(part.get("content-transfer-encoding", "")).strip().lower()
+    charset = part.get_content_charset()
+    if encoding == "quoted-printable" and _ASCII_CHARSET.fullmatch(charset or "utf-8"):
+        yield from _decode_quoted(payload, start, charset)
+    elif encoding in ("base64", "quoted-printable", "x-uuencode", "uuencode", "uue", "x-uue"):
+        raw = part.get_payload(decode=True)
+        yield Piece(_decode(raw if isinstance(raw, bytes) else b"", charset), start, end)
+    else:
+        yield Piece(payload, start, end)
+
+
+# charsets in which an ASCII byte is always that character, so that escapes can be decoded run by run
+_ASCII_CHARSET = re.compile(
+    r"utf-?8|us-ascii|ascii|latin-?1|iso-?8859-?\w+|(?:windows|cp)-?12\d\d|koi8-?\w", re.IGNORECASE
+)
+_QUOTED = re.compile(r"(?P<escapes>(?:=[0-9A-Fa-f]{2})+)|=[ \t]*\r?\n|[ \t]+(?=\r?\n)")
+
+
+def _decode_quoted(payload: str, start: int, charset: str | None) -> Iterator[Piece]:
+    """Quoted-printable, a piece for each run of escapes, so that words stay where they were written."""
+    at = 0
+    for match in _QUOTED.finditer(payload):
+        if match.start() > at:
+            yield Piece(payload[at : match.start()], start + at, start + match.start())
+        escapes = match["escapes"]
+        if escapes:
+            decoded = _decode(bytes.fromhex(escapes.replace("=", "")), charset)
+            yield Piece(decoded, start + match.start(), start + match.end())
+        at = match.end()
+    if at < len(payload):
+        yield Piece(payload[at:], start + at, start + len(payload))

@@ -1,0 +1,94 @@
+"""Pieces of a text: what is read for a stretch of the original, and how HTML and entities fall away.
+
+A Piece keeps where it came from, so that a word found in the cleaned text can be shown where it was written.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+
+class Piece(NamedTuple):
+    """`text` is what is read for original[start:end]; the same characters, but for entities, tags and encodings."""
+
+    text: str
+    start: int
+    end: int
+
+
+# comments, scripts and styles run to their end or, unclosed, to the end of the text, as in a browser
+_MARKUP = re.compile(
+    r"<!--.*?(?:-->|\Z)"
+    r"|<(?P<element>script|style)\b.*?(?:</(?P=element)\s*>|\Z)"
+    r"|<[!/?a-z][^<>]*>"
+    r"|(?P<entity>&(?:\#x[0-9a-f]{1,8}|\#[0-9]{1,8}|[a-z][a-z0-9]{0,40});?)",
+    re.DOTALL | re.IGNORECASE | re.ASCII,
+)
+
+
+def visible(text: str, start: int, end: int) -> Iterator[Piece]:
+    """The pieces of text[start:end] without tags, comments, scripts and styles, its entities decoded.
+
+    >>> "".join(piece.text for piece in visible("<p>caf&eacute;<br>bar", 0, 21))
+    ' café bar'
+    """
+    at = start
+    for match in _MARKUP.finditer(text, start, end):
+        if match.start() > at:
+            yield Piece(text[at : match.start()], at, match.start())
+        yield Piece(html.unescape(match[0]) if match["entity"] else " ", *match.span())
+        at = match.end()
+    if at < end:
+        yield Piece(text[at:end], at, end)
+
+
+class Places:
+    """Offsets in the cleaned text → offsets in the original.
+
+    >>> places = Places(list(visible("<b>caf&eacute;s", 0, 15)))
+    >>> places.original(1, 6)   # "cafés" is written in 3..15
+    (3, 15)
+    """
+
+    def __init__(self, parts: list[Piece]) -> None:
+        self.parts = parts
+        self.starts = [0]
+        for piece in parts:
+            self.starts.append(self.starts[-1] + len(piece.text))
+
+    def _at(self, offset: int) -> tuple[Piece, int]:
+        index = bisect_right(self.starts, offset) - 1
+        return self.parts[index], offset - self.starts[index]
+
+    def original(self, start: int, end: int) -> tuple[int, int]:
+        """The stretch of the original that cleaned[start:end] was read from."""
+        first, skip = self._at(start)
+        last, length = self._at(end - 1)
+        verbatim = len(first.text) == first.end - first.start
+        begin = first.start + skip if verbatim else first.start
+        verbatim = len(last.text) == last.end - last.start
+        return begin, last.start + length + 1 if verbatim else last.end
+
+    def cut(self, ranges: Iterable[tuple[int, int]]) -> Iterator[Piece]:
+        """The pieces of some stretches of the cleaned text."""
+        for start, end in ranges:
+            while start < end:
+                piece, skip = self._at(start)
+                size = min(end - start, len(piece.text) - skip)
+                yield Piece(piece.text[skip : skip + size], *self.original(start, start + size))
+                start += size
+
+
+def strip_markup(parts: list[Piece]) -> list[Piece]:
+    """The pieces without tags; a tag may run over several pieces.
+
+    >>> strip_markup([Piece("a <", 0, 3), Piece("b> c", 9, 13)])
+    [Piece(text='a ', start=0, end=2), Piece(text=' ', start=2, end=11), Piece(text=' c', start=11, end=13)]
+    """
+    places = Places(parts)
+    joined = "".join(piece.text for piece in parts)
+    return [Piece(found.text, *places.original(found.start, found.end)) for found in visible(joined, 0, len(joined))]

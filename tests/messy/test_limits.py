@@ -1,0 +1,232 @@
+"""Files made to fill the memory, to hang or to lead astray: each stops with one sentence, in bounded memory."""
+
+import gzip
+import os
+import shutil
+import socket
+import subprocess
+import threading
+import tracemalloc
+import zipfile
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from unnaive.errors import BadData
+from unnaive.reading import sources
+from unnaive.reading.datafiles import DataFile
+from unnaive.reading.options import ReadOptions
+
+
+def read(path, *, labelled=False, **options):
+    return [
+        text
+        for batch in DataFile(str(path), options=ReadOptions(**options)).batches(labelled=labelled)
+        for text in batch.texts
+    ]
+
+
+def bomb(path, chunk, times):
+    with pyarrow.OSFile(str(path), "wb") as file, pyarrow.CompressedOutputStream(file, "zstd") as packed:
+        packed.write(b"text\n")
+        for _ in range(times):
+            packed.write(chunk)
+    return path
+
+
+@pytest.fixture
+def peak():
+    tracemalloc.start()
+    yield lambda: tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+
+def test_a_small_file_that_unpacks_to_very_much(tmp_path, peak):
+    path = bomb(tmp_path / "bomb.csv.zst", b"word " * 200_000 + b"\n", 150)
+    assert path.stat().st_size < 200_000
+    with pytest.raises(
+        BadData, match=r"bomb.csv.zst unpacks to more than 250 times its size and was stopped after \d+ MiB"
+    ):
+        for _ in DataFile(str(path)).batches(labelled=False):
+            pass
+    assert peak() < 100e6
+    assert len(read(path, max_ratio=10**6)) == 150
+
+
+def test_gzip_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "UNPACKED_FREELY", 1 << 20)
+    path = tmp_path / "bomb.csv.gz"
+    path.write_bytes(gzip.compress(b"text\n" + b"word\n" * 2_000_000))
+    with pytest.raises(BadData, match="unpacks to more than 250 times its size"):
+        read(path)
+    ordinary = b"text\n" + os.urandom(2 << 20).hex().encode()
+    path.write_bytes(gzip.compress(ordinary))
+    assert len(read(path)[0]) == 4 << 20
+
+
+def test_a_line_without_an_end(tmp_path, peak):
+    path = bomb(tmp_path / "line.txt.zst", b"word " * 200_000, 600)
+    with pytest.raises(
+        BadData, match=r"line 2 of .*line.txt.zst is longer than 64 MiB; if it should be, say --max-line MIB"
+    ):
+        read(path, max_ratio=10**6)
+    assert peak() < 400e6
+
+
+@pytest.mark.parametrize("name", ["d.csv", "d.jsonl", "d.txt", "d.utf16"])
+def test_the_longest_line_is_a_setting(tmp_path, name):
+    path = tmp_path / name
+    line = '{"text": "' + "word " * 1000 + '"}\n' if name == "d.jsonl" else "text\n" + "word " * 1000 + "\n"
+    path.write_text(line, encoding="utf-16" if name == "d.utf16" else "utf-8")
+    assert len(read(path)[-1]) == 5000
+    with pytest.raises(BadData, match="is longer than 0 MiB"):
+        read(path, max_line=4000)
+
+
+def test_a_quote_that_never_closes(tmp_path):
+    path = tmp_path / "quote.csv"
+    path.write_text('text,label\n"open,a\n' + "some words,b\n" * 10_000)
+    with pytest.raises(
+        BadData, match=r"a row of .*quote.csv ends nowhere before line \d+ \(an open quote\?\)|field larger"
+    ):
+        read(path, max_line=20_000, delimiter=",")
+
+
+def test_a_spreadsheet_that_unpacks_to_very_much(tmp_path):
+    pytest.importorskip("openpyxl")
+    path = tmp_path / "bomb.xlsx"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as book:
+        book.writestr("xl/worksheets/sheet1.xml", bytes(100 << 20))
+    with pytest.raises(BadData, match=r"bomb.xlsx unpacks to 100 MiB, more than 250 times its size; it was refused"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        (
+            "n.jsonl",
+            '{"text": ' + "[" * 100_000,
+            "line 1 of .* is not JSON .its brackets are nested too deeply.; repair it",
+        ),
+        (
+            "n.json",
+            "[" * 100_000,
+            "is not a JSON array .its brackets are nested too deeply.; expected one object a line",
+        ),
+    ],
+)
+def test_nested_json(tmp_path, name, content, sentence):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(BadData, match=sentence):
+        read(tmp_path / name)
+
+
+def test_objects_nested_beyond_what_can_be_named(tmp_path):
+    deep = '{"a": ' * 50 + "1" + "}" * 50
+    (tmp_path / "d.jsonl").write_text(f'{{"text": "hi", "meta": {deep}}}\n')
+    assert read(tmp_path / "d.jsonl") == ["hi"]
+
+
+def test_1200_nested_folders(tmp_path):
+    folder = tmp_path / "root"
+    try:
+        place = folder / "a"
+        place.mkdir(parents=True)
+        for _ in range(1200):
+            place = place / "b"
+            place.mkdir()
+        (place / "1").write_text("deep down")
+        corpus = DataFile(str(folder)).corpus()
+        assert (list(corpus.texts), corpus.labels) == (["deep down"], [("a",)])
+    finally:
+        subprocess.run(["rm", "-rf", folder], check=True)  # shutil.rmtree would recurse too deeply
+
+
+def test_a_pipe_or_a_socket_in_a_folder(tmp_path, monkeypatch):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/1").write_text("words")
+    os.mkfifo(tmp_path / "a/2")
+    for labelled in (True, False):
+        with pytest.raises(
+            BadData, match=r"a/2 is a pipe, a device or a broken link, not a file; take it out of the folder"
+        ):
+            read(tmp_path, labelled=labelled)
+    (tmp_path / "a/2").unlink()
+    monkeypatch.chdir(tmp_path)
+    with socket.socket(socket.AF_UNIX) as unix:
+        unix.bind("a/3")
+        with pytest.raises(BadData, match="a/3 is a pipe, a device or a broken link"):
+            read(tmp_path)
+
+
+def test_a_named_pipe(tmp_path, monkeypatch):
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    monkeypatch.setattr(sources, "PIPE_PATIENCE", 0.1)
+    with pytest.raises(
+        BadData, match=r"pipe.csv is a pipe that nobody writes to; start its writer first, or name a file"
+    ):
+        read(pipe)
+    monkeypatch.setattr(sources, "PIPE_PATIENCE", 10)
+    writer = threading.Thread(target=pipe.write_text, args=("text\nhello there\n" + "more words\n" * 50_000,))
+    writer.start()
+    assert len(read(pipe)) == 50_001
+    writer.join()
+    pipe.rename(tmp_path / "pipe.parquet")
+    with pytest.raises(BadData, match="is not a plain file; Parquet cannot be read from a pipe or a folder"):
+        read(tmp_path / "pipe.parquet")
+
+
+def test_links(tmp_path):
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret/key").write_text("private words")
+    root = tmp_path / "root"
+    (root / "a").mkdir(parents=True)
+    (root / "b").mkdir()
+    (root / "a/1").write_text("own words")
+    (root / "b/2").symlink_to("../a/1")  # inside
+    assert read(root, labelled=True) == ["own words", "own words"]
+    (root / "a/3").symlink_to(tmp_path / "secret/key")
+    with pytest.raises(
+        BadData, match=r"a/3 is a link that leads outside the folder; copy what it leads to, or say --follow-links"
+    ):
+        read(root)
+    assert "private words" in read(root, follow_links=True)
+    (root / "a/3").unlink()
+    (root / "a/up").symlink_to(root)
+    with pytest.raises(BadData, match="a/up is a link that leads to another folder"):
+        read(root)
+    assert sorted(read(root, follow_links=True)) == ["own words", "own words"]
+    (root / "a/up").unlink()
+    (root / "a/gone").symlink_to(root / "nowhere")
+    with pytest.raises(BadData, match="a/gone is a pipe, a device or a broken link"):
+        read(root)
+    shutil.rmtree(root)
+
+
+@pytest.mark.parametrize("address", ["http://[::1", "https://example.org/data.csv", "s3://bucket/data.parquet"])
+def test_addresses(address):
+    with pytest.raises(BadData, match=r" is an address; download the file first, then name it here"):
+        read(address)
+
+
+@pytest.mark.parametrize("path", ["a\0b.csv", "x" * 5000])
+def test_names_that_no_file_can_have(path):
+    with pytest.raises(BadData, match="no file or folder called"):
+        read(path)
+
+
+def test_too_little_memory_is_not_damage(tmp_path, monkeypatch):
+    path = tmp_path / "big.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"text": ["a"], "label": ["b"]}), path)
+
+    def fail(*_, **__):
+        raise pyarrow.ArrowMemoryError("malloc of size 68719476736 failed")
+
+    for name in ("iter_batches", "read"):
+        monkeypatch.setattr(pyarrow.parquet.ParquetFile, name, fail)
+    for use in (lambda: read(path), lambda: DataFile(str(path)).corpus()):
+        with pytest.raises(BadData, match=r"there is not enough memory to read .*big.parquet; split it"):
+            use()
