@@ -18,7 +18,7 @@ from unnaive.core.register import HASH, LabelSets, Register, as_bytes, document_
 from unnaive.decisions import TUNINGS
 from unnaive.errors import BadData, UnnaiveError
 from unnaive.fitted import FittedModel
-from unnaive.reading.sources import existing
+from unnaive.reading.sources import check_exists
 from unnaive.store import pack, write_arrays
 from unnaive.training import train_from_counts
 from unnaive.updates import kept_counts
@@ -30,7 +30,7 @@ STATEMENT = "The counts of the model after equal those of a model trained withou
 
 def read_key(path: str | Path | None) -> bytes | None:
     """The key of a key file; None for None."""
-    return None if path is None else make_key(existing(path).read_bytes())
+    return None if path is None else make_key(check_exists(path).read_bytes())
 
 
 def register_documents(
@@ -95,7 +95,7 @@ def complete_receipt(receipt: dict[str, Any], path: Path) -> str:
 def read_receipt(path: str | Path) -> dict[str, Any]:
     """A receipt from a file; anything else is an error of one sentence."""
     try:
-        found = json.loads(existing(path).read_text(encoding="utf-8"))
+        found = json.loads(check_exists(path).read_text(encoding="utf-8"))
         sound = found["receipt"] == KIND and found["format"] == FORMAT and found["hash"]["name"] == HASH
         hashes = [bytes.fromhex(one) for one in found["document_hashes"]]
         hex_only = isinstance(found["after"]["sha256"], str) and isinstance(found["before"]["sha256"], str)
