@@ -442,7 +442,7 @@ def test_control_c_leaves_no_trace(run, data, model, tmp_path, moment, complaint
         "m.DataFile.corpus = lambda self: (pause(), old(self))[1]\n",
         "training": "import unnaive.classifier as m; old = m.TextClassifier.fit\n"
         "m.TextClassifier.fit = lambda *a, **k: (pause(), old(*a, **k))[1]\n",
-        "saving": "import unnaive.store as m; old = m._flush\nm._flush = lambda path: (pause(), old(path))[1]\n",
+        "saving": "import os; old = os.fsync\nos.fsync = lambda handle: (pause(), old(handle))[1]\n",
     }[moment]
     script = (
         "import sys, time\n"

@@ -148,7 +148,7 @@ def drawn_texts(draw, size):
 
 def check_drawn(cases, seed):
     """`cases` texts, ten with each rule."""
-    draw = random.Random(seed)  # noqa: S311
+    draw = random.Random(seed)
     for _ in range(cases // 10):
         rule, some_texts = drawn_rule(draw), drawn_texts(draw, 10)
         check_tokens(some_texts, rule)
@@ -161,7 +161,7 @@ def test_kernel_equals_reference_with_drawn_rules():
 
 @pytest.mark.parametrize("message", [None, "subject-body"])
 def test_markup_is_read_alike(message):
-    draw = random.Random(2)  # noqa: S311
+    draw = random.Random(2)
     rule = TokenRule(html=True, message=message, min_length=1)
     check_tokens(["".join(draw.choices(MARKUP, k=draw.choice([2, 5, 20]))) for _ in range(3_000)], rule)
     check_tokens([f"&{name} a&{name}b" for name in html5], rule)

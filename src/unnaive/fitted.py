@@ -15,6 +15,7 @@ from unnaive.core.documents import CountRows, DocumentReader, TextDocuments
 from unnaive.core.learner import TrainingSpec
 from unnaive.core.links import joint_log_probabilities, log_probabilities, probabilities
 from unnaive.core.named_counts import NamedCounts
+from unnaive.core.register import Register
 from unnaive.core.scorer import Scorer
 from unnaive.core.targets import class_codes, label_sets
 from unnaive.decisions import Decision
@@ -44,6 +45,7 @@ class FittedModel:
     feature_names  of columns, where rows of counts had names
     counts         the sums that it was made of, for the whole vocabulary; None where they were not kept
     columns        of the file that it was trained on: a convenience for reading the next one
+    register       hashes of the documents learnt, where that was asked for
     n_jobs         threads that read texts; None for all cores. Not stored
     """
 
@@ -58,6 +60,7 @@ class FittedModel:
     feature_names: tuple[str, ...] | None = None
     counts: NamedCounts | None = None
     columns: Columns | None = None
+    register: Register | None = None
     n_jobs: int | None = None
 
     @property

@@ -11,12 +11,14 @@ from typing import Annotated, Any
 import typer
 
 from unnaive import __version__
+from unnaive.apps.guard import guarded
+from unnaive.apps.screen import echo, visible
 from unnaive.errors import UnnaiveError, UnnaiveWarning
 
 # each module has `register(app)`; heavy imports happen inside the verbs, so that help is instant
 VERBS = (
-    "train", "predict", "evaluate", "explain", "inspect", "change", "demo", "collections", "compare", "reproduce",
-    "plot",
+    "train", "predict", "evaluate", "explain", "inspect", "change", "verify", "demo", "collections", "compare",
+    "reproduce", "plot",
 )  # fmt: skip
 
 EXIT_MISTAKE = 2
@@ -29,6 +31,8 @@ def build_app() -> typer.Typer:
     app.callback()(top)
     for name in VERBS:
         import_module(f"unnaive.apps.verbs_{name}").register(app)
+    for command in app.registered_commands:
+        command.callback = guarded(command.callback) if command.callback else None
     return app
 
 
@@ -97,13 +101,14 @@ def _usage_sentence(problem: Any) -> str:
 
 def _print_error(sentence: str, code: int) -> int:
     with_colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
-    typer.echo(f"{typer.style('unnaive:', fg='red', bold=True) if with_colour else 'unnaive:'} {sentence}", err=True)
+    name = typer.style("unnaive:", fg="red", bold=True) if with_colour else "unnaive:"
+    typer.echo(f"{name} {visible(sentence, lines=False)}", err=True)
     return code
 
 
 def _print_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     if issubclass(category, UnnaiveWarning):
-        typer.echo(f"note: {message}", err=True)
+        echo(f"note: {message}", err=True)
 
 
 if __name__ == "__main__":

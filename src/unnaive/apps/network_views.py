@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from unnaive.apps.output import open_output
 from unnaive.core.network import Network, mixture_network
 from unnaive.errors import BadData, MissingExtra, choose
 
@@ -287,7 +288,7 @@ def write_network(view: NetworkView, path: Path) -> list[Path]:
     for number, network in enumerate(view.networks, 1):
         about = f"member {number} of {view.about}" if several else view.about
         text = network.to_bif(comment=about) if ending == ".bif" else network.to_uai()
-        file = path.with_stem(f"{path.stem}-{number}") if several else path
-        file.write_text(text, encoding="utf-8")
-        written.append(file)
+        written.append(path.with_stem(f"{path.stem}-{number}") if several else path)
+        with open_output(written[-1]) as file:
+            file.write(text)
     return written

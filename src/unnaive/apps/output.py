@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import secrets
+import io
+import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+from unnaive.apps.screen import echo, visible
+from unnaive.atomic import replacing
 
 if TYPE_CHECKING:
     from unnaive.fitted import FittedModel
@@ -18,38 +22,57 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_output(path: Path | None) -> Iterator[TextIO]:
-    """A text file that appears when the block is done; stdout for None or "-"."""
+    """A text file that appears when the block is done; stdout for None or "-".
+
+    What UTF-8 cannot hold, such as half a surrogate pair, is written as an escape; to a terminal so are control
+    characters.
+    """
     if path is None or str(path) == "-":
         reconfigure = getattr(sys.stdout, "reconfigure", None)
         if reconfigure:
-            reconfigure(encoding="utf-8", errors="replace")
+            reconfigure(encoding="utf-8", errors="backslashreplace")
         yield sys.stdout
         return
-    device = path.exists() and not path.is_file()  # or a pipe: nothing to rename
-    temporary = path if device else path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    options: dict[str, Any] = {"encoding": "utf-8", "newline": "", "errors": "backslashreplace"}
     try:
-        with temporary.open("w", encoding="utf-8", newline="") as file:
-            yield file
-        if not device:
-            temporary.replace(path)
+        if path.exists() and not path.is_file():  # a device or a pipe: nothing to rename
+            with path.open("w", **options) as file:
+                yield cast(TextIO, VisibleStream(file) if file.isatty() else file)
+        else:
+            with replacing(Path(os.path.realpath(path)), "w", **options) as file:
+                yield cast(TextIO, file)
     except BrokenPipeError:
         raise
     except OSError as problem:
         raise OSError(problem.errno, f"{problem.strerror}; nothing was written", str(path)) from problem
-    finally:
-        if not device:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
+
+
+class VisibleStream(io.TextIOBase):
+    """A terminal that control characters reach as escapes."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        """Write it, made visible."""
+        return self._file.write(visible(text))
+
+    def flush(self) -> None:
+        """Write what is held back."""
+        self._file.flush()
+
+    def isatty(self) -> bool:
+        """It is."""
+        return True
 
 
 def write_text(path: Path, text: str) -> None:
     """Write a file, whole or not at all, and tell on stderr; - is stdout."""
-    import typer
 
     with open_output(path) as file:
         file.write(text)
     if str(path) != "-":
-        typer.echo(f"wrote {path}", err=True)
+        echo(f"wrote {path}", err=True)
 
 
 def read_as_trained(source: DataFile, fitted: FittedModel) -> DataFile:

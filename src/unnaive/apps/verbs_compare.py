@@ -24,6 +24,7 @@ from unnaive.apps.options import (
     split_list,
 )
 from unnaive.apps.output import write_text
+from unnaive.apps.screen import echo
 from unnaive.errors import UnnaiveError, choose
 
 if TYPE_CHECKING:
@@ -194,10 +195,10 @@ def show_comparison(records: list[Record], rival: str, file: Path) -> None:
         console().print(f"{tests[0].measure} against {rival}", style="bold")
         console().print(difference_table(tests))
     if any(test.corrected for test in tests):
-        typer.echo("p: corrected resampled t-test (Nadeau and Bengio), two-sided; verdict at .05")
+        echo("p: corrected resampled t-test (Nadeau and Bengio), two-sided; verdict at .05")
     elif tests:
-        typer.echo("one split cannot show what is chance: compare with --train-sizes or --folds for a test")
-    typer.echo(f"records: {file}")
+        echo("one split cannot show what is chance: compare with --train-sizes or --folds for a test")
+    echo(f"records: {file}")
 
 
 def show_grid(grid: Grid) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unnaive.apps.options import AsJson, ModelFile, reading
+from unnaive.apps.screen import echo, visible_json
 
 if TYPE_CHECKING:
     from unnaive.evaluation.evaluate import Evaluation
@@ -59,7 +59,7 @@ def evaluate(
         with open_output(markdown) as file:
             file.write(as_markdown(found))
     if as_json:
-        typer.echo(json.dumps(as_dict(found) | {"measures": values}, ensure_ascii=False))
+        echo(visible_json(as_dict(found) | {"measures": values}))
     else:
         show_evaluation(found, values)
 

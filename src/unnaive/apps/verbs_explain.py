@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unnaive.apps.options import AsJson, ModelFile
+from unnaive.apps.screen import echo, visible_json
 
 if TYPE_CHECKING:
     from unnaive.explain import Explanation
@@ -45,7 +45,7 @@ def explain(
         with open_output(html) as file:
             file.write(explanation_page(found))
     if as_json:
-        typer.echo(json.dumps(found.to_dict(), ensure_ascii=False))
+        echo(visible_json(found.to_dict()))
     else:
         console().print(found)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unnaive.apps.options import AsJson, ModelFile
+from unnaive.apps.screen import echo, visible_json
 from unnaive.errors import UnnaiveError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def inspect(
     labels = [find_class(fitted, name) for name in label] if label else list(fitted.classes)
     found = describe_file(fitted, model, labels, terms)
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False))
+        echo(visible_json(found))
     else:
         show_description(found)
 
@@ -139,9 +139,9 @@ def show_network(
     view = network_view(fitted, name, terms, members)
     if output is not None:
         files = ", ".join(map(str, write_network(view, output)))
-        typer.echo(f"wrote {files}: {view.about}")
+        echo(f"wrote {files}: {view.about}")
     elif as_json:
-        typer.echo(json.dumps(view.to_dict(), ensure_ascii=False))
+        echo(visible_json(view.to_dict()))
     else:
         for line in view.lines():
-            typer.echo(line)
+            echo(line)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from unnaive.apps.options import AsJson, ModelFile, reading
+from unnaive.apps.screen import echo, visible_json
 
 if TYPE_CHECKING:
     from unnaive.fitted import FittedModel
     from unnaive.reading.datafiles import Batch, DataFile
 
 Record = dict[str, Any]
+FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|-?inf|nan")
 
 
 def register(app: typer.Typer) -> None:
@@ -39,6 +42,9 @@ def predict(
     top: Annotated[int, typer.Option(help="Show the K best classes of each document.", metavar="K", min=1)] = 1,
     explain: Annotated[bool, typer.Option("--explain", help="Show which terms spoke for it.")] = False,
     unbuffered: Annotated[bool, typer.Option("--unbuffered", help="Answer each line at once.")] = False,
+    excel_safe: Annotated[
+        bool, typer.Option("--excel-safe", help="CSV without formulas: a ' before cells that begin like one.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Label new documents.
@@ -56,7 +62,10 @@ def predict(
     fitted = load(model)
     shown = document is not None or output is None
     with open_output(output) as file:
-        write = make_writer(fitted, file, as_json=as_json, people=shown and file.isatty(), top=top, explain=explain)
+        people = shown and file.isatty()
+        write = make_writer(
+            fitted, file, as_json=as_json, people=people, top=top, explain=explain, excel_safe=excel_safe
+        )
         for batch in read_batches(read_as_trained(source, fitted), document, unbuffered):
             for record in predict_batch(fitted, batch, top=top, explain=explain):
                 write(record)
@@ -74,7 +83,7 @@ def read_batches(source: DataFile, documents: list[str] | None, unbuffered: bool
         return
     live = source.path == "-" and sys.stdin.isatty()
     if live:
-        typer.echo("note: type a text and press enter; Ctrl-D ends", err=True)
+        echo("note: type a text and press enter; Ctrl-D ends", err=True)
     how = replace(source.options, rows=1 if unbuffered or live else source.options.rows)
     source = replace(source, options=how, format=source.format or ("lines" if live else None))
     if live:
@@ -124,7 +133,14 @@ def value_kind(fitted: FittedModel) -> str:
 
 
 def make_writer(
-    fitted: FittedModel, file: TextIO, *, as_json: bool, people: bool, top: int, explain: bool
+    fitted: FittedModel,
+    file: TextIO,
+    *,
+    as_json: bool,
+    people: bool,
+    top: int,
+    explain: bool,
+    excel_safe: bool = False,
 ) -> Callable[[Record], None]:
     """A function that writes one record: as JSON, for people at a terminal, or as CSV."""
     if as_json:
@@ -140,7 +156,8 @@ def make_writer(
 
     def write(record: Record) -> None:
         table.writerows(rows)  # the header, before the first record and then no more
-        table.writerow(csv_row(record, top))
+        row = csv_row(record, top)
+        table.writerow([without_formula(cell) for cell in row] if excel_safe else row)
 
     return write
 
@@ -157,6 +174,15 @@ def csv_row(record: Record, top: int) -> list[str]:
     return [record["id"], *fields, *because]
 
 
+def without_formula(cell: str) -> str:
+    """The cell with a ' before it if a spreadsheet would take it for a formula; numbers are left alone.
+
+    >>> without_formula("=HYPERLINK(1)"), without_formula("-0.5"), without_formula("spam")
+    ("'=HYPERLINK(1)", '-0.5', 'spam')
+    """
+    return f"'{cell}" if cell[:1] in FORMULA_STARTS and not NUMBER.fullmatch(cell) else cell
+
+
 def print_json(record: Record, file: TextIO, top: int) -> None:
     """One object on one line."""
     line: Record = {"id": record["id"], "labels": record["labels"], record["kind"]: record["values"]}
@@ -164,14 +190,14 @@ def print_json(record: Record, file: TextIO, top: int) -> None:
         line["top"] = [{"label": label, record["kind"]: value} for label, value in record["top"]]
     if "why" in record:
         line["explanation"] = record["why"].to_dict()
-    file.write(json.dumps(line, ensure_ascii=False) + "\n")
+    file.write(visible_json(line) + "\n")
 
 
 def print_line(record: Record) -> None:
     """A line for people: the labels in colour, how sure, and how the text begins."""
     from rich.text import Text
 
-    from unnaive.apps.screen import console, shorten_text
+    from unnaive.apps.screen import console, shorten_text, visible
 
     screen = console()
     if "why" in record:
@@ -180,7 +206,9 @@ def print_line(record: Record) -> None:
     pairs = record["top"] if len(record["top"]) > 1 else zip(record["labels"], record["values"], strict=True)
     line = Text()
     for label, value in pairs:
-        line.append(str(label), style="bold green").append(f" {format_value(value, record['kind'])}  ")
+        line.append(visible(str(label), lines=False), style="bold green").append(
+            f" {format_value(value, record['kind'])}  "
+        )
     if not record["labels"]:
         line.append("no label  ", style="dim")
     line.append(shorten_text(record["text"], max(10, screen.width - line.cell_len)), style="dim")

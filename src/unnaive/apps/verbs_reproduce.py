@@ -23,6 +23,7 @@ from unnaive.apps.options import (
     split_list,
 )
 from unnaive.apps.output import write_text
+from unnaive.apps.screen import echo
 
 if TYPE_CHECKING:
     from unnaive.evaluation.papers.comparison import TableComparison
@@ -105,13 +106,13 @@ def show_comparisons(paper: str, table: str | None, run: Run, *, quiet: bool) ->
     if not quiet:
         missing = [f"Not to be had: {text}" for text in about.missing]
         notes = [*about.notes, *about.data, *missing, *([QUICK] if run.quick else [])]
-        typer.echo("\n".join([f"{about.title} ({about.source})", *(f"  {note}" for note in notes), LEGEND, ""]))
+        echo("\n".join([f"{about.title} ({about.source})", *(f"  {note}" for note in notes), LEGEND, ""]))
     for one in run_tables(paper, run, table=table):
         done.append(one)
         if not quiet:
-            typer.echo(as_text(one, width=shutil.get_terminal_size((110, 24)).columns) + "\n")
+            echo(as_text(one, width=shutil.get_terminal_size((110, 24)).columns) + "\n")
     if not quiet:
-        typer.echo(summary_line(done))
+        echo(summary_line(done))
     return done
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.options import AsJson, reading
+from unnaive.apps.options import AsJson, KeyFile, reading
+from unnaive.apps.screen import echo, visible_json
 
 if TYPE_CHECKING:
     from unnaive.classifier import TextClassifier
     from unnaive.fitted import FittedModel
     from unnaive.reading.corpus import Corpus
     from unnaive.reading.datafiles import DataFile
+
+    Finish = Callable[[FittedModel, Corpus], FittedModel]
 
 WORDS = "Words"  # panels of the help
 LEARNING = "Learning"
@@ -69,6 +72,10 @@ def train(
         float | None, typer.Option(help="Share of the documents to measure on first, such as 0.2.")
     ] = None,
     frozen: Annotated[bool, typer.Option("--frozen", help="Leave out what only updates need.")] = False,
+    register: Annotated[
+        bool, typer.Option("--register", help="Keep hashes of the documents, so that only these can be forgotten.")
+    ] = False,
+    key: KeyFile = None,
     threads: Annotated[int | None, typer.Option(help="All cores by default.", show_default=False)] = None,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     as_json: AsJson = False,
@@ -89,9 +96,10 @@ def train(
     parameters |= parse_settings(settings or [])
     parameters |= {name: value for name, value in (("alpha", alpha), ("smoothing", smoothing)) if value is not None}
     classifier = TextClassifier(**parameters)
-    summary = train_file(classifier, source, output, test=test, holdout=holdout, frozen=frozen)
+    finish = registering(register, key, frozen)
+    summary = train_file(classifier, source, output, test=test, holdout=holdout, frozen=frozen, finish=finish)
     if as_json:
-        typer.echo(json.dumps(summary))
+        echo(visible_json(summary))
     else:
         show_summary(summary)
 
@@ -104,8 +112,9 @@ def train_file(
     test: str | None = None,
     holdout: float | None = None,
     frozen: bool = False,
+    finish: Finish | None = None,
 ) -> dict[str, Any]:
-    """Train, measure if asked, write; the sizes and measures as plain values."""
+    """Train, measure if asked, write; the sizes and measures as plain values. `finish` is applied before writing."""
     from dataclasses import replace
 
     from unnaive.apps.output import read_as_trained
@@ -128,7 +137,7 @@ def train_file(
             bar.rename("measuring")
             measured["test"] = measure(fitted, read_as_trained(replace(source, paths=(test,)), fitted).corpus())
         bar.rename("writing")
-        save(fitted, output, frozen=frozen)
+        save(finish(fitted, corpus) if finish else fitted, output, frozen=frozen)
     return {
         "model": classifier.model,
         "file": str(output),
@@ -140,6 +149,21 @@ def train_file(
         "seconds": round(time.perf_counter() - start, 3),
         **measured,
     }
+
+
+def registering(asked: bool, key: Path | None, frozen: bool) -> Finish | None:
+    """What adds a register of its documents to a model, if it was asked for."""
+    from unnaive.errors import UnnaiveError
+    from unnaive.receipts import read_key, register_documents
+
+    if key is not None and not asked:
+        raise UnnaiveError("--key is for the register; add --register")
+    if not asked:
+        return None
+    if frozen:
+        raise UnnaiveError("a frozen model cannot forget, so it has no register; leave one of the two out")
+    secret = read_key(key)
+    return lambda fitted, corpus: register_documents(fitted, corpus.texts, corpus.labels, secret)
 
 
 def as_targets(corpus: Corpus, multilabel: bool) -> list[Any]:
@@ -185,18 +209,18 @@ def show_summary(summary: dict[str, Any]) -> None:
     from unnaive.apps.screen import format_size
 
     kind = "any number of labels" if summary["multilabel"] else "one label each"
-    typer.echo(
+    echo(
         f"learnt {summary['documents']:,} documents, {summary['classes']:,} classes ({kind}), "
         f"{summary['terms']:,} terms in {summary['seconds']:.2f} s"
     )
     for name, words in (("holdout", "set aside"), ("test", "of the test file")):
         if name in summary:
             one = summary[name]
-            typer.echo(
+            echo(
                 f"accuracy {100 * one['accuracy']:.1f} %, macro F1 {one['macro-f1']:.3f} "
                 f"on {one['documents']:,} documents {words}"
             )
-    typer.echo(f"wrote {summary['file']} ({format_size(summary['bytes'])})")
+    echo(f"wrote {summary['file']} ({format_size(summary['bytes'])})")
 
 
 def parse_ngrams(text: str) -> tuple[int, int]:

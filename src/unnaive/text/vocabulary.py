@@ -128,6 +128,15 @@ class Vocabulary:
         both = Vocabulary([*self.terms, *new]) if new else self
         return both, both.ids(other)
 
+    def in_order(self) -> Vocabulary:
+        """The same terms sorted by code point, which is also the order of their bytes; itself where they are.
+
+        >>> Vocabulary(["vote", "ball"]).in_order().terms
+        ['ball', 'vote']
+        """
+        ordered = sorted(self.terms)
+        return self if ordered == self.terms else Vocabulary(ordered)
+
     def take(self, ids: ArrayLike) -> Vocabulary:
         """The vocabulary of the terms with these ids, in this order.
 
@@ -166,7 +175,7 @@ def _checked_arrays(blob: NDArray[Any], offsets: NDArray[Any]) -> tuple[Bytes, I
         )
     if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or len(offsets) < 1:
         raise BadModel(f"the vocabulary's offsets are {offsets.dtype} of shape {offsets.shape}; {damaged}")
-    ends = offsets.astype(np.int64)
-    if ends[0] != 0 or ends[-1] != len(blob) or (np.diff(ends) < 0).any():
+    # compared, not subtracted: a difference of hostile numbers may wrap around
+    if int(offsets[0]) != 0 or int(offsets[-1]) != len(blob) or bool((offsets[1:] < offsets[:-1]).any()):
         raise BadModel(f"the vocabulary's offsets do not cut its {len(blob)} bytes into terms; {damaged}")
-    return np.ascontiguousarray(blob), ends
+    return np.ascontiguousarray(blob), offsets.astype(np.int64)
