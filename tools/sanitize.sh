@@ -23,14 +23,15 @@ address() {
   build address address,undefined
   export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
   run address "$(c++ -print-file-name=libasan.so):$(c++ -print-file-name=libubsan.so)" tests/test_kernel.py \
-    tests/test_counting.py tests/test_products.py tests/test_native_borders.py tests/test_paths.py tests/test_gis.py "$@"
+    tests/test_counting.py tests/test_products.py tests/test_native_borders.py tests/test_paths.py tests/test_gis.py \
+    tests/test_dual.py "$@"
 }
 
 thread() {
   build thread thread
   # Python and numpy are not instrumented: only what our own modules do is reported
   export TSAN_OPTIONS="halt_on_error=1:exitcode=66:ignore_noninstrumented_modules=1:report_signal_unsafe=0"
-  run thread "$(c++ -print-file-name=libtsan.so)" tests/test_threads.py tests/test_kernel.py \
+  run thread "$(c++ -print-file-name=libtsan.so)" tests/test_threads.py tests/test_kernel.py tests/test_dual.py \
     -k "threads or sizes or readers or estimators_too or gil or concurrent or same_time or ids_do_not_depend or kernel_equals" \
     --deselect tests/test_threads.py::test_forking_while_a_stemmed_model_predicts_does_not_hang "$@"
 }
