@@ -5,6 +5,7 @@ import signal
 import sys
 import threading
 import time
+from dataclasses import replace
 from html.entities import html5
 
 import numpy as np
@@ -42,10 +43,20 @@ MARKUP = [
     "&#123456789;", "&#x110000;",
 ]  # fmt: skip
 
+# words, runs of scripts without spaces, emoji and symbols side by side, and what may come between their parts
+SCRIPTS = [
+    *" \t.,:;=-'()<>/\\|*#3dDpPoO0aIé\n", "NBA", "Words", "İSTANBUL", "ılık", "한국어", "हिन्दी", "x" * 13,
+    *"球星的〇々中㐀𠀀ひがカーｶﾞ゙́​‌", "北京大学", "東京タワー", "ラーメン",
+    *"กขเแำ๑ิ่", "ราคา", "ผู้ใหญ่", "ລາວ", *"កខ្ា", "ភាសា", *"မြန်္", "မာ",
+    *"😀❤☺★©▶™♂🏽🇹🇷🏴️︎⃣‍󠁧󠁿", "👍🏽", "👩‍💻", "1️⃣", "❤️‍🔥", "©️",
+    ":-)", ":(", ";)", "<3", "</3", ":D", "=)", ":/", "http://a", "10:30", ":'(", "&lt;3", "<b>",
+]  # fmt: skip
+
 texts_of_fragments = st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".join)
+texts_of_scripts = st.lists(st.sampled_from(SCRIPTS), max_size=40).map("".join)
 any_text = st.text(st.characters(exclude_categories=[]), max_size=60)
-texts = st.lists(texts_of_fragments | texts_of_fragments | any_text, min_size=6, max_size=14)
-stop_words = st.sampled_from([None, None, "tr", ("words", "aa", "ılık", "x" * 7)])
+texts = st.lists(texts_of_fragments | texts_of_scripts | any_text, min_size=6, max_size=14)
+stop_words = st.sampled_from([None, None, "tr", ("words", "aa", "ılık", "x" * 7, "的", "球星", "❤\ufe0f", ":D")])
 rules = st.builds(
     TokenRule,
     language=st.sampled_from(["en", "tr", None]),
@@ -57,6 +68,9 @@ rules = st.builds(
     ngrams=st.sampled_from([(1, 1), (1, 1), (1, 2), (2, 2), (2, 3), (1, 8)]),
     html=st.sampled_from([False, False, False, True]),
     message=st.sampled_from([None, None, "whole", "body", "subject-body", "from-subject-body"]),
+    unspaced=st.sampled_from(["grams", "grams", "whole"]),
+    emoji=st.booleans(),
+    symbols=st.booleans(),
 )
 
 
@@ -71,7 +85,7 @@ def same_rows(left, right):
 
 
 def check_tokens(some_texts, rule):
-    plain = TokenRule(rule.language, rule.lowercase, rule.min_length, rule.digits, html=rule.html, message=rule.message)
+    plain = replace(rule, stopwords=None, stem=None, ngrams=(1, 1))
     kernel = native.NativeEngine(plain, Vocabulary(), threads=1).kernel
     for text in some_texts:
         assert kernel.tokens(text, LARGEST_TEXT) == tokens(text, plain)
@@ -124,11 +138,21 @@ def drawn_rule(draw):
         lowercase=draw.random() < 0.7,
         min_length=draw.choice([1, 2, 2, 3, 9, 14]),
         digits=draw.random() < 0.5,
-        stopwords=draw.choice([None, None, "tr", ("words", "aa", "ılık", "x" * 7, "İstanbul", "y" * 13)]),
+        stopwords=draw.choice(
+            [
+                None,
+                ("的", "球", "ราคา", "😀", ":)", "nba"),
+                "tr",
+                ("words", "aa", "ılık", "x" * 7, "İstanbul", "y" * 13),
+            ]
+        ),
         stem=draw.choice([None, None, "porter"]),
         ngrams=draw.choice([(1, 1), (1, 1), (1, 2), (2, 2), (2, 3), (3, 3), (1, 8)]),
         html=draw.random() < 0.2,
         message=draw.choice([None, None, "whole", "body", "subject-body", "from-subject-body"]),
+        unspaced=draw.choice(["grams", "grams", "whole"]),
+        emoji=draw.random() < 0.7,
+        symbols=draw.random() < 0.3,
     )
 
 
@@ -142,6 +166,8 @@ def drawn_texts(draw, size):
         [*"IİıiIĞğ .", "ILIK", "İSTANBUL"],
         [*"हिन्दी中字 ", "\u0301", "९"],
         MARKUP,
+        SCRIPTS,
+        [part for part in SCRIPTS if max(part) < "\U00010000"],
     ]
     return ["".join(draw.choices(draw.choice(kinds), k=draw.choice([0, 3, 12, 40, 150]))) for _ in range(size)]
 
@@ -191,6 +217,31 @@ def test_words_at_the_borders_of_blocks_and_pieces(first):
     for rule in (TokenRule(), TokenRule("tr", min_length=1, digits=False)):
         check_tokens([first + text for text in (*blocks, *pieces)], rule)
         check_counts([first + text for text in pieces], rule, 2)
+
+
+@pytest.mark.parametrize("first", ["", "é", "字"])
+def test_no_sign_is_lost_between_pieces(first):
+    """Texts are read in pieces of 32768 characters; emoji, symbols and runs stay whole wherever that is."""
+    signs = [":-)", "1\ufe0f\u20e3", "👩\u200d💻", "球星", "<3", "กี่คน", "a:)", "©\ufe0f"]
+    filled = first + "x, " * 10_922
+    some_texts = [filled + "y" * k + f"{sign}{end}{sign}" for k in range(4) for sign in signs for end in ("", " ", "b")]
+    for rule in (TokenRule(symbols=True), TokenRule(min_length=1)):
+        check_tokens(some_texts, rule)
+    long = [first + part * 50_000 for part in ("球星", "กี่คน", "😀", "x:)")]
+    check_counts(long, TokenRule(symbols=True, ngrams=(1, 2)), 2)
+
+
+@pytest.mark.parametrize("analyzer", ["char", "both"])
+def test_character_grams_are_of_whole_words(analyzer):
+    draw = random.Random(3)  # noqa: S311
+    for _ in range(20):
+        some_texts = ["".join(draw.choices(SCRIPTS, k=30)) for _ in range(5)]
+        rule = replace(drawn_rule(draw), analyzer=analyzer, char_ngrams=(1, 3), message=None)
+        ours, reference = TextCounter(rule), TextCounter(rule, backend="reference")
+        assert same_rows(ours.count(some_texts, grow=True), reference.count(some_texts, grow=True))
+        assert ours.vocabulary == reference.vocabulary
+        terms = {term for text in some_texts for term in tokens(text, rule)}
+        assert terms == set(ours.vocabulary.terms)
 
 
 def test_terms_that_no_text_has_keep_their_ids():

@@ -1,12 +1,18 @@
 """The specification of tokens, by hand."""
 
 import json
+import re
+import sys
+import types
+from importlib.machinery import ModuleSpec
 
 import pytest
 
-from unnaive.errors import BadModel, UnknownName, UnnaiveError
+from unnaive.errors import BadModel, MissingExtra, UnknownName, UnnaiveError
+from unnaive.text.counting import TextCounter
 from unnaive.text.languages import SNOWBALL, stop_list, stop_lists
 from unnaive.text.pieces import message_parts
+from unnaive.text.segmenters import segments
 from unnaive.text.tokens import TokenRule, spans, tokens
 
 PLAIN = TokenRule()
@@ -23,7 +29,7 @@ PLAIN = TokenRule()
         ("ΟΔΟΣ οδος οδοσ", ["οδοσ", "οδοσ", "οδοσ"]),
         ("İstanbul IŞIK", ["istanbul", "işik"]),
         ("Straße STRAẞE", ["straße", "straße"]),
-        ("good 😀😀 day❤️", ["good", "day"]),
+        ("good 😀😀 day❤️", ["good", "😀", "😀", "day", "❤"]),
         ("nul\x00separates lone\ud800surrogates", ["nul", "separates", "lone", "surrogates"]),
         ("½ cup, x² Ⅷ", ["cup", "x²"]),
         ("", []),
@@ -43,6 +49,113 @@ def test_case_stays_when_asked():
 
 def test_without_digits_they_separate():
     assert tokens("abc123def 4x ９ab", TokenRule(digits=False)) == ["abc", "def", "ab"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("NBA球星2024", "nba 球 球星 星 2024"),
+        ("我爱北京。", "我 我爱 爱 爱北 北 北京 京"),
+        ("東京タワー", "東 東京 京 京タ タ タワ ワ ワー ー"),
+        ("かがく か\u3099", "か かが が がく く か\u3099"),
+        ("ราคา", "ร รา า าค ค คา า"),
+        ("กี่คน ๑๒๓", "กี่ กี่ค ค คน น ๑๒๓"),
+        ("ລາວ", "ລ ລາ າ າວ ວ"),
+        ("ភាសា", "ភា ភាសា សា"),
+        ("မြန်မာ", "မြ မြန် န် န်မာ မာ"),
+        ("二〇二四年", "二 二〇 〇 〇二 二 二四 四 四年 年"),
+        ("한국어 문서", "한국어 문서"),
+        ("a球b", "球"),
+        ("👍🏽👍 🇹🇷🇩🇪🇫", "👍🏽 👍 🇹🇷 🇩🇪"),
+        ("❤ ❤️ ❤︎", "❤ ❤ ❤"),
+        ("👩\u200d👩\u200d👧 👩\u200d\u200d x", "👩\u200d👩\u200d👧 👩"),
+        ("no1️⃣ 1⃣", "no 1⃣ 1⃣"),
+        ("© 2024 ©️ Foo™", "2024 © foo"),
+        ("🏴\U000e0067\U000e0062\U000e007f!", "🏴\U000e0067\U000e0062\U000e007f"),
+        ("good:) :-( <3", "good"),
+    ],
+)
+def test_scripts_without_spaces_and_emoji(text, expected):
+    assert " ".join(tokens(text, TokenRule())) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("good:) bad :-(( ;) :'(", "good :) bad :-( ;) :'("),
+        ("I <3 it </3 x<3 <30", "it <3 </3 30"),
+        (":D :p =) =( a=(b) :/ :| :* :dog", ":d :p =) =( :/ :| :* dog"),
+        ("http://ab at 10:30 re: (no)", "http ab at 10 30 re no"),
+    ],
+)
+def test_symbols_are_terms_when_asked(text, expected):
+    found = tokens(text, TokenRule(symbols=True))
+    assert sorted(found) == sorted(expected.split())
+
+
+def test_runs_may_stay_whole_and_emoji_be_left_out():
+    assert tokens("NBA球星2024 我爱 😀", TokenRule(unspaced="whole", emoji=False)) == ["nba球星2024", "我爱"]
+
+
+def test_signs_and_runs_are_never_too_short_or_stemmed_but_may_be_stop_words():
+    rule = TokenRule(min_length=4, stem="porter", stopwords=("的", "❤️", "games"), symbols=True)
+    assert tokens("cats games playing 我的 ❤️ 😀 :)", rule) == ["cat", "plai", "我", "我的", "😀", ":)"]
+
+
+def test_ngrams_take_emoji_for_words_and_stop_at_runs():
+    assert tokens("so good 😀", TokenRule(ngrams=(2, 2))) == ["so good", "good 😀"]
+    assert tokens("go 北京 now", TokenRule(ngrams=(1, 2))) == ["go", "北", "北京", "京", "now"]
+    assert tokens("to be 北京 or not", TokenRule(ngrams=(2, 2))) == ["to be", "北", "北京", "京", "or not"]
+
+
+def test_spans_of_runs_and_emoji():
+    text = "NBA球星 I ❤️ it:-)"
+    found = [(text[start:end], term) for start, end, term in spans(text, TokenRule(symbols=True))]
+    runs = [("球", "球"), ("球星", "球星"), ("星", "星")]
+    assert found == [("NBA", "nba"), *runs, ("❤️", "❤"), ("it", "it"), (":-)", ":-)")]
+    page = "<p>球&#26143; 👍"
+    assert [page[start:end] for start, end, _ in spans(page, TokenRule(html=True))] == [
+        "球",
+        "球&#26143;",
+        "&#26143;",
+        "👍",
+    ]
+
+
+def test_a_rule_of_an_older_file_reads_as_it_did():
+    rule = TokenRule.from_dict({"language": "en"})
+    assert (rule.unspaced, rule.emoji) == ("whole", False)
+
+
+@pytest.fixture
+def dictionary(monkeypatch):
+    """A segmenter that knows two words, in the place of the package."""
+    module = types.ModuleType("jieba")
+    module.__spec__ = ModuleSpec("jieba", None)
+    module.lcut = lambda run: [part for part in re.split("(北京|爱)", run) if part]
+    monkeypatch.setitem(sys.modules, "jieba", module)
+    segments.cache_clear()
+    yield
+    segments.cache_clear()
+
+
+@pytest.mark.usefixtures("dictionary")
+def test_a_segmenter_finds_words_in_chinese_only():
+    rule = TokenRule(segmenter="jieba", stopwords=("我",), ngrams=(1, 2))
+    assert tokens("我爱北京 ราค", rule) == ["爱", "北京", "爱 北京", "ร", "รา", "า", "าค", "ค"]
+    assert TokenRule.from_dict(rule.to_dict()) == rule
+    counter = TextCounter(rule)
+    counter.count(["我爱北京"], grow=True)
+    assert counter.vocabulary.terms == ["爱", "北京", "爱 北京"]
+
+
+def test_a_segmenter_that_is_not_installed_says_how(monkeypatch):
+    monkeypatch.setitem(sys.modules, "jieba", None)
+    monkeypatch.setattr("unnaive.text.segmenters.find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match="pip install jieba"):
+        TokenRule(segmenter="jieba")
+    with pytest.raises(UnknownName, match="jieba"):
+        TokenRule(segmenter="scissors")
 
 
 def test_minimum_length_is_in_characters():
@@ -155,6 +268,10 @@ def test_the_rule_travels_through_json():
         ({"stem": "magic"}, "stemmer"),
         ({"stem": []}, "stemmer"),
         ({"message": ["body"]}, "message part"),
+        ({"unspaced": "cut"}, "grams, whole"),
+        ({"segmenter": 3}, "segmenter"),
+        ({"emoji": None}, "emoji"),
+        ({"symbols": 1}, "symbols"),
     ],
 )
 def test_a_rule_from_a_file_is_not_trusted(values, part):

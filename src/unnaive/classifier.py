@@ -72,6 +72,15 @@ class TextClassifier(Protocol):
         Word terms, character n-grams inside words, or both.
     char_ngrams : tuple of int, default=(2, 5)
         Shortest and longest character n-gram.
+    unspaced : {"grams", "whole"}, default="grams"
+        Scripts without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese): each character and each pair of
+        neighbours is a term, or what stands between spaces is one word.
+    segmenter : str or None, default=None
+        "jieba", if it is installed, finds the words of Chinese by its dictionary, in the place of characters and pairs.
+    emoji : bool, default=True
+        Whether emoji are terms.
+    symbols : bool, default=False
+        Whether symbols such as :-) ;) :D and <3 are terms.
     min_df : int from 1, default=1
         Leave out terms of fewer documents.
     select : int, tuple or None, default=None
@@ -131,6 +140,10 @@ class TextClassifier(Protocol):
         message: str | None = None,
         analyzer: str = "word",
         char_ngrams: tuple[int, int] = (2, 5),
+        unspaced: str = "grams",
+        segmenter: str | None = None,
+        emoji: bool = True,
+        symbols: bool = False,
         min_df: int = 1,
         select: int | tuple[str, int] | None = None,
         multilabel: bool | None = None,
@@ -153,6 +166,10 @@ class TextClassifier(Protocol):
         self.message = message
         self.analyzer = analyzer
         self.char_ngrams = char_ngrams
+        self.unspaced = unspaced
+        self.segmenter = segmenter
+        self.emoji = emoji
+        self.symbols = symbols
         self.min_df = min_df
         self.select = select
         self.multilabel = multilabel

@@ -67,6 +67,8 @@ def train(
     message: Annotated[
         str | None, typer.Option(help="Mail: whole, body, subject-body, …", rich_help_panel=WORDS)
     ] = None,
+    segmenter: Annotated[str | None, typer.Option(help="jieba: words of Chinese.", rich_help_panel=WORDS)] = None,
+    symbols: Annotated[bool, typer.Option("--symbols", help=":-) and <3 are terms.", rich_help_panel=WORDS)] = False,
     test: Annotated[str | None, typer.Option(help="A file to measure the model on.")] = None,
     holdout: Annotated[
         float | None, typer.Option(help="Share of the documents to measure on first, such as 0.2.")
@@ -91,7 +93,7 @@ def train(
         "model": model, "language": language, "stopwords": read_stop_words(stopwords), "stem": stem,
         "ngrams": parse_ngrams(ngrams), "lowercase": not keep_case, "min_length": min_length, "digits": digits,
         "html": html, "message": message, "min_df": min_df, "select": parse_select(select), "decision": decision,
-        "calibrate": calibrate, "n_jobs": threads, "random_state": seed,
+        "segmenter": segmenter, "symbols": symbols, "calibrate": calibrate, "n_jobs": threads, "random_state": seed,
     }  # fmt: skip
     parameters |= parse_settings(settings or [])
     parameters |= {name: value for name, value in (("alpha", alpha), ("smoothing", smoothing)) if value is not None}

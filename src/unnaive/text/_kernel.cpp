@@ -186,7 +186,7 @@ nb::tuple count(Engine& engine, nb::handle texts, bool grow, const Threads& thre
 // The tokens of one text as they are read, for comparison with the reference.
 nb::list tokens(Engine& engine, nb::str text, size_t limit) {
   nb::list words;
-  engine.each_token(document_of(text.ptr(), 0, limit), [&](const Token* batch, unsigned n) {
+  engine.each_token(document_of(text.ptr(), 0, limit), [&](const Token* batch, unsigned n, bool) {
     for (unsigned i = 0; i < n; ++i)
       words.append(nb::str(reinterpret_cast<const char*>(batch[i].text), batch[i].length));
   });
@@ -265,13 +265,13 @@ const Entities& html_entities() {
   return *entities;
 }
 
-void make_engine(Engine* self, bool lowercase, bool turkish, bool digits, uint32_t min_length, bool html,
-                 unsigned message, unsigned shortest, unsigned longest, bool stemmed, const Vector<uint8_t>& stops,
-                 const Vector<int64_t>& stop_ends, const Vector<uint8_t>& vocabulary,
-                 const Vector<int64_t>& vocabulary_ends) {
+void make_engine(Engine* self, bool lowercase, bool turkish, bool digits, uint32_t min_length, bool cut_runs,
+                 bool emoji, bool symbols, bool html, unsigned message, unsigned shortest, unsigned longest,
+                 bool stemmed, const Vector<uint8_t>& stops, const Vector<int64_t>& stop_ends,
+                 const Vector<uint8_t>& vocabulary, const Vector<int64_t>& vocabulary_ends) {
   if (shortest < 1 || longest < shortest || longest > Grams::kLongest || message > 4)
     throw nb::value_error("settings are out of range");
-  const Settings settings{{lowercase, lowercase && turkish, digits, min_length},
+  const Settings settings{{lowercase, lowercase && turkish, digits, min_length, cut_runs, emoji, symbols},
                           static_cast<Message>(message),
                           html ? &html_entities() : nullptr};
   new (self) Engine(settings, shortest, longest, stemmed);
@@ -381,8 +381,9 @@ NB_MODULE(_kernel, m) {
           "__init__", [](Threads* self, unsigned most, size_t worth) { new (self) Threads{most, worth}; }, "most"_a,
           "worth"_a);
   nb::class_<Engine>(m, "Engine")
-      .def("__init__", &make_engine, "lowercase"_a, "turkish"_a, "digits"_a, "min_length"_a, "html"_a, "message"_a,
-           "shortest"_a, "longest"_a, "stemmed"_a, "stops"_a, "stop_ends"_a, "vocabulary"_a, "vocabulary_ends"_a)
+      .def("__init__", &make_engine, "lowercase"_a, "turkish"_a, "digits"_a, "min_length"_a, "cut_runs"_a, "emoji"_a,
+           "symbols"_a, "html"_a, "message"_a, "shortest"_a, "longest"_a, "stemmed"_a, "stops"_a, "stop_ends"_a,
+           "vocabulary"_a, "vocabulary_ends"_a)
       .def("__len__", &size)
       .def("count", &count, "texts"_a, "grow"_a, "threads"_a, "limit"_a)
       .def("tokens", &tokens, "text"_a, "limit"_a)

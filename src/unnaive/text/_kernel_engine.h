@@ -77,7 +77,7 @@ class Engine {
   template <class Use>
   void each_batch(const Document& document, Scratch& scratch, Use&& use) {
     Reader reader = this->reader(terms_, false);
-    scratch.read(document, reader.table(), [&](const Token* tokens, unsigned n) {
+    scratch.read(document, reader.table(), [&](const Token* tokens, unsigned n, bool) {
       const unsigned kept = reader.read(tokens, n, scratch);
       use(static_cast<const uint32_t*>(scratch.words), kept);
     });
@@ -86,7 +86,7 @@ class Engine {
     count_document(document, scratch, reader(terms_, false));
   }
 
-  // flush(tokens, n) for every batch of one document's tokens, stop words and all.
+  // flush(tokens, n, alone) for every batch of one document's tokens, stop words and all.
   template <class Flush>
   void each_token(const Document& document, Flush&& flush) {
     auto scratch = take_scratch();
@@ -242,7 +242,7 @@ inline void Engine::learn(const Documents& documents, bool grow, const Threads& 
     WordTable& words = s ? own[s - 1] : surfaces_.words;
     auto scratch = take_scratch();
     each_document(documents, bounds[s], bounds[s + 1], s == 0, listen, stop, [&](size_t row) {
-      scratch->read(documents.at(row), words, [&](const Token* tokens, unsigned m) {
+      scratch->read(documents.at(row), words, [&](const Token* tokens, unsigned m, bool) {
         for (unsigned i = 0; i < m; ++i) words.insert(tokens[i]);
       });
     });

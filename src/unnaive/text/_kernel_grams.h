@@ -8,7 +8,8 @@ class Grams {
  public:
   static constexpr unsigned kLongest = 8;
 
-  void start_document() { std::fill(previous_, previous_ + kLongest, kNone); }
+  // The next word begins a new sequence.
+  void start_sequence() { std::fill(previous_, previous_ + kLongest, kNone); }
 
   // Writes terms to `out` and gives how many; kNone among the words stands for an unknown one. What has no id is left
   // out, or with kGrow gets the next.
@@ -31,6 +32,20 @@ class Grams {
         const size_t place = places_[length - 2][i];
         if (place != PairTable::kNowhere) add(kGrow ? terms.give_gram(place) : terms.term_of_gram(place));
       }
+    }
+    return found;
+  }
+
+  // The same for words that stand in no n-gram: each is a term, whatever the lengths, and no n-gram goes over it.
+  template <bool kGrow>
+  unsigned single_terms_of(const uint32_t* words, unsigned n, Terms& terms, uint32_t* out) {
+    start_sequence();
+    if (kGrow) terms.make_room(n);
+    unsigned found = 0;
+    for (unsigned i = 0; i < n; ++i) {
+      if (words[i] == kNone) continue;
+      out[found] = kGrow ? terms.give_word(words[i]) : terms.term_of_word(words[i]);
+      found += out[found] != kNone;
     }
     return found;
   }

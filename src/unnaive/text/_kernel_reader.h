@@ -28,7 +28,7 @@ class Scratch {
  public:
   explicit Scratch(const Settings& settings) : settings_(settings), scanner_(settings.rule) {}
 
-  // flush(tokens, n) for every batch of the document's tokens, which are about to be looked up in `table`.
+  // flush(tokens, n, alone) for every batch of the document's tokens, which are about to be looked up in `table`.
   template <class Flush>
   void read(const Document& document, const WordTable& table, Flush&& flush) {
     if (settings_.message == Message::none && !settings_.entities) {
@@ -106,16 +106,23 @@ struct Reader {
   }
 };
 
+// The terms of a batch of words, in scratch.words, go to scratch.terms; gives how many.
+template <bool kGrow>
+unsigned terms_of_words(unsigned n, bool alone, Terms& terms, Scratch& scratch) {
+  return alone ? scratch.grams.single_terms_of<kGrow>(scratch.words, n, terms, scratch.terms)
+               : scratch.grams.terms_of<kGrow>(scratch.words, n, terms, scratch.terms);
+}
+
 // Counts one document into scratch.row.
 inline void count_document(const Document& document, Scratch& scratch, Reader reader) {
   Terms& terms = reader.terms;
-  scratch.grams.start_document();
-  scratch.read(document, reader.table(), [&](const Token* tokens, unsigned n) {
+  scratch.grams.start_sequence();
+  scratch.read(document, reader.table(), [&](const Token* tokens, unsigned n, bool alone) {
     unsigned kept = reader.read(tokens, n, scratch);
     const uint32_t* ids = scratch.words;
     if (!terms.plain()) {
-      kept = reader.grow ? scratch.grams.terms_of<true>(scratch.words, kept, terms, scratch.terms)
-                         : scratch.grams.terms_of<false>(scratch.words, kept, terms, scratch.terms);
+      kept = reader.grow ? terms_of_words<true>(kept, alone, terms, scratch)
+                         : terms_of_words<false>(kept, alone, terms, scratch);
       ids = scratch.terms;
     }
     scratch.row.make_room(terms.size(), kept);

@@ -1,6 +1,7 @@
 // Bytes → words in batches: masks of word bytes, 64 at a time, then where words start and end, then keys and hashes.
 #pragma once
 #include "_kernel_bits.h"
+#include "_kernel_cut.h"
 #include "_kernel_spell.h"
 #include "_kernel_token.h"
 
@@ -10,13 +11,14 @@ constexpr unsigned kEdges = 8;  // that are listed at a time
 
 class Scanner {
  public:
-  explicit Scanner(const Rule& rule) : rule_(rule), speller_(rule) {}
+  explicit Scanner(const Rule& rule) : rule_(rule), speller_(rule), cutter_(rule) {}
 
-  // flush(tokens, n) for every batch of the document's tokens, which are valid during the call; each token's slot in
-  // `table` has been fetched.
+  // flush(tokens, n, alone) for every batch of the document's tokens, which are valid during the call; each token's
+  // slot in `table` has been fetched. Those that come alone stand in no n-gram of words.
   template <class Table, class Flush>
   void scan(const Document& document, const Table& table, Flush&& flush) {
-    speller_.each_piece(document, [&](Bytes piece, bool ascii) {
+    const auto cut = [&](Codes codes) { cutter_.cut(codes, table, flush); };
+    const auto read = [&](Bytes piece, bool ascii) {
       mask_words(piece);
       const size_t n = list_edges((piece.size + 63) / 64) / 2;
       if (ascii && rule_.min_length <= 2) {
@@ -24,7 +26,8 @@ class Scanner {
       } else {
         each_batch<false>(n, table, flush);
       }
-    });
+    };
+    speller_.each_piece(document, read, cut);
   }
 
  private:
@@ -104,12 +107,13 @@ class Scanner {
         ahead.fetch(token.hash);
         kept += kPlain || characters(token) >= rule_.min_length;
       }
-      flush(static_cast<const Token*>(batch_.data()), kept);
+      flush(static_cast<const Token*>(batch_.data()), kept, false);
     }
   }
 
   Rule rule_;
   Speller speller_;
+  Cutter cutter_;
   Array<uint8_t> text_;
   Array<uint64_t> masks_;
   Array<uint32_t> edges_;

@@ -11,17 +11,31 @@ namespace unnaive {
 struct Rule {
   bool lowercase, turkish, digits;
   uint32_t min_length;
+  bool cut_runs;  // of scripts without spaces, into characters
+  bool emoji, symbols;
 };
 
+// Characters of a piece.
+struct Codes {
+  const uint32_t* data;
+  size_t size;
+
+  // What is beyond the text separates.
+  uint32_t operator[](size_t i) const { return i < size ? data[i] : ' '; }
+};
+
+constexpr const char* kInSymbols = ":;=-'()<>/\\|*";
 constexpr size_t kPiece = size_t{1} << 15;  // characters of a document that are read at a time
 
 inline bool ascii_word(uint32_t c) { return (c | 0x20) - 'a' < 26 || c - '0' < 10; }
 
-// Where a document may be cut: after an ASCII character that separates words, near kPiece.
+// Where a document may be cut: after an ASCII character that separates words and is in no symbol, near kPiece.
 template <class Unit>
 size_t piece_end(const Unit* p, size_t length) {
   if (length <= kPiece) return length;
-  const auto separates = [](uint32_t c) { return c < 0x80 && !ascii_word(c); };
+  const auto separates = [](uint32_t c) {
+    return c < 0x80 && !ascii_word(c) && !(c && std::strchr(kInSymbols, int(c)));
+  };
   for (size_t i = kPiece; i > 0; --i)
     if (separates(p[i - 1])) return i;
   size_t i = kPiece;
@@ -32,48 +46,76 @@ size_t piece_end(const Unit* p, size_t length) {
 class Speller {
  public:
   explicit Speller(const Rule& rule) : rule_(rule) {
+    watched_ = static_cast<uint8_t>((rule.cut_runs ? kUnspaced : 0) | (rule.emoji ? kPictograph | kEmojiPart : 0));
     for (uint32_t code = 0; code < 0x80; ++code) short_[code] = code | 1u << 24;
     for (uint32_t code = 0x80; code < 0x800; ++code) short_[code] = packed(code);
     if (rule_.turkish) short_['I'] = packed(0x131);  // ı
   }
 
-  // read(bytes, ascii) for each piece of the document.
-  template <class Read>
-  void each_piece(const Document& document, Read&& read) {
+  // read(bytes, ascii) for each piece of the document, or cut(codes) where more than spaces may cut it.
+  template <class Read, class Cut>
+  void each_piece(const Document& document, Read&& read, Cut&& cut) {
     switch (document.width) {
       case 0:
-        return each_plain_piece({static_cast<const uint8_t*>(document.data), document.length}, document.ascii, read);
+        return each_plain_piece({static_cast<const uint8_t*>(document.data), document.length}, document.ascii, read,
+                                cut);
       case 1:
-        return each_converted_piece(static_cast<const uint8_t*>(document.data), document.length, read);
+        return each_converted_piece(static_cast<const uint8_t*>(document.data), document.length, read, cut);
       case 2:
-        return each_converted_piece(static_cast<const uint16_t*>(document.data), document.length, read);
+        return each_converted_piece(static_cast<const uint16_t*>(document.data), document.length, read, cut);
       default:
-        return each_converted_piece(static_cast<const uint32_t*>(document.data), document.length, read);
+        return each_converted_piece(static_cast<const uint32_t*>(document.data), document.length, read, cut);
     }
   }
 
  private:
-  template <class Read>
-  void each_plain_piece(Bytes text, bool ascii, Read& read) {
+  template <class Read, class Cut>
+  void each_plain_piece(Bytes text, bool ascii, Read& read, Cut& cut) {
     while (text.size) {
       const Bytes piece{text.data, piece_end(text.data, text.size)};
-      if ((ascii && !rule_.turkish) || plain_prefix(piece.data, piece.size) == piece.size) {
+      if (rule_.symbols) {
+        cut(decode_utf8(piece));
+      } else if ((ascii && !rule_.turkish) || plain_prefix(piece.data, piece.size) == piece.size) {
         read(piece, true);
       } else {
-        read(spell_utf8(piece), false);
+        seen_ = 0;
+        const Bytes spelled = spell_utf8(piece);
+        seen_& watched_ ? cut(decode_utf8(piece)) : read(spelled, false);
       }
       text = {text.data + piece.size, text.size - piece.size};
     }
   }
 
-  template <class Unit, class Read>
-  void each_converted_piece(const Unit* p, size_t length, Read& read) {
+  template <class Unit, class Read, class Cut>
+  void each_converted_piece(const Unit* p, size_t length, Read& read, Cut& cut) {
     while (length) {
       const size_t size = piece_end(p, length);
-      read(spell(p, size), false);
+      seen_ = 0;
+      const Bytes spelled = rule_.symbols ? Bytes{} : spell(p, size);
+      rule_.symbols || seen_& watched_ ? cut(copy_codes(p, size)) : read(spelled, false);
       p += size;
       length -= size;
     }
+  }
+
+  // The characters of a piece. Bytes that are not UTF-8 are U+FFFD, which separates.
+  Codes decode_utf8(Bytes text) {
+    codes_.make_room(text.size);
+    size_t n = 0;
+    for (size_t i = 0; i < text.size;) {
+      const uint8_t c = text.data[i];
+      const Decoded at = c < 0x80 ? Decoded{c, 1} : decode(text.data + i, text.size - i);
+      codes_[n++] = at.code == kNone ? 0xFFFD : at.code;
+      i += at.length;
+    }
+    return {codes_.data(), n};
+  }
+
+  template <class Unit>
+  Codes copy_codes(const Unit* p, size_t length) {
+    codes_.make_room(length);
+    std::copy(p, p + length, codes_.data());
+    return {codes_.data(), length};
   }
 
   // Latin-1 is mostly ASCII: stretches of it are copied whole.
@@ -143,8 +185,9 @@ class Speller {
     out += entry >> 24;
   }
 
-  void put(uint32_t code, uint8_t*& out) const {
+  void put(uint32_t code, uint8_t*& out) {
     if (code < 0x800) return put_short(code, out);
+    if (code != kNone) seen_ |= kinds[code];
     if (code == kNone || !is_word(code)) {
       *out++ = ' ';
     } else {
@@ -170,6 +213,8 @@ class Speller {
   Rule rule_;
   std::array<uint32_t, 0x800> short_;
   Array<uint8_t> space_;
+  Array<uint32_t> codes_;
+  uint8_t watched_, seen_ = 0;  // kinds that need a closer look, and those of the piece
 };
 
 }  // namespace unnaive

@@ -18,8 +18,18 @@ namespace unnaive {
 constexpr uint32_t kNone = 0xFFFFFFFFu;
 constexpr uint32_t kMaxCode = 0x10FFFF;
 
-// Of each code: whether it is a letter, mark or number, and whether it has a lower-case form.
-enum Kind : uint8_t { kSeparator = 0, kLetter = 1, kNumber = 2, kFolded = 4 };
+// What each code is. A mark is a letter too, and what is written without spaces is a letter or a number.
+enum Kind : uint8_t {
+  kSeparator = 0,
+  kLetter = 1,
+  kNumber = 2,
+  kFolded = 4,  // has a lower-case form
+  kMark = 8,
+  kUnspaced = 16,
+  kPictograph = 32,
+  kTextPictograph = 64,  // an emoji only with U+FE0F behind it
+  kEmojiPart = 128       // tells that there may be an emoji around
+};
 
 extern uint8_t kinds[kMaxCode + 1];  // pages without words are never touched
 
@@ -27,6 +37,15 @@ inline void fill_kinds() {
   for (const Pair& run : kLetters) std::memset(kinds + run.first, kLetter, run.second - run.first + 1);
   for (const Pair& run : kNumbers) std::memset(kinds + run.first, kNumber, run.second - run.first + 1);
   for (const Pair& fold : kFolds) kinds[fold.first] |= kFolded;
+  const auto add_kind = [](const Pair& run, Kind kind) {
+    for (uint32_t code = run.first; code <= run.second; ++code) kinds[code] |= kind;
+  };
+  for (const Pair& run : kMarks) add_kind(run, kMark);
+  for (const Pair& run : kUnspacedLetters) add_kind(run, kUnspaced);
+  for (const Pair& run : kPictographs) add_kind(run, kPictograph);
+  for (const Pair& run : kTextPictographs) add_kind(run, kTextPictograph);
+  for (const Pair& run : {Pair{0xFE0F, 0xFE0F}, Pair{0x20E3, 0x20E3}, Pair{0x1F1E6, 0x1F1FF}})
+    add_kind(run, kEmojiPart);
 }
 
 inline uint32_t folded(uint32_t code) {

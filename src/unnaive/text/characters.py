@@ -163,7 +163,9 @@ class CharacterEngine:
         return place
 
     def _forget_words(self) -> None:
-        words = replace(self._term_rule, ngrams=(1, 1), min_length=1, stopwords=None, stem=None)
+        words = replace(
+            self._term_rule, ngrams=(1, 1), min_length=1, stopwords=None, stem=None, unspaced="whole", segmenter=None
+        )
         self._word_engine = self._make(words, Vocabulary())
         self._gram_columns, self._gram_ids = {}, np.zeros(0, np.int64)
         self._grams = csr_array((0, 0), dtype=np.int32)

@@ -25,7 +25,7 @@ def engine_for(rule: TokenRule, vocabulary: Vocabulary, threads: int, backend: s
 
 def word_engine(rule: TokenRule, vocabulary: Vocabulary, threads: int, backend: str) -> Engine:
     """The engine that `backend` names, for word terms."""
-    if backend == "reference":
+    if backend == "reference" or rule.segmenter is not None:  # segmenters are Python
         return ReferenceEngine(rule, vocabulary)
     from unnaive.text.native import NativeEngine
 

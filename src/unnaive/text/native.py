@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from unnaive.errors import BadData
 from unnaive.text.backend import kernel
 from unnaive.text.buffer import LARGEST_TEXT, TextBuffer, Texts
-from unnaive.text.languages import stems
 from unnaive.text.locks import fork_safe_lock
 from unnaive.text.pieces import MESSAGE_PARTS, decode_mime, mime_rows
 from unnaive.text.reference import LinearArrays
-from unnaive.text.tokens import TokenRule
+from unnaive.text.tokens import TokenRule, term_stems
 from unnaive.text.vocabulary import Vocabulary
 
 WORTH_A_THREAD = 1 << 17  # bytes
@@ -48,6 +47,9 @@ class NativeEngine:
             turkish=rule.language == "tr",
             digits=rule.digits,
             min_length=min(rule.min_length, LARGEST_TEXT),
+            cut_runs=rule.unspaced == "grams",
+            emoji=rule.emoji,
+            symbols=rule.symbols,
             html=rule.html,
             message=_message_code(rule),
             shortest=rule.ngrams[0],
@@ -85,7 +87,7 @@ class NativeEngine:
         self.kernel.learn(texts, grow=grow, **self.options)
         words = self.kernel.pending()
         if words:
-            found, ends = _packed(stems(words, str(self.rule.stem), self.rule.language))
+            found, ends = _packed(term_stems(words, self.rule))
             self.kernel.resolve(found, ends, grow=grow)
 
     def vocabulary(self) -> Vocabulary:

@@ -1,26 +1,37 @@
 """Text → tokens: the specification. The kernel must give the same tokens, and the property tests see to it.
 
 A word is a run of letters, marks and numbers by Unicode category, from one table that is shipped. The order is:
-clean (message parts, markup) → split → fold case → minimum length → stop words → stem → word n-grams.
+clean (message parts, markup) → fold case → take out emoji and symbols → split → take runs of scripts without spaces out
+of words → minimum length → stop words → stem → word n-grams.
+
+Emoji and symbols are never too short and have no stem; in word n-grams they stand as words do. The characters and pairs
+of a run are terms whatever the lengths of word n-grams, and no n-gram goes over a run: "go 北京 now" has no "go now".
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import Any
+from itertools import groupby
+from typing import Any, NamedTuple
 
 from unnaive.errors import BadModel, UnnaiveError, choose
 from unnaive.text import _unicode_table
 from unnaive.text.languages import folded, stemmer_name, stems, stop_list, stop_lists
 from unnaive.text.pieces import MESSAGE_PARTS, Places, pieces
+from unnaive.text.scripts import UNSPACED, character_class, run_grams, run_pattern, sign_pattern, sign_term
+from unnaive.text.segmenters import check_segmenter, segments
 
 STEMMERS = ("porter", "snowball")
 ANALYZERS = ("word", "char", "both")
 GRAM = "#"  # before a character gram, so that it is no word: "#_ca" begins a word, "#at_" ends one
 LONGEST_NGRAM = 8
+BEFORE_SCRIPTS: dict[str, Any] = {
+    "unspaced": "whole",
+    "emoji": False,
+}  # how rules were meant that were written without these
 
 
 @dataclass(frozen=True)
@@ -38,9 +49,17 @@ class TokenRule:
       short and frequent ones too.
     - `html`: leave out tags, comments, scripts and styles, and decode entities.
     - `message`: which parts of an RFC 822 message to read; UU-encoded blocks are then skipped.
+    - `unspaced`: Chinese, Japanese, Thai, Lao, Khmer and Burmese are written without spaces: "grams" makes each
+      character (with its marks) and each pair of neighbours a term, "whole" takes what is between spaces as a word.
+    - `segmenter`: "jieba", if it is installed, finds the words of Chinese by its dictionary; they stand in the place of
+      "grams", and texts are then read by Python, which is slower.
+    - `emoji`: an emoji, with its skin tone and what is joined to it, is a term.
+    - `symbols`: so is a symbol such as :-) ;) :D :/ or <3.
 
     >>> tokens("The Cats sat", TokenRule(stopwords="en", stem="porter", ngrams=(1, 2)))
     ['cat', 'sat', 'cat sat']
+    >>> tokens("NBA球星2024 👍🏽", TokenRule())
+    ['nba', '球', '球星', '星', '2024', '👍🏽']
     """
 
     language: str | None = "en"
@@ -54,9 +73,13 @@ class TokenRule:
     message: str | None = None
     analyzer: str = "word"
     char_ngrams: tuple[int, int] = (2, 5)
+    unspaced: str = "grams"
+    segmenter: str | None = None
+    emoji: bool = True
+    symbols: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("lowercase", "digits", "html"):
+        for name in ("lowercase", "digits", "html", "emoji", "symbols"):
             if not isinstance(getattr(self, name), bool):
                 raise UnnaiveError(f"{name} is {getattr(self, name)!r}; it is either True or False")
         _check_language(self.language)
@@ -66,6 +89,9 @@ class TokenRule:
         object.__setattr__(self, "ngrams", _checked_ngrams(self.ngrams, "ngrams"))
         object.__setattr__(self, "char_ngrams", _checked_ngrams(self.char_ngrams, "char_ngrams"))
         choose(list(ANALYZERS), self.analyzer, "analyzer")
+        choose(list(UNSPACED), self.unspaced, "treatment of scripts without spaces")
+        if self.segmenter is not None:
+            check_segmenter(self.segmenter)
         if self.stem is not None:
             stemmer_name(choose(list(STEMMERS), self.stem, "stemmer"), self.language)
         if self.message is not None:
@@ -89,7 +115,7 @@ class TokenRule:
         if unknown:
             raise BadModel(f"the token rule has {', '.join(unknown)}, which this version does not know; update unnaive")
         try:
-            return cls(**values)
+            return cls(**BEFORE_SCRIPTS | dict(values))
         except UnnaiveError as error:
             raise BadModel(f"the token rule cannot be used: {error}") from error
 
@@ -137,6 +163,8 @@ def _checked_ngrams(ngrams: object, name: str) -> tuple[int, int]:
 @lru_cache(maxsize=16)
 def _stop_set(stopwords: str | tuple[str, ...] | None, lowercase: bool, language: str | None) -> frozenset[str]:
     words = stop_list(stopwords) if isinstance(stopwords, str) else frozenset(stopwords or ())
+    signs = sign_pattern(emoji=True, symbols=True)
+    words = frozenset(sign_term(word) if signs and signs.fullmatch(word) else word for word in words)
     return frozenset(folded(word, language) for word in words) if lowercase else words
 
 
@@ -147,9 +175,7 @@ def word_pattern(digits: bool) -> re.Pattern[str]:
     >>> word_pattern(digits=True).findall("हिन्दी, R2D2 _x_")
     ['हिन्दी', 'R2D2', 'x']
     """
-    runs = (_unicode_table.LETTERS + (_unicode_table.NUMBERS if digits else "")).split()
-    ranges = ("-".join(f"\\U{int(code, 16):08x}" for code in run.split("-")) for run in runs)
-    return re.compile(f"[{''.join(ranges)}]+")
+    return re.compile(f"[{character_class(_unicode_table.LETTERS, _unicode_table.NUMBERS if digits else '')}]+")
 
 
 Span = tuple[int, int, str]
@@ -165,21 +191,109 @@ def _joined(words: list[Span], shortest: int, longest: int) -> list[Span]:
     return grams
 
 
+class Part(NamedTuple):
+    """A stretch of a text: a "word", a "fixed" term (never too short, without a stem), or a "run" of characters."""
+
+    start: int
+    end: int
+    text: str
+    kind: str
+
+    @property
+    def span(self) -> Span:
+        """Without the kind."""
+        return self.start, self.end, self.text
+
+
+def _parts(text: str, rule: TokenRule, unspaced: str) -> Iterator[Part]:
+    """Words, emoji and symbols, and with `unspaced` "grams" runs of scripts without spaces, in order."""
+    signs = sign_pattern(rule.emoji, rule.symbols)
+    start = 0
+    for sign in signs.finditer(text) if signs else ():
+        yield from _word_parts(text, start, sign.start(), rule, unspaced)
+        yield Part(*sign.span(), sign_term(sign[0]), "fixed")
+        start = sign.end()
+    yield from _word_parts(text, start, len(text), rule, unspaced)
+
+
+def _word_parts(text: str, start: int, end: int, rule: TokenRule, unspaced: str) -> Iterator[Part]:
+    """The words between two places, runs taken out of them."""
+    for word in word_pattern(rule.digits).finditer(text, start, end):
+        at = word.start()
+        if unspaced == "grams" and not word[0].isascii():
+            for run in run_pattern().finditer(text, *word.span()):
+                if run.start() > at:
+                    yield Part(at, run.start(), text[at : run.start()], "word")
+                yield from _run_parts(run, rule)
+                at = run.end()
+        if at < word.end():
+            yield Part(at, word.end(), text[at : word.end()], "word")
+
+
+def _run_parts(run: re.Match[str], rule: TokenRule) -> Iterator[Part]:
+    """The words that a segmenter finds in a run, or the run itself."""
+    places = segments(rule.segmenter, run[0]) if rule.segmenter is not None else ()
+    for start, end in places:
+        yield Part(run.start() + start, run.start() + end, run[0][start:end], "fixed")
+    if not places:
+        yield Part(*run.span(), run[0], "run")
+
+
 def _terms(text: str, rule: TokenRule) -> list[Span]:
     """The terms of a cleaned text with their offsets in it."""
     if rule.lowercase:
         text = folded(text, rule.language)
-    found = word_pattern(rule.digits).finditer(text)
-    stop = rule.stop_set
-    words = [(*match.span(), match[0]) for match in found]
-    grams = [] if rule.analyzer == "word" else [gram for word in words for gram in _character_grams(word, rule)]
-    if rule.analyzer == "char":
-        return grams
-    words = [word for word in words if len(word[2]) >= rule.min_length and word[2] not in stop]
+    terms: list[Span] = []
+    if rule.analyzer != "char":
+        for is_run, stretch in groupby(_parts(text, rule, rule.unspaced), key=lambda part: part.kind == "run"):
+            read = _run_terms if is_run else _word_terms
+            terms += read(stretch, rule)
+    if rule.analyzer != "word":
+        words = [part.span for part in _parts(text, rule, "whole")]
+        terms += [gram for word in words for gram in _character_grams(word, rule)]
+    return terms
+
+
+def _run_terms(runs: Iterable[Part], rule: TokenRule) -> list[Span]:
+    """The characters and pairs of runs, without stop words."""
+    grams = [(run.start + a, run.start + b, run.text[a:b]) for run in runs for a, b in run_grams(run.text)]
+    return [gram for gram in grams if gram[2] not in rule.stop_set]
+
+
+def _word_terms(parts: Iterable[Part], rule: TokenRule) -> list[Span]:
+    """The terms of words in a row: length, stop words, stems, n-grams."""
+    long = [part for part in parts if part.kind == "fixed" or len(part.text) >= rule.min_length]
+    kept = [part for part in long if part.text not in rule.stop_set]
+    words = [part.span for part in kept]
     if rule.stem is not None:
-        stemmed = stems([word for _, _, word in words], rule.stem, rule.language)
-        words = [(start, end, stem) for (start, end, _), stem in zip(words, stemmed, strict=True) if stem]
-    return [*(words if rule.ngrams == (1, 1) else _joined(words, *rule.ngrams)), *grams]
+        stemmed = iter(stems([part.text for part in kept if part.kind == "word"], rule.stem, rule.language))
+        forms = [next(stemmed) if part.kind == "word" else part.text for part in kept]
+        words = [(part.start, part.end, form) for part, form in zip(kept, forms, strict=True) if form]
+    return words if rule.ngrams == (1, 1) else _joined(words, *rule.ngrams)
+
+
+def term_stems(terms: list[str], rule: TokenRule) -> list[str]:
+    """The stems of words; emoji, symbols and what runs are cut into stay as they are.
+
+    >>> term_stems(["games", "球星", ":d"], TokenRule(stem="porter"))
+    ['game', '球星', ':d']
+    """
+    fixed = [_is_fixed(term, rule) for term in terms]
+    stemmed = iter(
+        stems([term for term, keep in zip(terms, fixed, strict=True) if not keep], str(rule.stem), rule.language)
+    )
+    return [term if keep else next(stemmed) for term, keep in zip(terms, fixed, strict=True)]
+
+
+def _is_fixed(term: str, rule: TokenRule) -> bool:
+    """Whether a term is no word, seen by how it begins; a keycap is a digit in a box."""
+    if term.isascii() and term.isalnum():
+        return False
+    if rule.unspaced == "grams" and run_pattern().match(term):
+        return True
+    return not word_pattern(digits=True).match(term) or (
+        rule.emoji and term[1:] == "\u20e3" and term[0] in "0123456789"
+    )
 
 
 def _character_grams(word: Span, rule: TokenRule) -> list[Span]:

@@ -1,0 +1,88 @@
+"""Where a text is cut other than between words: emoji, symbols, and runs of scripts without spaces; for tokens.py."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from unnaive.text import _unicode_table
+
+UNSPACED = ("grams", "whole")  # what becomes of a run: characters and their pairs, or one word
+
+# A symbol: eyes, perhaps a nose, and a mouth; or a heart. The first kind counts anywhere, as in "good:)", the second
+# where no word touches it, so that "http://", "a=(b)" and "x<3y" have none.
+SYMBOL = r"[:;][-']?[()]"
+FREE_SYMBOL = r"[:;=][-']?[()dDpPoO/\\|*]|</?3"
+
+
+def character_class(*tables: str) -> str:
+    """What a regular expression writes between brackets for tables of hexadecimal ranges.
+
+    >>> character_class("41-5a", "e9")
+    '\\\\U00000041-\\\\U0000005a\\\\U000000e9'
+    """
+    runs = [run.split("-") for table in tables for run in table.split()]
+    return "".join("-".join(f"\\U{int(code, 16):08x}" for code in run) for run in runs)
+
+
+@lru_cache(maxsize=4)
+def sign_pattern(emoji: bool, symbols: bool) -> re.Pattern[str] | None:
+    """What finds emoji, symbols, or both.
+
+    An emoji is a flag, a digit's keycap, or pictures joined by U+200D, each with its selector, skin tone and tags.
+    Characters such as © and ▶ are emoji only if U+FE0F says so.
+
+    >>> sign_pattern(emoji=True, symbols=True).findall("I ❤️ it 👍🏽🇹🇷 :-) 2:0")
+    ['❤️', '👍🏽', '🇹🇷', ':-)']
+    """
+    pictures = character_class(_unicode_table.PICTOGRAPHS)
+    texts = character_class(_unicode_table.TEXT_PICTOGRAPHS)
+    picture = f"(?:[{pictures}]|[{texts}](?=\ufe0f))[\ufe0e\ufe0f]?[\U0001f3fb-\U0001f3ff]?[\U000e0020-\U000e007f]*"
+    letter = character_class(_unicode_table.LETTERS, _unicode_table.NUMBERS)
+    choices = []
+    if emoji:
+        choices.append(rf"[\U0001f1e6-\U0001f1ff]{{2}}|[0-9]\ufe0f?\u20e3|{picture}(?:\u200d{picture})*")
+    if symbols:
+        choices.append(f"{SYMBOL}|(?<![{letter}])(?:{FREE_SYMBOL})(?![{letter}])")
+    return re.compile("|".join(choices)) if choices else None
+
+
+def sign_term(sign: str) -> str:
+    """An emoji or symbol as a term: without selectors, since ❤ is written with one or without.
+
+    >>> sign_term("❤\ufe0f") == "❤"
+    True
+    """
+    return sign.replace("\ufe0e", "").replace("\ufe0f", "")
+
+
+@lru_cache(maxsize=1)
+def run_pattern() -> re.Pattern[str]:
+    """A run of characters of scripts without spaces, their marks with them.
+
+    >>> run_pattern().findall("NBA球星2024 ราคา")
+    ['球星', 'ราคา']
+    """
+    letters = character_class(_unicode_table.UNSPACED_LETTERS)
+    return re.compile(f"[{letters}][{letters}{character_class(_unicode_table.MARKS)}]*")
+
+
+@lru_cache(maxsize=1)
+def _character_pattern() -> re.Pattern[str]:
+    """A character of a run with its marks."""
+    marks = character_class(_unicode_table.MARKS)
+    return re.compile(f"[^{marks}][{marks}]*")
+
+
+def run_grams(run: str) -> Iterator[tuple[int, int]]:
+    """Where the characters of a run, with their marks, and the pairs of neighbours start and end.
+
+    >>> [("กี่คน"[start:end]) for start, end in run_grams("กี่คน")]
+    ['กี่', 'กี่ค', 'ค', 'คน', 'น']
+    """
+    places = [match.span() for match in _character_pattern().finditer(run)]
+    for (start, end), following in zip(places, [*places[1:], None], strict=True):
+        yield start, end
+        if following is not None:
+            yield start, following[1]

@@ -1,0 +1,43 @@
+"""Dictionaries that find the words of a run of Chinese; optional packages, asked for by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from unnaive.errors import MissingExtra, choose
+
+HAN = re.compile("[\u3400-\u9fff\U00020000-\U0003ffff]")
+REMEMBERED = 1 << 16  # runs whose words are kept
+
+
+def _jieba(module: Any, run: str) -> list[str]:
+    return list(module.lcut(run))
+
+
+# the name of a package that can be installed and imported → the words of a run
+SEGMENTERS: dict[str, Callable[[Any, str], list[str]]] = {"jieba": _jieba}
+
+
+def check_segmenter(name: str) -> str:
+    """The name of a segmenter that is installed; else an error that says how to install it."""
+    choose(list(SEGMENTERS), name, "segmenter")
+    if find_spec(name) is None:
+        raise MissingExtra(f"the segmenter {name!r} is not installed; try: pip install {name}")
+    return name
+
+
+@lru_cache(maxsize=REMEMBERED)
+def segments(name: str, run: str) -> tuple[tuple[int, int], ...]:
+    """Where the words of a run start and end; there are none in a run without Chinese characters."""
+    if not HAN.search(run):
+        return ()
+    places, start = [], 0
+    for word in SEGMENTERS[name](import_module(name), run):
+        places.append((start, start + len(word)))
+        start += len(word)
+    return tuple(places)
