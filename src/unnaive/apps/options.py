@@ -20,11 +20,16 @@ INPUT = "Input"  # panels of the help
 OUTPUT = "Output"
 STDOUT = Path("-")
 
+COLUMN = "COLUMN"
+
 Text = Annotated[
-    list[str] | None, typer.Option("--text", help="Column of text; several are joined.", rich_help_panel=INPUT)
+    list[str] | None,
+    typer.Option("--text", metavar=COLUMN, help="Column of text; several are joined.", rich_help_panel=INPUT),
 ]
-Label = Annotated[str | None, typer.Option("--label", help="Column of labels.", rich_help_panel=INPUT)]
-Id = Annotated[str | None, typer.Option("--id", help="Column that names the documents.", rich_help_panel=INPUT)]
+Label = Annotated[str | None, typer.Option("--label", metavar=COLUMN, help="Column of labels.", rich_help_panel=INPUT)]
+Id = Annotated[
+    str | None, typer.Option("--id", metavar=COLUMN, help="Column that names the documents.", rich_help_panel=INPUT)
+]
 Separator = Annotated[
     str | None,
     typer.Option("--label-separator", help="Between the labels of one document, such as ';'.", rich_help_panel=INPUT),
@@ -51,7 +56,12 @@ Header = Annotated[
 ]
 LabelColumns = Annotated[
     list[str] | None,
-    typer.Option("--label-columns", help="Columns of 0 and 1, a label each, such as 'tag_*'.", rich_help_panel=INPUT),
+    typer.Option(
+        "--label-columns",
+        metavar="PATTERN",
+        help="Columns of 0 and 1, a label each, such as 'tag_*'.",
+        rich_help_panel=INPUT,
+    ),
 ]
 TableName = Annotated[
     str | None, typer.Option("--table", help="Table of a database, sheet of a workbook.", rich_help_panel=INPUT)
@@ -67,6 +77,18 @@ Encoding = Annotated[
 ]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out rows that cannot be read.", rich_help_panel=INPUT)]
 
+
+def _set_quiet(quiet: bool) -> bool:
+    from unnaive.apps.screen import set_quiet
+
+    if quiet:
+        set_quiet(True)
+    return quiet
+
+
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", callback=_set_quiet, help="Print results and errors, no notes, no summaries.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
 Archives = Annotated[Path | None, typer.Option("--data", help="Folder with the collections' archives.")]
@@ -92,10 +114,16 @@ _SHARED: dict[str, tuple[Any, Any]] = {
 }
 
 
-def reading(help: str, *, optional: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a verb the DATA argument and the options of reading in the place of its parameter `source`."""
-    data = Annotated[list[str], typer.Argument(metavar="DATA...", help=help, show_default=False)]
-    default = ["-"] if optional else inspect.Parameter.empty
+def reading(
+    help: str, *, optional: bool = False, default: Any = inspect.Parameter.empty
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a verb the DATA argument and the options of reading in the place of its parameter `source`.
+
+    An optional DATA is stdin without one; with `default=None` the verb is handed None.
+    """
+    data = Annotated[list[str] | None, typer.Argument(metavar="DATA", help=help, show_default=False)]
+    if optional:
+        default = ["-"]
 
     def decorate(verb: Callable[..., Any]) -> Callable[..., Any]:
         own = inspect.signature(verb, eval_str=True, locals={"DataFile": Any}).parameters
@@ -103,7 +131,9 @@ def reading(help: str, *, optional: bool = False) -> Callable[[Callable[..., Any
         @functools.wraps(verb)
         def wrapper(**given: Any) -> Any:
             shared = {name: given.pop(name) for name in _SHARED}
-            return verb(source=data_file(given.pop("data"), **shared), **given)
+            paths = given.pop("data")
+            given.pop("quiet")
+            return verb(source=data_file(paths, **shared) if paths else None, **given)
 
         keyword = inspect.Parameter.KEYWORD_ONLY
         shown: list[inspect.Parameter] = []
@@ -112,6 +142,7 @@ def reading(help: str, *, optional: bool = False) -> Callable[[Callable[..., Any
                 shown.append(inspect.Parameter("data", keyword, default=default, annotation=data))
             else:
                 shown.append(parameter.replace(kind=keyword))
+        shown.append(inspect.Parameter("quiet", keyword, default=False, annotation=Quiet))
         shown += [inspect.Parameter(n, keyword, default=d, annotation=a) for n, (a, d) in _SHARED.items()]
         wrapper.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
         wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
@@ -174,15 +205,18 @@ class Interrupted(UnnaiveError):
 
 def read_corpus(source: DataFile, data: Path | None) -> Corpus:
     """A data file, or a collection by its name and perhaps a view of it."""
+    from unnaive.apps.screen import summary
     from unnaive.reading.collections import COLLECTIONS, load
     from unnaive.reading.tickets import load_tickets
 
     name, _, view = source.path.partition(":")
     names = ["tickets", *COLLECTIONS]
-    if name not in names and is_collection_name(name):
+    if len(source.paths) == 1 and name not in names and is_collection_name(name):
         choose(names, name, "file, folder or collection")
-    if Path(source.path).exists() or name not in names:
-        return source.corpus()
+    if len(source.paths) > 1 or Path(source.path).exists() or name not in names:
+        corpus = source.corpus()
+        summary(f"read {source.describe()}")
+        return corpus
     if name == "tickets":
         return load_tickets(view or "queue")
     return load(name, view=view or None, data=data)
@@ -190,7 +224,13 @@ def read_corpus(source: DataFile, data: Path | None) -> Corpus:
 
 def is_collection_name(word: str) -> bool:
     """Whether the word may be meant as the name of a collection: it is no file, no folder, and has no ending."""
-    return word != "-" and not Path(word).exists() and Path(word).name == word and not Path(word).suffix
+    return (
+        word != "-"
+        and not set(word) & set("*?[")
+        and not Path(word).exists()
+        and Path(word).name == word
+        and not Path(word).suffix
+    )
 
 
 def check_archives(data: Path | None) -> Path | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from unnaive.fitted import FittedModel
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def open_output(path: Path | None) -> Iterator[TextIO]:
-    """A text file that appears when the block is done; stdout for None or "-"."""
+def open_output(path: Path | None, *, binary: bool = False) -> Iterator[Any]:
+    """A file that appears when the block is done, packed if its name ends in .gz; stdout for None or "-"."""
     if path is None or str(path) == "-":
         reconfigure = getattr(sys.stdout, "reconfigure", None)
         if reconfigure:
@@ -28,7 +28,7 @@ def open_output(path: Path | None) -> Iterator[TextIO]:
     device = path.exists() and not path.is_file()  # or a pipe: nothing to rename
     temporary = path if device else path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with temporary.open("w", encoding="utf-8", newline="") as file:
+        with _open_file(temporary, path.suffix == ".gz", binary) as file:
             yield file
         if not device:
             temporary.replace(path)
@@ -42,14 +42,36 @@ def open_output(path: Path | None) -> Iterator[TextIO]:
                 temporary.unlink(missing_ok=True)
 
 
+def _open_file(path: Path, packed: bool, binary: bool) -> IO[Any]:
+    if binary:
+        return path.open("wb")
+    if not packed:
+        return path.open("w", encoding="utf-8", newline="")
+    import gzip
+
+    return gzip.open(path, "wt", encoding="utf-8", newline="")
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a file, whole or not at all, and tell on stderr; - is stdout."""
     import typer
 
+    from unnaive.apps.screen import is_quiet
+
     with open_output(path) as file:
         file.write(text)
-    if str(path) != "-":
+    if str(path) != "-" and not is_quiet():
         typer.echo(f"wrote {path}", err=True)
+
+
+def say_what_was_read(source: DataFile) -> None:
+    """One line on stderr, unless --quiet: which columns, whether there was a header, how many rows."""
+    import typer
+
+    from unnaive.apps.screen import is_quiet
+
+    if not is_quiet():
+        typer.echo(f"read {source.describe()}", err=True)
 
 
 def read_as_trained(source: DataFile, fitted: FittedModel) -> DataFile:

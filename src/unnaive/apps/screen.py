@@ -23,6 +23,36 @@ def console() -> Console:
     return Console(highlight=False, soft_wrap=False)
 
 
+_quiet = False  # whether --quiet was given
+
+
+def set_quiet(quiet: bool) -> None:
+    """Whether notes, progress and summaries are left out from now on; results and errors never are."""
+    global _quiet
+    _quiet = quiet
+
+
+def is_quiet() -> bool:
+    """Whether --quiet was given."""
+    return _quiet
+
+
+def note(sentence: str) -> None:
+    """A remark on stderr, unless --quiet."""
+    import typer
+
+    if not _quiet:
+        typer.echo(f"note: {sentence}", err=True)
+
+
+def summary(line: str) -> None:
+    """A line on what was done, on stdout, unless --quiet."""
+    import typer
+
+    if not _quiet:
+        typer.echo(line)
+
+
 class Progress:
     """A bar on stderr that shows when something takes longer than a second; nothing when stderr is not a terminal."""
 
@@ -35,7 +65,7 @@ class Progress:
         self._over = False
 
     def __enter__(self) -> Progress:
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and not _quiet:
             self._timer = threading.Timer(PATIENCE, self._show)
             self._timer.daemon = True
             self._timer.start()
@@ -86,8 +116,8 @@ def reading_progress(source: Any, title: str = "reading") -> Iterator[tuple[Any,
     """The source, watched by a bar that knows how large the file is."""
     from dataclasses import replace
 
-    path = Path(source.path)
-    total = path.stat().st_size if source.path != "-" and path.is_file() else None
+    files = [Path(path) for path in source.files()]
+    total = sum(path.stat().st_size for path in files) if all(path.is_file() for path in files) else None
     with Progress(title, total) as bar:
         yield replace(source, options=replace(source.options, on_read=bar.advance)), bar
 

@@ -37,8 +37,8 @@ def evaluate(
 
     unnaive evaluate tickets.model test.csv --html report.html
     """
-    from unnaive.apps.output import open_output, read_as_trained, respell_labels
-    from unnaive.apps.screen import reading_progress
+    from unnaive.apps.output import read_as_trained, respell_labels, write_text
+    from unnaive.apps.screen import reading_progress, summary
     from unnaive.evaluation.evaluate import evaluate as evaluate_model
     from unnaive.evaluation.report import as_dict, as_markdown
     from unnaive.store import load
@@ -50,18 +50,17 @@ def evaluate(
         bar.rename("measuring")
         found = evaluate_model(fitted, corpus.texts, corpus.labels, name=corpus.name, ids=corpus.ids)
         values = {name: found.measure(name) for name in measure} if measure else found.measures
-    if html is not None:
-        from unnaive.evaluation.report_pages import evaluation_page
-
-        with open_output(html) as file:
-            file.write(evaluation_page(found, records=compared))
-    if markdown is not None:
-        with open_output(markdown) as file:
-            file.write(as_markdown(found))
     if as_json:
         typer.echo(json.dumps(as_dict(found) | {"measures": values}, ensure_ascii=False))
     else:
+        summary(f"read {watched.describe()}")
         show_evaluation(found, values)
+    if html is not None:
+        from unnaive.evaluation.report_pages import evaluation_page
+
+        write_text(html, evaluation_page(found, records=compared))
+    if markdown is not None:
+        write_text(markdown, as_markdown(found))
 
 
 def last_comparison(path: Path) -> list[Record]:
@@ -80,9 +79,11 @@ def last_comparison(path: Path) -> list[Record]:
 def show_evaluation(found: Evaluation, values: dict[str, float]) -> None:
     """The report for people."""
     from unnaive.apps.screen import console
+    from unnaive.errors import count_noun
 
     screen = console()
-    screen.print(f"{found.name}: {len(found):,} documents, {len(found.classes)} classes", markup=False)
+    sizes = f"{count_noun(len(found), 'document')}, {count_noun(len(found.classes), 'class', 'classes')}"
+    screen.print(f"{found.name}: {sizes}", markup=False)
     screen.print(found.model, markup=False, style="dim")
     for sentence in class_mismatches(found):
         screen.print(f"note: {sentence}", markup=False, style="yellow")
@@ -103,7 +104,8 @@ def class_mismatches(found: Evaluation) -> list[str]:
     if found.unknown:
         lost = int(sum(support[found.classes.index(name)] for name in found.unknown))
         names = ", ".join(found.unknown[:5]) + (", …" if len(found.unknown) > 5 else "")
-        sentences.append(f"the model never saw {names}: these {lost:,} labels cannot be right")
+        these = "this 1 label" if lost == 1 else f"these {lost:,} labels"
+        sentences.append(f"the model never saw {names}: {these} cannot be right")
     absent = [name for name, n in zip(found.classes, support, strict=True) if not n]
     if absent:
         names = ", ".join(absent[:5]) + (", …" if len(absent) > 5 else "")

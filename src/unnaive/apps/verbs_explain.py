@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unnaive.apps.options import AsJson, ModelFile
+from unnaive.apps.options import AsJson, ModelFile, Quiet
 
 if TYPE_CHECKING:
     from unnaive.explain import Explanation
@@ -26,6 +26,7 @@ def explain(
     label: Annotated[str | None, typer.Option(help="The class to explain; the best one by default.")] = None,
     against: Annotated[str | None, typer.Option(help="The class to compare with.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a page with the text marked.")] = None,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Show which words spoke for and against a class.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
 
 WORDS = "Words"  # panels of the help
 LEARNING = "Learning"
+
+
+DECISION_HELP = (
+    "How scores become labels. argmax: the best class, and no other (the default for one label each). scut: every "
+    "class that reaches its own threshold, tuned on documents held out (the default for several labels). rcut: the "
+    "same number of labels for every document. pcut: each class goes to the share of documents that it had in "
+    "training. untuned: every class above even odds."
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -49,7 +58,7 @@ def train(
         str | None,
         typer.Option(metavar="[MEASURE:]K", help="Keep the K best terms: 2000, chi2:2000, …", rich_help_panel=LEARNING),
     ] = None,
-    decision: Annotated[str | None, typer.Option(help="argmax, scut, rcut or pcut.", rich_help_panel=LEARNING)] = None,
+    decision: Annotated[str | None, typer.Option(help=DECISION_HELP, rich_help_panel=LEARNING)] = None,
     calibrate: Annotated[bool, typer.Option(help="Calibrate probabilities.", rich_help_panel=LEARNING)] = False,
     language: Annotated[str, typer.Option(help="Of the texts: en, tr, de, … (ISO 639).", rich_help_panel=WORDS)] = "en",
     stopwords: Annotated[
@@ -64,7 +73,9 @@ def train(
     message: Annotated[
         str | None, typer.Option(help="Mail: whole, body, subject-body, …", rich_help_panel=WORDS)
     ] = None,
-    test: Annotated[str | None, typer.Option(help="A file to measure the model on.")] = None,
+    test: Annotated[
+        list[str] | None, typer.Option(metavar="DATA", help="Documents to measure the model on, which it never saw.")
+    ] = None,
     holdout: Annotated[
         float | None, typer.Option(help="Share of the documents to measure on first, such as 0.2.")
     ] = None,
@@ -101,7 +112,7 @@ def train_file(
     source: DataFile,
     output: Path,
     *,
-    test: str | None = None,
+    test: Sequence[str] | None = None,
     holdout: float | None = None,
     frozen: bool = False,
 ) -> dict[str, Any]:
@@ -118,15 +129,18 @@ def train_file(
     source = replace(source, options=replace(source.options, language=classifier.language or "en"))
     with reading_progress(source) as (watched, bar):
         corpus = watched.corpus()
-        multilabel = corpus.multilabel or source.separator is not None
+        described = watched.describe()
+        multilabel = corpus.multilabel or bool(source.multilabel)
         bar.rename("learning")
         measured = {} if holdout is None else {"holdout": measure_holdout(classifier, corpus, holdout, multilabel)}
         classifier.fit(corpus.texts, as_targets(corpus, multilabel), progress=bar.event)
         columns = watched.options.log.columns
         fitted = replace(classifier.fitted_, columns=columns and replace(columns, separator=source.separator))
-        if test is not None:
+        if test:
             bar.rename("measuring")
-            measured["test"] = measure(fitted, read_as_trained(replace(source, paths=(test,)), fitted).corpus())
+            aside = read_as_trained(replace(source, paths=tuple(test)), fitted).corpus()
+            measured["test"] = measure(fitted, aside)
+            warn_about_overlap(corpus.texts, aside.texts, aside.name)
         bar.rename("writing")
         save(fitted, output, frozen=frozen)
     return {
@@ -138,8 +152,26 @@ def train_file(
         "terms": fitted.scorer.n_terms,
         "multilabel": fitted.multilabel,
         "seconds": round(time.perf_counter() - start, 3),
+        "read": described,
         **measured,
     }
+
+
+def warn_about_overlap(learnt: Sequence[str], measured: Sequence[str], name: str) -> None:
+    """Warn if documents to measure on are among those that were learnt."""
+    import warnings
+
+    from unnaive.errors import UnnaiveWarning, count_noun
+
+    seen = {hash(text) for text in learnt}
+    n = sum(hash(text) in seen for text in measured)
+    if n:
+        warnings.warn(
+            f"{n:,} of {count_noun(len(measured), 'document')} of {name} {'is' if n == 1 else 'are'} among those that "
+            "the model learnt from, so the measures flatter it; measure on documents that it never saw",
+            UnnaiveWarning,
+            stacklevel=2,
+        )
 
 
 def as_targets(corpus: Corpus, multilabel: bool) -> list[Any]:
@@ -183,20 +215,27 @@ def measure(fitted: FittedModel, corpus: Corpus) -> dict[str, Any]:
 def show_summary(summary: dict[str, Any]) -> None:
     """The summary for people."""
     from unnaive.apps.screen import format_size
+    from unnaive.apps.screen import summary as say
+    from unnaive.errors import count_noun
 
     kind = "any number of labels" if summary["multilabel"] else "one label each"
-    typer.echo(
-        f"learnt {summary['documents']:,} documents, {summary['classes']:,} classes ({kind}), "
-        f"{summary['terms']:,} terms in {summary['seconds']:.2f} s"
+    say(f"read {summary['read']}")
+    say(
+        f"learnt {count_noun(summary['documents'], 'document')}, {count_noun(summary['classes'], 'class', 'classes')} "
+        f"({kind}), {count_noun(summary['terms'], 'term')} in {summary['seconds']:.2f} s"
     )
     for name, words in (("holdout", "set aside"), ("test", "of the test file")):
         if name in summary:
             one = summary[name]
-            typer.echo(
-                f"accuracy {100 * one['accuracy']:.1f} %, macro F1 {one['macro-f1']:.3f} "
-                f"on {one['documents']:,} documents {words}"
-            )
-    typer.echo(f"wrote {summary['file']} ({format_size(summary['bytes'])})")
+            say(f"{headline(one, summary['multilabel'])} on {count_noun(one['documents'], 'document')} {words}")
+    say(f"wrote {summary['file']} ({format_size(summary['bytes'])})")
+
+
+def headline(measured: dict[str, Any], multilabel: bool) -> str:
+    """The two measures that matter: F1 both ways where documents have any number of labels, else accuracy too."""
+    if multilabel:
+        return f"micro F1 {measured['micro-f1']:.3f}, macro F1 {measured['macro-f1']:.3f}"
+    return f"accuracy {100 * measured['accuracy']:.1f} %, macro F1 {measured['macro-f1']:.3f}"
 
 
 def parse_ngrams(text: str) -> tuple[int, int]:

@@ -61,7 +61,7 @@ def style(ink: str = "black") -> Iterator[Any]:
         import matplotlib
         from matplotlib import figure
     except ImportError as problem:
-        raise MissingExtra("figures need matplotlib; install it with: pip install 'unnaive[plots]'") from problem
+        raise MissingExtra("figures need matplotlib; install it with: pip install matplotlib") from problem
     inks = dict.fromkeys(
         ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "grid.color"), ink
     )
