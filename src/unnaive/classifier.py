@@ -17,7 +17,7 @@ from unnaive.core.sample_weights import check_sample_weight
 from unnaive.core.settings import same_value, unknown_setting
 from unnaive.core.targets import Targets, read_targets, refuse_one_class
 from unnaive.decisions import Decision
-from unnaive.errors import BadData, UnknownName, UnnaiveError
+from unnaive.errors import BadData, UnknownName, UnnaiveError, count_noun
 from unnaive.explain import Explanation
 from unnaive.fitted import FittedModel
 from unnaive.models.catalogue import find_model, make_model
@@ -167,7 +167,8 @@ class TextClassifier(Protocol):
         X, vocabulary = self._count(documents, rule)
         if not X.nnz:
             raise BadData(
-                f"none of the {len(documents)} texts has a term to learn from; check the column and the settings"
+                f"none of the {count_noun(len(documents), 'text')} has a term to learn from; check the column and the "
+                "settings"
             )
         self.fitted_ = train(
             spec, X, targets, vocabulary=vocabulary, token_rule=rule, n_jobs=self.n_jobs, progress=progress, tune=True,

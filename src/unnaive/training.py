@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -69,9 +70,7 @@ def train(
     fitted = _fitted(spec, named, targets.target_type, scorer, active, **reading)
     tuning = _find_tuning(spec, targets, tune)
     if spec.calibrate or tuning is not None:
-        if progress is not None:
-            progress("tuning", {"folds": N_FOLDS})
-        scores = out_of_fold_scores(spec, X, targets, weight, terms=vocabulary)
+        scores = out_of_fold_scores(spec, X, targets, weight, terms=vocabulary, progress=progress)
         return _tuned(fitted, scores, targets, tuning)
     return fitted
 
@@ -184,14 +183,18 @@ def out_of_fold_scores(
     *,
     terms: Vocabulary | None = None,
     n_folds: int = N_FOLDS,
+    progress: Progress | None = None,
 ) -> Floats:
     """Scores (n_docs, n_classes) of every document by a model that has not seen it.
 
     Models that learn from counts take the fold off the total: no document is counted twice.
     """
     total = Counts.of(X, targets.Y, weight)
+    fold = itertools.count()
 
     def score(train: NDArray[np.int64], held_out: NDArray[np.int64]) -> Floats:
+        if progress is not None:
+            progress("tuning", {"fold": next(fold), "folds": n_folds})
         aside = Counts.of(X[held_out], targets.Y[held_out], None if weight is None else weight[held_out])
         part = Targets(targets.classes, targets.Y[train], targets.target_type)
         inside = None if weight is None else weight[train]

@@ -81,12 +81,23 @@ class Progress:
 
     def _show(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import (
+            BarColumn,
+            Progress,
+            SpinnerColumn,
+            TaskProgressColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
 
         with self._lock:
             if self._over:
                 return
-            columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+            columns = (
+                SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=20), TaskProgressColumn(),
+                TimeElapsedColumn(), TimeRemainingColumn(compact=True),
+            )  # fmt: skip
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._task = self._bar.add_task(self._title, total=self._total, completed=self._done)
             self._bar.start()
@@ -106,9 +117,31 @@ class Progress:
                 self._bar.update(self._task, description=title, total=total, completed=0)
 
     def event(self, name: str, details: dict[str, Any]) -> None:
-        """What a learner reports, as the bar's title: its name and its numbers."""
-        numbers = " ".join(f"{key} {value:.4g}" for key, value in details.items() if isinstance(value, (int, float)))
-        self.rename(f"{name} {numbers}".strip())
+        """What a learner reports: what it does, and how far it is, where it knows."""
+        done, total = find_progress(details)
+        title = EVENTS.get(name, "learning")
+        if done is not None and total is None:
+            title += f", round {done:.0f}"
+        with self._lock:
+            self._title, self._total, self._done = title, total, done or 0.0
+            if self._bar is not None:
+                self._bar.update(self._task, description=title, total=total, completed=done or 0.0)
+
+
+EVENTS = {"tuning": "tuning on documents held out", "em": "learning the network"}
+COUNTERS = (("fold", "folds"), ("class", "classes"), ("iteration", "max_iter"))
+
+
+def find_progress(details: dict[str, Any]) -> tuple[float | None, float | None]:
+    """(how far, of how much) that a learner reports; None for what it does not know.
+
+    >>> find_progress({"class": 3, "classes": 10, "log_likelihood": -1.5}), find_progress({"iteration": 7})
+    ((3, 10), (7, None))
+    """
+    for done, total in COUNTERS:
+        if done in details and details.get(total) is not None:
+            return details[done], details[total]
+    return next((details[done] for done, _ in COUNTERS if done in details), None), None
 
 
 @contextmanager
@@ -128,7 +161,10 @@ def plain_table(*columns: str) -> Table:
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
-        table.add_column(column.removeprefix(">"), justify="right" if column.startswith(">") else "left")
+        number = column.startswith(">")
+        table.add_column(
+            column.removeprefix(">"), justify="right" if number else "left", no_wrap=number, overflow="fold"
+        )
     return table
 
 

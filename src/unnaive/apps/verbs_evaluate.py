@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from unnaive.reading.datafiles import DataFile
 
 
+NARROW = 60  # columns of a screen, below which tables have short headings
+MANY = 30  # classes, above which the worst come first
+
+
 def register(app: typer.Typer) -> None:
     """Add the verb to the command line."""
     app.command()(evaluate)
@@ -114,27 +118,33 @@ def class_mismatches(found: Evaluation) -> list[str]:
 
 
 def measure_table(values: dict[str, float]) -> Any:
-    """The measures with what they mean."""
-    from unnaive.apps.screen import plain_table
+    """The measures with what they mean, where the screen is wide enough for that."""
+    from unnaive.apps.screen import console, plain_table
     from unnaive.evaluation.measures import find_measure
 
-    table = plain_table("measure", ">value", "")
+    narrow = console().width < NARROW
+    table = plain_table("measure", ">value", *([] if narrow else [""]))
     for name, value in values.items():
-        table.add_row(name, f"{value:.4f}", f"[dim]{find_measure(name).about}[/]")
+        table.add_row(name, f"{value:.4f}", *([] if narrow else [f"[dim]{find_measure(name).about}[/]"]))
     return table
 
 
 def class_table(found: Evaluation) -> Any:
-    """Precision, recall and F1 of each class, the largest first."""
+    """Precision, recall and F1 of each class, the largest first; of many classes those of worst F1 first."""
     from rich.markup import escape
 
-    from unnaive.apps.screen import plain_table
+    from unnaive.apps.screen import console, plain_table
     from unnaive.evaluation.report import class_rows
 
-    table = plain_table("class", ">precision", ">recall", ">F1", ">documents")
-    for name, precision, recall, f1, size in class_rows(found):
+    narrow = console().width < NARROW
+    table = plain_table("class", *((">P", ">R") if narrow else (">precision", ">recall")), ">F1",
+                        ">n" if narrow else ">documents")  # fmt: skip
+    rows = list(class_rows(found))
+    digits = 2 if narrow else 3
+    for name, precision, recall, f1, size in sorted(rows, key=lambda row: row[3]) if len(rows) > MANY else rows:
         colour = "green" if f1 >= 0.8 else "yellow" if f1 >= 0.5 else "red"
-        table.add_row(escape(name), f"{precision:.3f}", f"{recall:.3f}", f"[{colour}]{f1:.3f}[/]", f"{size:,}")
+        numbers = (f"{precision:.{digits}f}", f"{recall:.{digits}f}", f"[{colour}]{f1:.{digits}f}[/]", f"{size:,}")
+        table.add_row(escape(name), *numbers)
     return table
 
 
@@ -142,9 +152,9 @@ def confusion_table(pairs: list[tuple[str, str, int]]) -> Any:
     """The pairs of classes that are confused most."""
     from rich.markup import escape
 
-    from unnaive.apps.screen import plain_table
+    from unnaive.apps.screen import console, plain_table
 
-    table = plain_table("true class", "was taken for", ">documents")
+    table = plain_table("true class", "was taken for", ">n" if console().width < NARROW else ">documents")
     for true, given, n in pairs:
         table.add_row(escape(true), escape(given), f"{n:,}")
     return table

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.options import AsJson, reading
+from unnaive.apps.options import AsJson, check_language, reading
 
 if TYPE_CHECKING:
     from unnaive.classifier import TextClassifier
@@ -92,7 +92,7 @@ def train(
     from unnaive.core.settings import parse_settings
 
     parameters: dict[str, Any] = {
-        "model": model, "language": language, "stopwords": read_stop_words(stopwords), "stem": stem,
+        "model": model, "language": check_language(language), "stopwords": read_stop_words(stopwords), "stem": stem,
         "ngrams": parse_ngrams(ngrams), "lowercase": not keep_case, "min_length": min_length, "digits": digits,
         "html": html, "message": message, "min_df": min_df, "select": parse_select(select), "decision": decision,
         "calibrate": calibrate, "n_jobs": threads, "random_state": seed,
@@ -121,6 +121,7 @@ def train_file(
 
     from unnaive.apps.output import read_as_trained
     from unnaive.apps.screen import reading_progress
+    from unnaive.errors import count_noun
     from unnaive.store import check_writable, save
 
     check_writable(output)  # before minutes of work
@@ -131,7 +132,7 @@ def train_file(
         corpus = watched.corpus()
         described = watched.describe()
         multilabel = corpus.multilabel or bool(source.multilabel)
-        bar.rename("learning")
+        bar.rename(f"learning {classifier.model} from {count_noun(len(corpus), 'document')}")
         measured = {} if holdout is None else {"holdout": measure_holdout(classifier, corpus, holdout, multilabel)}
         classifier.fit(corpus.texts, as_targets(corpus, multilabel), progress=bar.event)
         columns = watched.options.log.columns
@@ -185,10 +186,10 @@ def measure_holdout(classifier: TextClassifier, corpus: Corpus, share: float, mu
 
     from unnaive.core.targets import read_targets
     from unnaive.decisions import folds
-    from unnaive.errors import UnnaiveError
+    from unnaive.errors import UnnaiveError, count_noun
 
     if not 0 < share < 1 or round(share * len(corpus)) < 1:
-        raise UnnaiveError(f"a holdout of {share} of {len(corpus)} documents; give a share such as 0.2")
+        raise UnnaiveError(f"a holdout of {share} of {count_noun(len(corpus), 'document')}; give a share such as 0.2")
     Y = read_targets(corpus.labels, len(corpus), multilabel=True).Y
     n_folds = max(2, round(1 / min(share, 1 - share)))
     aside = folds(Y, min(n_folds, len(corpus)), seed=classifier.random_state) == 0
