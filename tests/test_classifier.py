@@ -322,7 +322,7 @@ def test_mistakes_in_settings(arguments, error, problem):
     [
         ("one text", ["a"], "texts came as one str; give a list of texts"),
         (["a b", None], ["a", "b"], "text 1 is missing"),
-        (["ab", "cd"], ["x"], "2 documents came with 1 labels"),
+        (["ab", "cd"], ["x"], "2 documents came with 1 label;"),
         (["ab", "cd"], ["x", None], "a label is missing"),
         (["ab", "cd"], ["x", float("nan")], "a label is missing|labels mix"),
         (["ab", "cd"], ["x", 1], "labels mix int and str"),

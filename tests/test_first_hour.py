@@ -311,6 +311,21 @@ class TestCommandLine:
         assert code == 0
         assert "note: 4 of 4 documents of data.csv are among those that the model learnt from" in err
 
+    def test_a_model_knows_what_it_learnt(self, run, model, tmp_path):
+        def overlap(path):
+            notes = [line for line in run("evaluate", "my.model", path)[2].splitlines() if "learnt from" in line]
+            return notes[0].split(" among ")[0] if notes else ""
+
+        before = (tmp_path / model).read_bytes()
+        write_csv(tmp_path / "more.csv", [("n5", "cup final", "sport"), *ROWS[:1]])
+        assert overlap("more.csv") == "note: 1 of 2 documents of more.csv is"
+        run("update", model, "more.csv")
+        assert overlap("more.csv") == "note: 2 of 2 documents of more.csv are"
+        run("forget", model, "more.csv")
+        assert (tmp_path / model).read_bytes() == before  # nothing of them is left
+        run("train", "data.csv", "-o", "my.model", "--frozen")
+        assert overlap("more.csv") == ""
+
     @pytest.mark.parametrize("verb", ["train", "predict", "compare", "doctor", "merge"])
     def test_short_help_and_flags_without_a_type(self, run, verb):
         code, out, _ = run(verb, "-h")

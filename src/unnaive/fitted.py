@@ -21,6 +21,7 @@ from unnaive.core.targets import class_codes, label_sets
 from unnaive.decisions import Decision
 from unnaive.explain import Explanation, explain_document
 from unnaive.reading.columns import Columns
+from unnaive.reading.seen import Hashes
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Floats, Label, Sparse
@@ -44,6 +45,8 @@ class FittedModel:
     feature_names  of columns, where rows of counts had names
     counts         the sums that it was made of, for the whole vocabulary; None where they were not kept
     columns        of the file that it was trained on: a convenience for reading the next one
+    seen           hashes of the documents that it was trained on, to warn who measures it on them; None where nobody
+                   kept them. Only the command line does: updates in Python drop them
     n_jobs         threads that read texts; None for all cores. Not stored
     """
 
@@ -58,6 +61,7 @@ class FittedModel:
     feature_names: tuple[str, ...] | None = None
     counts: NamedCounts | None = None
     columns: Columns | None = None
+    seen: Hashes | None = None
     n_jobs: int | None = None
 
     @property

@@ -34,6 +34,7 @@ from unnaive.errors import BadModel, UnnaiveError, choose
 from unnaive.fitted import FittedModel
 from unnaive.models.catalogue import make_model
 from unnaive.reading.columns import Columns
+from unnaive.reading.seen import read_hashes
 from unnaive.reading.sources import check_exists
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
@@ -220,6 +221,8 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
     arrays |= _pack_vocabulary("vocabulary", fitted.vocabulary)
     if counts is not None:
         arrays |= _pack_counts(counts, fitted.vocabulary)
+    if fitted.seen is not None and not frozen:
+        arrays["seen"] = fitted.seen
     spec = fitted.spec
     about = {
         "model": spec.model.name,
@@ -300,6 +303,7 @@ def unpack(arrays: Arrays, about: dict[str, Any]) -> FittedModel:
         vocabulary=vocabulary,
         counts=_counts(arrays, tuple(classes), vocabulary) if about["counts"] else None,
         columns=Columns.from_dict(about.get("columns")),
+        seen=read_hashes(arrays.get("seen")),
     )
 
 

@@ -74,6 +74,23 @@ def say_what_was_read(source: DataFile) -> None:
         typer.echo(f"read {source.describe()}", err=True)
 
 
+def warn_about_overlap(fitted: FittedModel, corpus: Corpus) -> None:
+    """Warn if documents to measure on are among those that the model was trained on."""
+    import warnings
+
+    from unnaive.errors import UnnaiveWarning, count_noun
+    from unnaive.reading.seen import count_seen
+
+    n = 0 if fitted.seen is None else count_seen(fitted.seen, corpus.texts)
+    if n:
+        warnings.warn(
+            f"{n:,} of {count_noun(len(corpus), 'document')} of {corpus.name} {'is' if n == 1 else 'are'} among those "
+            "that the model learnt from, so the measures flatter it; measure on documents that it never saw",
+            UnnaiveWarning,
+            stacklevel=2,
+        )
+
+
 def read_as_trained(source: DataFile, fitted: FittedModel) -> DataFile:
     """The source, read in the model's language, with the columns and the separator of labels that it was trained on."""
     language = fitted.token_rule.language if fitted.token_rule is not None else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -44,9 +45,13 @@ def update(
     """
 
     from unnaive.classifier import TextClassifier
+    from unnaive.reading.seen import add_hashes, hash_documents
 
     def learn(fitted: FittedModel) -> FittedModel:
-        return TextClassifier.from_fitted(fitted).partial_fit(*read_labelled(source, fitted), grow=grow).fitted_
+        texts, labels = read_labelled(source, fitted)
+        changed = TextClassifier.from_fitted(fitted).partial_fit(texts, labels, grow=grow).fitted_
+        seen = None if fitted.seen is None else add_hashes(fitted.seen, hash_documents(texts))
+        return replace(changed, seen=seen)
 
     show_change("learnt", change_file(model, output, learn) | {"read": source.describe()}, as_json)
 
@@ -61,9 +66,13 @@ def forget(model: ModelFile, source: DataFile, output: Output = None, as_json: A
     """
 
     from unnaive.classifier import TextClassifier
+    from unnaive.reading.seen import hash_documents, remove_hashes
 
     def unlearn(fitted: FittedModel) -> FittedModel:
-        return TextClassifier.from_fitted(fitted).forget(*read_labelled(source, fitted)).fitted_
+        texts, labels = read_labelled(source, fitted)
+        changed = TextClassifier.from_fitted(fitted).forget(texts, labels).fitted_
+        seen = None if fitted.seen is None else remove_hashes(fitted.seen, hash_documents(texts))
+        return replace(changed, seen=seen)
 
     show_change("forgot", change_file(model, output, unlearn) | {"read": source.describe()}, as_json)
 
@@ -82,6 +91,7 @@ def merge(
     """
     from unnaive.apps.screen import Progress
     from unnaive.errors import UnnaiveError
+    from unnaive.reading.seen import add_hashes
     from unnaive.store import check_writable, load, save
     from unnaive.updates import merge_models
 
@@ -93,7 +103,9 @@ def merge(
         before = model_sizes(merged)
         for path in models[1:]:
             bar.advance(1)
-            merged = merge_models(merged, load(path))
+            other = load(path)
+            both = None if merged.seen is None or other.seen is None else add_hashes(merged.seen, other.seen)
+            merged = replace(merge_models(merged, other), seen=both)
         save(merged, output)
     show_change("merged", {"file": str(output), "before": before, "after": model_sizes(merged)}, as_json)
 
@@ -127,7 +139,7 @@ def remake(
     parameters = {key: value for key, value in given.items() if value is not None} | parse_settings(settings or [])
 
     def remake_weights(fitted: FittedModel) -> FittedModel:
-        return TextClassifier.from_fitted(fitted).remake(**parameters).fitted_
+        return replace(TextClassifier.from_fitted(fitted).remake(**parameters).fitted_, seen=fitted.seen)
 
     show_change("made anew", change_file(model, output, remake_weights), as_json)
 

