@@ -19,7 +19,7 @@ from scipy.special import logsumexp
 from timing import alternated, show, show_figure
 
 from unnaive.core.dual import softmax, squared_hinge
-from unnaive.text.collections import load
+from unnaive.reading.collections import load
 
 PATH = (0.1, 0.3, 1.0, 3.0, 10.0)
 

@@ -83,7 +83,7 @@ def test_the_softmax_is_that_of_logistic_regression_with_a_feature_that_is_one(C
     at_theirs = softmax_objective(Z, targets, theirs.coef_[:, :-1], theirs.coef_[:, -1], C)
     assert ours.objective == pytest.approx(at_theirs, rel=1e-8)
     assert ours.objective == pytest.approx(softmax_objective(Z, targets, ours.weights, ours.bias, C), rel=1e-12)
-    np.testing.assert_allclose(ours.weights, theirs.coef_[:, :-1], atol=1e-4 * max(1, C))  # measured 2e-6, 3e-4 at 30
+    np.testing.assert_allclose(ours.weights, theirs.coef_[:, :-1], atol=3e-5)  # measured 5e-7, 3e-6 at 30
     # the gradient of the problem at ours, which no other solver has a part in
     p = np.exp(Z @ ours.weights.T + ours.bias)
     residual = p / p.sum(axis=1, keepdims=True) - one_hot(targets, 5).toarray()
@@ -203,14 +203,14 @@ def test_a_solution_is_the_best_start_of_its_own_problem():
 
 
 def test_float32_costs_what_rounding_the_documents_costs():
-    """Measured: weights 3e-7 apart, objective 3e-9 relative; sums are in float64."""
+    """Measured: weights 3e-8 apart, objective 8e-9 relative; sums are in float64."""
     Z, targets = documents(400, 300, 6)
     Y, small = one_hot(targets, 6), Z.astype(np.float32)
     one, two = (squared_hinge(X, Y, tol=1e-9) for X in (Z, small))
-    np.testing.assert_allclose(one.weights, two.weights, atol=2e-6)
+    np.testing.assert_allclose(one.weights, two.weights, atol=3e-7)
     np.testing.assert_allclose(one.objective, two.objective, rtol=1e-7)
     one, two = (softmax(X, targets, 6, tol=1e-13) for X in (Z, small))
-    np.testing.assert_allclose(one.weights, two.weights, atol=2e-6)
+    np.testing.assert_allclose(one.weights, two.weights, atol=3e-7)
     assert one.objective == pytest.approx(two.objective, rel=1e-7)
     exact = squared_hinge(small.astype(np.float64), Y, tol=1e-9)
     np.testing.assert_array_equal(exact.weights, squared_hinge(small, Y, tol=1e-9).weights)

@@ -311,20 +311,21 @@ class TestCommandLine:
         assert code == 0
         assert "note: 4 of 4 documents of data.csv are among those that the model learnt from" in err
 
-    def test_a_model_knows_what_it_learnt(self, run, model, tmp_path):
+    def test_evaluate_tells_of_documents_in_the_register(self, run, data, tmp_path):
         def overlap(path):
             notes = [line for line in run("evaluate", "my.model", path)[2].splitlines() if "learnt from" in line]
             return notes[0].split(" among ")[0] if notes else ""
 
-        before = (tmp_path / model).read_bytes()
+        run("train", data, "-o", "my.model", "--register")
         write_csv(tmp_path / "more.csv", [("n5", "cup final", "sport"), *ROWS[:1]])
         assert overlap("more.csv") == "note: 1 of 2 documents of more.csv is"
-        run("update", model, "more.csv")
-        assert overlap("more.csv") == "note: 2 of 2 documents of more.csv are"
-        run("forget", model, "more.csv")
-        assert (tmp_path / model).read_bytes() == before  # nothing of them is left
-        run("train", "data.csv", "-o", "my.model", "--frozen")
-        assert overlap("more.csv") == ""
+        assert overlap(data) == "note: 4 of 4 documents of data.csv are"
+        run("train", data, "-o", "my.model")
+        assert overlap(data) == ""
+
+    def test_a_pattern_never_covers_the_output(self, run, model, data):
+        code, _, err = run("predict", model, "da*.csv", "-o", data)
+        assert (code, err) == (2, "unnaive: data.csv is read by this command; name another file to write\n")
 
     @pytest.mark.parametrize("verb", ["train", "predict", "compare", "doctor", "merge"])
     def test_short_help_and_flags_without_a_type(self, run, verb):

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from unnaive.core.learner import TrainingSpec
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.protocol import Protocol, available_if
+from unnaive.core.register import Register
 from unnaive.core.sample_weights import check_sample_weight
 from unnaive.core.settings import same_value, unknown_setting
-from unnaive.core.targets import Targets, read_targets, refuse_one_class
+from unnaive.core.targets import Targets, label_sets, read_targets, refuse_one_class
 from unnaive.decisions import Decision
 from unnaive.errors import BadData, UnknownName, UnnaiveError, count_noun
 from unnaive.explain import Explanation
@@ -67,6 +68,10 @@ class TextClassifier(Protocol):
         Leave out markup, and decode entities.
     message : str or None, default=None
         Which parts of a mail to read: "whole", "body", "subject-body", …
+    analyzer : {"word", "char", "both"}, default="word"
+        Word terms, character n-grams inside words, or both.
+    char_ngrams : tuple of int, default=(2, 5)
+        Shortest and longest character n-gram.
     min_df : int from 1, default=1
         Leave out terms of fewer documents.
     select : int, tuple or None, default=None
@@ -127,6 +132,8 @@ class TextClassifier(Protocol):
         digits: bool = True,
         html: bool = False,
         message: str | None = None,
+        analyzer: str = "word",
+        char_ngrams: tuple[int, int] = (2, 5),
         min_df: int = 1,
         select: int | tuple[str, int] | None = None,
         multilabel: bool | None = None,
@@ -147,6 +154,8 @@ class TextClassifier(Protocol):
         self.digits = digits
         self.html = html
         self.message = message
+        self.analyzer = analyzer
+        self.char_ngrams = char_ngrams
         self.min_df = min_df
         self.select = select
         self.multilabel = multilabel
@@ -195,18 +204,23 @@ class TextClassifier(Protocol):
                 spec, new, targets.target_type, token_rule=rule, n_jobs=self.n_jobs
             )  # fmt: skip
         else:
-            self.fitted_ = learn_more(before, new, grow=grow)
+            register = _changed_register(before, "plus", texts, targets, sample_weight)
+            self.fitted_ = learn_more(before, new, grow=grow, register=register)
         return self
 
     def forget(self, texts: Any, labels: Any, sample_weight: Any = None) -> Self:
         """Unlearn documents exactly: the model becomes the one that never saw them.
 
-        Words and classes that no other document has are gone with them. Give the labels that were learnt.
+        Words and classes that no other document has are gone with them. Give the labels that were learnt. Documents
+        that were never learnt are refused where the counts prove it, and always if the model has a register; without
+        one, a document made of words that its class has anyway cannot be told from one that was learnt.
         """
         spec, rule = self.spec(), self.token_rule
         refuse_documents_model(spec)
         before = self._updatable(spec, rule)
-        self.fitted_ = forget_documents(before, self._count_labelled(texts, labels, sample_weight, rule, before)[0])
+        gone, targets = self._count_labelled(texts, labels, sample_weight, rule, before)
+        register = _changed_register(before, "without", texts, targets, sample_weight)
+        self.fitted_ = forget_documents(before, gone, register=register)
         return self
 
     def merge(self, *others: TextClassifier) -> Self:
@@ -323,7 +337,10 @@ class TextClassifier(Protocol):
     @property
     def token_rule(self) -> TokenRule:
         """How texts are read."""
-        return TokenRule(**{name: getattr(self, name) for name in TokenRule.field_names()})
+        given = {name: getattr(self, name) for name in TokenRule.field_names()}
+        for name, value in find_model(self.model).token_rule_changes.items():
+            given[name] = value if given[name] == _named()[name] else given[name]
+        return TokenRule(**given)
 
     def spec(self) -> TrainingSpec:
         """The model and how it is trained, checked."""
@@ -422,6 +439,16 @@ def _check_labelled(texts: Any, labels: Any, multilabel: bool | None) -> tuple[A
     if not len(documents):
         raise BadData("there are no texts; give at least one")
     return documents, read_targets(labels, len(documents), multilabel=multilabel)
+
+
+def _changed_register(
+    before: FittedModel, change: str, texts: Any, targets: Targets, sample_weight: Any
+) -> Register | None:
+    """The model's register with or without the documents; None where it keeps none, or cannot follow weights."""
+    if before.register is None or sample_weight is not None:
+        return None
+    changed: Register = getattr(before.register, change)(as_texts(texts), label_sets(targets.Y, targets.classes))
+    return changed
 
 
 def _named() -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,12 +15,13 @@ from unnaive.core.documents import CountRows, DocumentReader, TextDocuments
 from unnaive.core.learner import TrainingSpec
 from unnaive.core.links import joint_log_probabilities, log_probabilities, probabilities
 from unnaive.core.named_counts import NamedCounts
+from unnaive.core.register import Register
 from unnaive.core.scorer import Scorer
 from unnaive.core.targets import class_codes, label_sets
 from unnaive.decisions import Decision
 from unnaive.explain import Explanation, explain_document
+from unnaive.lazy import lazy_property
 from unnaive.reading.columns import Columns
-from unnaive.reading.seen import Hashes
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Floats, Label, Sparse
@@ -45,8 +45,7 @@ class FittedModel:
     feature_names  of columns, where rows of counts had names
     counts         the sums that it was made of, for the whole vocabulary; None where they were not kept
     columns        of the file that it was trained on: a convenience for reading the next one
-    seen           hashes of the documents that it was trained on, to warn who measures it on them; None where nobody
-                   kept them. Only the command line does: updates in Python drop them
+    register       hashes of the documents learnt, where that was asked for
     n_jobs         threads that read texts; None for all cores. Not stored
     """
 
@@ -61,7 +60,7 @@ class FittedModel:
     feature_names: tuple[str, ...] | None = None
     counts: NamedCounts | None = None
     columns: Columns | None = None
-    seen: Hashes | None = None
+    register: Register | None = None
     n_jobs: int | None = None
 
     @property
@@ -74,12 +73,12 @@ class FittedModel:
         """Whether there are probabilities: from the scorer itself, or because it was calibrated."""
         return self.calibration is not None or self.scorer.probabilistic
 
-    @cached_property
+    @lazy_property
     def class_array(self) -> NDArray[Any]:
         """The classes as an array (n_classes,)."""
         return np.array(self.classes)
 
-    @cached_property
+    @lazy_property
     def reader(self) -> DocumentReader:
         """How documents become scores."""
         if self.token_rule is None or self.vocabulary is None:

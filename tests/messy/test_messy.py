@@ -77,7 +77,7 @@ ASKED = [
     ("sms.tsv", {}, "the first row of sms.tsv looks like data, not like the names of columns (ham, Go until jurong "
      "point, …); say --no-header if it is a document, --header if it is the header"),
     ("no-label-names.csv", {}, "which column of no-label-names.csv holds the labels? Kanal (Mail, Telefon), "
-     "Abteilung (Rechnung, Zugang, Technik); say --label NAME"),
+     "Abteilung (Rechnung, Zugang, Lager); say --label NAME"),
     ("only-dates.csv", {}, "no column of only-dates.csv looks like labels: type holds dates, id holds ids; say "
      "--label NAME if one of them is"),
     ("one-hot.csv", {}, "which column of one-hot.csv holds the labels? tag_new (1, 0), tag_phone (1, 0), tag_old (0); "

@@ -12,14 +12,15 @@ import typer
 import typer.core
 
 from unnaive import __version__
+from unnaive.apps.guard import guarded
 from unnaive.apps.options import Quiet
-from unnaive.apps.screen import note, set_quiet
+from unnaive.apps.screen import note, set_quiet, visible
 from unnaive.errors import UnnaiveError, UnnaiveWarning
 
 # each module has `register(app)`; heavy imports happen inside the verbs, so that help is instant
 VERBS = (
-    "train", "predict", "evaluate", "explain", "inspect", "change", "demo", "collections", "compare", "reproduce",
-    "plot", "doctor",
+    "train", "predict", "evaluate", "explain", "inspect", "change", "verify", "demo", "collections", "compare",
+    "reproduce", "plot", "doctor",
 )  # fmt: skip
 
 EXIT_MISTAKE = 2
@@ -41,6 +42,7 @@ def build_app() -> typer.Typer:
     for command in app.registered_commands:
         command.cls = Command
         show_flags(command.callback)
+        command.callback = guarded(command.callback) if command.callback else None
     return app
 
 
@@ -144,7 +146,8 @@ def _usage_sentence(problem: Any) -> str:
 
 def _print_error(sentence: str, code: int) -> int:
     with_colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
-    typer.echo(f"{typer.style('unnaive:', fg='red', bold=True) if with_colour else 'unnaive:'} {sentence}", err=True)
+    name = typer.style("unnaive:", fg="red", bold=True) if with_colour else "unnaive:"
+    typer.echo(f"{name} {visible(sentence, lines=False)}", err=True)
     return code
 
 

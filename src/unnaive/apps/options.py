@@ -32,7 +32,11 @@ Id = Annotated[
 ]
 Separator = Annotated[
     str | None,
-    typer.Option("--label-separator", help="Between the labels of one document, such as ';'.", rich_help_panel=INPUT),
+    typer.Option(
+        "--label-separator",
+        help="Between the labels of one document: ';', …, or list for cells such as ['a', 'b'].",
+        rich_help_panel=INPUT,
+    ),
 ]
 Format = Annotated[
     str | None,
@@ -91,6 +95,10 @@ Quiet = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option("--key", metavar="FILE", help="Secret bytes that document hashes are keyed with.", show_default=False),
+]
 Archives = Annotated[Path | None, typer.Option("--data", help="Folder with the collections' archives.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of everything random.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes; the numbers do not depend on it.")]
@@ -149,6 +157,11 @@ def reading(
         return wrapper
 
     return decorate
+
+
+def shared_defaults() -> dict[str, Any]:
+    """The options of reading as they are when none is given."""
+    return {name: default for name, (_, default) in _SHARED.items()}
 
 
 def data_file(

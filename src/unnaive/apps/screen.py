@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+# C0 but tab and newline, DEL, C1, line separators, bidirectional overrides, halves of surrogate pairs
+UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 PATIENCE = 1.0  # seconds before a progress bar shows
 
 
@@ -20,7 +24,60 @@ def console() -> Console:
     """The console for results; colours only where they can be seen."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=False)
+    made = Console(highlight=False, soft_wrap=False)
+    made.push_render_hook(EscapingHook())  # type: ignore[arg-type]  # rich is not imported for its base class
+    return made
+
+
+class EscapingHook:
+    """Of a rich console: whatever is printed shows control characters as escapes; its own colours are left alone."""
+
+    def process_renderables(self, renderables: list[Any]) -> list[Any]:
+        """What a console is about to render, wrapped."""
+        return [Escaped(one) for one in renderables]
+
+
+class Escaped:
+    """Something to print, escaped after it was laid out: only what came from outside can hold control characters."""
+
+    def __init__(self, renderable: Any) -> None:
+        self.renderable = renderable
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        from rich.segment import Segment
+
+        for part in console.render(self.renderable, options):
+            yield part if part.control else Segment(visible(part.text), part.style)
+
+
+def visible(text: str, *, lines: bool = True) -> str:
+    r"""The text with characters that a terminal would obey, not show, as escapes.
+
+    Colours, cursor movements and window titles hidden in a document, a label or a file name must not reach the
+    terminal, nor overrides that turn the direction of writing around. `lines` leaves newlines as they are.
+
+    >>> print(visible("\x1b[31mred\x1b[0m \u202eevil"), visible("one\ntwo", lines=False))
+    \x1b[31mred\x1b[0m \u202eevil one\ntwo
+    """
+    shown = UNSEEN.sub(lambda found: ascii(found.group())[1:-1], text)
+    return shown if lines else shown.replace("\n", "\\n")
+
+
+def visible_json(value: Any, **options: Any) -> str:
+    r"""JSON in which no character is left that a terminal would obey; any reader gives back the same value.
+
+    >>> print(visible_json({"label": "café \x9b31m"}))
+    {"label": "café \u009b31m"}
+    """
+    words = json.dumps(value, ensure_ascii=False, **options)
+    return UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", words)
+
+
+def echo(text: str, *, err: bool = False) -> None:
+    """Print for people: a line, or several."""
+    import typer
+
+    typer.echo(visible(text), err=err)
 
 
 _quiet = False  # whether --quiet was given
@@ -39,18 +96,14 @@ def is_quiet() -> bool:
 
 def note(sentence: str) -> None:
     """A remark on stderr, unless --quiet."""
-    import typer
-
     if not _quiet:
-        typer.echo(f"note: {sentence}", err=True)
+        echo(f"note: {sentence}", err=True)
 
 
 def summary(line: str) -> None:
     """A line on what was done, on stdout, unless --quiet."""
-    import typer
-
     if not _quiet:
-        typer.echo(line)
+        echo(line)
 
 
 class Progress:
@@ -187,5 +240,5 @@ def shorten_text(text: str, width: int) -> str:
     >>> shorten_text("two\\n  lines of text", 12)
     'two lines o…'
     """
-    line = " ".join(text[: 4 * width].split())
+    line = visible(" ".join(text[: 4 * width].split()))
     return line if len(line) <= width else line[: max(0, width - 1)] + "…"

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.options import AsJson, ModelFile, Quiet, reading
+from unnaive.apps.options import AsJson, KeyFile, ModelFile, Quiet, reading
+from unnaive.apps.screen import echo, visible_json
 
 if TYPE_CHECKING:
     from unnaive.fitted import FittedModel
@@ -34,6 +33,7 @@ def update(
     model: ModelFile,
     source: DataFile,
     grow: Annotated[bool, typer.Option("--grow", help="Take in classes that the model does not have.")] = False,
+    key: KeyFile = None,
     output: Output = None,
     as_json: AsJson = False,
 ) -> None:
@@ -45,36 +45,58 @@ def update(
     """
 
     from unnaive.classifier import TextClassifier
-    from unnaive.reading.seen import add_hashes, hash_documents
+    from unnaive.receipts import read_key, unlock_register
+
+    secret = read_key(key)
 
     def learn(fitted: FittedModel) -> FittedModel:
-        texts, labels = read_labelled(source, fitted)
-        changed = TextClassifier.from_fitted(fitted).partial_fit(texts, labels, grow=grow).fitted_
-        seen = None if fitted.seen is None else add_hashes(fitted.seen, hash_documents(texts))
-        return replace(changed, seen=seen)
+        classifier = TextClassifier.from_fitted(unlock_register(fitted, secret))
+        return classifier.partial_fit(*read_labelled(source, fitted), grow=grow).fitted_
 
     show_change("learnt", change_file(model, output, learn) | {"read": source.describe()}, as_json)
 
 
 @reading("The documents to unlearn, with the labels that they were learnt with.")
-def forget(model: ModelFile, source: DataFile, output: Output = None, as_json: AsJson = False) -> None:
+def forget(
+    model: ModelFile,
+    source: DataFile,
+    receipt: Annotated[
+        Path | None, typer.Option(help="Write a receipt that `unnaive verify` can check.", show_default=False)
+    ] = None,
+    key: KeyFile = None,
+    output: Output = None,
+    as_json: AsJson = False,
+) -> None:
     """Unlearn documents, exactly.
 
-    The model becomes the one that never saw them: words and classes of theirs alone are no longer in the file.
+    The model becomes the one that never saw them: words and classes of theirs alone are no longer in the file. Give
+    documents that it learnt, with their labels: of others it cannot always tell, unless it was trained with --register.
 
-    unnaive forget tickets.model withdrawn.csv
+    unnaive forget tickets.model withdrawn.csv --receipt withdrawn.json
     """
-
+    from unnaive.apps.options import make_output_folders
+    from unnaive.apps.output import write_text
     from unnaive.classifier import TextClassifier
-    from unnaive.reading.seen import hash_documents, remove_hashes
+    from unnaive.receipts import complete_receipt, file_hash, make_receipt, read_key, unlock_register
+
+    make_output_folders([receipt])
+    secret = read_key(key)
+    draft: dict[str, Any] = {}
 
     def unlearn(fitted: FittedModel) -> FittedModel:
         texts, labels = read_labelled(source, fitted)
-        changed = TextClassifier.from_fitted(fitted).forget(texts, labels).fitted_
-        seen = None if fitted.seen is None else remove_hashes(fitted.seen, hash_documents(texts))
-        return replace(changed, seen=seen)
+        if receipt is not None:
+            about: dict[str, Any] = {"file": model.name, "sha256": file_hash(model), "key": secret}
+            draft.update(make_receipt(fitted, texts, labels, **about))
+        return TextClassifier.from_fitted(unlock_register(fitted, secret)).forget(texts, labels).fitted_
 
-    show_change("forgot", change_file(model, output, unlearn) | {"read": source.describe()}, as_json)
+    def write_receipt() -> None:
+        if receipt is not None:
+            write_text(receipt, complete_receipt(draft, output or model))
+
+    show_change(
+        "forgot", change_file(model, output, unlearn, done=write_receipt) | {"read": source.describe()}, as_json
+    )
 
 
 def merge(
@@ -91,7 +113,6 @@ def merge(
     """
     from unnaive.apps.screen import Progress
     from unnaive.errors import UnnaiveError
-    from unnaive.reading.seen import add_hashes
     from unnaive.store import check_writable, load, save
     from unnaive.updates import merge_models
 
@@ -103,9 +124,7 @@ def merge(
         before = model_sizes(merged)
         for path in models[1:]:
             bar.advance(1)
-            other = load(path)
-            both = None if merged.seen is None or other.seen is None else add_hashes(merged.seen, other.seen)
-            merged = replace(merge_models(merged, other), seen=both)
+            merged = merge_models(merged, load(path))
         save(merged, output)
     show_change("merged", {"file": str(output), "before": before, "after": model_sizes(merged)}, as_json)
 
@@ -139,13 +158,22 @@ def remake(
     parameters = {key: value for key, value in given.items() if value is not None} | parse_settings(settings or [])
 
     def remake_weights(fitted: FittedModel) -> FittedModel:
-        return replace(TextClassifier.from_fitted(fitted).remake(**parameters).fitted_, seen=fitted.seen)
+        return TextClassifier.from_fitted(fitted).remake(**parameters).fitted_
 
     show_change("made anew", change_file(model, output, remake_weights), as_json)
 
 
-def change_file(model: Path, output: Path | None, change: Callable[[FittedModel], FittedModel]) -> dict[str, Any]:
-    """Change the model in a file, or a copy of it; nothing is written if anything goes wrong."""
+def change_file(
+    model: Path,
+    output: Path | None,
+    change: Callable[[FittedModel], FittedModel],
+    *,
+    done: Callable[[], None] = lambda: None,
+) -> dict[str, Any]:
+    """Change the model in a file, or a copy of it; nothing is written if anything goes wrong.
+
+    `done` is called when the new file is there.
+    """
     from unnaive.store import check_writable, load, save, update
 
     before: dict[str, int] = {}
@@ -155,11 +183,12 @@ def change_file(model: Path, output: Path | None, change: Callable[[FittedModel]
         return change(fitted)
 
     if output is None:
-        changed = update(model, change_measured)
+        changed = update(model, change_measured, done=done)
     else:
         check_writable(output)
         changed = change_measured(load(model))
         save(changed, output)
+        done()
     return {"file": str(output or model), "before": before, "after": model_sizes(changed)}
 
 
@@ -185,7 +214,7 @@ def model_sizes(fitted: FittedModel) -> dict[str, int]:
 def show_change(what: str, summary: dict[str, Any], as_json: bool) -> None:
     """What became of the model."""
     if as_json:
-        typer.echo(json.dumps(summary))
+        echo(visible_json(summary))
         return
     from unnaive.apps.screen import summary as say
     from unnaive.errors import count_noun

@@ -26,6 +26,7 @@ from unnaive.apps.options import (
     split_list,
 )
 from unnaive.apps.output import write_text
+from unnaive.apps.screen import echo
 from unnaive.errors import UnnaiveError, choose, count_noun
 
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ def show_comparison(records: list[Record], rival: str, file: Path) -> None:
         console().print(f"{tests[0].measure} against {rival}", style="bold")
         console().print(difference_table(tests))
     for sentence in explain_tests(tests):
-        typer.echo(sentence)
+        echo(sentence)
     summary(f"records: {file}")
 
 

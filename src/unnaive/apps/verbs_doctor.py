@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import typer
 
 from unnaive.apps.options import Archives, AsJson
+from unnaive.apps.screen import echo, visible_json
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pyarrow", "PyStemmer", "safetensors", "typer", "rich", "matplotlib")
 OPTIONAL = {
@@ -31,10 +31,10 @@ def doctor(archives: Archives = None, as_json: AsJson = False) -> None:
     """
     found = examine(archives)
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False))
+        echo(visible_json(found))
         return
     for line in describe(found):
-        typer.echo(line)
+        echo(line)
 
 
 def examine(archives: Any = None) -> dict[str, Any]:

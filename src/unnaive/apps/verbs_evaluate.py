@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unnaive.apps.options import AsJson, ModelFile, reading
+from unnaive.apps.screen import echo, visible_json
 
 if TYPE_CHECKING:
     from unnaive.evaluation.evaluate import Evaluation
@@ -56,7 +56,7 @@ def evaluate(
         found = evaluate_model(fitted, corpus.texts, corpus.labels, name=corpus.name, ids=corpus.ids)
         values = {name: found.measure(name) for name in measure} if measure else found.measures
     if as_json:
-        typer.echo(json.dumps(as_dict(found) | {"measures": values}, ensure_ascii=False))
+        echo(visible_json(as_dict(found) | {"measures": values}))
     else:
         summary(f"read {watched.describe()}")
         show_evaluation(found, values)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +9,7 @@ from typing import Annotated
 import typer
 
 from unnaive.apps.options import AsJson, ModelFile, Quiet
+from unnaive.apps.screen import echo, visible_json
 
 
 def register(app: typer.Typer) -> None:
@@ -44,6 +44,6 @@ def explain(
 
         write_text(html, explanation_page(found))
     if as_json:
-        typer.echo(json.dumps(found.to_dict(), ensure_ascii=False))
+        echo(visible_json(found.to_dict()))
     else:
         console().print(found)

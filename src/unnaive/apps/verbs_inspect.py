@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unnaive.apps.options import AsJson, ModelFile, Quiet
+from unnaive.apps.screen import echo, visible_json
 from unnaive.errors import UnnaiveError
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ def inspect(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write the network: .bif, .uai, .png, .svg or .pdf.")
     ] = None,
+    members: Annotated[
+        str, typer.Option(metavar="N|all", help="Of averaged networks this one, the best being 1, or all of them.")
+    ] = "1",
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -43,14 +46,14 @@ def inspect(
 
     fitted = load(model)
     if network is not None:
-        show_network(fitted, network, max(1, terms), output, as_json=as_json)
+        show_network(fitted, network, max(1, terms), output, members=members, as_json=as_json)
         return
     if output is not None:
         raise UnnaiveError(f"{output} is for the network of a class; name the class with --network")
     labels = [find_class(fitted, name) for name in label] if label else list(fitted.classes)
     found = describe_file(fitted, model, labels, terms)
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False))
+        echo(visible_json(found))
     else:
         show_description(found)
 
@@ -156,15 +159,24 @@ def description_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def show_network(fitted: FittedModel, name: str, terms: int, output: Path | None, *, as_json: bool = False) -> None:
+def show_network(
+    fitted: FittedModel,
+    name: str,
+    terms: int,
+    output: Path | None,
+    *,
+    members: str = "1",
+    as_json: bool = False,
+) -> None:
     """The network of a class as lines or JSON, or as a file."""
     from unnaive.apps.network_views import network_view, write_network
 
-    view = network_view(fitted, name, terms)
+    view = network_view(fitted, name, terms, members)
     if output is not None:
-        typer.echo(f"wrote {write_network(view, output)}")
+        files = ", ".join(map(str, write_network(view, output)))
+        echo(f"wrote {files}: {view.about}")
     elif as_json:
-        typer.echo(json.dumps(view.to_dict(), ensure_ascii=False))
+        echo(visible_json(view.to_dict()))
     else:
         for line in view.lines():
-            typer.echo(line)
+            echo(line)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.apps.options import Archives, has_own_split, make_output_folders, read_corpus, reading
+from unnaive.apps.screen import echo
 from unnaive.errors import BadData, choose
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def plot(
         drawing = curve_figure(what, name, measure, title)
     else:
         drawing = model_figure(what, source, archives, name, title)
-    typer.echo(f"wrote {save_figure(drawing, path)}")
+    echo(f"wrote {save_figure(drawing, path)}")
 
 
 def holds_records(path: Path) -> bool:

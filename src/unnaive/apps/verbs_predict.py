@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.apps.options import AsJson, ModelFile, reading
+from unnaive.apps.screen import echo
 
 if TYPE_CHECKING:
     from unnaive.apps.writers import Write
@@ -54,6 +55,9 @@ def predict(
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show which terms spoke for it.")] = False,
     unbuffered: Annotated[bool, typer.Option("--unbuffered", help="Answer each line at once.")] = False,
+    excel_safe: Annotated[
+        bool, typer.Option("--excel-safe", help="CSV without formulas: a ' before cells that begin like one.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Label new documents.
@@ -75,8 +79,8 @@ def predict(
     predictor = Predictor(fitted, top, every, explain, unknown, reject_below)
     predictor.check()
     classes = tuple(map(str, fitted.classes)) if every else ()
-    layout = Layout(predictor.kind, classes, min(top, len(fitted.classes)), fitted.multilabel, explain)
-    people = (document is not None or output is None) and not as_json and sys.stdout.isatty()
+    layout = Layout(predictor.kind, classes, min(top, len(fitted.classes)), fitted.multilabel, explain, excel_safe)
+    people = output is None and not as_json and sys.stdout.isatty()
     source = read_as_trained(source, fitted)
     with open_writer(output, kind, layout) as write:
         for batch in read_batches(source, document, unbuffered, keep_columns and not people):
@@ -100,7 +104,7 @@ def read_batches(source: DataFile, documents: list[str] | None, unbuffered: bool
         return
     live = source.path == "-" and sys.stdin.isatty()
     if live:
-        typer.echo("note: type a text and press enter; Ctrl-D ends", err=True)
+        echo("note: type a text and press enter; Ctrl-D ends", err=True)
     how = replace(source.options, rows=1 if unbuffered or live else source.options.rows)
     source = replace(source, options=how, format=source.format or ("lines" if live else None))
     if live:
@@ -218,7 +222,7 @@ def print_line(record: Record) -> None:
     """The line of one record."""
     from rich.text import Text
 
-    from unnaive.apps.screen import console, shorten_text
+    from unnaive.apps.screen import console, shorten_text, visible
 
     screen = console()
     if "why" in record:
@@ -227,7 +231,9 @@ def print_line(record: Record) -> None:
     pairs = record.get("top") or zip(record["labels"], record["values"], strict=True)
     line = Text()
     for label, value in pairs:
-        line.append(str(label), style="bold green").append(f" {format_value(value, record['kind'])}  ")
+        line.append(visible(str(label), lines=False), style="bold green").append(
+            f" {format_value(value, record['kind'])}  "
+        )
     if not record["labels"]:
         line.append("no label  ", style="dim")
     if not record["known_terms"]:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.options import AsJson, check_language, reading
+from unnaive.apps.options import AsJson, KeyFile, check_language, reading
+from unnaive.apps.screen import echo, visible_json
 
 if TYPE_CHECKING:
     from unnaive.classifier import TextClassifier
     from unnaive.fitted import FittedModel
     from unnaive.reading.corpus import Corpus
     from unnaive.reading.datafiles import DataFile
+
+    Finish = Callable[[FittedModel, Corpus], FittedModel]
 
 WORDS = "Words"  # panels of the help
 LEARNING = "Learning"
@@ -80,6 +82,10 @@ def train(
         float | None, typer.Option(help="Share of the documents to measure on first, such as 0.2.")
     ] = None,
     frozen: Annotated[bool, typer.Option("--frozen", help="Leave out what only updates need.")] = False,
+    register: Annotated[
+        bool, typer.Option("--register", help="Keep hashes of the documents, so that only these can be forgotten.")
+    ] = False,
+    key: KeyFile = None,
     threads: Annotated[int | None, typer.Option(help="All cores by default.", show_default=False)] = None,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     as_json: AsJson = False,
@@ -100,9 +106,10 @@ def train(
     parameters |= parse_settings(settings or [])
     parameters |= {name: value for name, value in (("alpha", alpha), ("smoothing", smoothing)) if value is not None}
     classifier = TextClassifier(**parameters)
-    summary = train_file(classifier, source, output, test=test, holdout=holdout, frozen=frozen)
+    finish = registering(register, key, frozen)
+    summary = train_file(classifier, source, output, test=test, holdout=holdout, frozen=frozen, finish=finish)
     if as_json:
-        typer.echo(json.dumps(summary))
+        echo(visible_json(summary))
     else:
         show_summary(summary)
 
@@ -115,14 +122,14 @@ def train_file(
     test: Sequence[str] | None = None,
     holdout: float | None = None,
     frozen: bool = False,
+    finish: Finish | None = None,
 ) -> dict[str, Any]:
-    """Train, measure if asked, write; the sizes and measures as plain values."""
+    """Train, measure if asked, write; the sizes and measures as plain values. `finish` is applied before writing."""
     from dataclasses import replace
 
-    from unnaive.apps.output import read_as_trained, warn_about_overlap
+    from unnaive.apps.output import read_as_trained, warn_about_learnt
     from unnaive.apps.screen import reading_progress
     from unnaive.errors import count_noun
-    from unnaive.reading.seen import hash_documents
     from unnaive.store import check_writable, save
 
     check_writable(output)  # before minutes of work
@@ -137,18 +144,15 @@ def train_file(
         measured = {} if holdout is None else {"holdout": measure_holdout(classifier, corpus, holdout, multilabel)}
         classifier.fit(corpus.texts, as_targets(corpus, multilabel), progress=bar.event)
         columns = watched.options.log.columns
-        fitted = replace(
-            classifier.fitted_,
-            columns=columns and replace(columns, separator=source.separator),
-            seen=hash_documents(corpus.texts),
-        )
+        fitted = replace(classifier.fitted_, columns=columns and replace(columns, separator=source.separator))
         if test:
             bar.rename("measuring")
             aside = read_as_trained(replace(source, paths=tuple(test)), fitted).corpus()
             measured["test"] = measure(fitted, aside)
-            warn_about_overlap(fitted, aside)
+            learnt = {hash(text) for text in corpus.texts}
+            warn_about_learnt(sum(hash(text) in learnt for text in aside.texts), aside)
         bar.rename("writing")
-        save(fitted, output, frozen=frozen)
+        save(finish(fitted, corpus) if finish else fitted, output, frozen=frozen)
     return {
         "model": classifier.model,
         "file": str(output),
@@ -161,6 +165,21 @@ def train_file(
         "read": described,
         **measured,
     }
+
+
+def registering(asked: bool, key: Path | None, frozen: bool) -> Finish | None:
+    """What adds a register of its documents to a model, if it was asked for."""
+    from unnaive.errors import UnnaiveError
+    from unnaive.receipts import read_key, register_documents
+
+    if key is not None and not asked:
+        raise UnnaiveError("--key is for the register; add --register")
+    if not asked:
+        return None
+    if frozen:
+        raise UnnaiveError("a frozen model cannot forget, so it has no register; leave one of the two out")
+    secret = read_key(key)
+    return lambda fitted, corpus: register_documents(fitted, corpus.texts, corpus.labels, secret)
 
 
 def as_targets(corpus: Corpus, multilabel: bool) -> list[Any]:

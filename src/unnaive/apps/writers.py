@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.apps.output import open_output
+from unnaive.apps.screen import visible_json
 from unnaive.errors import UnnaiveError
 
 Record = dict[str, Any]
@@ -18,6 +19,8 @@ Write = Callable[[Sequence[Record]], None]
 
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
            ".pq": "parquet"}  # fmt: skip
+FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|-?inf|nan")
 REFUSED = (".json", ".xlsx", ".xls", ".db", ".sqlite", ".zst", ".arrow", ".feather", ".html", ".model")
 
 
@@ -51,6 +54,7 @@ class Layout:
     classes     a column for each of these classes, none without --all
     top         how many labels, each with its value, for every document
     multilabel  labels of one document are several
+    excel_safe  CSV and TSV without cells that a spreadsheet takes for a formula
     """
 
     kind: str
@@ -58,6 +62,7 @@ class Layout:
     top: int = 1
     multilabel: bool = False
     explain: bool = False
+    excel_safe: bool = False
     kept: tuple[str, ...] = ()
     types: Mapping[str, Any] = field(default_factory=dict)
 
@@ -129,7 +134,7 @@ def open_writer(path: Path | None, kind: str, layout: Layout) -> Iterator[Write]
 
 
 def _json_line(layout: Layout, record: Record) -> str:
-    return json.dumps(layout.before(record) | layout.nested(record), ensure_ascii=False, default=str) + "\n"
+    return visible_json(layout.before(record) | layout.nested(record), default=str) + "\n"
 
 
 def _csv_writer(file: Any, layout: Layout, delimiter: str) -> Write:
@@ -141,11 +146,22 @@ def _csv_writer(file: Any, layout: Layout, delimiter: str) -> Write:
         for record in records:
             row = layout.flat(record)
             if not started:
-                table.writerow([*layout.first, *row])
+                head = [*layout.first, *row]
+                table.writerow([without_formula(cell) for cell in head] if layout.excel_safe else head)
                 started = True
-            table.writerow([_plain(value) for value in (*layout.before(record).values(), *row.values())])
+            cells = [_plain(value) for value in (*layout.before(record).values(), *row.values())]
+            table.writerow([without_formula(cell) for cell in cells] if layout.excel_safe else cells)
 
     return write
+
+
+def without_formula(cell: str) -> str:
+    """The cell with a ' before it if a spreadsheet would take it for a formula; numbers are left alone.
+
+    >>> without_formula("=HYPERLINK(1)"), without_formula("-0.5"), without_formula("spam")
+    ("'=HYPERLINK(1)", '-0.5', 'spam')
+    """
+    return f"'{cell}" if cell[:1] in FORMULA_STARTS and not NUMBER.fullmatch(cell) else cell
 
 
 def _plain(value: Any) -> str:
@@ -156,7 +172,7 @@ def _plain(value: Any) -> str:
         return f"{value:.6g}"
     if isinstance(value, list) and all(isinstance(one, (str, float)) for one in value):
         return ";".join(map(_plain, value))
-    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (list, dict)) else str(value)
+    return visible_json(value, default=str) if isinstance(value, (list, dict)) else str(value)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 // One pass of dual coordinate descent over documents for the softmax: the dual variables of a document, one for each
 // class, move together. Included as _dual_row_loops.h.
 
-// e^x for x ≤ 0, within 2 units in the last place; 0 below −708.
+// e^x for x ≤ 0, to 1e-14 relative; 0 below −708.
 inline Four exp_of(Four x) {
   const Four lowest = four(-708.0),
              shifter = four(6755399441055744.0);  // 1.5·2^52: the sum's last bits are the integer

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +13,7 @@ from scipy.sparse import csr_array
 from unnaive.core.linear import Linear
 from unnaive.core.scorer import Scorer
 from unnaive.errors import BadData
+from unnaive.lazy import lazy_property
 from unnaive.text.buffer import as_texts
 from unnaive.text.counting import TextCounter, TextScorer
 from unnaive.text.tokens import Span, TokenRule, spans
@@ -125,15 +125,15 @@ class TextDocuments:
         """The terms."""
         return self.vocabulary.terms
 
-    @cached_property
+    @lazy_property
     def _counter(self) -> TextCounter:
         return TextCounter(self.rule, self.vocabulary, threads=self.n_jobs)
 
-    @cached_property
+    @lazy_property
     def _fused(self) -> TextScorer | None:
         """The scorer that needs no matrix; None where scores are no sums over words."""
         scorer = self.scorer
-        if not isinstance(scorer, Linear) or not scorer.counts_alone:
+        if not isinstance(scorer, Linear) or not scorer.counts_alone or self.rule.analyzer != "word":
             return None
         return TextScorer(
             self.rule, self.vocabulary, scorer.sparse_weights, scorer.class_offset, scorer.term_offset, scorer.bias,

@@ -17,6 +17,7 @@ class Learner(Protocol):
     title: ClassVar[str]
     statistic: ClassVar[Literal["counts", "documents"]]
     takes_sample_weight: ClassVar[bool]
+    takes_terms: ClassVar[bool]
 
     def check_settings(self) -> None:
         """An error of one sentence if a setting is of the wrong type or out of range."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from unnaive.core.arrays import find_sparse_problem
 from unnaive.errors import BadData, count_noun
 from unnaive.types import Floats, Label, Sparse
 
@@ -51,6 +52,9 @@ def read_targets(labels: Any, n_docs: int, *, multilabel: bool | None = None) ->
     'indicator'
     """
     if issparse(labels):
+        problem = find_sparse_problem(labels)
+        if problem:
+            raise BadData(f"the matrix of labels {problem}; build it again, for instance with scipy.sparse.csr_array")
         return _indicator(csr_array(labels), n_docs, "sparse")
     labels = _to_array(labels) if hasattr(labels, "columns") else labels  # a pandas or polars table
     if isinstance(labels, np.ndarray) and labels.ndim == 2:

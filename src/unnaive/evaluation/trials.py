@@ -11,7 +11,6 @@ import hashlib
 import math
 import time
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from unnaive.evaluation.measures import MeasureInput, find_measure
 from unnaive.evaluation.records import Record, contender_name, versions
 from unnaive.evaluation.splits import Rows, fixed_split, fold_splits, stratified_split
 from unnaive.evaluation.tally import indicator_matrix
+from unnaive.lazy import lazy_property
 from unnaive.models.catalogue import make_model
 from unnaive.reading.corpus import Corpus
 from unnaive.text.counting import TextCounter
@@ -182,7 +182,7 @@ class Material:
         Y = label_matrix(corpus.labels, corpus.classes)
         return cls(corpus.name, X, Y, parts, counter.vocabulary, tuple(corpus.classes))
 
-    @cached_property
+    @lazy_property
     def exclusive(self) -> bool:
         """Whether every document has exactly one class."""
         return single_labels(self.Y) is not None
@@ -192,12 +192,12 @@ class Material:
         classes = tuple(range(self.Y.shape[1])) if self.classes is None else self.classes
         return Targets(classes, self.Y[rows], "single" if self.exclusive else "sparse")
 
-    @cached_property
+    @lazy_property
     def total(self) -> Counts:
         """Sums over all documents, from which those of a split follow by subtraction."""
         return Counts.of(self.X, self.Y)
 
-    @cached_property
+    @lazy_property
     def fingerprint(self) -> str:
         """The name and a digest: records of other data, or of other preprocessing, are never taken for these."""
         digest = hashlib.blake2b(digest_size=6)
@@ -307,17 +307,17 @@ class SplitData:
     min_df: int = 1
     select: int | None = None
 
-    @cached_property
+    @lazy_property
     def targets(self) -> Targets:
         """The labels of the training documents."""
         return self.material.targets(self.train_rows)
 
-    @cached_property
+    @lazy_property
     def X_train(self) -> Sparse:
         """Training documents, with the selected terms only."""
         return self.material.X[self.train_rows][:, self.terms]
 
-    @cached_property
+    @lazy_property
     def X_test(self) -> Sparse:
         """Test documents; terms that no training document has are ignored."""
         return self.material.X[self.test_rows][:, self.terms]
@@ -344,7 +344,7 @@ class SplitData:
         )  # fmt: skip
         return TUNINGS["scut"](scores, self.targets.Y, link)
 
-    @cached_property
+    @lazy_property
     def _seen_terms(self) -> tuple[Sparse, Vocabulary | None]:
         """Training documents with every term that one of them has, selected or not, and the terms' names."""
         X = self.material.X[self.train_rows]

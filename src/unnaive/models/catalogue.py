@@ -11,6 +11,7 @@ from unnaive.models.estimator import Model
 
 # Imported when first asked for: the command line needs one of them, not all.
 MODELS = {
+    "auto": "unnaive.models.auto.learner:Auto",
     "multinomial": "unnaive.models.naive_bayes:MultinomialNB",
     "bernoulli": "unnaive.models.naive_bayes:BernoulliNB",
     "complement": "unnaive.models.naive_bayes:ComplementNB",
@@ -24,8 +25,13 @@ MODELS = {
     "hierarchical": "unnaive.models.hierarchical.learner:HierarchicalBN",
     "hierarchical-naive-bayes": "unnaive.models.hierarchical.learner:HierarchicalNB",
     "tan": "unnaive.models.tan:TreeAugmentedNB",
+    "superparent": "unnaive.models.superparent:SuperParentTAN",
+    "diagnostic": "unnaive.models.diagnostic:DiagnosticMixture",
     "selective": "unnaive.models.selective:SelectiveNB",
+    "word-clusters": "unnaive.models.word_clusters:WordClusterNB",
     "svm": "unnaive.models.svm:LinearSVM",
+    "nbsvm": "unnaive.models.nbsvm:NBSVM",
+    "power-ratio": "unnaive.models.nbsvm:PowerRatio",
     "knn": "unnaive.models.neighbours:NearestNeighbours",
     "tree": "unnaive.models.trees:DecisionTree",
 }

@@ -24,7 +24,7 @@ from unnaive.text.buffer import TextBuffer, as_texts
 
 SMALLEST = 4 << 20  # bytes of a text file for which loading pyarrow pays
 BLOCK = 8 << 20  # bytes that pyarrow parses at a time; a longer row is left to our readers
-SCAN = 1 << 24  # bytes of a text file in memory at a time
+SCAN = 1 << 23  # bytes of a text file in memory at a time
 PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff")
 
 Bytes = NDArray[np.uint8]

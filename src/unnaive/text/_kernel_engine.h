@@ -168,7 +168,7 @@ inline void Engine::start_shard(Shard& shard, bool grow, bool first, size_t byte
   }
   if (!first) shard.own_terms = std::make_unique<Terms>(*words, terms_.stops(), terms_.shortest(), terms_.longest());
   if (!stemmed_) words->reserve(likely_words(bytes));
-  if (!terms_.plain()) (first ? terms_ : *shard.own_terms).grams().reserve(8 * likely_words(bytes));
+  if (!terms_.plain()) (first ? terms_ : *shard.own_terms).grams().reserve(12 * likely_words(bytes));
 }
 
 inline Counts Engine::count(const Documents& documents, bool grow, const Threads& threads,

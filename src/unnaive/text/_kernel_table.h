@@ -16,8 +16,9 @@ struct Ahead {
   void fetch(uint64_t hash) const { __builtin_prefetch(slots + (hash >> shift << 4)); }
 };
 
-// Power-of-two slots at most half full, the free ones all zero; the top bits of the hash say where to begin.
-template <class Slot>
+// Power-of-two slots, at least kHalves / 2 for each that is used, the free ones all zero; the top bits of the hash say
+// where to begin.
+template <class Slot, unsigned kHalves>
 class Slots {
  public:
   Slots() { allocate(8); }
@@ -33,7 +34,7 @@ class Slots {
   // Room for this many, at the least.
   void reserve(size_t used) {
     unsigned bits = 64 - shift_;
-    while ((size_t{1} << bits) < 2 * used) ++bits;
+    while ((size_t{2} << bits) < kHalves * used) ++bits;
     if (bits == 64 - shift_) return;
     const Array<Slot> old = std::move(slots_);
     slots_ = Array<Slot>();
@@ -170,7 +171,7 @@ class WordTable {
     return word.size == token.length && same_bytes(word.data, token.text, token.length);
   }
 
-  Slots<Slot> slots_;
+  Slots<Slot, 4> slots_;
   Array<uint8_t> bytes_;
   Array<int64_t> ends_;
   uint32_t size_ = 0;
@@ -228,7 +229,7 @@ class PairTable {
   }
 
  private:
-  Slots<Slot> slots_;
+  Slots<Slot, 3> slots_;  // n-grams are many, and their table is what takes memory
   Array<uint64_t> pairs_;
   uint32_t size_ = 0;
 };

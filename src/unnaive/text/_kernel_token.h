@@ -6,7 +6,7 @@
 
 namespace unnaive {
 
-constexpr unsigned kBatch = 128;  // words between fetching their slots and looking into them
+constexpr unsigned kBatch = 256;  // words between fetching their slots and looking into them
 constexpr uint32_t kInline = 12;  // bytes of a key
 
 // Words have no NUL in them, so that zeros tell where a short one ends. The key of a long one, kLong, is in no slot:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from unnaive.text.characters import CharacterEngine
 from unnaive.text.reference import LinearArrays, ReferenceEngine, ReferenceScorer
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
@@ -15,8 +16,15 @@ if TYPE_CHECKING:
     Scorer = ReferenceScorer | NativeScorer
 
 
-def engine_for(rule: TokenRule, vocabulary: Vocabulary, threads: int, backend: str) -> Engine:
-    """The engine that `backend` names, over a vocabulary."""
+def engine_for(rule: TokenRule, vocabulary: Vocabulary, threads: int, backend: str) -> Engine | CharacterEngine:
+    """The engine that `backend` names, over a vocabulary; character n-grams are counted through its words."""
+    if rule.analyzer != "word":
+        return CharacterEngine(rule, vocabulary, lambda words, terms: word_engine(words, terms, threads, backend))
+    return word_engine(rule, vocabulary, threads, backend)
+
+
+def word_engine(rule: TokenRule, vocabulary: Vocabulary, threads: int, backend: str) -> Engine:
+    """The engine that `backend` names, for word terms."""
     if backend == "reference":
         return ReferenceEngine(rule, vocabulary)
     from unnaive.text.native import NativeEngine

@@ -34,8 +34,9 @@ def read_files(
     texts, encodings = {}, {}
     for row in rows:
         text, encodings[row] = decoded(blob[offsets[row] : offsets[row + 1]].tobytes(), encoding, names[row])
-        texts[row] = text.encode("utf-8", "replace").removeprefix(_BOM)
-    return TextBuffer(*_replaced(blob, offsets, texts), encodings)
+        texts[row] = text.encode("utf-8", "replace").removeprefix(_BOM).decode()
+    found = TextBuffer(blob, offsets).with_texts(texts)
+    return TextBuffer(found.blob, found.offsets, encodings)
 
 
 def _native(names: list[str], threads: int | None) -> Raw:
@@ -53,19 +54,6 @@ def _plain(names: list[str]) -> Raw:
     offsets = np.cumsum([0, *map(len, blobs)], dtype=np.int64)
     odd = np.array([not _is_utf8(raw) for raw in blobs], dtype=np.uint8)
     return np.frombuffer(b"".join(blobs), dtype=np.uint8), offsets, odd
-
-
-def _replaced(
-    blob: NDArray[np.uint8], offsets: NDArray[np.int64], texts: dict[int, bytes]
-) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The buffer with some of its texts exchanged; what lies between them is copied in one go."""
-    parts, at = [], 0
-    sizes = np.diff(offsets)
-    for row, text in texts.items():
-        parts += [blob[at : offsets[row]], np.frombuffer(text, dtype=np.uint8)]
-        at, sizes[row] = offsets[row + 1], len(text)
-    parts.append(blob[at:])
-    return np.concatenate(parts), np.concatenate([[0], np.cumsum(sizes)])
 
 
 def _bytes(name: str) -> bytes:

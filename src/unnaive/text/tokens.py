@@ -18,6 +18,8 @@ from unnaive.text.languages import folded, stemmer_name, stems, stop_list, stop_
 from unnaive.text.pieces import MESSAGE_PARTS, Places, pieces
 
 STEMMERS = ("porter", "snowball")
+ANALYZERS = ("word", "char", "both")
+GRAM = "#"  # before a character gram, so that it is no word: "#_ca" begins a word, "#at_" ends one
 LONGEST_NGRAM = 8
 
 
@@ -31,6 +33,9 @@ class TokenRule:
     - `stopwords`: "smart", a language code, or words; they are compared as whole words after folding.
     - `stem`: "porter" or "snowball".
     - `ngrams`: (shortest, longest) run of words that makes a term, joined by a space.
+    - `analyzer`: "word"; "char" for character n-grams inside words; "both" for word terms and character n-grams.
+    - `char_ngrams`: (shortest, longest) character n-gram, the borders of the word marked and counted; of all words,
+      short and frequent ones too.
     - `html`: leave out tags, comments, scripts and styles, and decode entities.
     - `message`: which parts of an RFC 822 message to read; UU-encoded blocks are then skipped.
 
@@ -47,6 +52,8 @@ class TokenRule:
     ngrams: tuple[int, int] = (1, 1)
     html: bool = False
     message: str | None = None
+    analyzer: str = "word"
+    char_ngrams: tuple[int, int] = (2, 5)
 
     def __post_init__(self) -> None:
         for name in ("lowercase", "digits", "html"):
@@ -56,7 +63,9 @@ class TokenRule:
         if not _is_count(self.min_length):
             raise UnnaiveError(f"min_length is {self.min_length!r}; give a whole number from 1 on")
         object.__setattr__(self, "stopwords", _checked_stopwords(self.stopwords))
-        object.__setattr__(self, "ngrams", _checked_ngrams(self.ngrams))
+        object.__setattr__(self, "ngrams", _checked_ngrams(self.ngrams, "ngrams"))
+        object.__setattr__(self, "char_ngrams", _checked_ngrams(self.char_ngrams, "char_ngrams"))
+        choose(list(ANALYZERS), self.analyzer, "analyzer")
         if self.stem is not None:
             stemmer_name(choose(list(STEMMERS), self.stem, "stemmer"), self.language)
         if self.message is not None:
@@ -117,12 +126,12 @@ def _checked_stopwords(stopwords: object) -> str | tuple[str, ...] | None:
     return words
 
 
-def _checked_ngrams(ngrams: object) -> tuple[int, int]:
+def _checked_ngrams(ngrams: object, name: str) -> tuple[int, int]:
     if isinstance(ngrams, (tuple, list)) and len(ngrams) == 2 and all(_is_count(n) for n in ngrams):
         shortest, longest = ngrams
         if shortest <= longest <= LONGEST_NGRAM:
             return shortest, longest
-    raise UnnaiveError(f"ngrams is {ngrams!r}; give (shortest, longest) with 1 ≤ shortest ≤ longest ≤ {LONGEST_NGRAM}")
+    raise UnnaiveError(f"{name} is {ngrams!r}; give (shortest, longest) with 1 ≤ shortest ≤ longest ≤ {LONGEST_NGRAM}")
 
 
 @lru_cache(maxsize=16)
@@ -163,11 +172,30 @@ def _terms(text: str, rule: TokenRule) -> list[Span]:
     found = word_pattern(rule.digits).finditer(text)
     stop = rule.stop_set
     words = [(*match.span(), match[0]) for match in found]
+    grams = [] if rule.analyzer == "word" else [gram for word in words for gram in _character_grams(word, rule)]
+    if rule.analyzer == "char":
+        return grams
     words = [word for word in words if len(word[2]) >= rule.min_length and word[2] not in stop]
     if rule.stem is not None:
         stemmed = stems([word for _, _, word in words], rule.stem, rule.language)
         words = [(start, end, stem) for (start, end, _), stem in zip(words, stemmed, strict=True) if stem]
-    return words if rule.ngrams == (1, 1) else _joined(words, *rule.ngrams)
+    return [*(words if rule.ngrams == (1, 1) else _joined(words, *rule.ngrams)), *grams]
+
+
+def _character_grams(word: Span, rule: TokenRule) -> list[Span]:
+    """The character n-grams of a word, "_" on either side; a word too short for any is one itself.
+
+    >>> [term for _, _, term in _character_grams((0, 3, "cat"), TokenRule(analyzer="char", char_ngrams=(4, 5)))]
+    ['#_cat', '#cat_', '#_cat_']
+    """
+    start, end, text = word
+    padded, (shortest, longest) = f"_{text}_", rule.char_ngrams
+    lengths = range(min(shortest, len(padded)), min(longest, len(padded)) + 1)
+    return [
+        (max(start, start + at - 1), min(end, start + at - 1 + n), GRAM + padded[at : at + n])
+        for n in lengths
+        for at in range(len(padded) - n + 1)
+    ]
 
 
 def spans(text: str, rule: TokenRule) -> list[Span]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from unnaive.core.targets import Targets, single_labels
 from unnaive.core.weighting import Weighting, tf_idf
 from unnaive.errors import BadData, UnnaiveError, choose
 from unnaive.fitted import FittedModel
-from unnaive.models.estimator import DocumentsModel, LinearAttributes, class_weight_setting, scheme_setting
+from unnaive.models.estimator import IteratedModel, LinearAttributes, class_weight_setting, scheme_setting
 from unnaive.models.maxent.bridge import to_naive_bayes
 from unnaive.models.maxent.gis import Scaling
 from unnaive.models.maxent.lbfgs import InSpan, InWeights, Loss, descend, logistic_loss, softmax_loss
@@ -43,7 +43,7 @@ class SolverDefaults:
 SOLVERS = {"lbfgs": SolverDefaults("tf-idf", False, 1e-4), "gis": SolverDefaults("normalised", True, 1e-5)}
 
 
-class MaxEnt(LinearAttributes, DocumentsModel):
+class MaxEnt(LinearAttributes, IteratedModel):
     """Maximum entropy (multinomial logistic regression): the class given the document, log-linear.
 
     p(c|x) ∝ exp(b_c + Σ_t z_t λ_ct) with the largest conditional likelihood of the labels; z are the features.
@@ -129,19 +129,6 @@ class MaxEnt(LinearAttributes, DocumentsModel):
         """
         scorer: Linear = self._fitted().scorer  # type: ignore[assignment]
         return to_naive_bayes(scorer)
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any, progress: Progress | None) -> Self:
-        history: list[dict[str, Any]] = []
-
-        def note(solver: str, line: dict[str, Any]) -> None:
-            history.append(line)
-            if progress is not None:
-                progress(solver, line)
-
-        super()._fit(X, y, sample_weight, note)
-        self.history_: list[dict[str, Any]] = history
-        self.n_iter_: int = history[-1]["iteration"]
-        return self
 
     def _train(self, documents: Sparse, targets: Targets, **more: Any) -> FittedModel:
         before = self.__dict__.get("fitted_") if self.warm_start else None

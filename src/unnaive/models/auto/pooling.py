@@ -1,0 +1,81 @@
+"""Log-linear pooling: non-negative weights of several models' scores and a bias for each class, by log-loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unnaive.core.logs import log_softmax
+from unnaive.types import Floats, Ids
+
+DROPPED = 0.08  # members with a smaller share of the pool's weight are left out, and the pool is fitted again
+
+
+@dataclass(frozen=True, eq=False)
+class PoolWeights:
+    """score = Σ_m weights[m] · scores_m + bias."""
+
+    weights: Floats
+    bias: Floats
+
+    def combine(self, scores: list[Floats]) -> Floats:
+        """The pooled scores (n_docs, n_classes)."""
+        total = sum(weight * part for weight, part in zip(self.weights, scores, strict=True) if weight)
+        pooled: Floats = total + self.bias
+        return pooled
+
+
+def log_loss(scores: Floats, targets: Ids) -> float:
+    """Mean −log p of the right class under a softmax."""
+    return float(-log_softmax(scores)[np.arange(len(targets)), targets].mean())
+
+
+def fit_temperature_scale(scores: Floats, targets: Ids) -> float:
+    """The factor with which scores have the least log-loss: one over the temperature."""
+    from scipy.optimize import minimize_scalar
+
+    spread = float(np.std(scores - scores.mean(axis=1, keepdims=True))) or 1.0
+    found = minimize_scalar(
+        lambda log_scale: log_loss(np.exp(log_scale) / spread * scores, targets), bounds=(-6, 6), method="bounded"
+    )
+    return float(np.exp(found.x) / spread)
+
+
+def fit_pool(scores: list[Floats], targets: Ids, *, shrink: float) -> PoolWeights:
+    """Weights of members whose scores are scaled already, and a bias, with the least penalised log-loss.
+
+    The penalty draws the weights toward equal ones that sum to 1 and the bias toward 0, with the strength of `shrink`
+    documents: few documents cannot tell members apart. Members under DROPPED of the whole are left out.
+    """
+    from scipy.optimize import minimize
+
+    n, n_classes = scores[0].shape
+    stacked = np.stack(scores)
+    kept = np.ones(len(scores), np.bool_)
+    onehot = np.zeros((n, n_classes))
+    onehot[np.arange(n), targets] = 1.0
+
+    def objective(point: Floats) -> tuple[float, Floats]:
+        weights, bias = point[: kept.sum()], point[kept.sum() :]
+        used = stacked[kept]
+        logs = log_softmax(np.tensordot(weights, used, 1) + bias)
+        error = np.exp(logs) - onehot
+        equal = 1.0 / kept.sum()
+        value = -logs[np.arange(n), targets].sum() + shrink / 2 * (((weights - equal) ** 2).sum() + (bias**2).sum())
+        slope = np.concatenate(
+            [np.tensordot(used, error, 2) + shrink * (weights - equal), error.sum(0) + shrink * bias]
+        )
+        return value / n, slope / n
+
+    while True:
+        members = int(kept.sum())
+        start = np.concatenate([np.full(members, 1.0 / members), np.zeros(n_classes)])
+        bounds = [(0.0, None)] * members + [(None, None)] * n_classes
+        found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds)
+        weights = np.zeros(len(scores))
+        weights[kept] = found.x[:members]
+        small = kept & (weights < DROPPED * weights.sum())
+        if not small.any() or small.sum() == members:
+            return PoolWeights(weights, found.x[members:])
+        kept &= ~small
