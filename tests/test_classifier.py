@@ -315,7 +315,7 @@ def test_models_of_documents_learn_all_at_once():
             UnnaiveError,
             "max_depth of tree came as 'x'; give a whole number or None",
         ),
-        ({"decision": 0.5}, UnnaiveError, "decision is 0.5; give argmax, scut, rcut, pcut or a Decision"),
+        ({"decision": 0.5}, UnnaiveError, "decision is 0.5; give argmax, untuned, scut, rcut, pcut or a Decision"),
     ],
 )
 def test_mistakes_in_settings(arguments, error, problem):
@@ -328,7 +328,7 @@ def test_mistakes_in_settings(arguments, error, problem):
     [
         ("one text", ["a"], "texts came as one str; give a list of texts"),
         (["a b", None], ["a", "b"], "text 1 is missing"),
-        (["ab", "cd"], ["x"], "2 documents came with 1 labels"),
+        (["ab", "cd"], ["x"], "2 documents came with 1 label;"),
         (["ab", "cd"], ["x", None], "a label is missing"),
         (["ab", "cd"], ["x", float("nan")], "a label is missing|labels mix"),
         (["ab", "cd"], ["x", 1], "labels mix int and str"),

@@ -97,7 +97,7 @@ def test_merging_joins_registers(folder):
     run("train gone.csv -o b.model --register")
     run("train all.csv -o c.model --register")
     assert run("merge a.model b.model -o ab.model") == 0
-    assert run("remake c.model") == 0
+    assert run("remake c.model --set alpha=0.5") == 0
     np.testing.assert_array_equal(load("ab.model").register.hashes, load("c.model").register.hashes)
     assert len(load("ab.model").register) == 17
     run("train gone.csv -o plain.model")

@@ -159,4 +159,6 @@ def test_plot_of_a_model_needs_data_and_has_a_default_figure(run, tmp_path):
     with pytest.warns(UnnaiveWarning, match="shows as boxes; an .svg has them as text"):
         assert run("plot", "t.model", "data.csv").exit_code == 0
     assert (tmp_path / "precision-recall.png").stat().st_size > 5000
-    assert "expected documents" in str(run("plot", "t.model").exception)
+    assert str(run("plot", "t.model").exception) == (
+        "t.model is drawn on labelled data, which was not given; write unnaive plot t.model DATA"
+    )

@@ -18,7 +18,7 @@ from unnaive.core.sample_weights import check_sample_weight
 from unnaive.core.settings import same_value, unknown_setting
 from unnaive.core.targets import Targets, label_sets, read_targets, refuse_one_class
 from unnaive.decisions import Decision
-from unnaive.errors import BadData, UnknownName, UnnaiveError
+from unnaive.errors import BadData, UnknownName, UnnaiveError, count_noun
 from unnaive.explain import Explanation
 from unnaive.fitted import FittedModel
 from unnaive.models.catalogue import find_model, make_model
@@ -88,10 +88,13 @@ class TextClassifier(Protocol):
     multilabel : bool or None, default=None
         Whether a text may have any number of labels; None goes by how labels come: a list, tuple or set for each text,
         or a 0/1 matrix, means any number.
-    decision : {"argmax", "scut", "rcut", "pcut"}, Decision or None, default=None
-        From scores to labels. None: the best class, or for multilabel targets every class above even odds (of the OR
-        gate and of cosines those within a tenth of the best score). "scut", "rcut" and "pcut" tune thresholds, a number
-        of labels, or shares of documents on held-out scores.
+    decision : {"argmax", "untuned", "scut", "rcut", "pcut"}, Decision or None, default=None
+        From scores to labels. None: the best class, or for multilabel targets "scut" where `fit` has 50 documents or
+        more, else "untuned". "scut" gives each class the threshold that is best on held-out scores, "rcut" each text
+        the same number of labels, "pcut" each class the share of texts that it had in training. "untuned" gives every
+        class above even odds (of the OR gate and of cosines those within a tenth of the best score), which is what the
+        estimators on counts do unless told otherwise. Thresholds are kept by `partial_fit`, `forget` and `merge`; a
+        model that was only ever fed by `partial_fit` has none to keep.
     calibrate : bool, default=False
         Fit a temperature on held-out scores, so that probabilities are calibrated.
     class_weight : dict, "balanced" or None, default=None
@@ -190,10 +193,11 @@ class TextClassifier(Protocol):
         X, vocabulary = self._count(documents, rule)
         if not X.nnz:
             raise BadData(
-                f"none of the {len(documents)} texts has a term to learn from; check the column and the settings"
+                f"none of the {count_noun(len(documents), 'text')} has a term to learn from; check the column and the "
+                "settings"
             )
         self.fitted_ = train(
-            spec, X, targets, vocabulary=vocabulary, token_rule=rule, n_jobs=self.n_jobs, progress=progress,
+            spec, X, targets, vocabulary=vocabulary, token_rule=rule, n_jobs=self.n_jobs, progress=progress, tune=True,
             sample_weight=check_sample_weight(sample_weight, len(documents)),
         )  # fmt: skip
         return self

@@ -16,7 +16,7 @@ from scipy.sparse import csc_array, csr_array
 
 from unnaive.core.arrays import is_number
 from unnaive.core.links import LINKS, relative
-from unnaive.errors import BadData, BadModel, choose
+from unnaive.errors import BadData, BadModel, choose, count_noun
 from unnaive.types import Floats, Sparse
 
 
@@ -306,7 +306,9 @@ def folds(Y: Any, n_folds: int, *, seed: int = 0) -> NDArray[np.int64]:
     """
     truth = csr_array(Y)
     if not 2 <= n_folds <= truth.shape[0]:
-        raise BadData(f"{truth.shape[0]} documents cannot make {n_folds} folds; choose from 2 up to the documents")
+        raise BadData(
+            f"{count_noun(truth.shape[0], 'document')} cannot make {n_folds} folds; choose from 2 up to the documents"
+        )
     by_size = np.argsort(np.argsort((truth != 0).sum(axis=0), kind="stable"))
     rarest = np.full(truth.shape[0], truth.shape[1])  # unlabelled documents last
     np.minimum.at(rarest, np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr)), by_size[truth.indices])

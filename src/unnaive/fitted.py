@@ -89,6 +89,13 @@ class FittedModel:
         """Raw scores of every class (n_docs, n_classes), also of two; `scorer.link` tells what they mean."""
         return self._collect(documents, lambda scores: scores)
 
+    def known_terms(self, documents: Any) -> NDArray[np.int64]:
+        """How many mentions of terms that the model knows each document has (n_docs,).
+
+        With none of them a prediction is a guess by the prior alone.
+        """
+        return self.reader.known_terms(documents)
+
     def predict(self, documents: Any) -> Any:
         """The labels of each document in the form in which labels came."""
         if self.decision.exclusive:

@@ -15,12 +15,11 @@ from unnaive import __version__
 from unnaive.classifier import TextClassifier
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.register import HASH, LabelSets, Register, as_bytes, document_hashes, key_name, make_key
-from unnaive.decisions import TUNINGS
 from unnaive.errors import BadData, UnnaiveError
 from unnaive.fitted import FittedModel
 from unnaive.reading.sources import check_exists
 from unnaive.store import pack, write_arrays
-from unnaive.training import train_from_counts
+from unnaive.training import train_from_counts, was_tuned
 from unnaive.updates import kept_counts
 
 KIND = "unnaive unlearning"
@@ -64,7 +63,7 @@ def model_hash(fitted: FittedModel) -> str:
 
 def kept_from_before(fitted: FittedModel) -> list[str]:
     """What was tuned on held-out scores while the documents were there, and is not tuned anew by forgetting."""
-    tuned = [] if fitted.spec.decision not in tuple(TUNINGS) else ["decision"]
+    tuned = ["decision"] if was_tuned(fitted.spec, fitted) else []
     return tuned + (["calibration"] if fitted.calibration is not None else [])
 
 

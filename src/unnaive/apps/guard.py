@@ -45,7 +45,15 @@ def _paths(given: dict[str, Any], names: tuple[str, ...]) -> Iterator[tuple[str,
         value = given.get(name)
         for one in value if isinstance(value, (list, tuple)) else [value]:
             if isinstance(one, (str, Path)) and str(one):
-                yield name, Path(one)
+                yield from ((name, Path(path)) for path in _expand(str(one)))
+
+
+def _expand(path: str) -> list[str]:
+    """The files that a pattern stands for; a path that is none stands for itself."""
+    import glob
+
+    plain = not glob.has_magic(path) or Path(path).exists()
+    return [path] if plain else glob.glob(path, recursive=True)  # noqa: PTH207  # Path.glob has none from the root
 
 
 def _stands_for(source: Path, path: Path) -> bool:

@@ -95,7 +95,7 @@ class GateView:
         try:
             from matplotlib.figure import Figure
         except ImportError as problem:
-            raise MissingExtra("plots need matplotlib; install it with: pip install 'unnaive[plots]'") from problem
+            raise MissingExtra("plots need matplotlib; install it with: pip install matplotlib") from problem
         figure = Figure(figsize=(6, 0.6 + 0.3 * len(self.arcs)), layout="constrained")
         axes = figure.add_subplot()
         axes.axis("off")

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
-from unnaive.apps.screen import echo, visible
+from unnaive.apps.screen import echo, is_quiet, visible
 from unnaive.atomic import replacing
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def open_output(path: Path | None) -> Iterator[TextIO]:
-    """A text file that appears when the block is done; stdout for None or "-".
+def open_output(path: Path | None, *, binary: bool = False) -> Iterator[Any]:
+    """A file that appears when the block is done, packed if its name ends in .gz; stdout for None or "-".
 
     What UTF-8 cannot hold, such as half a surrogate pair, is written as an escape; to a terminal so are control
     characters.
@@ -36,8 +36,15 @@ def open_output(path: Path | None) -> Iterator[TextIO]:
     options: dict[str, Any] = {"encoding": "utf-8", "newline": "", "errors": "backslashreplace"}
     try:
         if path.exists() and not path.is_file():  # a device or a pipe: nothing to rename
-            with path.open("w", **options) as file:
-                yield cast(TextIO, VisibleStream(file) if file.isatty() else file)
+            with _open_device(path, binary, options) as file:
+                yield VisibleStream(cast(TextIO, file)) if file.isatty() and not binary else file
+        elif binary or path.suffix == ".gz":
+            with replacing(Path(os.path.realpath(path)), "wb") as raw:
+                if binary:
+                    yield raw
+                else:
+                    with _open_packed(raw, options) as file:
+                        yield file
         else:
             with replacing(Path(os.path.realpath(path)), "w", **options) as file:
                 yield cast(TextIO, file)
@@ -66,13 +73,53 @@ class VisibleStream(io.TextIOBase):
         return True
 
 
+def _open_device(path: Path, binary: bool, options: dict[str, Any]) -> IO[Any]:
+    return path.open("wb") if binary else path.open("w", **options)
+
+
+def _open_packed(raw: Any, options: dict[str, Any]) -> IO[Any]:
+    import gzip
+
+    return cast(IO[Any], gzip.open(raw, "wt", **options))
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a file, whole or not at all, and tell on stderr; - is stdout."""
-
     with open_output(path) as file:
         file.write(text)
-    if str(path) != "-":
+    if str(path) != "-" and not is_quiet():
         echo(f"wrote {path}", err=True)
+
+
+def say_what_was_read(source: DataFile) -> None:
+    """One line on stderr, unless --quiet: which columns, whether there was a header, how many rows."""
+    if not is_quiet():
+        echo(f"read {source.describe()}", err=True)
+
+
+def warn_about_overlap(fitted: FittedModel, corpus: Corpus) -> None:
+    """Warn if documents to measure on are in the model's register, if it has one that needs no key."""
+    from unnaive.core.register import as_bytes, document_hashes
+
+    if fitted.register is not None and fitted.register.key_id is None:
+        learnt = set(as_bytes(fitted.register.hashes))
+        given = as_bytes(document_hashes(corpus.texts, corpus.labels, None))
+        warn_about_learnt(sum(one in learnt for one in given), corpus)
+
+
+def warn_about_learnt(n: int, corpus: Corpus) -> None:
+    """Warn that a model is measured on n documents that it was trained on."""
+    import warnings
+
+    from unnaive.errors import UnnaiveWarning, count_noun
+
+    if n:
+        warnings.warn(
+            f"{n:,} of {count_noun(len(corpus), 'document')} of {corpus.name} {'is' if n == 1 else 'are'} among those "
+            "that the model learnt from, so the measures flatter it; measure on documents that it never saw",
+            UnnaiveWarning,
+            stacklevel=2,
+        )
 
 
 def read_as_trained(source: DataFile, fitted: FittedModel) -> DataFile:

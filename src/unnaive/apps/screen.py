@@ -80,6 +80,32 @@ def echo(text: str, *, err: bool = False) -> None:
     typer.echo(visible(text), err=err)
 
 
+_quiet = False  # whether --quiet was given
+
+
+def set_quiet(quiet: bool) -> None:
+    """Whether notes, progress and summaries are left out from now on; results and errors never are."""
+    global _quiet
+    _quiet = quiet
+
+
+def is_quiet() -> bool:
+    """Whether --quiet was given."""
+    return _quiet
+
+
+def note(sentence: str) -> None:
+    """A remark on stderr, unless --quiet."""
+    if not _quiet:
+        echo(f"note: {sentence}", err=True)
+
+
+def summary(line: str) -> None:
+    """A line on what was done, on stdout, unless --quiet."""
+    if not _quiet:
+        echo(line)
+
+
 class Progress:
     """A bar on stderr that shows when something takes longer than a second; nothing when stderr is not a terminal."""
 
@@ -92,7 +118,7 @@ class Progress:
         self._over = False
 
     def __enter__(self) -> Progress:
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and not _quiet:
             self._timer = threading.Timer(PATIENCE, self._show)
             self._timer.daemon = True
             self._timer.start()
@@ -108,12 +134,23 @@ class Progress:
 
     def _show(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import (
+            BarColumn,
+            Progress,
+            SpinnerColumn,
+            TaskProgressColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
 
         with self._lock:
             if self._over:
                 return
-            columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+            columns = (
+                SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=20), TaskProgressColumn(),
+                TimeElapsedColumn(), TimeRemainingColumn(compact=True),
+            )  # fmt: skip
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._task = self._bar.add_task(self._title, total=self._total, completed=self._done)
             self._bar.start()
@@ -133,9 +170,31 @@ class Progress:
                 self._bar.update(self._task, description=title, total=total, completed=0)
 
     def event(self, name: str, details: dict[str, Any]) -> None:
-        """What a learner reports, as the bar's title: its name and its numbers."""
-        numbers = " ".join(f"{key} {value:.4g}" for key, value in details.items() if isinstance(value, (int, float)))
-        self.rename(f"{name} {numbers}".strip())
+        """What a learner reports: what it does, and how far it is, where it knows."""
+        done, total = find_progress(details)
+        title = EVENTS.get(name, "learning")
+        if done is not None and total is None:
+            title += f", round {done:.0f}"
+        with self._lock:
+            self._title, self._total, self._done = title, total, done or 0.0
+            if self._bar is not None:
+                self._bar.update(self._task, description=title, total=total, completed=done or 0.0)
+
+
+EVENTS = {"tuning": "tuning on documents held out", "em": "learning the network"}
+COUNTERS = (("fold", "folds"), ("class", "classes"), ("iteration", "max_iter"))
+
+
+def find_progress(details: dict[str, Any]) -> tuple[float | None, float | None]:
+    """(how far, of how much) that a learner reports; None for what it does not know.
+
+    >>> find_progress({"class": 3, "classes": 10, "log_likelihood": -1.5}), find_progress({"iteration": 7})
+    ((3, 10), (7, None))
+    """
+    for done, total in COUNTERS:
+        if done in details and details.get(total) is not None:
+            return details[done], details[total]
+    return next((details[done] for done, _ in COUNTERS if done in details), None), None
 
 
 @contextmanager
@@ -143,8 +202,8 @@ def reading_progress(source: Any, title: str = "reading") -> Iterator[tuple[Any,
     """The source, watched by a bar that knows how large the file is."""
     from dataclasses import replace
 
-    path = Path(source.path)
-    total = path.stat().st_size if source.path != "-" and path.is_file() else None
+    files = [Path(path) for path in source.files()]
+    total = sum(path.stat().st_size for path in files) if all(path.is_file() for path in files) else None
     with Progress(title, total) as bar:
         yield replace(source, options=replace(source.options, on_read=bar.advance)), bar
 
@@ -155,7 +214,10 @@ def plain_table(*columns: str) -> Table:
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
-        table.add_column(column.removeprefix(">"), justify="right" if column.startswith(">") else "left")
+        number = column.startswith(">")
+        table.add_column(
+            column.removeprefix(">"), justify="right" if number else "left", no_wrap=number, overflow="fold"
+        )
     return table
 
 

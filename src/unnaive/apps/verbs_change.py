@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.options import AsJson, KeyFile, ModelFile, reading
+from unnaive.apps.options import AsJson, KeyFile, ModelFile, Quiet, reading
 from unnaive.apps.screen import echo, visible_json
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def update(
         classifier = TextClassifier.from_fitted(unlock_register(fitted, secret))
         return classifier.partial_fit(*read_labelled(source, fitted), grow=grow).fitted_
 
-    show_change("learnt", change_file(model, output, learn), as_json)
+    show_change("learnt", change_file(model, output, learn) | {"read": source.describe()}, as_json)
 
 
 @reading("The documents to unlearn, with the labels that they were learnt with.")
@@ -94,12 +94,15 @@ def forget(
         if receipt is not None:
             write_text(receipt, complete_receipt(draft, output or model))
 
-    show_change("forgot", change_file(model, output, unlearn, done=write_receipt), as_json)
+    show_change(
+        "forgot", change_file(model, output, unlearn, done=write_receipt) | {"read": source.describe()}, as_json
+    )
 
 
 def merge(
     models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="Two models or more.", show_default=False)],
     output: Annotated[Path, typer.Option("-o", "--output", help="The model file to write.", show_default=False)],
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Join models that were trained apart.
@@ -135,6 +138,7 @@ def remake(
     min_df: Annotated[int | None, typer.Option(help="Leave out terms of fewer documents.")] = None,
     select: Annotated[str | None, typer.Option(metavar="[MEASURE:]K", help="Keep the K best terms.")] = None,
     output: Output = None,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Change the model or its settings without the documents.
@@ -146,7 +150,10 @@ def remake(
     from unnaive.apps.verbs_train import parse_select
     from unnaive.classifier import TextClassifier
     from unnaive.core.settings import parse_settings
+    from unnaive.errors import UnnaiveError
 
+    if name is None and not settings and min_df is None and select is None:
+        raise UnnaiveError(f"nothing to change about {model} was named; give --model, --set, --min-df or --select")
     given = {"model": name, "min_df": min_df, "select": parse_select(select)}
     parameters = {key: value for key, value in given.items() if value is not None} | parse_settings(settings or [])
 
@@ -209,9 +216,14 @@ def show_change(what: str, summary: dict[str, Any], as_json: bool) -> None:
     if as_json:
         echo(visible_json(summary))
         return
+    from unnaive.apps.screen import summary as say
+    from unnaive.errors import count_noun
+
+    if "read" in summary:
+        say(f"read {summary['read']}")
     before, after = summary["before"], summary["after"]
     steps = [
-        f"{after[name]:,} {name}" + (f" (was {before[name]:,})" if after[name] != before[name] else "")
-        for name in ("documents", "classes", "terms")
+        count_noun(after[name], one, name) + (f" (was {before[name]:,})" if after[name] != before[name] else "")
+        for one, name in (("document", "documents"), ("class", "classes"), ("term", "terms"))
     ]
-    echo(f"{what}: {summary['file']} now has {', '.join(steps)}")
+    say(f"{what}: {summary['file']} now has {', '.join(steps)}")

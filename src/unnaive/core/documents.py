@@ -38,6 +38,9 @@ class DocumentReader(Protocol):
     def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
         """The class with the highest score of each document, where there is a faster way than by its scores."""
 
+    def known_terms(self, documents: Any) -> NDArray[np.int64]:
+        """How many mentions of terms that the model knows each document has (n_docs,)."""
+
     def read_one(self, document: Any) -> tuple[Sparse, list[Span]]:
         """One document as a row of counts (1, n_terms), and where its terms are, if it is a text."""
 
@@ -62,6 +65,10 @@ class CountRows:
     def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
         """There is no faster way."""
         return None
+
+    def known_terms(self, documents: Any) -> NDArray[np.int64]:
+        """The sum of each row."""
+        return np.asarray(csr_array(documents).sum(axis=1), np.int64)
 
     def read_one(self, document: Any) -> tuple[Sparse, list[Span]]:
         """The row itself."""
@@ -99,6 +106,10 @@ class TextDocuments:
     def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
         """By the fused scorer, where there is one."""
         return self._fused.best(as_texts(documents)) if self._fused else None
+
+    def known_terms(self, documents: Any) -> NDArray[np.int64]:
+        """Counted by the vocabulary, which leaves out all other words."""
+        return np.asarray(self._counter.count(as_texts(documents)).sum(axis=1), np.int64)
 
     def read_one(self, document: Any) -> tuple[Sparse, list[Span]]:
         """Counts of the known terms, and the place of every term in the text."""

@@ -26,10 +26,11 @@ from unnaive.core.selection import select_terms
 from unnaive.core.settings import parse_settings
 from unnaive.core.targets import Targets, label_matrix, single_labels
 from unnaive.decisions import TUNINGS, Argmax, Decision
-from unnaive.errors import BadData
+from unnaive.errors import BadData, count_noun
 from unnaive.evaluation.measures import MeasureInput, find_measure
 from unnaive.evaluation.records import Record, contender_name, versions
 from unnaive.evaluation.splits import Rows, fixed_split, fold_splits, stratified_split
+from unnaive.evaluation.tally import indicator_matrix
 from unnaive.lazy import lazy_property
 from unnaive.models.catalogue import make_model
 from unnaive.reading.corpus import Corpus
@@ -225,7 +226,7 @@ class TrialRunner:
         seconds = time.perf_counter() - started
         given = self._measure_input(data, spec, scorer, scores)
         sizes = {"n_train": len(data.train_rows), "n_test": len(data.test_rows), "n_terms": len(data.terms)}
-        common = self.record_fields(trial, seconds=round(seconds, 4), **sizes)
+        common = self.record_fields(trial, seconds=float(f"{seconds:.3g}"), right=_right_bits(given), **sizes)
         return [
             Record(**common, measure=name, value=_measure_or_none(name, given), versions=versions())
             for name in self.plan.measures
@@ -267,7 +268,9 @@ class TrialRunner:
             try:
                 terms = select_terms(counts, self.material.vocabulary, min_df=self.plan.min_df, select=trial.terms)
             except BadData as problem:
-                raise BadData(f"{self.material.name}, {len(train_rows)} training documents: {problem}") from problem
+                raise BadData(
+                    f"{self.material.name}, {count_noun(len(train_rows), 'training document')}: {problem}"
+                ) from problem
             data = SplitData(
                 self.material, train_rows, test_rows, terms, counts.take_terms(terms), self.plan.min_df, trial.terms
             )
@@ -348,6 +351,14 @@ class SplitData:
         seen = np.flatnonzero(X.sum(axis=0))
         vocabulary = self.material.vocabulary
         return X[:, seen], None if vocabulary is None else vocabulary.take(seen)
+
+
+def _right_bits(given: MeasureInput) -> str:
+    """A bit for each document whose labels are all right, as hexadecimal digits; empty without decisions."""
+    if given.predictions is None:
+        return ""
+    wrong = np.asarray(abs(indicator_matrix(given.Y) - indicator_matrix(given.predictions)).sum(axis=1))
+    return np.packbits(wrong == 0).tobytes().hex()
 
 
 def _measure_or_none(name: str, given: MeasureInput) -> float | None:
