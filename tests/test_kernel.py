@@ -233,7 +233,7 @@ def test_no_sign_is_lost_between_pieces(first):
 
 @pytest.mark.parametrize("analyzer", ["char", "both"])
 def test_character_grams_are_of_whole_words(analyzer):
-    draw = random.Random(3)  # noqa: S311
+    draw = random.Random(3)
     for _ in range(20):
         some_texts = ["".join(draw.choices(SCRIPTS, k=30)) for _ in range(5)]
         rule = replace(drawn_rule(draw), analyzer=analyzer, char_ngrams=(1, 3), message=None)
