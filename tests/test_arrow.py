@@ -180,6 +180,7 @@ def test_parquet_of_numbers_and_of_strings_that_are_not_utf8(tmp_path):
         ("d.jsonl", '{"text": "some words", "label": "a"}\n{"label": "b", "text": "other"}\n' * 70_000),
     ],
 )
+@pytest.mark.slow
 def test_large_files_come_as_one_buffer(tmp_path, name, content):
     path = tmp_path / name
     path.write_text(content, encoding="utf-8")

@@ -167,6 +167,7 @@ class TestReadAnyway:
         assert {"warm", "bread"} <= set(model.vocabulary_)
         assert err == "note: data.csv has NULs (line 4); they separate words\n"
 
+    @pytest.mark.slow
     def test_a_line_of_50_megabytes(self, folder, trained):
         with (folder / "data.csv").open("w") as file:
             file.write(GOOD)

@@ -218,6 +218,7 @@ def test_float32_costs_what_rounding_the_documents_costs():
 
 @native
 @pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
+@pytest.mark.slow
 def test_the_reference_takes_the_same_steps(C, monkeypatch):
     """Measured: 1e-14 apart after as many passes; only the order of additions differs."""
     Z, targets = documents(n_classes=6)

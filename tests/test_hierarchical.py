@@ -66,6 +66,7 @@ def test_known_features_agree_on_the_fast_and_the_general_way():
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.slow
 def test_pgmpy_reads_the_bif_and_agrees(direction, tmp_path):
     readwrite = pytest.importorskip("pgmpy.readwrite")
     from pgmpy.inference import VariableElimination

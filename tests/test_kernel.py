@@ -209,6 +209,7 @@ def test_every_code_point_is_read_alike(rule, separator):
 
 
 @pytest.mark.parametrize("first", ["", "é", "ğ", "字", "\U0001d518"])
+@pytest.mark.slow
 def test_words_at_the_borders_of_blocks_and_pieces(first):
     """Words of every length at every place in a block of 64 bytes, and texts that are read in several pieces."""
     words = ["Abcdefghijklmnopq"[:size] for size in (1, 2, 3, 8, 9, 12, 13, 17)]
@@ -272,6 +273,7 @@ def test_offsets_outside_the_buffer_are_refused():
             TextCounter().count(TextBuffer(np.zeros(4, dtype=np.uint8), np.array(offsets)))
 
 
+@pytest.mark.slow
 def test_one_token_of_50_mb():
     for letter, size in (("x", 50_000_000), ("ğ", 10_000_000)):
         counter = TextCounter()

@@ -14,6 +14,7 @@ from unnaive.models.or_gate import OrGate, gate_network, strongest_arcs
 HALF = np.array([0.5, 0.5])
 
 
+@pytest.mark.slow
 def test_pgmpy_reads_our_bif_and_infers_the_posterior_of_eq_9(tmp_path):
     inference, reader = pytest.importorskip("pgmpy.inference"), pytest.importorskip("pgmpy.readwrite")
     rng = np.random.default_rng(0)

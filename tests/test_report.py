@@ -194,6 +194,7 @@ def pages(single, multilabel, records):
 
 
 @pytest.mark.parametrize("name", ["single", "multilabel", "comparison"])
+@pytest.mark.slow
 def test_pages_are_whole_and_load_nothing(pages, name):
     found = parsed(pages[name])
     assert all(one.startswith(("data:", "#")) for one in found.loaded)

@@ -51,6 +51,7 @@ def model(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_predictions(model):
     shown = run_in_terminal("predict", model, "-d", f"buy {ESCAPES} cheap")
     check(shown)
@@ -59,6 +60,7 @@ def test_predictions(model):
     check(run_in_terminal("predict", model, "-d", f"buy {ESCAPES}", "--json"))
 
 
+@pytest.mark.slow
 def test_explanations_and_cards(model):
     for words in (("explain", model, f"buy {ESCAPES} cheap"), ("inspect", model), ("inspect", model, "--json")):
         shown = run_in_terminal(*words)
@@ -66,6 +68,7 @@ def test_explanations_and_cards(model):
         assert "red" in shown
 
 
+@pytest.mark.slow
 def test_a_file_of_csv_that_is_a_terminal(model, tmp_path):
     data = tmp_path / "data.csv"
     data.write_text(f"text,label\nbuy {ESCAPES},ham\n", encoding="utf-8")

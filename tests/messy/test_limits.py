@@ -42,6 +42,7 @@ def peak():
     tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_a_small_file_that_unpacks_to_very_much(tmp_path, peak):
     path = bomb(tmp_path / "bomb.csv.zst", b"word " * 200_000 + b"\n", 150)
     assert path.stat().st_size < 200_000
@@ -54,6 +55,7 @@ def test_a_small_file_that_unpacks_to_very_much(tmp_path, peak):
     assert len(read(path, max_ratio=10**6)) == 150
 
 
+@pytest.mark.slow
 def test_gzip_too(tmp_path, monkeypatch):
     monkeypatch.setattr(sources, "UNPACKED_FREELY", 1 << 20)
     path = tmp_path / "bomb.csv.gz"
