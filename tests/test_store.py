@@ -515,6 +515,7 @@ class TestBadFiles:
             ("hierarchical", lambda arrays, about: arrays["scorer.members"].__setitem__(0, 2**16)),
             ("hos", lambda arrays, about: wrap_around(arrays["scorer.documents.indptr"])),
             ("hos", lambda arrays, about: about["scorer"]["settings"].update(documents=2**50)),
+            ("auto", lambda arrays, about: arrays.update({"scorer.bias": arrays["scorer.bias"][:, None]})),
             ("or-blend", lambda arrays, about: arrays["scorer.centroids.weights.data"].fill(np.inf)),
         ],
     )

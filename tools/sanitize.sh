@@ -31,7 +31,7 @@ thread() {
   build thread thread
   # Python and numpy are not instrumented: only what our own modules do is reported
   export TSAN_OPTIONS="halt_on_error=1:exitcode=66:ignore_noninstrumented_modules=1:report_signal_unsafe=0"
-  run thread "$(c++ -print-file-name=libtsan.so)" tests/test_threads.py tests/test_kernel.py tests/test_dual.py \
+  run thread "$(c++ -print-file-name=libtsan.so)" -m "not slow" tests/test_threads.py tests/test_kernel.py tests/test_dual.py \
     -k "threads or sizes or readers or estimators_too or gil or concurrent or same_time or ids_do_not_depend or kernel_equals" \
     --deselect tests/test_threads.py::test_forking_while_a_stemmed_model_predicts_does_not_hang "$@"
 }

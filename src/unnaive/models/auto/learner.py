@@ -130,6 +130,7 @@ class Pool(Scorer):
             raise BadModel(f"the pool in this model is damaged ({problem}); train it again") from problem
         if (
             bias.dtype != np.float64
+            or bias.ndim != 1
             or not bool(np.all(np.isfinite(bias)))
             or settings["link"] not in ("softmax", "log-odds")
         ):
