@@ -10,7 +10,7 @@ export UNNAIVE_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick test lint format bench sanitize clean
+.PHONY: help setup demo quick test lint format bench reproductions sanitize attack clean
 
 help:      ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,7 +38,7 @@ lint: setup  ## ruff, mypy strict, import layers, clang-format, spelling
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/clang-format --dry-run --Werror $(NATIVE)
-	$(BIN)/codespell src tests benchmarks tools docs README.md CONTRIBUTING.md
+	$(BIN)/codespell src tests benchmarks tools docs README.md CONTRIBUTING.md SECURITY.md
 
 format: setup  ## put every file in the one format
 	$(BIN)/ruff check --fix $(SOURCE)
@@ -49,8 +49,14 @@ bench: setup  ## every benchmark, ratios against the peers (needs the collection
 	$(BIN)/pip install --quiet --disable-pip-version-check '.[bench]'
 	$(BIN)/python benchmarks/run.py
 
-sanitize: setup  ## the kernel's property tests under address and undefined-behaviour sanitizers
+reproductions: setup  ## docs/reproductions.md from the figures beside it (RUN="all" or papers measures them anew, for hours)
+	$(BIN)/python tools/reproductions.py $(if $(RUN),--run $(RUN))
+
+sanitize: setup  ## all native modules under the address, undefined-behaviour and thread sanitizers
 	bash tools/sanitize.sh
+
+attack: setup  ## corrupted files, hostile texts, kill -9 and races, for minutes; one table, nothing crashed or lost
+	$(BIN)/python tools/attack.py
 
 clean:     ## remove what the other targets made
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -19,8 +19,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 from timing import show_figure, verdict
 
-from unnaive.evaluation.papers.hierarchical import CLASSES, data
-from unnaive.evaluation.papers.tables import Run
+from unnaive.evaluation.papers.hierarchical import CLASSES, load_data
+from unnaive.evaluation.papers.runs import Run
 from unnaive.models.hierarchical.em import Search, run_em
 from unnaive.models.hierarchical.em_to_class import ToClass
 from unnaive.models.hierarchical.learner import TUNED, Documents, HierarchicalBN
@@ -109,7 +109,7 @@ def main():
     parser.add_argument("--average", type=int, default=1, help="starts that are run to the end")
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
-    X, Y = data(Run()).part("train")
+    X, Y = load_data(Run()).part("train")
     source = Documents(X, Y)
     print(f"{X.shape[0]:,} documents, 30 features a class, 64 starts, {options.average} run to the end")
     with threadpool_limits(1):  # one core

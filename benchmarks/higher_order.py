@@ -21,8 +21,8 @@ from timing import alternated, peak_memory, show, show_figure
 from unnaive.core.counts import Counts
 from unnaive.core.selection import information_gain, top_k
 from unnaive.core.weighting import presence
-from unnaive.evaluation.papers.preparation import prepared
-from unnaive.evaluation.papers.tables import Run
+from unnaive.evaluation.papers.data import prepare
+from unnaive.evaluation.papers.runs import Run
 from unnaive.evaluation.splits import stratified_split
 from unnaive.models.higher_order.learner import HigherOrderNB, HigherOrderSmoothing
 from unnaive.models.higher_order.paths import class_paths_as_published
@@ -31,7 +31,7 @@ from unnaive.reading.collections import data_folder
 
 def training_documents(min_df=3):
     """80 % of the collection as the paper prepares it, with all terms of min_df documents, and their labels."""
-    data = prepared(Run(), "20newsgroups", "higher-order", view="from-subject-body", split=False).frequent(min_df)
+    data = prepare(Run(), "20newsgroups", "higher-order", view="from-subject-body", split=False).take_frequent(min_df)
     rows, _ = stratified_split(data.Y, 0.8, seed=0)
     return data.X[rows], data.Y[rows]
 

@@ -18,8 +18,8 @@ import numpy as np
 from scipy.sparse import save_npz
 from timing import alternated, peak_memory, show, show_figure
 
-from unnaive.evaluation.papers.maxent_bridge import data
-from unnaive.evaluation.papers.tables import Run
+from unnaive.evaluation.papers.maxent_bridge import NEWSGROUPS, load_dataset
+from unnaive.evaluation.papers.runs import Run
 from unnaive.models.maxent.gis import Scaling
 from unnaive.models.maxent.lbfgs import softmax_loss
 from unnaive.models.maxent.learner import MaxEnt
@@ -110,7 +110,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=3, help="of L-BFGS; ten times as many of a GIS iteration")
     options = parser.parse_args()
-    found = data(Run(), "20 Newsgroups")
+    found = load_dataset(Run(), NEWSGROUPS)
     print(f"20 Newsgroups: {found.X.shape[0]:,} documents, {found.X.shape[1]:,} terms, {found.X.nnz:,} entries")
     iteration(found, 10 * options.repeats)
     with tempfile.TemporaryDirectory() as folder:

@@ -78,8 +78,9 @@ class TestLaws:
         same(parts, whole)
 
     def test_forgotten_is_never_seen_bit_for_bit(self, name, options):
-        never = TextClassifier(name, **options).fit(TEXTS, LABELS)
-        model = TextClassifier(name, **options).fit([*TEXTS, *NEW], [*LABELS, *TRUTH]).forget(NEW, TRUTH)
+        """Wherever the documents stood: `partial_fit` and `forget` put terms in order, `fit` does not."""
+        same(forgetful(name, options), TextClassifier(name, **options).fit(TEXTS, LABELS))
+        model, never = forgetful(name, options), TextClassifier(name, **options).partial_fit(TEXTS, LABELS)
         same(model, never)
         assert model.vocabulary_ == never.vocabulary_
         np.testing.assert_array_equal(model.scores(NEW), never.scores(NEW))
@@ -93,6 +94,11 @@ class TestLaws:
         one = TextClassifier(name, **options).fit(NEW, TRUTH)
         two = TextClassifier(name, **options).fit(TEXTS, LABELS)
         same(one.merge(two), whole)
+
+
+def forgetful(name, options):
+    """A model that saw NEW before TEXTS, and forgot it."""
+    return TextClassifier(name, **options).fit([*NEW, *TEXTS], [*TRUTH, *LABELS]).forget(NEW, TRUTH)
 
 
 @pytest.mark.parametrize("name", sorted(set(MODELS)))
@@ -309,7 +315,7 @@ def test_models_of_documents_learn_all_at_once():
             UnnaiveError,
             "max_depth of tree came as 'x'; give a whole number or None",
         ),
-        ({"decision": 0.5}, UnnaiveError, "decision is 0.5; give argmax, scut, rcut, pcut or a Decision"),
+        ({"decision": 0.5}, UnnaiveError, "decision is 0.5; give argmax, untuned, scut, rcut, pcut or a Decision"),
     ],
 )
 def test_mistakes_in_settings(arguments, error, problem):
@@ -322,7 +328,7 @@ def test_mistakes_in_settings(arguments, error, problem):
     [
         ("one text", ["a"], "texts came as one str; give a list of texts"),
         (["a b", None], ["a", "b"], "text 1 is missing"),
-        (["ab", "cd"], ["x"], "2 documents came with 1 labels"),
+        (["ab", "cd"], ["x"], "2 documents came with 1 label;"),
         (["ab", "cd"], ["x", None], "a label is missing"),
         (["ab", "cd"], ["x", float("nan")], "a label is missing|labels mix"),
         (["ab", "cd"], ["x", 1], "labels mix int and str"),
@@ -483,7 +489,7 @@ def test_small_weights_lose_no_terms():
 
 
 def test_classes_named_in_advance_outlive_forgetting():
-    model = TextClassifier().partial_fit(TEXTS, LABELS, classes=[*LABELS, "weather"])
+    model = TextClassifier().partial_fit(TEXTS, LABELS, classes=[*set(LABELS), "weather"])
     before = model.scores(NEW)
     model.partial_fit(["a new ball"], ["sport"]).forget(["a new ball"], ["sport"])
     assert "weather" in model.classes_
@@ -496,3 +502,8 @@ def test_scores_with_weights():
     assert model.score(NEW, TRUTH, sample_weight=right.astype(float)) == 1.0
     with pytest.raises(BadData, match="at least one non-zero number"):
         model.score(NEW, TRUTH, sample_weight=np.zeros(len(NEW)))
+
+
+def test_classes_that_name_one_twice_are_refused():
+    with pytest.raises(BadData, match="classes name 1 twice; name each class once"):
+        TextClassifier().partial_fit(["ball", "vote"], [0, 1], classes=[0, 1, 1])

@@ -95,7 +95,7 @@ class TestTop:
             (["trian"], "No such command 'trian'. Did you mean 'train'? See: unnaive --help"),
             (["train", "x.csv", "-o", "m", "--modle", "x"], "--model"),
             (["train", "x.csv"], "Missing option '-o'"),
-            (["train"], "Missing argument 'DATA...'"),
+            (["train"], "Missing argument 'DATA'"),
             (["predict", "m", "--top", "none"], "Invalid value for '--top'"),
         ],
     )
@@ -197,9 +197,9 @@ class TestPredict:
     def test_csv(self, run, model, tmp_path):
         (tmp_path / "new.csv").write_text("name,text\n" + "".join(f"n{i},{text}\n" for i, text in enumerate(NEW)))
         code, out, err = run("predict", model, "new.csv", "--id", "name")
-        assert (code, err) == (0, "")
+        assert (code, err) == (0, "read new.csv (csv, header in line 1): text from text, 3 rows\n")
         rows = list(csv.DictReader(out.splitlines()))
-        assert [(row["id"], row["label"]) for row in rows] == [("n0", "sport"), ("n1", "politics"), ("n2", "food")]
+        assert [(row["name"], row["label"]) for row in rows] == [("n0", "sport"), ("n1", "politics"), ("n2", "food")]
         p = TextClassifier.load(model).predict_proba(NEW).max(axis=1)
         np.testing.assert_allclose([float(row["probability"]) for row in rows], p, rtol=1e-5)
 
@@ -214,17 +214,18 @@ class TestPredict:
     def test_csv_with_top_and_reasons(self, run, model):
         out = run("predict", model, "-d", NEW[0], "--top", 3, "--explain")[1]
         head, row = list(csv.reader(out.splitlines()))
-        assert head == ["id", "label", "probability", "label2", "probability2", "label3", "probability3", "because"]
+        best = ["label", "probability", "label2", "probability2", "label3", "probability3"]
+        assert head == ["id", *best, "known_terms", "because"]
         assert row[1] == "sport"
         assert row[-1].startswith("goal +")
 
     def test_scores_where_there_are_no_probabilities(self, run, data):
         run("train", data, "-o", "my.model", "--model", "rocchio")
         out = run("predict", "my.model", "-d", NEW[0])[1]
-        assert out.splitlines()[0] == "id,label,score"
+        assert out.splitlines()[0] == "id,label,score,known_terms"
 
     def test_a_file_that_is_there_whole(self, run, model, data, tmp_path):
-        assert run("predict", model, data, "-o", "out.csv") == (0, "", "")
+        assert run("predict", model, data, "-o", "out.csv", "--quiet") == (0, "", "")
         assert len(list(csv.reader((tmp_path / "out.csv").open(newline="")))) == 13
         assert not list(tmp_path.glob(".*"))
 
@@ -310,11 +311,11 @@ class TestEvaluateExplainInspect:
         code, out, err = run(
             "explain", model, "a goal, and bread", "--label", "sport", "--against", "food", "--html", "e.html"
         )
-        assert (code, err) == (0, "")
+        assert (code, err) == (0, "wrote e.html\n")
         assert "sport (" in out
         assert "above food" in out
         assert "goal" in out
-        assert "<span" in (tmp_path / "e.html").read_text()
+        assert '<mark class="for"' in (tmp_path / "e.html").read_text()
         found = json.loads(run("explain", model, "a goal, and bread", "--json")[1])
         assert found["score"] == pytest.approx(found["base"] + sum(one["value"] for one in found["evidence"]))
 
@@ -442,7 +443,7 @@ def test_control_c_leaves_no_trace(run, data, model, tmp_path, moment, complaint
         "m.DataFile.corpus = lambda self: (pause(), old(self))[1]\n",
         "training": "import unnaive.classifier as m; old = m.TextClassifier.fit\n"
         "m.TextClassifier.fit = lambda *a, **k: (pause(), old(*a, **k))[1]\n",
-        "saving": "import unnaive.store as m; old = m._flush\nm._flush = lambda path: (pause(), old(path))[1]\n",
+        "saving": "import os; old = os.fsync\nos.fsync = lambda handle: (pause(), old(handle))[1]\n",
     }[moment]
     script = (
         "import sys, time\n"

@@ -231,14 +231,15 @@ class TestWriting:
         ("output", "sentence"),
         [
             ("nowhere/new.model", "there is no folder"),
-            ("good.csv", "good.csv is there already and is not a model; name another file, or remove that one"),
+            ("mine.txt", "mine.txt is there already and is not a model; name another file, or remove that one"),
             (".", ". is a folder; name a file"),
             ("good.csv/new.model", "there is no folder"),
             ("/proc/new.model", "cannot be written"),
         ],
     )
     @pytest.mark.parametrize("verb", ["train", "merge"])
-    def test_an_output_that_cannot_be(self, refused, verb, output, sentence):
+    def test_an_output_that_cannot_be(self, refused, folder, verb, output, sentence):
+        (folder / "mine.txt").write_text("precious")
         arguments = ["good.csv"] if verb == "train" else ["old.model", "old.model"]
         assert sentence in refused(verb, *arguments, "-o", output)
 
@@ -255,13 +256,14 @@ class TestWriting:
         def full(*_, **__):
             raise OSError(code, os.strerror(code))
 
-        monkeypatch.setattr("safetensors.numpy.save_file", full)
+        monkeypatch.setattr(os, "fsync", full)
         arguments = {
             "train": ["good.csv", "-o", "old.model"],
             "update": ["old.model", "more.csv"],
             "forget": ["old.model", "more.csv"],
-            "merge": ["old.model", "old.model", "-o", "old.model"],
+            "merge": ["copy.model", "copy.model", "-o", "old.model"],
         }[verb]
+        (folder / "copy.model").write_bytes((folder / "old.model").read_bytes())
         assert refused(verb, *arguments) == (
             f"old.model cannot be written ({os.strerror(code)}); what was there is untouched"
         )

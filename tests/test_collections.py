@@ -121,6 +121,16 @@ def test_reuters_stories_not_split_up_keep_all_of_their_text():
     assert one == reuters.Story("9", "NO", "TRAIN", (), "all of it")
 
 
+def test_reuters_literal_text_has_what_stands_outside_of_title_and_body(tmp_path):
+    brief = story(1, topics=("tin",)).replace("<BODY>b\n&#3;</BODY>", "Blah blah blah.")
+    file = tar_of(
+        tmp_path / "r.tar.gz", {"reut2-000.sgm": (brief + story(2, "TEST", topics=("tin",))).encode("latin-1")}
+    )
+    assert list(load("reuters", view="modapte-90", data=file).texts) == ["T", "T\nb"]
+    literal = load("reuters", view="modapte-90-literal", data=file).texts
+    assert [text.split() for text in literal] == [["T", "Blah", "blah", "blah."], ["T", "b"]]
+
+
 @pytest.mark.parametrize(
     ("view", "text"),
     [
@@ -318,11 +328,15 @@ def test_real_reuters():
         "r8": {"train": 5485, "test": 2190},
         "r52": {"train": 6532, "test": 2569},
         "all": {"train": 9603, "test": 3299, "unused": 8676},
+        "modapte-90-literal": {"train": 7769, "test": 3019},
+        "modapte-90-all-literal": {"train": 9603, "test": 3299},
+        "modapte-115-literal": {"train": 9603, "test": 3299},
     }
     classes = {view: len(corpus.classes) for view, corpus in views.items()}
     assert classes == {
         "modapte": 118, "modapte-90": 90, "modapte-90-all": 90, "modapte-115": 115, "modapte-top10": 10,
         "modlewis": 118, "r8": 8, "r52": 52, "all": 120,
+        "modapte-90-literal": 90, "modapte-90-all-literal": 90, "modapte-115-literal": 115,
     }  # fmt: skip
     sizes = views["modapte-90"].part("test").class_sizes()
     assert {name: sizes[name] for name in ("earn", "acq", "money-fx", "trade", "corn")} == {
@@ -330,6 +344,10 @@ def test_real_reuters():
     }  # fmt: skip
     assert all(text and "&#" not in text and "<BODY>" not in text for text in views["modapte"].texts)
     assert sum(not text for text in views["all"].texts) <= 1
+    whole = load("reuters", view="modapte-90-all-literal", data=real("reuters"))
+    filler = [i for i, text in enumerate(whole.texts) if "blah blah blah" in text.lower()]
+    assert len(filler) == 941
+    assert not any("blah blah blah" in views["modapte-90-all"].texts[i].lower() for i in filler)
     # the published 7,769 lack the story with the odd attribute; all 9,603 have it
     lost = set(views["modapte-90-all"].ids) - set(views["modapte-90"].ids)
     labelled = {i for i, one in zip(views["modapte-90-all"].ids, views["modapte-90-all"].labels, strict=True) if one}

@@ -207,3 +207,17 @@ def test_equality_is_by_value():
     assert Counts.zero(1, 2) != "counts"
     with pytest.raises(TypeError, match="unhashable"):
         hash(Counts.zero(1, 1))
+
+
+@pytest.mark.parametrize("n_docs", [4, 4000])
+def test_whole_numbers_that_would_wrap_around_are_summed_as_fractions(n_docs):
+    largest = 2**31 - 1
+    X, Y = csr_array(np.full((n_docs, 1), largest)), csr_array(np.ones((n_docs, 1), np.int64))
+    counts = Counts.of(X, Y, np.full(n_docs, float(largest)))
+    assert counts.terms[0] == pytest.approx(n_docs * float(largest) ** 2)
+    assert counts.class_terms.toarray()[0, 0] == counts.terms[0]
+
+
+def test_sums_beyond_every_float_are_refused():
+    with pytest.raises(BadData, match="too large for a float"), np.errstate(over="ignore"):
+        Counts.of(csr_array([[3.5], [3.5]]), csr_array([[1], [1]]), np.array([1e308, 1.0]))

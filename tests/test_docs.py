@@ -1,9 +1,11 @@
 """The Python of the pages in docs/ runs, and what it prints is what a comment beside it says."""
 
+import importlib.util
 import re
 from pathlib import Path
 
 DOCS = Path(__file__).parent.parent / "docs"
+TOOLS = Path(__file__).parent.parent / "tools"
 
 
 def test_the_page_on_networks_runs(capsys):
@@ -14,3 +16,13 @@ def test_the_page_on_networks_runs(capsys):
     assert shown.startswith("('tariff', 'vessel', 'trade')\nnetwork unnaive {")
     assert "[[0.25 0.75]]" in shown
     assert "'CMDL'" in shown
+
+
+def test_the_page_of_reproductions_is_what_its_figures_and_the_papers_give():
+    spec = importlib.util.spec_from_file_location("reproductions", TOOLS / "reproductions.py")
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    page = tool.render_page(tool.read_figures())
+    assert (DOCS / "reproductions.md").read_text(encoding="utf-8") == page, "run: python tools/reproductions.py"
+    for missing in ("raw", "Industry Sector", "7 Sectors", "Job Category", "Ohsumed with 20,000"):
+        assert missing in page

@@ -110,6 +110,50 @@ def test_naive_bayes_by_hand():
     np.testing.assert_allclose(scores, bernoulli_scores(documents, probability, prior), rtol=1e-10)
 
 
+@pytest.mark.parametrize("scheme", ["multiclass", "one-vs-rest"])
+def test_prior_from_paths_changes_the_prior_alone(scheme):
+    """Eq. 9: P(c) = φ(D_c) / Σ φ(D_k); against the rest, φ(D_c) / φ of the documents without the class."""
+    documents, labels = random_documents()
+    usual, by_paths = (
+        higher_order_naive_bayes(documents, one_hot(labels), prior=prior, scheme=scheme).scores(documents)
+        for prior in ("documents", "paths")
+    )
+    paths = np.array([term_paths(presence(documents[labels == c]))[1] for c in range(4)])
+    shares = np.bincount(labels) / len(labels)
+    if scheme == "multiclass":
+        expected = np.log(paths / paths.sum()) - np.log(shares)
+    else:
+        others = np.array([term_paths(presence(documents[labels != c]))[1] for c in range(4)])
+        expected = np.log(paths / others) - np.log(shares / (1 - shares))
+    np.testing.assert_allclose(by_paths - usual, np.broadcast_to(expected, usual.shape), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("scheme", ["multiclass", "one-vs-rest"])
+def test_prior_from_paths_where_there_are_none_is_that_of_documents(scheme):
+    documents, labels = csr_array([[1, 0], [0, 1], [0, 1]]), csr_array([[1, 0], [0, 1], [0, 1]])
+    models = [higher_order_naive_bayes(documents, labels, prior=one, scheme=scheme) for one in ("documents", "paths")]
+    np.testing.assert_array_equal(*(model.scores(documents) for model in models))
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+def test_length_normalised_paths_are_those_of_normalised_documents(norm):
+    documents, labels = random_documents()
+    Z = Weighting("binary", norm=norm).apply(documents)
+    found = [
+        higher_order_smoothing(documents, one_hot(labels), norm=norm),
+        smoothed(
+            (one := FirstPass.of(Z, one_hot(labels))),
+            SecondPass.of(Z, one_hot(labels), one.first),
+            Mixture(),
+            Weighting("binary", norm=norm),
+        ),
+    ]
+    np.testing.assert_allclose(*(model.scores(documents) for model in found))
+    assert not np.allclose(
+        found[0].scores(documents), higher_order_smoothing(documents, one_hot(labels)).scores(documents)
+    )
+
+
 def test_an_empty_class_is_never_chosen_and_nothing_is_nan():
     labels = csr_array([[1, 0, 0], [0, 1, 0], [0, 1, 0]])
     for learner in (higher_order_smoothing, higher_order_naive_bayes):

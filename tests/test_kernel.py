@@ -174,7 +174,7 @@ def drawn_texts(draw, size):
 
 def check_drawn(cases, seed):
     """`cases` texts, ten with each rule."""
-    draw = random.Random(seed)  # noqa: S311
+    draw = random.Random(seed)
     for _ in range(cases // 10):
         rule, some_texts = drawn_rule(draw), drawn_texts(draw, 10)
         check_tokens(some_texts, rule)
@@ -187,7 +187,7 @@ def test_kernel_equals_reference_with_drawn_rules():
 
 @pytest.mark.parametrize("message", [None, "subject-body"])
 def test_markup_is_read_alike(message):
-    draw = random.Random(2)  # noqa: S311
+    draw = random.Random(2)
     rule = TokenRule(html=True, message=message, min_length=1)
     check_tokens(["".join(draw.choices(MARKUP, k=draw.choice([2, 5, 20]))) for _ in range(3_000)], rule)
     check_tokens([f"&{name} a&{name}b" for name in html5], rule)
@@ -233,7 +233,7 @@ def test_no_sign_is_lost_between_pieces(first):
 
 @pytest.mark.parametrize("analyzer", ["char", "both"])
 def test_character_grams_are_of_whole_words(analyzer):
-    draw = random.Random(3)  # noqa: S311
+    draw = random.Random(3)
     for _ in range(20):
         some_texts = ["".join(draw.choices(SCRIPTS, k=30)) for _ in range(5)]
         rule = replace(drawn_rule(draw), analyzer=analyzer, char_ngrams=(1, 3), message=None)

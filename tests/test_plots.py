@@ -107,5 +107,5 @@ def test_the_same_figure_is_the_same_text():
 
 def test_without_matplotlib_the_install_command_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'unnaive\[plots\]'"):
+    with pytest.raises(MissingExtra, match="pip install matplotlib"):
         plots.curves_figure(CURVES, title="T", x="x", y="y")

@@ -43,7 +43,7 @@ THAI = {
 
 
 def drawn_texts(phrases, size, seed):
-    draw = random.Random(seed)  # noqa: S311
+    draw = random.Random(seed)
     labels = [draw.choice(["sport", "money"]) for _ in range(size)]
     return ["".join(draw.sample(phrases[label], 4)) for label in labels], labels
 

@@ -11,6 +11,7 @@ from unnaive.evaluation.significance import (
     mcnemar,
     paired_t,
     sign_test,
+    variance_floor,
     win_tie_loss,
 )
 
@@ -65,8 +66,10 @@ def test_direction_swaps_with_the_arguments(pairs):
 def test_no_variance():
     same = paired_t([0.5, 0.6], [0.5, 0.6])
     assert (same.statistic, same.p) == (0.0, 1.0)
-    always = paired_t([0.6, 0.7, 0.9], [0.5, 0.6, 0.8])
-    assert always.p < 1e-12
+    always = paired_t([0.6, 0.7, 0.9], [0.5, 0.6, 0.8])  # .1 each, but for rounding
+    assert always.statistic == np.inf
+    careful = corrected_t([0.6, 0.7, 0.9], [0.5, 0.6, 0.8], n_train=80, n_test=20, floor=variance_floor(0.1, 20))
+    assert careful.p == pytest.approx(2 * stats.t.sf(0.1 / np.sqrt((1 / 3 + 0.25) * 0.0045), 2))
     assert paired_t([1, 1], [2, 2]).statistic == -np.inf
     assert paired_t([1, 1], [2, 2]).p == 0.0
 

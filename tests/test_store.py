@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -13,9 +14,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from unnaive import TextClassifier, store
+from unnaive import TextClassifier, atomic, store
 from unnaive.decisions import TopK
-from unnaive.errors import BadData, BadModel, UnnaiveError
+from unnaive.errors import BadData, BadModel, UnnaiveError, UnnaiveWarning
 from unnaive.models.catalogue import MODELS, find_model
 
 TEXTS = ["good ball, good game", "fair vote in a fair law", "warm soup with bread", "the ball is lost", "a new law"] * 3
@@ -130,13 +131,41 @@ def test_the_same_model_gives_the_same_bytes(path, tmp_path):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
-@pytest.mark.parametrize("model", [name for name in MODELS if find_model(name).statistic == "counts"])
-def test_a_model_that_forgot_has_the_bytes_of_one_that_never_saw(path, tmp_path, model):
-    classifier = TextClassifier(model).fit(TEXTS, LABELS)
-    classifier.save(tmp_path / "before.model")
+COUNTS_MODELS = [name for name in MODELS if find_model(name).statistic == "counts"]
+
+
+def learnt(model, order):
+    """A classifier that saw TEXTS in this order, one part after the other."""
+    classifier = TextClassifier(model)
+    for rows in np.array_split(order, 3):
+        classifier.partial_fit([TEXTS[row] for row in rows], [LABELS[row] for row in rows], grow=True)
+    return classifier
+
+
+@pytest.mark.parametrize("model", COUNTS_MODELS)
+def test_the_file_does_not_depend_on_the_order_of_learning(tmp_path, model):
+    rng = np.random.default_rng(0)
     more = ["a rainy day", "the new ball"], ["weather", "sport"]
-    classifier.partial_fit(*more, grow=True).forget(*more).save(path)
-    assert path.read_bytes() == (tmp_path / "before.model").read_bytes()
+    halves = [TextClassifier(model).fit(TEXTS[part], LABELS[part]) for part in (slice(8), slice(8, None))]
+    models = {
+        "at once": TextClassifier(model).partial_fit(TEXTS, LABELS),
+        "remade": TextClassifier(model).fit(TEXTS, LABELS).remake(),
+        "shuffled": learnt(model, rng.permutation(len(TEXTS))),
+        "forgot": TextClassifier(model).fit(more[0] + TEXTS, more[1] + LABELS).forget(*more),
+        "learnt and forgot": TextClassifier(model).fit(TEXTS, LABELS).partial_fit(*more, grow=True).forget(*more),
+        "merged": halves[1].merge(halves[0]),
+    }
+    for name, classifier in models.items():
+        classifier.save(tmp_path / name)
+    assert len({(tmp_path / name).read_bytes() for name in models}) == 1
+
+
+def test_scores_differ_in_the_last_place_at_most_where_the_order_of_terms_does():
+    trained = TextClassifier().fit(TEXTS, LABELS)
+    remade = TextClassifier().fit(TEXTS, LABELS).remake()
+    assert trained.fitted_.counts == remade.fitted_.counts
+    np.testing.assert_array_max_ulp(trained.scores(TEXTS), remade.scores(TEXTS), maxulp=4)
+    assert trained.predict(TEXTS).tolist() == remade.predict(TEXTS).tolist()
 
 
 def test_forgotten_words_are_not_in_the_file(path):
@@ -153,6 +182,51 @@ class TestWriting:
         saved.chmod(0o640)
         TextClassifier().fit(TEXTS, LABELS).save(saved)
         assert saved.stat().st_mode & 0o777 == 0o640
+
+    def test_what_a_killed_writer_left_is_removed_by_the_next_one(self, saved):
+        left = saved.with_name(f".{saved.name}.0123abcd.tmp")
+        left.write_bytes(b"half a mod")
+        others = [".other.model.0123abcd.tmp", f".{saved.name}.0123abcd.tmp2", f".{saved.name}.note.tmp"]
+        for name in others:
+            saved.with_name(name).touch()
+        TextClassifier().fit(TEXTS, LABELS).save(saved)
+        assert sorted(names(saved.parent)) == sorted([saved.name, *others])
+
+    def test_a_temporary_file_that_a_writer_holds_is_left_alone(self, saved):
+        with atomic.replacing(saved) as file:
+            file.write(saved.read_bytes())
+            assert atomic.remove_leftovers(saved) == []
+            assert len(names(saved.parent)) == 2
+        assert names(saved.parent) == [saved.name]
+
+    def test_a_link_that_looks_like_a_leftover_is_not_followed_nor_removed(self, saved, tmp_path):
+        precious = tmp_path / "precious"
+        precious.write_text("mine")
+        saved.with_name(f".{saved.name}.0123abcd.tmp").symlink_to(precious)
+        TextClassifier().fit(TEXTS, LABELS).save(saved)
+        assert precious.read_text() == "mine"
+
+    def test_other_names_of_the_file_are_announced(self, saved, tmp_path):
+        os.link(saved, tmp_path / "second")
+        with pytest.warns(UnnaiveWarning, match="had 1 other name .hard links., which still stand for the old file"):
+            TextClassifier().fit(TEXTS, LABELS).save(saved)
+        assert (tmp_path / "second").read_bytes() != b""
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+    def test_the_owner_is_kept(self, saved):
+        os.chown(saved, 1234, 4321)
+        TextClassifier().fit(TEXTS, LABELS).save(saved)
+        assert (saved.stat().st_uid, saved.stat().st_gid) == (1234, 4321)
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+    def test_an_owner_that_cannot_be_kept_is_announced(self, saved, monkeypatch):
+        def fail(*_):
+            raise PermissionError(errno.EPERM, "not permitted")
+
+        os.chown(saved, 1234, 4321)
+        monkeypatch.setattr(os, "fchown", fail)
+        with pytest.warns(UnnaiveWarning, match="belonged to user 1234, group 4321; the new file is yours"):
+            TextClassifier().fit(TEXTS, LABELS).save(saved)
 
     def test_nothing_else_is_left_in_the_folder(self, saved):
         assert names(saved.parent) == [saved.name]
@@ -188,7 +262,7 @@ class TestWriting:
         with pytest.raises(UnnaiveError, match="/dev/full is no regular file"):
             TextClassifier().fit(TEXTS, LABELS).save("/dev/full")
 
-    @pytest.mark.parametrize("step", ["touch", "replace"])
+    @pytest.mark.parametrize("step", ["open", "fsync", "replace"])
     @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES, errno.EROFS])
     def test_a_full_disk_or_a_forbidden_folder_leaves_the_old_model(self, saved, monkeypatch, step, code):
         before = saved.read_bytes()
@@ -196,7 +270,10 @@ class TestWriting:
         def fail(*_, **__):
             raise OSError(code, os.strerror(code))
 
-        monkeypatch.setattr(Path, step, fail)
+        if step == "open":
+            monkeypatch.setattr(atomic, "_open_temporary", fail)
+        else:
+            monkeypatch.setattr(Path if step == "replace" else os, step, fail)
         with pytest.raises(UnnaiveError, match=f"{os.strerror(code)}.*what was there is untouched"):
             TextClassifier().fit(["a1 b1", "c1"], ["x", "y"]).save(saved)
         assert saved.read_bytes() == before
@@ -226,7 +303,7 @@ class TestWriting:
         def interrupted(*_):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(store, "_flush", interrupted)
+        monkeypatch.setattr(os, "fsync", interrupted)
         with pytest.raises(KeyboardInterrupt):
             TextClassifier().fit(["a1 b1", "c1"], ["x", "y"]).save(saved)
         assert saved.read_bytes() == before
@@ -261,6 +338,17 @@ def test_an_update_that_fails_writes_nothing(saved):
 def wrap_around(indptr):
     """Row ends whose differences overflow: 2·10⁹, then −2·10⁹."""
     indptr[1:3] = 2_000_000_000, -2_000_000_000
+
+
+def wrapping_offsets(arrays):
+    """Offsets whose differences are positive only because they overflow."""
+    end = arrays["vocabulary.offsets"][-1]
+    middle = np.full(len(arrays["vocabulary.offsets"]) - 5, -1, np.int64)
+    return np.concatenate([[0, 2**62, -(2**63)], middle, [-1, end]]).astype(np.int64)
+
+
+def as_type(arrays, name, kind):
+    arrays[name] = arrays[name].astype(kind)
 
 
 class TestBadFiles:
@@ -373,6 +461,24 @@ class TestBadFiles:
             lambda arrays, about: arrays["counts.class_terms.data"].__setitem__(0, 0),
             lambda arrays, about: arrays.update({"counts.df": -np.ones(len(arrays["counts.df"]))}),
             lambda arrays, about: arrays.update({"counts.df": np.full(len(arrays["counts.df"]), np.nan)}),
+            lambda arrays, about: arrays.update({"counts.df": np.full(len(arrays["counts.df"]), np.inf)}),
+            lambda arrays, about: arrays.update({"counts.df": np.ones(len(arrays["counts.df"]), np.float16)}),
+            lambda arrays, about: arrays.update({"counts.df": np.full(len(arrays["counts.df"]), 2**64 - 1, np.uint64)}),
+            lambda arrays, about: arrays.update({"vocabulary.offsets": wrapping_offsets(arrays)}),
+            lambda arrays, about: about.update(calibration=0),
+            lambda arrays, about: about.update(calibration={"value": "1.5", "offset": 0, "exclusive": True}),
+            lambda arrays, about: about.update(calibration={"value": 1.5, "offset": 0, "exclusive": 1}),
+            lambda arrays, about: about.update(calibration={"value": 1.5, "offset": 0, "exclusive": False}),
+            lambda arrays, about: about.update(decision={"kind": "thresholds", "values": "123", "on": "scores"}),
+            lambda arrays, about: about.update(decision={"kind": "thresholds", "values": [1, 2, True], "on": "scores"}),
+            lambda arrays, about: about.update(decision={"kind": "thresholds", "values": [1, 2, 10**400]}),
+            lambda arrays, about: about.update(decision={"kind": "proportional", "rates": [0.1, 0.2]}),
+            lambda arrays, about: about.update(classes=["\ud800", "\ud801", "\ud802"]),
+            lambda arrays, about: about.update(classes={"food": 1, "politics": 2, "sport": 3}),
+            lambda arrays, about: about.update(token_rule=[]),
+            lambda arrays, about: about.update(settings=[["alpha", {"a": 1}]]),
+            lambda arrays, about: about.update(scorer=[]),
+            lambda arrays, about: about["scorer"].update(settings=None),
             lambda arrays, about: arrays.update({"counts.n_docs": np.zeros(0, np.int64)}),
             lambda arrays, about: arrays.update({"counts.class_docs": np.zeros(2, np.int64)}),
         ],
@@ -383,6 +489,59 @@ class TestBadFiles:
             TextClassifier.load(saved)
         assert "\n" not in str(problem.value)
         assert str(problem.value).startswith(str(saved))
+
+    @pytest.mark.parametrize(
+        ("model", "change"),
+        [
+            ("tree", lambda arrays, about: arrays["scorer.node_scores"].__setitem__((0, 0), np.nan)),
+            ("tree", lambda arrays, about: arrays["scorer.threshold"].__setitem__(0, np.inf)),
+            ("tree", lambda arrays, about: as_type(arrays, "scorer.node_scores", np.float16)),
+            ("tree", lambda arrays, about: arrays["scorer.left"].__setitem__(0, 0)),
+            ("tree", lambda arrays, about: arrays["scorer.right"].__setitem__(0, -1)),
+            ("tree", lambda arrays, about: arrays["scorer.roots"].__setitem__(0, 10**9)),
+            ("tree", lambda arrays, about: arrays["scorer.feature"].__setitem__(0, 10**9)),
+            ("tree", lambda arrays, about: arrays.update({"scorer.feature": np.zeros((), np.int64)})),
+            ("knn", lambda arrays, about: arrays["scorer.idf"].__setitem__(0, np.nan)),
+            ("knn", lambda arrays, about: as_type(arrays, "scorer.idf", np.float16)),
+            ("knn", lambda arrays, about: wrap_around(arrays["scorer.documents.indptr"])),
+            ("knn", lambda arrays, about: arrays["scorer.labels.indices"].__setitem__(0, 99)),
+            ("tan", lambda arrays, about: arrays["scorer.logs"].__setitem__((0, 0, 0, 0, 0), np.nan)),
+            ("tan", lambda arrays, about: as_type(arrays, "scorer.prior", np.float16)),
+            ("tan", lambda arrays, about: arrays["scorer.parents"].__setitem__((0, slice(0, 2)), (1, 0))),
+            ("tan", lambda arrays, about: arrays["scorer.terms"].__setitem__((0, 0), 10**9)),
+            ("hierarchical", lambda arrays, about: arrays["scorer.values"].__setitem__(0, np.nan)),
+            ("hierarchical", lambda arrays, about: as_type(arrays, "scorer.values", np.float16)),
+            ("hierarchical", lambda arrays, about: arrays["scorer.n_nodes"].__setitem__(0, 2**39)),
+            ("hierarchical", lambda arrays, about: arrays["scorer.members"].__setitem__(0, 2**16)),
+            ("hos", lambda arrays, about: wrap_around(arrays["scorer.documents.indptr"])),
+            ("hos", lambda arrays, about: about["scorer"]["settings"].update(documents=2**50)),
+            ("or-blend", lambda arrays, about: arrays["scorer.centroids.weights.data"].fill(np.inf)),
+        ],
+    )
+    def test_damage_inside_of_every_kind_of_scorer(self, path, model, change):
+        TextClassifier(model).fit(TEXTS, LABELS).save(path)
+        rewritten(path, change)
+        with pytest.raises(BadModel) as problem:
+            TextClassifier.load(path)
+        assert "\n" not in str(problem.value)
+
+    def test_a_network_that_claims_many_features_allocates_nothing(self, path):
+        """2²⁵ features and nodes that do not have them: once 1.4 GB from a small file."""
+        TextClassifier("hierarchical").fit(TEXTS, LABELS).save(path)
+        rewritten(path, lambda arrays, about: arrays["scorer.n_features"].__setitem__(0, 2**25))
+        tracemalloc.start()
+        with pytest.raises(BadModel, match="other sizes than its arrays"):
+            TextClassifier.load(path)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+        tracemalloc.stop()
+
+    def test_too_little_memory_is_a_sentence(self, saved, monkeypatch):
+        def fail(*_):
+            raise MemoryError
+
+        monkeypatch.setattr(store, "unpack", fail)
+        with pytest.raises(BadModel, match="there is not enough memory to load the model in it"):
+            TextClassifier.load(saved)
 
     def test_a_vocabulary_with_a_term_twice(self, path):
         TextClassifier().fit(["aa bb", "cc"], ["x", "y"]).save(path)
@@ -409,3 +568,8 @@ def test_an_unfitted_classifier_is_not_stored(path):
     with pytest.raises(UnnaiveError, match="has not learnt anything yet; call fit before saving"):
         TextClassifier().save(path)
     assert not path.exists()
+
+
+@pytest.mark.parametrize("kind", store.SCORERS)
+def test_the_table_of_scorers_names_each_by_its_kind(kind):
+    assert store.find_scorer(kind).kind == kind

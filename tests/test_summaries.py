@@ -1,13 +1,17 @@
 """Means, spreads, pairwise_tests and curves of records whose right answer is evident."""
 
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from unnaive.evaluation.grids import as_markdown
 from unnaive.evaluation.records import Record
+from unnaive.evaluation.significance import mcnemar
 from unnaive.evaluation.summaries import (
     as_json,
+    every_pair,
     learning_curves,
     pairwise_tests,
     summarise,
@@ -41,19 +45,61 @@ def test_settings_tell_contenders_apart():
 
 
 def test_pairs_are_paired_by_split():
-    records = [*rows("nb", [0.70, 0.72, 0.71, 0.73]), *rows("svm", [0.80, 0.81, 0.82, 0.83])]
+    records = [*rows("nb", [0.70, 0.72, 0.71, 0.73, 0.60]), *rows("svm", [0.90, 0.91, 0.92, 0.93, 0.80])]
     (one,) = pairwise_tests(records)
-    assert (one.first, one.second, str(one.outcome)) == ("svm", "nb", "4/0/0")
-    assert one.paired.difference == pytest.approx(0.1)
+    assert (one.first, one.second, str(one.outcome)) == ("svm", "nb", "5/0/0")
+    assert one.paired.difference == pytest.approx(0.2)
     assert one.paired.p < one.corrected.p < 0.05
     assert one.verdict == "better"
     assert pairwise_tests(records, against="svm")[0].verdict == "worse"
 
 
 def test_where_less_is_better_the_sign_is_turned():
-    records = [*rows("nb", [2.0, 2.1, 2.05], measure="log-loss"), *rows("svm", [1.0, 1.1, 1.06], measure="log-loss")]
+    losses = {"nb": [2.0, 2.1, 2.05, 2.0, 2.1], "svm": [1.0, 1.1, 1.06, 1.0, 1.1]}
+    records = [record for name, values in losses.items() for record in rows(name, values, measure="log-loss")]
     (one,) = pairwise_tests(records)
-    assert (str(one.outcome), one.verdict) == ("3/0/0", "better")
+    assert (str(one.outcome), one.verdict) == ("5/0/0", "better")
+
+
+def test_differences_that_are_equal_on_all_splits_prove_nothing_beyond_their_documents():
+    """Of 20 test documents .1 is two: the variance is at least .1 · .9 / 20, so t = .1 / √(.45 · .0045), 4 degrees."""
+    records = [*rows("nb", [0.7, 0.6, 0.5, 0.6, 0.7]), *rows("svm", [0.8, 0.7, 0.6, 0.7, 0.8])]
+    (one,) = pairwise_tests(records)
+    assert one.corrected.statistic == pytest.approx(0.1 / (0.45 * 0.0045) ** 0.5)
+    assert one.corrected.p == pytest.approx(0.0907, abs=1e-3)
+    assert one.verdict == "no difference"
+    many = [replace(record, n_train=8000, n_test=2000) for record in records]
+    assert 1e-6 < pairwise_tests(many)[0].corrected.p < 1e-3
+
+
+def test_significance_is_refused_under_five_splits():
+    records = [*rows("nb", [0.70, 0.72, 0.71, 0.73]), *rows("svm", [0.90, 0.91, 0.92, 0.93])]
+    (one,) = pairwise_tests(records)
+    assert (one.splits, one.tested, one.verdict) == (4, None, "untested")
+
+
+def test_documents_are_tested_exactly_where_records_have_them():
+    def of(model, right):
+        bits = np.packbits(right).tobytes().hex()
+        return Record("toy#1", "fixed", 0, 0, model, {}, "accuracy", float(np.mean(right)), 0.1, n_test=20, right=bits)
+
+    nb, svm = np.zeros(20, bool), np.zeros(20, bool)
+    svm[:9] = nb[9] = True
+    (one,) = pairwise_tests([of("nb", nb), of("svm", svm)])
+    assert one.documents == mcnemar(svm, nb)
+    assert one.documents.p == pytest.approx(22 / 1024)
+    assert one.verdict == "better"
+
+
+def test_every_pair_is_compared_the_better_first():
+    records = [*rows("a", [0.5] * 5), *rows("b", [0.9] * 5), *rows("c", [0.7] * 5)]
+    assert [(one.first, one.second) for one in every_pair(records)] == [("b", "c"), ("b", "a"), ("c", "a")]
+    assert len(json.loads(as_json(records))["pairs"]) == 3
+
+
+def test_the_interval_is_that_of_the_corrected_test():
+    (one,) = summarise(rows("svm", [0.8, 0.9, 1.0]))
+    assert one.half_width == pytest.approx(4.302653 * 0.1 * (1 / 3 + 20 / 80) ** 0.5, rel=1e-6)
 
 
 def test_one_split_is_no_test():

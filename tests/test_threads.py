@@ -96,3 +96,32 @@ def test_forking_while_a_stemmed_model_predicts_does_not_hang():
     finally:
         stop.set()
         thread.join()
+
+
+def test_sizes_of_the_kernel_are_read_while_another_call_grows_it():
+    """Under the thread sanitizer, a size read without the lock is an error."""
+    pytest.importorskip("unnaive.text._kernel", reason="the kernel is not built")
+    from unnaive.text.native import NativeEngine
+    from unnaive.text.tokens import TokenRule
+    from unnaive.text.vocabulary import Vocabulary
+
+    engine = NativeEngine(TokenRule(stem="porter"), Vocabulary(), threads=1)
+    stop, sizes = threading.Event(), [0]
+
+    def watch():
+        while not stop.is_set():
+            engine.kernel.surfaces()
+            sizes.append(len(engine))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        for number in range(200):
+            engine.count(
+                [f"words{number} terms{number} " * 20 + " ".join(f"w{number}x{n}" for n in range(50))], grow=True
+            )
+    finally:
+        stop.set()
+        watcher.join()
+    assert sizes == sorted(sizes)
+    assert len(engine) == 200 * 52

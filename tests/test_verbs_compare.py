@@ -82,7 +82,11 @@ def test_compare_of_a_file_takes_80_percent(run, tmp_path):
         (("compare", "tickets", "--vocabulary", "1e3"), UnnaiveError, "a vocabulary size came as '1e3'"),
         (("compare", "tickets", "--html", "."), UnnaiveError, ". is a folder"),
         (("compare", "reuters", "--data", "nowhere"), BadData, "is not in nowhere, which does not exist; get it with"),
-        (("reproduce", "iir", "--table", "c"), UnknownName, "no table of iir called 'c'; there are a, b, example"),
+        (
+            ("reproduce", "iir", "--table", "c"),
+            UnknownName,
+            "no table of iir called 'c'; there are 36, 47, a, b, example",
+        ),
         (
             ("reproduce", "or-gate", "--models", "oracle"),
             UnknownName,
@@ -98,12 +102,25 @@ def test_mistakes_are_sentences(run, words, error, message):
 
 
 def test_reproduce_prints_ours_beside_theirs(run, tmp_path):
-    result = run("reproduce", "iir", "--table", "example", "--html", "p.html", "--json", "p.json", "--strict")
+    result = run(
+        "reproduce",
+        "iir",
+        "--table",
+        "example",
+        "--html",
+        "p.html",
+        "--markdown",
+        "p.md",
+        "--json",
+        "p.json",
+        "--strict",
+    )
     assert result.exit_code == 0, result.output
     assert "0.428571 | 0.428571 +0.000000 ✓" in result.stdout
-    assert "10 of 10 figures with a band are inside it" in result.stdout
+    assert "✓ 10 reproduced, ≈ 0 differ for a known reason, ✗ 0 differ" in result.stdout
     assert len(json.loads((tmp_path / "p.json").read_text())["tables"][0]["cells"]) == 10
     assert "theirs and ours" in (tmp_path / "p.html").read_text()
+    assert "| P(class) | 0.750000 / 0.750000 +0.000000 ✓ |" in (tmp_path / "p.md").read_text()
 
 
 def test_reproduce_without_the_collection_says_so(run, tmp_path):
@@ -142,4 +159,6 @@ def test_plot_of_a_model_needs_data_and_has_a_default_figure(run, tmp_path):
     with pytest.warns(UnnaiveWarning, match="shows as boxes; an .svg has them as text"):
         assert run("plot", "t.model", "data.csv").exit_code == 0
     assert (tmp_path / "precision-recall.png").stat().st_size > 5000
-    assert "expected documents" in str(run("plot", "t.model").exception)
+    assert str(run("plot", "t.model").exception) == (
+        "t.model is drawn on labelled data, which was not given; write unnaive plot t.model DATA"
+    )

@@ -1,13 +1,45 @@
 #!/usr/bin/env bash
-# The kernel's tests under the address and undefined-behaviour sanitizers; `make sanitize` runs this.
+# All native modules under sanitizers; `make sanitize` runs this, which needs nothing but `make setup` and a compiler.
+#   tools/sanitize.sh             address and undefined behaviour, then threads
+#   tools/sanitize.sh address     one of the two; further arguments go to pytest
 # Python's own allocator steps aside, so that reading past the end of a str is seen too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-folder=build/sanitize
-.venv/bin/python -m nanobind --cmake_dir >/dev/null 2>&1 || .venv/bin/pip install --quiet --disable-pip-version-check nanobind
-cmake -S . -B "$folder" -DUNNAIVE_SANITIZE=ON -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE="$PWD/.venv/bin/python" >/dev/null
-cmake --build "$folder" --target _kernel --parallel 2
-export LD_PRELOAD="$(c++ -print-file-name=libasan.so):$(c++ -print-file-name=libubsan.so)"
-export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-export PYTHONMALLOC=malloc
-.venv/bin/python tools/sanitized_tests.py "$folder"/_kernel.*.so -q -p no:cacheprovider tests/test_kernel.py tests/test_counting.py "$@"
+export PATH="$PWD/.venv/bin:$PATH" PYTHONMALLOC=malloc
+
+build() { # build NAME FLAGS: every module into build/sanitize-NAME
+  cmake -G Ninja -S . -B "build/sanitize-$1" -DUNNAIVE_SANITIZE="$2" -DCMAKE_BUILD_TYPE=Release \
+    -DPython_EXECUTABLE="$PWD/.venv/bin/python" >/dev/null
+  cmake --build "build/sanitize-$1" --parallel 2
+}
+
+run() { # run NAME LIBRARIES PYTEST-ARGUMENTS…
+  local folder="build/sanitize-$1" libraries="$2"
+  shift 2
+  LD_PRELOAD="$libraries" .venv/bin/python tools/sanitized_tests.py "$folder" -q -p no:cacheprovider --capture=sys "$@"
+}
+
+address() {
+  build address address,undefined
+  export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+  run address "$(c++ -print-file-name=libasan.so):$(c++ -print-file-name=libubsan.so)" tests/test_kernel.py \
+    tests/test_counting.py tests/test_products.py tests/test_native_borders.py tests/test_paths.py tests/test_gis.py \
+    tests/test_dual.py "$@"
+}
+
+thread() {
+  build thread thread
+  # Python and numpy are not instrumented: only what our own modules do is reported
+  export TSAN_OPTIONS="halt_on_error=1:exitcode=66:ignore_noninstrumented_modules=1:report_signal_unsafe=0"
+  run thread "$(c++ -print-file-name=libtsan.so)" tests/test_threads.py tests/test_kernel.py tests/test_dual.py \
+    -k "threads or sizes or readers or estimators_too or gil or concurrent or same_time or ids_do_not_depend or kernel_equals" \
+    --deselect tests/test_threads.py::test_forking_while_a_stemmed_model_predicts_does_not_hang "$@"
+}
+
+what="${1:-both}"
+[ $# -gt 0 ] && shift
+case "$what" in
+  both) (address "$@") && (thread "$@") ;;
+  address | thread) "$what" "$@" ;;
+  *) echo "tools/sanitize.sh [address|thread]" && exit 2 ;;
+esac

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.evaluation.experiments import run
-from unnaive.evaluation.papers.preparation import RULES
+from unnaive.evaluation.papers.data import TOKEN_RULES
 from unnaive.evaluation.trials import Contender, Material, Plan
 from unnaive.reading.collections import load
 
@@ -52,7 +52,7 @@ ROWS = (
 
 def materials(name, view, rule):
     """The collection with counts, and with presence."""
-    counts = Material.of(load(name, view=view), RULES[rule])
+    counts = Material.of(load(name, view=view), TOKEN_RULES[rule])
     X = counts.X
     present = csr_array((np.ones(X.nnz, np.int64), X.indices, X.indptr), shape=X.shape)
     return {"counts": counts, "presence": Material(name, present, counts.Y, counts.parts)}

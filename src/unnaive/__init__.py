@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from unnaive.fitted import top_terms as top_terms
     from unnaive.models.auto.learner import Auto as Auto
     from unnaive.models.blend import OrBlend as OrBlend
+    from unnaive.models.diagnostic import DiagnosticMixture as DiagnosticMixture
     from unnaive.models.hierarchical.learner import HierarchicalBN as HierarchicalBN
     from unnaive.models.hierarchical.learner import HierarchicalNB as HierarchicalNB
     from unnaive.models.higher_order.learner import HigherOrderNB as HigherOrderNB
@@ -40,9 +41,11 @@ if TYPE_CHECKING:
     from unnaive.models.rocchio import Rocchio as Rocchio
     from unnaive.models.rocchio import RocchioCounts as RocchioCounts
     from unnaive.models.selective import SelectiveNB as SelectiveNB
+    from unnaive.models.superparent import SuperParentTAN as SuperParentTAN
     from unnaive.models.svm import LinearSVM as LinearSVM
     from unnaive.models.tan import TreeAugmentedNB as TreeAugmentedNB
     from unnaive.models.trees import DecisionTree as DecisionTree
+    from unnaive.models.word_clusters import WordClusterNB as WordClusterNB
     from unnaive.text.tokens import TokenRule as TokenRule
 
     backend: str  # "native", or "reference" where the package was built without a compiler

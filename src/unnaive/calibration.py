@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from unnaive.core.arrays import is_number
 from unnaive.core.links import LINKS
 from unnaive.core.logs import log_softmax
 from unnaive.errors import BadData, BadModel
@@ -59,8 +60,11 @@ class Temperature:
         Temperature(value=1.5, offset=0.0, exclusive=True)
         """
         try:
-            return cls(float(stored["value"]), float(stored["offset"]), bool(stored["exclusive"]))
-        except (KeyError, TypeError, ValueError) as problem:
+            value, offset, exclusive = (stored[name] for name in ("value", "offset", "exclusive"))
+            if not (is_number(value) and is_number(offset) and isinstance(exclusive, bool)):
+                raise ValueError("its temperature is no number")
+            return cls(float(value), float(offset), exclusive)
+        except (KeyError, TypeError, ValueError, OverflowError) as problem:
             raise BadModel(f"the calibration in this model is damaged ({problem}); train it again") from problem
 
 

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from unnaive.core.learner import TrainingSpec
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.protocol import Protocol, available_if
+from unnaive.core.register import Register
 from unnaive.core.sample_weights import check_sample_weight
 from unnaive.core.settings import same_value, unknown_setting
-from unnaive.core.targets import Targets, read_targets, refuse_one_class
+from unnaive.core.targets import Targets, label_sets, read_targets, refuse_one_class
 from unnaive.decisions import Decision
-from unnaive.errors import BadData, UnknownName, UnnaiveError
+from unnaive.errors import BadData, UnknownName, UnnaiveError, count_noun
 from unnaive.explain import Explanation
 from unnaive.fitted import FittedModel
 from unnaive.models.catalogue import find_model, make_model
@@ -87,10 +88,13 @@ class TextClassifier(Protocol):
     multilabel : bool or None, default=None
         Whether a text may have any number of labels; None goes by how labels come: a list, tuple or set for each text,
         or a 0/1 matrix, means any number.
-    decision : {"argmax", "scut", "rcut", "pcut"}, Decision or None, default=None
-        From scores to labels. None: the best class, or for multilabel targets every class above even odds (of the OR
-        gate and of cosines those within a tenth of the best score). "scut", "rcut" and "pcut" tune thresholds, a number
-        of labels, or shares of documents on held-out scores.
+    decision : {"argmax", "untuned", "scut", "rcut", "pcut"}, Decision or None, default=None
+        From scores to labels. None: the best class, or for multilabel targets "scut" where `fit` has 50 documents or
+        more, else "untuned". "scut" gives each class the threshold that is best on held-out scores, "rcut" each text
+        the same number of labels, "pcut" each class the share of texts that it had in training. "untuned" gives every
+        class above even odds (of the OR gate and of cosines those within a tenth of the best score), which is what the
+        estimators on counts do unless told otherwise. Thresholds are kept by `partial_fit`, `forget` and `merge`; a
+        model that was only ever fed by `partial_fit` has none to keep.
     calibrate : bool, default=False
         Fit a temperature on held-out scores, so that probabilities are calibrated.
     class_weight : dict, "balanced" or None, default=None
@@ -189,10 +193,11 @@ class TextClassifier(Protocol):
         X, vocabulary = self._count(documents, rule)
         if not X.nnz:
             raise BadData(
-                f"none of the {len(documents)} texts has a term to learn from; check the column and the settings"
+                f"none of the {count_noun(len(documents), 'text')} has a term to learn from; check the column and the "
+                "settings"
             )
         self.fitted_ = train(
-            spec, X, targets, vocabulary=vocabulary, token_rule=rule, n_jobs=self.n_jobs, progress=progress,
+            spec, X, targets, vocabulary=vocabulary, token_rule=rule, n_jobs=self.n_jobs, progress=progress, tune=True,
             sample_weight=check_sample_weight(sample_weight, len(documents)),
         )  # fmt: skip
         return self
@@ -216,18 +221,23 @@ class TextClassifier(Protocol):
                 spec, new, targets.target_type, token_rule=rule, n_jobs=self.n_jobs
             )  # fmt: skip
         else:
-            self.fitted_ = learn_more(before, new, grow=grow)
+            register = _changed_register(before, "plus", texts, targets, sample_weight)
+            self.fitted_ = learn_more(before, new, grow=grow, register=register)
         return self
 
     def forget(self, texts: Any, labels: Any, sample_weight: Any = None) -> Self:
         """Unlearn documents exactly: the model becomes the one that never saw them.
 
-        Words and classes that no other document has are gone with them. Give the labels that were learnt.
+        Words and classes that no other document has are gone with them. Give the labels that were learnt. Documents
+        that were never learnt are refused where the counts prove it, and always if the model has a register; without
+        one, a document made of words that its class has anyway cannot be told from one that was learnt.
         """
         spec, rule = self.spec(), self.token_rule
         refuse_documents_model(spec)
         before = self._updatable(spec, rule)
-        self.fitted_ = forget_documents(before, self._count_labelled(texts, labels, sample_weight, rule, before)[0])
+        gone, targets = self._count_labelled(texts, labels, sample_weight, rule, before)
+        register = _changed_register(before, "without", texts, targets, sample_weight)
+        self.fitted_ = forget_documents(before, gone, register=register)
         return self
 
     def merge(self, *others: TextClassifier) -> Self:
@@ -446,6 +456,16 @@ def _check_labelled(texts: Any, labels: Any, multilabel: bool | None) -> tuple[A
     if not len(documents):
         raise BadData("there are no texts; give at least one")
     return documents, read_targets(labels, len(documents), multilabel=multilabel)
+
+
+def _changed_register(
+    before: FittedModel, change: str, texts: Any, targets: Targets, sample_weight: Any
+) -> Register | None:
+    """The model's register with or without the documents; None where it keeps none, or cannot follow weights."""
+    if before.register is None or sample_weight is not None:
+        return None
+    changed: Register = getattr(before.register, change)(as_texts(texts), label_sets(targets.Y, targets.classes))
+    return changed
 
 
 def _named() -> dict[str, Any]:

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
+from unnaive.core.arrays import is_number
 from unnaive.core.links import LINKS, relative
-from unnaive.errors import BadData, BadModel, choose
+from unnaive.errors import BadData, BadModel, choose, count_noun
 from unnaive.types import Floats, Sparse
 
 
@@ -183,10 +184,20 @@ def decision_from_dict(stored: Any) -> Decision:
     try:
         settings = dict(stored)
         kind = choose(list(DECISIONS), settings.pop("kind"), "decision")
+        _check_stored_kinds(settings)
         decision: Decision = DECISIONS[kind](**settings)
-    except (KeyError, TypeError, ValueError) as problem:
+    except (KeyError, TypeError, ValueError, OverflowError) as problem:
         raise BadModel(f"the decision in this model is damaged ({problem}); train it again") from problem
     return decision
+
+
+def _check_stored_kinds(settings: dict[str, Any]) -> None:
+    """An error unless thresholds and rates are lists of numbers, and switches are true or false."""
+    for name in ("values", "rates"):
+        if name in settings and not (isinstance(settings[name], (list, tuple)) and all(map(is_number, settings[name]))):
+            raise ValueError(f"its {name} are no list of finite numbers")
+    if not isinstance(settings.get("at_least_one", False), bool):
+        raise ValueError("at_least_one is neither true nor false")
 
 
 def scut(scores: Floats, Y: Any, *, on: str = "scores", at_least_one: bool = False) -> Thresholds:
@@ -295,7 +306,9 @@ def folds(Y: Any, n_folds: int, *, seed: int = 0) -> NDArray[np.int64]:
     """
     truth = csr_array(Y)
     if not 2 <= n_folds <= truth.shape[0]:
-        raise BadData(f"{truth.shape[0]} documents cannot make {n_folds} folds; choose from 2 up to the documents")
+        raise BadData(
+            f"{count_noun(truth.shape[0], 'document')} cannot make {n_folds} folds; choose from 2 up to the documents"
+        )
     by_size = np.argsort(np.argsort((truth != 0).sum(axis=0), kind="stable"))
     rarest = np.full(truth.shape[0], truth.shape[1])  # unlabelled documents last
     np.minimum.at(rarest, np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr)), by_size[truth.indices])

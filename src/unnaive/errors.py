@@ -25,6 +25,15 @@ class UnnaiveWarning(UserWarning):
     """Something worked, but not as well as it could."""
 
 
+def count_noun(number: float, noun: str, plural: str = "") -> str:
+    """A number with its noun, in the singular for one.
+
+    >>> count_noun(1, "document"), count_noun(1024, "document"), count_noun(2, "class", "classes")
+    ('1 document', '1,024 documents', '2 classes')
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def choose(table: dict[str, object] | list[str], name: str, kind: str) -> str:
     """`name` if it is in `table`; otherwise an error that lists what is.
 

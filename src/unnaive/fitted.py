@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,12 @@ from unnaive.core.documents import CountRows, DocumentReader, TextDocuments
 from unnaive.core.learner import TrainingSpec
 from unnaive.core.links import joint_log_probabilities, log_probabilities, probabilities
 from unnaive.core.named_counts import NamedCounts
+from unnaive.core.register import Register
 from unnaive.core.scorer import Scorer
 from unnaive.core.targets import class_codes, label_sets
 from unnaive.decisions import Decision
 from unnaive.explain import Explanation, explain_document
+from unnaive.lazy import lazy_property
 from unnaive.reading.columns import Columns
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
@@ -44,6 +45,7 @@ class FittedModel:
     feature_names  of columns, where rows of counts had names
     counts         the sums that it was made of, for the whole vocabulary; None where they were not kept
     columns        of the file that it was trained on: a convenience for reading the next one
+    register       hashes of the documents learnt, where that was asked for
     n_jobs         threads that read texts; None for all cores. Not stored
     """
 
@@ -58,6 +60,7 @@ class FittedModel:
     feature_names: tuple[str, ...] | None = None
     counts: NamedCounts | None = None
     columns: Columns | None = None
+    register: Register | None = None
     n_jobs: int | None = None
 
     @property
@@ -70,12 +73,12 @@ class FittedModel:
         """Whether there are probabilities: from the scorer itself, or because it was calibrated."""
         return self.calibration is not None or self.scorer.probabilistic
 
-    @cached_property
+    @lazy_property
     def class_array(self) -> NDArray[Any]:
         """The classes as an array (n_classes,)."""
         return np.array(self.classes)
 
-    @cached_property
+    @lazy_property
     def reader(self) -> DocumentReader:
         """How documents become scores."""
         if self.token_rule is None or self.vocabulary is None:
@@ -85,6 +88,13 @@ class FittedModel:
     def scores(self, documents: Any) -> Floats:
         """Raw scores of every class (n_docs, n_classes), also of two; `scorer.link` tells what they mean."""
         return self._collect(documents, lambda scores: scores)
+
+    def known_terms(self, documents: Any) -> NDArray[np.int64]:
+        """How many mentions of terms that the model knows each document has (n_docs,).
+
+        With none of them a prediction is a guess by the prior alone.
+        """
+        return self.reader.known_terms(documents)
 
     def predict(self, documents: Any) -> Any:
         """The labels of each document in the form in which labels came."""

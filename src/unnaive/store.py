@@ -9,24 +9,25 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import secrets
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive import __version__
+from unnaive.atomic import replacing
 from unnaive.calibration import Temperature
-from unnaive.core.arrays import read_csr
+from unnaive.core.arrays import FLOATS, read_csr
 from unnaive.core.counts import Counts
 from unnaive.core.learner import TrainingSpec
-from unnaive.core.linear import Linear
 from unnaive.core.links import LINKS
 from unnaive.core.named_counts import NamedCounts
+from unnaive.core.register import Register
 from unnaive.core.scorer import Scorer
 from unnaive.core.targets import TARGET_TYPES, sorted_classes
 from unnaive.decisions import Decision, decision_from_dict
@@ -41,26 +42,33 @@ from unnaive.training import check_spec
 from unnaive.types import Arrays
 
 FORMAT = 2
+KINDS = {"f": "F", "i": "I", "u": "U"}  # numbers as safetensors names them
 KEY = "unnaive"  # of the JSON in the file's metadata
+LARGEST_COUNT = {"f": 2.0**1000, "i": 2**62, "u": 2**62}  # by kind of number; infinity is none
 GIVEN = "given"  # in the place of a tuning: the decision was handed in, and outlives updates
 TRAINING = ("min_df", "select", "calibrate", "class_weight", "random_state")  # fields of TrainingSpec that are stored
 
 
-def scorer_classes() -> dict[str, type[Scorer]]:
-    """The classes of scorers by their names in model files."""
-    from unnaive.models.auto.learner import Pool
-    from unnaive.models.blend import Blend
-    from unnaive.models.hierarchical.hidden_networks import HiddenNetworks
-    from unnaive.models.higher_order.path_scorer import PathScorer
-    from unnaive.models.neighbours import Neighbours
-    from unnaive.models.or_gate import NoisyOr
-    from unnaive.models.tan import FeatureTrees
-    from unnaive.models.trees import Trees
+# Kinds of scorers and their classes, imported when a file has one: predicting starts at once.
+SCORERS = {
+    "linear": "unnaive.core.linear:Linear",
+    "noisy-or": "unnaive.models.or_gate:NoisyOr",
+    "blend": "unnaive.models.blend:Blend",
+    "diagnostic-networks": "unnaive.models.diagnostic:DiagnosticNetworks",
+    "feature-trees": "unnaive.models.tan:FeatureTrees",
+    "hidden-networks": "unnaive.models.hierarchical.hidden_networks:HiddenNetworks",
+    "neighbours": "unnaive.models.neighbours:Neighbours",
+    "paths": "unnaive.models.higher_order.path_scorer:PathScorer",
+    "pool": "unnaive.models.auto.learner:Pool",
+    "trees": "unnaive.models.trees:Trees",
+}
 
-    classes: tuple[type[Scorer], ...] = (
-        Linear, NoisyOr, Blend, FeatureTrees, HiddenNetworks, Neighbours, PathScorer, Pool, Trees,
-    )  # fmt: skip
-    return {one.kind: one for one in classes}
+
+def find_scorer(kind: str) -> type[Scorer]:
+    """The class of a kind of scorer, or an error that lists those there are."""
+    module, name = SCORERS[choose(list(SCORERS), kind, "scorer")].split(":")
+    found: type[Scorer] = getattr(import_module(module), name)
+    return found
 
 
 def save(fitted: FittedModel, path: str | Path, *, frozen: bool = False) -> None:
@@ -70,24 +78,27 @@ def save(fitted: FittedModel, path: str | Path, *, frozen: bool = False) -> None
     """
     target = check_writable(path)
     arrays, about = pack(fitted, frozen=frozen)
-    about |= {"format": FORMAT, "version": __version__}
-    from safetensors import SafetensorError
-    from safetensors.numpy import save_file
-
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
-        temporary.touch(exist_ok=False)
-        mode = (target if target.exists() else temporary).stat().st_mode  # the library makes it private
-        save_file(arrays, temporary, metadata={KEY: json.dumps(about, sort_keys=True)})
-        temporary.chmod(mode)
-        _flush(temporary)
-        temporary.replace(target)
-        _flush(target.parent)
-    except (OSError, SafetensorError) as problem:
+        with replacing(target) as file:
+            write_arrays(file, arrays, about)
+    except OSError as problem:
         raise UnnaiveError(f"{path} cannot be written ({_reason(problem)}); what was there is untouched") from problem
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
+
+
+def write_arrays(file: IO[bytes], arrays: Arrays, about: dict[str, Any]) -> None:
+    """A safetensors file: the length of the header, the header, the arrays; by hand, so that nothing is copied."""
+    order = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))  # wide ones first, so all are aligned
+    header: dict[str, Any] = {"__metadata__": {KEY: json.dumps(about, sort_keys=True)}}
+    end = 0
+    for name in order:
+        start, end = end, end + arrays[name].nbytes
+        kind = f"{KINDS[arrays[name].dtype.kind]}{8 * arrays[name].dtype.itemsize}"
+        header[name] = {"dtype": kind, "shape": list(arrays[name].shape), "data_offsets": [start, end]}
+    words = json.dumps(header).encode()
+    words += b" " * (-len(words) % 8)
+    file.write(len(words).to_bytes(8, "little") + words)
+    for name in order:
+        file.write(arrays[name].astype(arrays[name].dtype.newbyteorder("<"), copy=False).data)
 
 
 def load(path: str | Path) -> FittedModel:
@@ -96,9 +107,11 @@ def load(path: str | Path) -> FittedModel:
     try:
         return unpack(*_read(place))
     except BadModel as problem:
-        raise BadModel(f"{path}: {problem}") from problem
-    except (UnnaiveError, KeyError, TypeError, ValueError, IndexError, OverflowError) as problem:
-        raise BadModel(f"{path}: the model in it is damaged ({problem}); train it again") from problem
+        raise BadModel(f"{path}: {' '.join(str(problem).splitlines())}") from problem
+    except MemoryError as problem:
+        raise BadModel(f"{path}: there is not enough memory to load the model in it") from problem
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as problem:
+        raise BadModel(f"{path}: the model in it is damaged ({_first_line(problem)}); train it again") from problem
 
 
 def _file(path: str | Path) -> Path:
@@ -135,14 +148,17 @@ def check_writable(path: str | Path) -> Path:
     return target
 
 
-def update(path: str | Path, change: Callable[[FittedModel], FittedModel]) -> FittedModel:
+def update(
+    path: str | Path, change: Callable[[FittedModel], FittedModel], *, done: Callable[[], None] = lambda: None
+) -> FittedModel:
     """Replace the model in a file by what `change` makes of it; others who update the file wait.
 
-    Nothing is written if `change` raises.
+    Nothing is written if `change` raises. `done` is called when the new file is there, while others still wait.
     """
     with _locked(_file(path)):
         changed = change(load(path))
         save(changed, path)
+        done()
         return changed
 
 
@@ -155,14 +171,6 @@ def _locked(path: Path) -> Iterator[None]:
             if os.fstat(file.fileno()).st_ino == path.stat().st_ino:
                 yield
                 return
-
-
-def _flush(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _reason(problem: Exception) -> str:
@@ -235,7 +243,11 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
         "scorer": {"kind": scorer.kind, "settings": settings},
         "counts": counts is not None,
         "columns": fitted.columns and fitted.columns.to_dict(),
+        "format": FORMAT,
+        "version": __version__,
     }
+    if fitted.register is not None and counts is not None:
+        arrays["register"], about["register"] = fitted.register.hashes, fitted.register.to_dict()
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, about
 
 
@@ -282,26 +294,39 @@ def unpack(arrays: Arrays, about: dict[str, Any]) -> FittedModel:
     """The model that `pack` was given; trusts nothing. What does not fit is an error, often a plain KeyError."""
     vocabulary = _vocabulary(arrays, "vocabulary")
     classes = about["classes"]
-    if list(sorted_classes(classes)) != classes or not classes:
+    if not isinstance(classes, list) or list(sorted_classes(classes)) != classes or not classes:
         raise BadModel("its classes are not a sorted list of distinct labels; train it again")
+    "".join(map(str, classes)).encode()  # text that no file could hold: a UnicodeEncodeError, which is a ValueError
     scorer = _scorer(arrays, about["scorer"])
     if (scorer.n_classes, scorer.n_terms) != (len(classes), len(vocabulary)):
         raise BadModel("its scorer does not fit its classes and vocabulary; train it again")
     choose(list(LINKS), scorer.link, "link")
     decision = decision_from_dict(about["decision"])
     decision.decide(np.zeros((1, len(classes))))  # of the wrong number of classes: an error
+    target_type = choose(list(TARGET_TYPES), about["target_type"], "type of target")
+    counts = _counts(arrays, tuple(classes), vocabulary) if about["counts"] else None
     return FittedModel(
         spec=_spec(about, decision),
         classes=tuple(classes),
-        target_type=choose(list(TARGET_TYPES), about["target_type"], "type of target"),
+        target_type=target_type,
         scorer=scorer,
         decision=decision,
-        calibration=about["calibration"] and Temperature.from_dict(about["calibration"]),
+        calibration=_calibration(about["calibration"], exclusive=target_type == "single"),
         token_rule=TokenRule.from_dict(about["token_rule"]),
         vocabulary=vocabulary,
-        counts=_counts(arrays, tuple(classes), vocabulary) if about["counts"] else None,
+        counts=counts,
+        register=_register(arrays, about, counts),
         columns=Columns.from_dict(about.get("columns")),
     )
+
+
+def _calibration(stored: Any, *, exclusive: bool) -> Temperature | None:
+    if stored is None:
+        return None
+    found = Temperature.from_dict(stored)
+    if found.exclusive != exclusive:
+        raise BadModel("its calibration is for another kind of labels; train it again")
+    return found
 
 
 def _spec(about: dict[str, Any], decision: Decision) -> TrainingSpec:
@@ -321,9 +346,8 @@ def _vocabulary(arrays: Arrays, name: str) -> Vocabulary:
 
 
 def _scorer(arrays: Arrays, about: dict[str, Any]) -> Scorer:
-    kind = scorer_classes()[choose(list(scorer_classes()), about["kind"], "scorer")]
     own = {key.removeprefix("scorer."): array for key, array in arrays.items() if key.startswith("scorer.")}
-    return kind.from_arrays(own, dict(about["settings"]))
+    return find_scorer(about["kind"]).from_arrays(own, dict(about["settings"]))
 
 
 def _counts(arrays: Arrays, classes: tuple[Any, ...], in_use: Vocabulary) -> NamedCounts:
@@ -340,9 +364,22 @@ def _counts(arrays: Arrays, classes: tuple[Any, ...], in_use: Vocabulary) -> Nam
     return NamedCounts(classes, vocabulary, counts)
 
 
+def _register(arrays: Arrays, about: dict[str, Any], counts: NamedCounts | None) -> Register | None:
+    if "register" not in about:
+        return None
+    if counts is None:
+        raise BadModel("it has a register and no counts; train it again")
+    return Register.from_file(arrays["register"], about["register"], counts.counts.n_docs)
+
+
 def _numbers(arrays: Arrays, name: str, size: int) -> NDArray[Any]:
     values = arrays[f"counts.{name}"]
-    if values.shape != (size,) or values.dtype.kind not in "uif" or not bool(np.all(values >= 0)):
+    sound = values.dtype in FLOATS or values.dtype.kind in "iu"
+    if (
+        values.shape != (size,)
+        or not sound
+        or not bool(np.all((values >= 0) & (values < LARGEST_COUNT[values.dtype.kind])))
+    ):
         raise BadModel(f"its counts of {name} do not fit; train it again")
     return values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
 
@@ -350,7 +387,10 @@ def _numbers(arrays: Arrays, name: str, size: int) -> NDArray[Any]:
 def _table(arrays: Arrays, name: str, shape: tuple[int, int]) -> Any:
     table = read_csr(arrays, f"counts.{name}", shape)
     whole = table.data.dtype.kind in "iu"
-    sound = bool(np.all(table.data > 0)) and table.has_canonical_format
+    sound = (
+        bool(np.all((table.data > 0) & (table.data < LARGEST_COUNT[table.data.dtype.kind])))
+        and table.has_canonical_format
+    )
     if not sound:
         raise BadModel(f"its counts of {name} are damaged; train it again")
     table.data = table.data.astype(np.int64 if whole else np.float64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -23,15 +24,19 @@ from unnaive.fitted import FittedModel
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Floats, Ids, Progress, Sparse
 
+TUNED_FROM = 50  # documents: with fewer, held-out scores say too little to tune thresholds by
+N_FOLDS = 5
+DECISIONS = ("argmax", "untuned", *TUNINGS)
+
 
 def check_spec(spec: TrainingSpec) -> None:
     """An error of one sentence if anything about the model or its training cannot be."""
     spec.model.check_settings()
     check_select(spec.select)
     if isinstance(spec.decision, str):
-        choose(["argmax", *TUNINGS], spec.decision, "decision")
+        choose(list(DECISIONS), spec.decision, "decision")
     elif spec.decision is not None and not hasattr(spec.decision, "decide"):
-        raise UnnaiveError(f"decision is {spec.decision!r}; give argmax, scut, rcut, pcut or a Decision")
+        raise UnnaiveError(f"decision is {spec.decision!r}; give argmax, untuned, scut, rcut, pcut or a Decision")
 
 
 def train(
@@ -42,10 +47,12 @@ def train(
     vocabulary: Vocabulary | None = None,
     sample_weight: Floats | None = None,
     progress: Progress | None = None,
+    tune: bool = False,
     **reading: Any,
 ) -> FittedModel:
     """Learn from documents X (n_docs, n_terms) and their labels.
 
+    With `tune`, a multilabel decision that is not named is scut from 50 documents up; without, it is the untuned one.
     `vocabulary` names the columns of X where they come from texts; `reading` are the fields of FittedModel that say
     how documents are read: token_rule, feature_names, columns, n_jobs.
 
@@ -61,10 +68,19 @@ def train(
     named = NamedCounts.of(X, targets, vocabulary, weight)
     scorer, active = make_scorer(spec, named, X, targets, weight, progress)
     fitted = _fitted(spec, named, targets.target_type, scorer, active, **reading)
-    if spec.calibrate or spec.decision in tuple(TUNINGS):
-        scores = out_of_fold_scores(spec, X, targets, weight, terms=vocabulary)
-        return _tuned(fitted, scores, targets)
+    tuning = _find_tuning(spec, targets, tune)
+    if spec.calibrate or tuning is not None:
+        scores = out_of_fold_scores(spec, X, targets, weight, terms=vocabulary, progress=progress)
+        return _tuned(fitted, scores, targets, tuning)
     return fitted
+
+
+def _find_tuning(spec: TrainingSpec, targets: Targets, tune: bool) -> str | None:
+    """The name of the tuning that the decision asks for; None for none."""
+    if isinstance(spec.decision, str):
+        return spec.decision if spec.decision in TUNINGS else None
+    by_default = spec.decision is None and tune and targets.multilabel and targets.Y.shape[0] >= TUNED_FROM
+    return "scut" if by_default else None
 
 
 def train_from_counts(
@@ -75,8 +91,13 @@ def train_from_counts(
     before: FittedModel | None = None,
     **reading: Any,
 ) -> FittedModel:
-    """Learn from sums over documents; a decision and a calibration that `before` had tuned are kept where they fit."""
+    """Learn from sums over documents; a decision and a calibration that `before` had tuned are kept where they fit.
+
+    Terms are put in order first. So whatever was learnt, forgotten and merged in whatever order, of the same documents
+    comes the same model, bit for bit; `train` leaves them in the order of first occurrence, which costs nothing.
+    """
     check_spec(spec)
+    named = named.in_order()
     scorer, active = make_scorer(spec, named, None, None, None, None, exclusive=target_type == "single")
     made = _fitted(spec, named, target_type, scorer, active, **reading)
     if before is None:
@@ -151,14 +172,14 @@ def _untuned_decision(spec: TrainingSpec, target_type: str, scorer: Scorer) -> D
     return default_decision("single" if spec.decision == "argmax" else target_type, scorer.link, scorer.n_classes)
 
 
-def _tuned(fitted: FittedModel, scores: Floats, targets: Targets) -> FittedModel:
+def _tuned(fitted: FittedModel, scores: Floats, targets: Targets, tuning: str | None) -> FittedModel:
     """With the decision and the calibration that held-out scores ask for."""
     spec, link = fitted.spec, fitted.scorer.link
     if spec.calibrate:
         temperature = fit_temperature(link, scores, targets.Y, exclusive=not targets.multilabel)
         fitted = replace(fitted, calibration=temperature)
-    if isinstance(spec.decision, str) and spec.decision in TUNINGS:
-        fitted = replace(fitted, decision=TUNINGS[spec.decision](scores, targets.Y, link))
+    if tuning is not None:
+        fitted = replace(fitted, decision=TUNINGS[tuning](scores, targets.Y, link))
     return fitted
 
 
@@ -169,15 +190,19 @@ def out_of_fold_scores(
     weight: Floats | None = None,
     *,
     terms: Vocabulary | None = None,
-    n_folds: int = 5,
+    n_folds: int = N_FOLDS,
+    progress: Progress | None = None,
 ) -> Floats:
     """Scores (n_docs, n_classes) of every document by a model that has not seen it.
 
     Models that learn from counts take the fold off the total: no document is counted twice.
     """
     total = Counts.of(X, targets.Y, weight)
+    fold = itertools.count()
 
     def score(train: NDArray[np.int64], held_out: NDArray[np.int64]) -> Floats:
+        if progress is not None:
+            progress("tuning", {"fold": next(fold), "folds": n_folds})
         aside = Counts.of(X[held_out], targets.Y[held_out], None if weight is None else weight[held_out])
         part = Targets(targets.classes, targets.Y[train], targets.target_type)
         inside = None if weight is None else weight[train]
@@ -190,13 +215,21 @@ def out_of_fold_scores(
 
 def _kept_decision(spec: TrainingSpec, before: FittedModel, made: FittedModel) -> Decision | None:
     """A tuned decision outlives an update, as long as the classes are the same."""
-    if spec.decision not in tuple(TUNINGS):
+    if not was_tuned(spec, before):
         return None
     if before.classes == made.classes:
         return before.decision
     warnings.warn(
-        f"the classes have changed, so the decision tuned by {spec.decision} is gone; fit anew to tune it again",
+        f"the classes have changed, so the decision tuned by {spec.decision or 'scut'} is gone; fit anew to tune it "
+        "again",
         UnnaiveWarning,
         stacklevel=4,
     )
     return None
+
+
+def was_tuned(spec: TrainingSpec, before: FittedModel) -> bool:
+    """Whether held-out scores made the decision: by name, or by default for multilabel targets."""
+    if spec.decision is not None:
+        return spec.decision in tuple(TUNINGS)
+    return before.decision != default_decision(before.target_type, before.scorer.link, before.scorer.n_classes)

@@ -23,6 +23,7 @@ class Case:
 
 ABSENCE = "absent terms are evidence, so an empty document is not without any"
 LEARNED = "its prior is learned together with its weights, and is not the share of documents"
+HELD_OUT = "which documents are held out while it chooses depends on their order and number"
 NO_PRIOR = "it has no prior: an empty document leaves all classes alike"
 
 CASES = [
@@ -45,11 +46,31 @@ CASES = [
     Case(unnaive.LinearSVM(tol=1e-11)),  # so that the order of documents is irrelevant to the last digits
     Case(unnaive.NBSVM(tol=1e-11)),
     Case(unnaive.PowerRatio()),
+    Case(
+        unnaive.Auto(),
+        {
+            "prior": LEARNED,
+            **dict.fromkeys(
+                (
+                    "order_of_documents_is_irrelevant",
+                    "entries_in_pieces_or_out_of_order_are_irrelevant_and_left_alone",
+                    "weights_are_repetitions_and_zero_is_absence",
+                    "in_multi_output_weights_are_repetitions",
+                    "check_sample_weight_equivalence_on_dense_data",
+                    "check_sample_weight_equivalence_on_sparse_data",
+                ),
+                HELD_OUT,
+            ),
+        },
+        slow=True,
+    ),
     Case(unnaive.NearestNeighbours(k=5)),
     Case(unnaive.DecisionTree(), {"prior": ABSENCE}),
     Case(unnaive.HigherOrderSmoothing(), {"prior": ABSENCE}),
     Case(unnaive.HigherOrderSmoothing(events="multinomial", weights="tfidf")),
+    Case(unnaive.HigherOrderSmoothing(norm="l2"), {"prior": ABSENCE}),
     Case(unnaive.HigherOrderNB(), {"prior": ABSENCE}),
+    Case(unnaive.HigherOrderNB(prior="paths"), {"prior": ABSENCE}),
     Case(unnaive.HierarchicalBN(restarts=8, average=2), {"prior": ABSENCE}),
     Case(unnaive.HierarchicalBN(clustering="dep", branching=3, restarts=8, average=2), {"prior": ABSENCE}, slow=True),
     Case(unnaive.HierarchicalNB(restarts=8, average=2), {"prior": ABSENCE}, slow=True),
@@ -57,4 +78,10 @@ CASES = [
     Case(unnaive.TreeAugmentedNB(scheme="one-vs-rest"), {"prior": ABSENCE}),
     Case(unnaive.SelectiveNB(), {"prior": ABSENCE}),
     Case(unnaive.TreeAugmentedNB(), {"prior": ABSENCE}),
+    Case(unnaive.SuperParentTAN(), {"prior": ABSENCE}),
+    Case(unnaive.SuperParentTAN(scheme="one-vs-rest", folds=3), {"prior": ABSENCE}),
+    Case(unnaive.DiagnosticMixture(), {"prior": ABSENCE}),
+    Case(unnaive.DiagnosticMixture(scheme="one-vs-rest", members=3), {"prior": ABSENCE}),
+    Case(unnaive.WordClusterNB(clusters=4)),
+    Case(unnaive.WordClusterNB(clusters=4, terms=9, scheme="one-vs-rest")),
 ]

@@ -83,4 +83,5 @@ def test_every_opt_out_names_a_law(all_cases):
         for name in re.findall(r"def test_(\w+)", file.read_text())
     }
     for case in all_cases:
-        assert set(case.unlike) <= laws, f"{case} opts out of a law that is not there"
+        named = {name for name in case.unlike if not name.startswith("check_")}  # those are scikit-learn's own
+        assert named <= laws, f"{case} opts out of a law that is not there"

@@ -6,17 +6,21 @@ import os
 import sys
 import warnings
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
+import typer.core
 
 from unnaive import __version__
+from unnaive.apps.guard import guarded
+from unnaive.apps.options import Quiet
+from unnaive.apps.screen import note, set_quiet, visible
 from unnaive.errors import UnnaiveError, UnnaiveWarning
 
 # each module has `register(app)`; heavy imports happen inside the verbs, so that help is instant
 VERBS = (
-    "train", "predict", "evaluate", "explain", "inspect", "change", "demo", "collections", "compare", "reproduce",
-    "plot",
+    "train", "predict", "evaluate", "explain", "inspect", "change", "verify", "demo", "collections", "compare",
+    "reproduce", "plot", "doctor",
 )  # fmt: skip
 
 EXIT_MISTAKE = 2
@@ -25,16 +29,58 @@ EXIT_INTERRUPTED = 130
 
 def build_app() -> typer.Typer:
     """The app with all its verbs."""
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, invoke_without_command=True)
+    app = typer.Typer(
+        cls=Group,
+        pretty_exceptions_enable=False,
+        invoke_without_command=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
     app.callback()(top)
     for name in VERBS:
         import_module(f"unnaive.apps.verbs_{name}").register(app)
+    show_flags(top)
+    for command in app.registered_commands:
+        command.cls = Command
+        show_flags(command.callback)
+        command.callback = guarded(command.callback) if command.callback else None
     return app
+
+
+class Command(typer.core.TyperCommand):
+    """A command whose --help is shown as the flag that it is."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """The option, without a type."""
+        return _without_type(super().get_help_option(ctx))
+
+
+class Group(typer.core.TyperGroup):
+    """The same for the commands as a whole."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """The option, without a type."""
+        return _without_type(super().get_help_option(ctx))
+
+
+def _without_type(option: Any) -> Any:
+    if option is not None:
+        option.metavar = ""
+    return option
+
+
+def show_flags(verb: Any) -> None:
+    """Let help show flags as flags: typer would say <bool> of each."""
+    for annotation in get_type_hints(verb, localns={"DataFile": Any}, include_extras=True).values():
+        kind, *notes = get_args(annotation) or (None,)
+        for one in notes:
+            if hasattr(one, "metavar") and kind in (bool, bool | None):
+                one.metavar = ""
 
 
 def top(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Text classification with the Bayesian family: fast, explainable, updatable.
 
@@ -56,6 +102,7 @@ def exit_code(arguments: list[str]) -> int:
 
     Mistakes are printed as one sentence on stderr, and so are warnings.
     """
+    set_quiet(False)
     with warnings.catch_warnings():
         warnings.simplefilter("always", UnnaiveWarning)
         warnings.showwarning = _print_warning
@@ -72,7 +119,9 @@ def _run(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has enough: no second complaint
         return 0
     except SystemExit as left:  # how typer itself ends a broken pipe
-        return 0 if isinstance(left.__context__, BrokenPipeError) else EXIT_MISTAKE
+        if isinstance(left.__context__, BrokenPipeError):
+            return 0
+        return left.code if isinstance(left.code, int) else EXIT_MISTAKE
     except UnnaiveError as problem:
         return _print_error(str(problem), getattr(problem, "exit_code", EXIT_MISTAKE))
     except MemoryError:
@@ -97,13 +146,14 @@ def _usage_sentence(problem: Any) -> str:
 
 def _print_error(sentence: str, code: int) -> int:
     with_colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
-    typer.echo(f"{typer.style('unnaive:', fg='red', bold=True) if with_colour else 'unnaive:'} {sentence}", err=True)
+    name = typer.style("unnaive:", fg="red", bold=True) if with_colour else "unnaive:"
+    typer.echo(f"{name} {visible(sentence, lines=False)}", err=True)
     return code
 
 
 def _print_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     if issubclass(category, UnnaiveWarning):
-        typer.echo(f"note: {message}", err=True)
+        note(str(message))
 
 
 if __name__ == "__main__":

@@ -20,11 +20,16 @@ INPUT = "Input"  # panels of the help
 OUTPUT = "Output"
 STDOUT = Path("-")
 
+COLUMN = "COLUMN"
+
 Text = Annotated[
-    list[str] | None, typer.Option("--text", help="Column of text; several are joined.", rich_help_panel=INPUT)
+    list[str] | None,
+    typer.Option("--text", metavar=COLUMN, help="Column of text; several are joined.", rich_help_panel=INPUT),
 ]
-Label = Annotated[str | None, typer.Option("--label", help="Column of labels.", rich_help_panel=INPUT)]
-Id = Annotated[str | None, typer.Option("--id", help="Column that names the documents.", rich_help_panel=INPUT)]
+Label = Annotated[str | None, typer.Option("--label", metavar=COLUMN, help="Column of labels.", rich_help_panel=INPUT)]
+Id = Annotated[
+    str | None, typer.Option("--id", metavar=COLUMN, help="Column that names the documents.", rich_help_panel=INPUT)
+]
 Separator = Annotated[
     str | None,
     typer.Option(
@@ -55,7 +60,12 @@ Header = Annotated[
 ]
 LabelColumns = Annotated[
     list[str] | None,
-    typer.Option("--label-columns", help="Columns of 0 and 1, a label each, such as 'tag_*'.", rich_help_panel=INPUT),
+    typer.Option(
+        "--label-columns",
+        metavar="PATTERN",
+        help="Columns of 0 and 1, a label each, such as 'tag_*'.",
+        rich_help_panel=INPUT,
+    ),
 ]
 TableName = Annotated[
     str | None, typer.Option("--table", help="Table of a database, sheet of a workbook.", rich_help_panel=INPUT)
@@ -71,8 +81,24 @@ Encoding = Annotated[
 ]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out rows that cannot be read.", rich_help_panel=INPUT)]
 
+
+def _set_quiet(quiet: bool) -> bool:
+    from unnaive.apps.screen import set_quiet
+
+    if quiet:
+        set_quiet(True)
+    return quiet
+
+
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", callback=_set_quiet, help="Print results and errors, no notes, no summaries.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option("--key", metavar="FILE", help="Secret bytes that document hashes are keyed with.", show_default=False),
+]
 Archives = Annotated[Path | None, typer.Option("--data", help="Folder with the collections' archives.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of everything random.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes; the numbers do not depend on it.")]
@@ -96,10 +122,16 @@ _SHARED: dict[str, tuple[Any, Any]] = {
 }
 
 
-def reading(help: str, *, optional: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a verb the DATA argument and the options of reading in the place of its parameter `source`."""
-    data = Annotated[list[str], typer.Argument(metavar="DATA...", help=help, show_default=False)]
-    default = ["-"] if optional else inspect.Parameter.empty
+def reading(
+    help: str, *, optional: bool = False, default: Any = inspect.Parameter.empty
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a verb the DATA argument and the options of reading in the place of its parameter `source`.
+
+    An optional DATA is stdin without one; with `default=None` the verb is handed None.
+    """
+    data = Annotated[list[str] | None, typer.Argument(metavar="DATA", help=help, show_default=False)]
+    if optional:
+        default = ["-"]
 
     def decorate(verb: Callable[..., Any]) -> Callable[..., Any]:
         own = inspect.signature(verb, eval_str=True, locals={"DataFile": Any}).parameters
@@ -107,7 +139,9 @@ def reading(help: str, *, optional: bool = False) -> Callable[[Callable[..., Any
         @functools.wraps(verb)
         def wrapper(**given: Any) -> Any:
             shared = {name: given.pop(name) for name in _SHARED}
-            return verb(source=data_file(given.pop("data"), **shared), **given)
+            paths = given.pop("data")
+            given.pop("quiet")
+            return verb(source=data_file(paths, **shared) if paths else None, **given)
 
         keyword = inspect.Parameter.KEYWORD_ONLY
         shown: list[inspect.Parameter] = []
@@ -116,12 +150,18 @@ def reading(help: str, *, optional: bool = False) -> Callable[[Callable[..., Any
                 shown.append(inspect.Parameter("data", keyword, default=default, annotation=data))
             else:
                 shown.append(parameter.replace(kind=keyword))
+        shown.append(inspect.Parameter("quiet", keyword, default=False, annotation=Quiet))
         shown += [inspect.Parameter(n, keyword, default=d, annotation=a) for n, (a, d) in _SHARED.items()]
         wrapper.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
         wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
         return wrapper
 
     return decorate
+
+
+def shared_defaults() -> dict[str, Any]:
+    """The options of reading as they are when none is given."""
+    return {name: default for name, (_, default) in _SHARED.items()}
 
 
 def data_file(
@@ -170,6 +210,31 @@ def data_file(
     )
 
 
+LANGUAGES = (  # the codes of two letters of ISO 639
+    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de "
+    "dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id "
+    "ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu "
+    "lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu "
+    "rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr "
+    "ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
+)
+ISO_639 = frozenset(LANGUAGES.split())
+
+
+def check_language(code: str) -> str:
+    """The code if there is such a language; else an error that lists the ones with rules of their own."""
+    from unnaive.reading.sources import CODE_PAGES
+    from unnaive.text.languages import SNOWBALL, stop_lists
+
+    if len(code) != 2 or code in ISO_639:  # of three letters there are thousands; TokenRule checks their form
+        return code
+    known = {*CODE_PAGES, *SNOWBALL, *stop_lists()} & ISO_639
+    raise UnnaiveError(
+        f"there is no language {code!r} in ISO 639; with a stemmer, a stop list or a code page of their own are "
+        f"{', '.join(sorted(known))}, and any other of its codes of two letters may be named"
+    )
+
+
 class Interrupted(UnnaiveError):
     """Ctrl-C in the middle of work of which a part is kept; the message tells how to go on."""
 
@@ -178,15 +243,18 @@ class Interrupted(UnnaiveError):
 
 def read_corpus(source: DataFile, data: Path | None) -> Corpus:
     """A data file, or a collection by its name and perhaps a view of it."""
+    from unnaive.apps.output import say_what_was_read
     from unnaive.reading.collections import COLLECTIONS, load
     from unnaive.reading.tickets import load_tickets
 
     name, _, view = source.path.partition(":")
     names = ["tickets", *COLLECTIONS]
-    if name not in names and is_collection_name(name):
+    if len(source.paths) == 1 and name not in names and is_collection_name(name):
         choose(names, name, "file, folder or collection")
-    if Path(source.path).exists() or name not in names:
-        return source.corpus()
+    if len(source.paths) > 1 or Path(source.path).exists() or name not in names:
+        corpus = source.corpus()
+        say_what_was_read(source)
+        return corpus
     if name == "tickets":
         return load_tickets(view or "queue")
     return load(name, view=view or None, data=data)
@@ -194,7 +262,13 @@ def read_corpus(source: DataFile, data: Path | None) -> Corpus:
 
 def is_collection_name(word: str) -> bool:
     """Whether the word may be meant as the name of a collection: it is no file, no folder, and has no ending."""
-    return word != "-" and not Path(word).exists() and Path(word).name == word and not Path(word).suffix
+    return (
+        word != "-"
+        and not set(word) & set("*?[")
+        and not Path(word).exists()
+        and Path(word).name == word
+        and not Path(word).suffix
+    )
 
 
 def check_archives(data: Path | None) -> Path | None:

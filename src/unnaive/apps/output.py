@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import secrets
+import io
+import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import IO, TYPE_CHECKING, Any, TextIO, cast
+
+from unnaive.apps.screen import echo, is_quiet, visible
+from unnaive.atomic import replacing
 
 if TYPE_CHECKING:
     from unnaive.fitted import FittedModel
@@ -17,39 +21,105 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def open_output(path: Path | None) -> Iterator[TextIO]:
-    """A text file that appears when the block is done; stdout for None or "-"."""
+def open_output(path: Path | None, *, binary: bool = False) -> Iterator[Any]:
+    """A file that appears when the block is done, packed if its name ends in .gz; stdout for None or "-".
+
+    What UTF-8 cannot hold, such as half a surrogate pair, is written as an escape; to a terminal so are control
+    characters.
+    """
     if path is None or str(path) == "-":
         reconfigure = getattr(sys.stdout, "reconfigure", None)
         if reconfigure:
-            reconfigure(encoding="utf-8", errors="replace")
+            reconfigure(encoding="utf-8", errors="backslashreplace")
         yield sys.stdout
         return
-    device = path.exists() and not path.is_file()  # or a pipe: nothing to rename
-    temporary = path if device else path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    options: dict[str, Any] = {"encoding": "utf-8", "newline": "", "errors": "backslashreplace"}
     try:
-        with temporary.open("w", encoding="utf-8", newline="") as file:
-            yield file
-        if not device:
-            temporary.replace(path)
+        if path.exists() and not path.is_file():  # a device or a pipe: nothing to rename
+            with _open_device(path, binary, options) as file:
+                yield VisibleStream(cast(TextIO, file)) if file.isatty() and not binary else file
+        elif binary or path.suffix == ".gz":
+            with replacing(Path(os.path.realpath(path)), "wb") as raw:
+                if binary:
+                    yield raw
+                else:
+                    with _open_packed(raw, options) as file:
+                        yield file
+        else:
+            with replacing(Path(os.path.realpath(path)), "w", **options) as file:
+                yield cast(TextIO, file)
     except BrokenPipeError:
         raise
     except OSError as problem:
         raise OSError(problem.errno, f"{problem.strerror}; nothing was written", str(path)) from problem
-    finally:
-        if not device:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
+
+
+class VisibleStream(io.TextIOBase):
+    """A terminal that control characters reach as escapes."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        """Write it, made visible."""
+        return self._file.write(visible(text))
+
+    def flush(self) -> None:
+        """Write what is held back."""
+        self._file.flush()
+
+    def isatty(self) -> bool:
+        """It is."""
+        return True
+
+
+def _open_device(path: Path, binary: bool, options: dict[str, Any]) -> IO[Any]:
+    return path.open("wb") if binary else path.open("w", **options)
+
+
+def _open_packed(raw: Any, options: dict[str, Any]) -> IO[Any]:
+    import gzip
+
+    return cast(IO[Any], gzip.open(raw, "wt", **options))
 
 
 def write_text(path: Path, text: str) -> None:
     """Write a file, whole or not at all, and tell on stderr; - is stdout."""
-    import typer
-
     with open_output(path) as file:
         file.write(text)
-    if str(path) != "-":
-        typer.echo(f"wrote {path}", err=True)
+    if str(path) != "-" and not is_quiet():
+        echo(f"wrote {path}", err=True)
+
+
+def say_what_was_read(source: DataFile) -> None:
+    """One line on stderr, unless --quiet: which columns, whether there was a header, how many rows."""
+    if not is_quiet():
+        echo(f"read {source.describe()}", err=True)
+
+
+def warn_about_overlap(fitted: FittedModel, corpus: Corpus) -> None:
+    """Warn if documents to measure on are in the model's register, if it has one that needs no key."""
+    from unnaive.core.register import as_bytes, document_hashes
+
+    if fitted.register is not None and fitted.register.key_id is None:
+        learnt = set(as_bytes(fitted.register.hashes))
+        given = as_bytes(document_hashes(corpus.texts, corpus.labels, None))
+        warn_about_learnt(sum(one in learnt for one in given), corpus)
+
+
+def warn_about_learnt(n: int, corpus: Corpus) -> None:
+    """Warn that a model is measured on n documents that it was trained on."""
+    import warnings
+
+    from unnaive.errors import UnnaiveWarning, count_noun
+
+    if n:
+        warnings.warn(
+            f"{n:,} of {count_noun(len(corpus), 'document')} of {corpus.name} {'is' if n == 1 else 'are'} among those "
+            "that the model learnt from, so the measures flatter it; measure on documents that it never saw",
+            UnnaiveWarning,
+            stacklevel=2,
+        )
 
 
 def read_as_trained(source: DataFile, fitted: FittedModel) -> DataFile:

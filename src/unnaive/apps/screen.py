@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+# C0 but tab and newline, DEL, C1, line separators, bidirectional overrides, halves of surrogate pairs
+UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 PATIENCE = 1.0  # seconds before a progress bar shows
 
 
@@ -20,7 +24,86 @@ def console() -> Console:
     """The console for results; colours only where they can be seen."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=False)
+    made = Console(highlight=False, soft_wrap=False)
+    made.push_render_hook(EscapingHook())  # type: ignore[arg-type]  # rich is not imported for its base class
+    return made
+
+
+class EscapingHook:
+    """Of a rich console: whatever is printed shows control characters as escapes; its own colours are left alone."""
+
+    def process_renderables(self, renderables: list[Any]) -> list[Any]:
+        """What a console is about to render, wrapped."""
+        return [Escaped(one) for one in renderables]
+
+
+class Escaped:
+    """Something to print, escaped after it was laid out: only what came from outside can hold control characters."""
+
+    def __init__(self, renderable: Any) -> None:
+        self.renderable = renderable
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        from rich.segment import Segment
+
+        for part in console.render(self.renderable, options):
+            yield part if part.control else Segment(visible(part.text), part.style)
+
+
+def visible(text: str, *, lines: bool = True) -> str:
+    r"""The text with characters that a terminal would obey, not show, as escapes.
+
+    Colours, cursor movements and window titles hidden in a document, a label or a file name must not reach the
+    terminal, nor overrides that turn the direction of writing around. `lines` leaves newlines as they are.
+
+    >>> print(visible("\x1b[31mred\x1b[0m \u202eevil"), visible("one\ntwo", lines=False))
+    \x1b[31mred\x1b[0m \u202eevil one\ntwo
+    """
+    shown = UNSEEN.sub(lambda found: ascii(found.group())[1:-1], text)
+    return shown if lines else shown.replace("\n", "\\n")
+
+
+def visible_json(value: Any, **options: Any) -> str:
+    r"""JSON in which no character is left that a terminal would obey; any reader gives back the same value.
+
+    >>> print(visible_json({"label": "café \x9b31m"}))
+    {"label": "café \u009b31m"}
+    """
+    words = json.dumps(value, ensure_ascii=False, **options)
+    return UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", words)
+
+
+def echo(text: str, *, err: bool = False) -> None:
+    """Print for people: a line, or several."""
+    import typer
+
+    typer.echo(visible(text), err=err)
+
+
+_quiet = False  # whether --quiet was given
+
+
+def set_quiet(quiet: bool) -> None:
+    """Whether notes, progress and summaries are left out from now on; results and errors never are."""
+    global _quiet
+    _quiet = quiet
+
+
+def is_quiet() -> bool:
+    """Whether --quiet was given."""
+    return _quiet
+
+
+def note(sentence: str) -> None:
+    """A remark on stderr, unless --quiet."""
+    if not _quiet:
+        echo(f"note: {sentence}", err=True)
+
+
+def summary(line: str) -> None:
+    """A line on what was done, on stdout, unless --quiet."""
+    if not _quiet:
+        echo(line)
 
 
 class Progress:
@@ -35,7 +118,7 @@ class Progress:
         self._over = False
 
     def __enter__(self) -> Progress:
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and not _quiet:
             self._timer = threading.Timer(PATIENCE, self._show)
             self._timer.daemon = True
             self._timer.start()
@@ -51,12 +134,23 @@ class Progress:
 
     def _show(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import (
+            BarColumn,
+            Progress,
+            SpinnerColumn,
+            TaskProgressColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
 
         with self._lock:
             if self._over:
                 return
-            columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+            columns = (
+                SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=20), TaskProgressColumn(),
+                TimeElapsedColumn(), TimeRemainingColumn(compact=True),
+            )  # fmt: skip
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._task = self._bar.add_task(self._title, total=self._total, completed=self._done)
             self._bar.start()
@@ -76,9 +170,31 @@ class Progress:
                 self._bar.update(self._task, description=title, total=total, completed=0)
 
     def event(self, name: str, details: dict[str, Any]) -> None:
-        """What a learner reports, as the bar's title: its name and its numbers."""
-        numbers = " ".join(f"{key} {value:.4g}" for key, value in details.items() if isinstance(value, (int, float)))
-        self.rename(f"{name} {numbers}".strip())
+        """What a learner reports: what it does, and how far it is, where it knows."""
+        done, total = find_progress(details)
+        title = EVENTS.get(name, "learning")
+        if done is not None and total is None:
+            title += f", round {done:.0f}"
+        with self._lock:
+            self._title, self._total, self._done = title, total, done or 0.0
+            if self._bar is not None:
+                self._bar.update(self._task, description=title, total=total, completed=done or 0.0)
+
+
+EVENTS = {"tuning": "tuning on documents held out", "em": "learning the network"}
+COUNTERS = (("fold", "folds"), ("class", "classes"), ("iteration", "max_iter"))
+
+
+def find_progress(details: dict[str, Any]) -> tuple[float | None, float | None]:
+    """(how far, of how much) that a learner reports; None for what it does not know.
+
+    >>> find_progress({"class": 3, "classes": 10, "log_likelihood": -1.5}), find_progress({"iteration": 7})
+    ((3, 10), (7, None))
+    """
+    for done, total in COUNTERS:
+        if done in details and details.get(total) is not None:
+            return details[done], details[total]
+    return next((details[done] for done, _ in COUNTERS if done in details), None), None
 
 
 @contextmanager
@@ -86,8 +202,8 @@ def reading_progress(source: Any, title: str = "reading") -> Iterator[tuple[Any,
     """The source, watched by a bar that knows how large the file is."""
     from dataclasses import replace
 
-    path = Path(source.path)
-    total = path.stat().st_size if source.path != "-" and path.is_file() else None
+    files = [Path(path) for path in source.files()]
+    total = sum(path.stat().st_size for path in files) if all(path.is_file() for path in files) else None
     with Progress(title, total) as bar:
         yield replace(source, options=replace(source.options, on_read=bar.advance)), bar
 
@@ -98,7 +214,10 @@ def plain_table(*columns: str) -> Table:
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
-        table.add_column(column.removeprefix(">"), justify="right" if column.startswith(">") else "left")
+        number = column.startswith(">")
+        table.add_column(
+            column.removeprefix(">"), justify="right" if number else "left", no_wrap=number, overflow="fold"
+        )
     return table
 
 
@@ -121,5 +240,5 @@ def shorten_text(text: str, width: int) -> str:
     >>> shorten_text("two\\n  lines of text", 12)
     'two lines o…'
     """
-    line = " ".join(text[: 4 * width].split())
+    line = visible(" ".join(text[: 4 * width].split()))
     return line if len(line) <= width else line[: max(0, width - 1)] + "…"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.options import AsJson, ModelFile, reading
+from unnaive.apps.options import AsJson, KeyFile, ModelFile, Quiet, reading
+from unnaive.apps.screen import echo, visible_json
 
 if TYPE_CHECKING:
     from unnaive.fitted import FittedModel
@@ -33,6 +33,7 @@ def update(
     model: ModelFile,
     source: DataFile,
     grow: Annotated[bool, typer.Option("--grow", help="Take in classes that the model does not have.")] = False,
+    key: KeyFile = None,
     output: Output = None,
     as_json: AsJson = False,
 ) -> None:
@@ -44,33 +45,64 @@ def update(
     """
 
     from unnaive.classifier import TextClassifier
+    from unnaive.receipts import read_key, unlock_register
+
+    secret = read_key(key)
 
     def learn(fitted: FittedModel) -> FittedModel:
-        return TextClassifier.from_fitted(fitted).partial_fit(*read_labelled(source, fitted), grow=grow).fitted_
+        classifier = TextClassifier.from_fitted(unlock_register(fitted, secret))
+        return classifier.partial_fit(*read_labelled(source, fitted), grow=grow).fitted_
 
-    show_change("learnt", change_file(model, output, learn), as_json)
+    show_change("learnt", change_file(model, output, learn) | {"read": source.describe()}, as_json)
 
 
 @reading("The documents to unlearn, with the labels that they were learnt with.")
-def forget(model: ModelFile, source: DataFile, output: Output = None, as_json: AsJson = False) -> None:
+def forget(
+    model: ModelFile,
+    source: DataFile,
+    receipt: Annotated[
+        Path | None, typer.Option(help="Write a receipt that `unnaive verify` can check.", show_default=False)
+    ] = None,
+    key: KeyFile = None,
+    output: Output = None,
+    as_json: AsJson = False,
+) -> None:
     """Unlearn documents, exactly.
 
-    The model becomes the one that never saw them: words and classes of theirs alone are no longer in the file.
+    The model becomes the one that never saw them: words and classes of theirs alone are no longer in the file. Give
+    documents that it learnt, with their labels: of others it cannot always tell, unless it was trained with --register.
 
-    unnaive forget tickets.model withdrawn.csv
+    unnaive forget tickets.model withdrawn.csv --receipt withdrawn.json
     """
-
+    from unnaive.apps.options import make_output_folders
+    from unnaive.apps.output import write_text
     from unnaive.classifier import TextClassifier
+    from unnaive.receipts import complete_receipt, file_hash, make_receipt, read_key, unlock_register
+
+    make_output_folders([receipt])
+    secret = read_key(key)
+    draft: dict[str, Any] = {}
 
     def unlearn(fitted: FittedModel) -> FittedModel:
-        return TextClassifier.from_fitted(fitted).forget(*read_labelled(source, fitted)).fitted_
+        texts, labels = read_labelled(source, fitted)
+        if receipt is not None:
+            about: dict[str, Any] = {"file": model.name, "sha256": file_hash(model), "key": secret}
+            draft.update(make_receipt(fitted, texts, labels, **about))
+        return TextClassifier.from_fitted(unlock_register(fitted, secret)).forget(texts, labels).fitted_
 
-    show_change("forgot", change_file(model, output, unlearn), as_json)
+    def write_receipt() -> None:
+        if receipt is not None:
+            write_text(receipt, complete_receipt(draft, output or model))
+
+    show_change(
+        "forgot", change_file(model, output, unlearn, done=write_receipt) | {"read": source.describe()}, as_json
+    )
 
 
 def merge(
     models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="Two models or more.", show_default=False)],
     output: Annotated[Path, typer.Option("-o", "--output", help="The model file to write.", show_default=False)],
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Join models that were trained apart.
@@ -106,6 +138,7 @@ def remake(
     min_df: Annotated[int | None, typer.Option(help="Leave out terms of fewer documents.")] = None,
     select: Annotated[str | None, typer.Option(metavar="[MEASURE:]K", help="Keep the K best terms.")] = None,
     output: Output = None,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Change the model or its settings without the documents.
@@ -117,7 +150,10 @@ def remake(
     from unnaive.apps.verbs_train import parse_select
     from unnaive.classifier import TextClassifier
     from unnaive.core.settings import parse_settings
+    from unnaive.errors import UnnaiveError
 
+    if name is None and not settings and min_df is None and select is None:
+        raise UnnaiveError(f"nothing to change about {model} was named; give --model, --set, --min-df or --select")
     given = {"model": name, "min_df": min_df, "select": parse_select(select)}
     parameters = {key: value for key, value in given.items() if value is not None} | parse_settings(settings or [])
 
@@ -127,8 +163,17 @@ def remake(
     show_change("made anew", change_file(model, output, remake_weights), as_json)
 
 
-def change_file(model: Path, output: Path | None, change: Callable[[FittedModel], FittedModel]) -> dict[str, Any]:
-    """Change the model in a file, or a copy of it; nothing is written if anything goes wrong."""
+def change_file(
+    model: Path,
+    output: Path | None,
+    change: Callable[[FittedModel], FittedModel],
+    *,
+    done: Callable[[], None] = lambda: None,
+) -> dict[str, Any]:
+    """Change the model in a file, or a copy of it; nothing is written if anything goes wrong.
+
+    `done` is called when the new file is there.
+    """
     from unnaive.store import check_writable, load, save, update
 
     before: dict[str, int] = {}
@@ -138,11 +183,12 @@ def change_file(model: Path, output: Path | None, change: Callable[[FittedModel]
         return change(fitted)
 
     if output is None:
-        changed = update(model, change_measured)
+        changed = update(model, change_measured, done=done)
     else:
         check_writable(output)
         changed = change_measured(load(model))
         save(changed, output)
+        done()
     return {"file": str(output or model), "before": before, "after": model_sizes(changed)}
 
 
@@ -168,11 +214,16 @@ def model_sizes(fitted: FittedModel) -> dict[str, int]:
 def show_change(what: str, summary: dict[str, Any], as_json: bool) -> None:
     """What became of the model."""
     if as_json:
-        typer.echo(json.dumps(summary))
+        echo(visible_json(summary))
         return
+    from unnaive.apps.screen import summary as say
+    from unnaive.errors import count_noun
+
+    if "read" in summary:
+        say(f"read {summary['read']}")
     before, after = summary["before"], summary["after"]
     steps = [
-        f"{after[name]:,} {name}" + (f" (was {before[name]:,})" if after[name] != before[name] else "")
-        for name in ("documents", "classes", "terms")
+        count_noun(after[name], one, name) + (f" (was {before[name]:,})" if after[name] != before[name] else "")
+        for one, name in (("document", "documents"), ("class", "classes"), ("term", "terms"))
     ]
-    typer.echo(f"{what}: {summary['file']} now has {', '.join(steps)}")
+    say(f"{what}: {summary['file']} now has {', '.join(steps)}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from unnaive.apps.screen import console, echo, visible_json
 
 if TYPE_CHECKING:
     from unnaive.reading.collections import Check, Collection
@@ -34,7 +35,7 @@ def list_collections(context: typer.Context, data: Data = None, as_json: AsJson 
 
     rows = [describe_collection(one, data) for one in COLLECTIONS.values()]
     if as_json:
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        echo(visible_json(rows, indent=2))
     else:
         show_table(rows)
 
@@ -65,7 +66,6 @@ def describe_collection(collection: Collection, data: Path | None) -> dict[str, 
 
 def show_table(rows: list[dict[str, Any]]) -> None:
     """The list for people: one block for each collection, so that it reads at any width."""
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
@@ -82,7 +82,7 @@ def show_table(rows: list[dict[str, Any]]) -> None:
             f"[green]here: {escape(one['path'])}[/green]" if one["path"] else "[yellow]not here[/yellow]",
         ]
         table.add_row(f"[bold cyan]{one['name']}[/bold cyan]", "\n".join(lines))
-    Console(highlight=False).print(table)
+    console().print(table)
 
 
 @collections.command()
@@ -93,10 +93,10 @@ def check(names: Names = None, data: Data = None, as_json: AsJson = False) -> No
 
     found = [check_one(name, data) for name in names or find_collections(data)]
     if as_json:
-        typer.echo(json.dumps([check_to_dict(one) for one in found], indent=2, ensure_ascii=False))
+        echo(visible_json([check_to_dict(one) for one in found], indent=2))
     else:
         for one in found:
-            typer.echo(check_sentence(one))
+            echo(check_sentence(one))
     bad = [one.name for one in found if not one.good]
     if bad:
         raise BadData(f"{', '.join(bad)} failed the check; fetch again with `unnaive collections fetch {bad[0]}`")
@@ -163,7 +163,7 @@ def fetch(
 
     there = find_verified_copy(name) if data is None else None
     if there is not None:
-        typer.echo(f"{name} is here already, and verified: {there}; to have it elsewhere too, pass --data DIR")
+        echo(f"{name} is here already, and verified: {there}; to have it elsewhere too, pass --data DIR")
         return
     columns = (TextColumn(name), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
@@ -171,4 +171,4 @@ def fetch(
         path = fetch_one(
             name, data, url=url, progress=lambda done, total: bar.update(task, completed=done, total=total)
         )
-    typer.echo(f"{name} is here and verified: {path}")
+    echo(f"{name} is here and verified: {path}")

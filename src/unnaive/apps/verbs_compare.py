@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,7 @@ from unnaive.apps.options import (
     Jobs,
     JsonFile,
     Seed,
+    check_language,
     has_own_split,
     make_output_folders,
     parse_number,
@@ -24,7 +26,8 @@ from unnaive.apps.options import (
     split_list,
 )
 from unnaive.apps.output import write_text
-from unnaive.errors import UnnaiveError, choose
+from unnaive.apps.screen import echo
+from unnaive.errors import UnnaiveError, choose, count_noun
 
 if TYPE_CHECKING:
     from unnaive.evaluation.grids import Grid
@@ -84,7 +87,7 @@ def compare(
     from unnaive.text.tokens import TokenRule
 
     # whatever can be wrong with the command is found before the data is read
-    rule = TokenRule(language, digits=digits, stopwords=stopwords, stem=stem)
+    rule = TokenRule(check_language(language), digits=digits, stopwords=stopwords, stem=stem)
     plan = Plan(
         tuple(Contender.parse(name) for name in (default_models() if models is None else split_list(models))),
         ("accuracy", "macro-f1") if measures is None else tuple(split_list(measures)),
@@ -105,11 +108,24 @@ def compare(
         plan = replace(plan, measures=("micro-f1", "macro-f1"))
     if train_sizes is None and folds is None and not has_own_split(corpus):
         plan = replace(plan, train_sizes=(80.0,))
-    file = records if records is not None else Path(f"compare-{material.fingerprint.replace('#', '-')}.jsonl")
+    file = records if records is not None else records_path(source, material)
     found = run_plan(plan, material, file, jobs)
     write_comparison(found, rival, html=html, json_file=json_file, markdown=markdown)
     if json_file != STDOUT:
         show_comparison(found, rival, file)
+
+
+def records_path(source: DataFile, material: Material) -> Path:
+    """Where records go if nobody says: beside the data if one may write there, else here."""
+    import os
+
+    from unnaive.evaluation.grids import short_name
+
+    first = Path(source.paths[0])
+    there = first.parent if first.exists() and os.access(first.parent, os.W_OK) else Path()
+    words = re.sub(r"[^\w.-]+", "-", short_name(first.stem if first.exists() else material.name)).strip("-")
+    digest = material.fingerprint.rpartition("#")[2]
+    return there / f"compare-{words or 'data'}-{digest}.jsonl"
 
 
 def default_models() -> list[str]:
@@ -183,7 +199,7 @@ def write_comparison(
 
 def show_comparison(records: list[Record], rival: str, file: Path) -> None:
     """Means and differences as tables for the terminal."""
-    from unnaive.apps.screen import console
+    from unnaive.apps.screen import console, summary
     from unnaive.evaluation.grids import make_grids
     from unnaive.evaluation.summaries import pairwise_tests
 
@@ -193,17 +209,32 @@ def show_comparison(records: list[Record], rival: str, file: Path) -> None:
     if tests:
         console().print(f"{tests[0].measure} against {rival}", style="bold")
         console().print(difference_table(tests))
-    if any(test.corrected for test in tests):
-        typer.echo("p: corrected resampled t-test (Nadeau and Bengio), two-sided; verdict at .05")
+    for sentence in explain_tests(tests):
+        echo(sentence)
+    summary(f"records: {file}")
+
+
+def explain_tests(tests: list[PairwiseTest]) -> list[str]:
+    """What the columns of p are, and what is missing for a verdict."""
+    from unnaive.evaluation.summaries import FEWEST_SPLITS
+
+    sentences = []
+    if any(test.corrected and test.splits >= FEWEST_SPLITS for test in tests):
+        sentences.append("p: corrected resampled t-test (Nadeau and Bengio), two-sided; verdict at .05")
     elif tests:
-        typer.echo("one split cannot show what is chance: compare with --train-sizes or --folds for a test")
-    typer.echo(f"records: {file}")
+        sentences.append(
+            f"no p over {count_noun(tests[0].splits, 'split')}: to tell a difference from chance takes "
+            f"{FEWEST_SPLITS}, so compare with --splits {FEWEST_SPLITS} or --folds {FEWEST_SPLITS}, or more"
+        )
+    if any(test.documents for test in tests):
+        sentences.append("McNemar: exact test on the documents, each counted once; right where all labels are")
+    return sentences
 
 
 def show_grid(grid: Grid) -> None:
     """One measure: models by training size and vocabulary, in as many tables as the width asks for."""
     from unnaive.apps.screen import console, plain_table
-    from unnaive.evaluation.grids import fitting
+    from unnaive.evaluation.grids import fitting, format_seconds
 
     out = console()
     room = out.width - max(len(word) for word in (grid.measure, *grid.names)) - len("  seconds")
@@ -211,7 +242,7 @@ def show_grid(grid: Grid) -> None:
     for group in fitting(list(grid.places), widths, room):
         table = plain_table(grid.measure, *(f">{grid.places[place]}" for place in group), ">seconds")
         for name in grid.names:
-            table.add_row(name, *(grid.text(name, place) for place in group), f"{grid.seconds(name, group):.2f}")
+            table.add_row(name, *(grid.text(name, place) for place in group), format_seconds(grid.seconds(name, group)))
         out.print(table, "")
 
 
@@ -219,11 +250,14 @@ def difference_table(tests: list[PairwiseTest]) -> Any:
     """Wins and losses, p and verdict of each paired test."""
     from unnaive.apps.screen import plain_table
     from unnaive.evaluation.grids import place_names
+    from unnaive.evaluation.summaries import FEWEST_SPLITS
 
     where = place_names(one.place for one in tests)
-    table = plain_table("model", "where", "win/tie/loss", ">p", "verdict")
+    places = ["where"] if len(where) > 1 else []
+    table = plain_table("model", *places, "win/tie/loss", ">p", ">McNemar", "verdict")
     for one in tests:
-        test = one.corrected or one.paired
-        p = "–" if test is None else f"{test.p:.2g}"
-        table.add_row(one.first, where[one.place], str(one.outcome), p, one.verdict)
+        test = (one.corrected or one.paired) if one.splits >= FEWEST_SPLITS else None
+        p, exact = ("–" if found is None else f"{found.p:.2g}" for found in (test, one.documents))
+        place = [where[one.place]] if places else []
+        table.add_row(one.first, *place, str(one.outcome), p, exact, one.verdict)
     return table

@@ -43,15 +43,14 @@ def demo(
 
     Train, measure, look inside, explain, update, forget: a few seconds, and nothing is written.
     """
-    from rich.console import Console
-
+    from unnaive.apps.screen import console
     from unnaive.classifier import TextClassifier
     from unnaive.evaluation.evaluate import evaluate
     from unnaive.reading.tickets import load_tickets
 
     if keep is not None:
         make_folder(keep)  # before the tour, so that an error comes at once
-    screen = Console(highlight=False)
+    screen = console()
     screen.width = min(screen.width, WIDTH)
     corpus = load_tickets()
     train, test = corpus.part("train"), corpus.part("test")
@@ -200,7 +199,7 @@ def show_forgetting(screen: Console, model: TextClassifier, train: Corpus) -> No
 
     heading(screen, 7, "Forget")
     model.forget(NEW_TICKETS, [NEW_QUEUE] * len(NEW_TICKETS))
-    never = TextClassifier("multinomial", alpha=0.1).fit(train.texts, [names[0] for names in train.labels])
+    never = TextClassifier("multinomial", alpha=0.1).partial_fit(train.texts, [names[0] for names in train.labels])
     word = "[bold green]bit for bit[/]" if same_model(model, never) else "[bold red]not[/]"
     gone = [term for term in ("printer", "scanner", "docking", "tablet", "firmware") if term not in model.vocabulary_]
     screen.print(

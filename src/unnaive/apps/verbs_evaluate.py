@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unnaive.apps.options import AsJson, ModelFile, reading
+from unnaive.apps.screen import echo, visible_json
 
 if TYPE_CHECKING:
     from unnaive.evaluation.evaluate import Evaluation
     from unnaive.evaluation.records import Record
     from unnaive.reading.datafiles import DataFile
+
+
+NARROW = 60  # columns of a screen, below which tables have short headings
+MANY = 30  # classes, above which the worst come first
 
 
 def register(app: typer.Typer) -> None:
@@ -37,8 +41,8 @@ def evaluate(
 
     unnaive evaluate tickets.model test.csv --html report.html
     """
-    from unnaive.apps.output import open_output, read_as_trained, respell_labels
-    from unnaive.apps.screen import reading_progress
+    from unnaive.apps.output import read_as_trained, respell_labels, warn_about_overlap, write_text
+    from unnaive.apps.screen import reading_progress, summary
     from unnaive.evaluation.evaluate import evaluate as evaluate_model
     from unnaive.evaluation.report import as_dict, as_markdown
     from unnaive.store import load
@@ -47,21 +51,21 @@ def evaluate(
     fitted = load(model)
     with reading_progress(read_as_trained(source, fitted)) as (watched, bar):
         corpus = respell_labels(fitted, watched.corpus())
+        warn_about_overlap(fitted, corpus)
         bar.rename("measuring")
         found = evaluate_model(fitted, corpus.texts, corpus.labels, name=corpus.name, ids=corpus.ids)
         values = {name: found.measure(name) for name in measure} if measure else found.measures
+    if as_json:
+        echo(visible_json(as_dict(found) | {"measures": values}))
+    else:
+        summary(f"read {watched.describe()}")
+        show_evaluation(found, values)
     if html is not None:
         from unnaive.evaluation.report_pages import evaluation_page
 
-        with open_output(html) as file:
-            file.write(evaluation_page(found, records=compared))
+        write_text(html, evaluation_page(found, records=compared))
     if markdown is not None:
-        with open_output(markdown) as file:
-            file.write(as_markdown(found))
-    if as_json:
-        typer.echo(json.dumps(as_dict(found) | {"measures": values}, ensure_ascii=False))
-    else:
-        show_evaluation(found, values)
+        write_text(markdown, as_markdown(found))
 
 
 def last_comparison(path: Path) -> list[Record]:
@@ -80,9 +84,11 @@ def last_comparison(path: Path) -> list[Record]:
 def show_evaluation(found: Evaluation, values: dict[str, float]) -> None:
     """The report for people."""
     from unnaive.apps.screen import console
+    from unnaive.errors import count_noun
 
     screen = console()
-    screen.print(f"{found.name}: {len(found):,} documents, {len(found.classes)} classes", markup=False)
+    sizes = f"{count_noun(len(found), 'document')}, {count_noun(len(found.classes), 'class', 'classes')}"
+    screen.print(f"{found.name}: {sizes}", markup=False)
     screen.print(found.model, markup=False, style="dim")
     for sentence in class_mismatches(found):
         screen.print(f"note: {sentence}", markup=False, style="yellow")
@@ -103,7 +109,8 @@ def class_mismatches(found: Evaluation) -> list[str]:
     if found.unknown:
         lost = int(sum(support[found.classes.index(name)] for name in found.unknown))
         names = ", ".join(found.unknown[:5]) + (", …" if len(found.unknown) > 5 else "")
-        sentences.append(f"the model never saw {names}: these {lost:,} labels cannot be right")
+        these = "this 1 label" if lost == 1 else f"these {lost:,} labels"
+        sentences.append(f"the model never saw {names}: {these} cannot be right")
     absent = [name for name, n in zip(found.classes, support, strict=True) if not n]
     if absent:
         names = ", ".join(absent[:5]) + (", …" if len(absent) > 5 else "")
@@ -112,27 +119,33 @@ def class_mismatches(found: Evaluation) -> list[str]:
 
 
 def measure_table(values: dict[str, float]) -> Any:
-    """The measures with what they mean."""
-    from unnaive.apps.screen import plain_table
+    """The measures with what they mean, where the screen is wide enough for that."""
+    from unnaive.apps.screen import console, plain_table
     from unnaive.evaluation.measures import find_measure
 
-    table = plain_table("measure", ">value", "")
+    narrow = console().width < NARROW
+    table = plain_table("measure", ">value", *([] if narrow else [""]))
     for name, value in values.items():
-        table.add_row(name, f"{value:.4f}", f"[dim]{find_measure(name).about}[/]")
+        table.add_row(name, f"{value:.4f}", *([] if narrow else [f"[dim]{find_measure(name).about}[/]"]))
     return table
 
 
 def class_table(found: Evaluation) -> Any:
-    """Precision, recall and F1 of each class, the largest first."""
+    """Precision, recall and F1 of each class, the largest first; of many classes those of worst F1 first."""
     from rich.markup import escape
 
-    from unnaive.apps.screen import plain_table
+    from unnaive.apps.screen import console, plain_table
     from unnaive.evaluation.report import class_rows
 
-    table = plain_table("class", ">precision", ">recall", ">F1", ">documents")
-    for name, precision, recall, f1, size in class_rows(found):
+    narrow = console().width < NARROW
+    table = plain_table("class", *((">P", ">R") if narrow else (">precision", ">recall")), ">F1",
+                        ">n" if narrow else ">documents")  # fmt: skip
+    rows = list(class_rows(found))
+    digits = 2 if narrow else 3
+    for name, precision, recall, f1, size in sorted(rows, key=lambda row: row[3]) if len(rows) > MANY else rows:
         colour = "green" if f1 >= 0.8 else "yellow" if f1 >= 0.5 else "red"
-        table.add_row(escape(name), f"{precision:.3f}", f"{recall:.3f}", f"[{colour}]{f1:.3f}[/]", f"{size:,}")
+        numbers = (f"{precision:.{digits}f}", f"{recall:.{digits}f}", f"[{colour}]{f1:.{digits}f}[/]", f"{size:,}")
+        table.add_row(escape(name), *numbers)
     return table
 
 
@@ -140,9 +153,9 @@ def confusion_table(pairs: list[tuple[str, str, int]]) -> Any:
     """The pairs of classes that are confused most."""
     from rich.markup import escape
 
-    from unnaive.apps.screen import plain_table
+    from unnaive.apps.screen import console, plain_table
 
-    table = plain_table("true class", "was taken for", ">documents")
+    table = plain_table("true class", "was taken for", ">n" if console().width < NARROW else ">documents")
     for true, given, n in pairs:
         table.add_row(escape(true), escape(given), f"{n:,}")
     return table

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from unnaive.apps.options import AsJson, ModelFile
-
-if TYPE_CHECKING:
-    from unnaive.explain import Explanation
+from unnaive.apps.options import AsJson, ModelFile, Quiet
+from unnaive.apps.screen import echo, visible_json
 
 
 def register(app: typer.Typer) -> None:
@@ -25,7 +22,8 @@ def explain(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The text itself, or - for stdin.", show_default=False)],
     label: Annotated[str | None, typer.Option(help="The class to explain; the best one by default.")] = None,
     against: Annotated[str | None, typer.Option(help="The class to compare with.")] = None,
-    html: Annotated[Path | None, typer.Option(help="Write a page with the text marked.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a page: the text marked, a bar for each term.")] = None,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Show which words spoke for and against a class.
@@ -34,7 +32,7 @@ def explain(
 
     unnaive explain tickets.model "I was charged twice, please refund me"
     """
-    from unnaive.apps.output import find_class, open_output
+    from unnaive.apps.output import find_class, write_text
     from unnaive.apps.screen import console
     from unnaive.store import load
 
@@ -42,21 +40,10 @@ def explain(
     document = sys.stdin.read() if text == "-" else text
     found = fitted.explain(document, find_class(fitted, label), against=find_class(fitted, against))
     if html is not None:
-        with open_output(html) as file:
-            file.write(explanation_page(found))
+        from unnaive.evaluation.report_pages import explanation_page
+
+        write_text(html, explanation_page(found))
     if as_json:
-        typer.echo(json.dumps(found.to_dict(), ensure_ascii=False))
+        echo(visible_json(found.to_dict()))
     else:
         console().print(found)
-
-
-def explanation_page(found: Explanation) -> str:
-    """An HTML page with the text marked."""
-    from html import escape
-
-    return (
-        "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
-        f"<title>{escape(found.title)}</title></head>"
-        "<body style='max-width:45em;margin:2em auto;padding:0 1em;font-family:sans-serif;color-scheme:light dark'>"
-        f"{found._repr_html_()}</body></html>\n"
-    )

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.options import AsJson, ModelFile
+from unnaive.apps.options import AsJson, ModelFile, Quiet
+from unnaive.apps.screen import echo, visible_json
 from unnaive.errors import UnnaiveError
 
 if TYPE_CHECKING:
     from unnaive.fitted import FittedModel
+
+
+SCALES = {"scores": "score", "probabilities": "probability", "relative": "score relative to the best"}
 
 
 def register(app: typer.Typer) -> None:
@@ -28,6 +31,10 @@ def inspect(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write the network: .bif, .uai, .png, .svg or .pdf.")
     ] = None,
+    members: Annotated[
+        str, typer.Option(metavar="N|all", help="Of averaged networks this one, the best being 1, or all of them.")
+    ] = "1",
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the settings, sizes and strongest terms of a model.
@@ -39,14 +46,14 @@ def inspect(
 
     fitted = load(model)
     if network is not None:
-        show_network(fitted, network, max(1, terms), output, as_json=as_json)
+        show_network(fitted, network, max(1, terms), output, members=members, as_json=as_json)
         return
     if output is not None:
         raise UnnaiveError(f"{output} is for the network of a class; name the class with --network")
     labels = [find_class(fitted, name) for name in label] if label else list(fitted.classes)
     found = describe_file(fitted, model, labels, terms)
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False))
+        echo(visible_json(found))
     else:
         show_description(found)
 
@@ -66,17 +73,45 @@ def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int
         "min_df": spec.min_df,
         "select": spec.select,
         "labels": "any number for each document" if fitted.multilabel else "one for each document",
-        "decision": str(fitted.decision),
+        "decision": describe_decision(fitted.decision),
+        "thresholds": class_thresholds(fitted),
         "temperature": fitted.calibration and fitted.calibration.value,
         "documents": None if counts is None else _plain_number(counts.counts.n_docs),
         "terms": fitted.scorer.n_terms,
         "terms_seen": None if counts is None else counts.counts.n_terms,
         "can_be_updated": counts is not None,
         "classes": [
-            {"class": label, "documents": documents.get(label), "terms": fitted.strongest_terms(label, terms)}
+            {
+                "class": label,
+                "documents": documents.get(label),
+                "threshold": class_thresholds(fitted).get(str(label)),
+                "terms": fitted.strongest_terms(label, terms),
+            }
             for label in labels
         ],
     }
+
+
+def describe_decision(decision: Any) -> str:
+    """How scores become labels, in words.
+
+    >>> from unnaive import TopK
+    >>> describe_decision(TopK(2))
+    'the 2 best classes of every document'
+    """
+    words = {
+        "argmax": "the best class",
+        "top-k": f"the {getattr(decision, 'k', 0)} best classes of every document",
+        "thresholds": f"every class that reaches its threshold of {SCALES.get(getattr(decision, 'on', ''), '')}",
+        "proportional": "each class goes to its share of the documents",
+    }
+    return words.get(decision.kind, str(decision))
+
+
+def class_thresholds(fitted: FittedModel) -> dict[str, float]:
+    """The threshold of each class; none where the decision has none."""
+    values = getattr(fitted.decision, "values", ())
+    return dict(zip(map(str, fitted.classes), values, strict=True)) if values else {}
 
 
 def _plain_number(value: Any) -> float | int:
@@ -96,10 +131,12 @@ def show_description(found: dict[str, Any]) -> None:
     for name, value in description_lines(found):
         facts.add_row(f"[dim]{name}[/]", escape(value))
     screen.print(facts)
-    table = plain_table("class", ">documents", "strongest terms")
+    thresholds = [">threshold"] if found["thresholds"] else []
+    table = plain_table("class", ">documents", *thresholds, "strongest terms")
     for one in found["classes"]:
         count = "" if one["documents"] is None else f"{one['documents']:,}"
-        table.add_row(escape(str(one["class"])), count, escape(", ".join(term for term, _ in one["terms"])))
+        threshold = [f"{one['threshold']:.3g}"] if found["thresholds"] else []
+        table.add_row(escape(str(one["class"])), count, *threshold, escape(", ".join(term for term, _ in one["terms"])))
     screen.print()
     screen.print(table)
 
@@ -117,19 +154,29 @@ def description_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("documents", "not kept" if found["documents"] is None else f"{found['documents']:,}"),
         ("terms", f"{found['terms']:,}" + (f" of {seen:,} seen" if seen and seen != found["terms"] else "")),
         ("labels", found["labels"]),
+        ("decision", found["decision"]),
         ("can be updated", "yes" if found["can_be_updated"] else "no"),
     ]
 
 
-def show_network(fitted: FittedModel, name: str, terms: int, output: Path | None, *, as_json: bool = False) -> None:
+def show_network(
+    fitted: FittedModel,
+    name: str,
+    terms: int,
+    output: Path | None,
+    *,
+    members: str = "1",
+    as_json: bool = False,
+) -> None:
     """The network of a class as lines or JSON, or as a file."""
     from unnaive.apps.network_views import network_view, write_network
 
-    view = network_view(fitted, name, terms)
+    view = network_view(fitted, name, terms, members)
     if output is not None:
-        typer.echo(f"wrote {write_network(view, output)}")
+        files = ", ".join(map(str, write_network(view, output)))
+        echo(f"wrote {files}: {view.about}")
     elif as_json:
-        typer.echo(json.dumps(view.to_dict(), ensure_ascii=False))
+        echo(visible_json(view.to_dict()))
     else:
         for line in view.lines():
-            typer.echo(line)
+            echo(line)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unnaive.apps.options import Archives, has_own_split, make_output_folders, read_corpus, reading
+from unnaive.apps.screen import echo
 from unnaive.errors import BadData, choose
 
 if TYPE_CHECKING:
@@ -28,10 +28,10 @@ def register(app: typer.Typer) -> None:
     app.command()(plot)
 
 
-@reading("For a model: the data to draw it on; of a collection with a split, its test documents.", optional=True)
+@reading("For a model: the data to draw it on; of a collection with a split, its test documents.", default=None)
 def plot(
     what: Annotated[Path, typer.Argument(metavar="RECORDS|MODEL", help="Records of compare, or a model file.")],
-    source: DataFile,
+    source: DataFile | None,
     figure: Annotated[
         str | None, typer.Option("--figure", "-f", help=", ".join((*CURVES, *OF_A_MODEL)), show_default=False)
     ] = None,
@@ -60,7 +60,7 @@ def plot(
         drawing = curve_figure(what, name, measure, title)
     else:
         drawing = model_figure(what, source, archives, name, title)
-    typer.echo(f"wrote {save_figure(drawing, path)}")
+    echo(f"wrote {save_figure(drawing, path)}")
 
 
 def holds_records(path: Path) -> bool:
@@ -73,6 +73,7 @@ def holds_records(path: Path) -> bool:
 
 def curve_figure(path: Path, name: str, measure: str | None, title: str | None) -> Any:
     """A learning or vocabulary curve from records; of several comparisons in the file, the last that has one."""
+    from unnaive.evaluation.grids import short_name
     from unnaive.evaluation.plots import curves_figure
     from unnaive.evaluation.records import RecordFile
     from unnaive.evaluation.summaries import group_comparisons, learning_curves, vocabulary_curves
@@ -92,27 +93,27 @@ def curve_figure(path: Path, name: str, measure: str | None, title: str | None) 
         option = "--vocabulary 100,1000,all" if by_terms else "--train-sizes 10,50,80"
         raise BadData(f"{path} has no two points along that axis; compare with {option} first")
     axis = "terms, best by information gain (log scale)" if by_terms else "training documents, % of all"
-    data = records[0].data.partition("#")[0]
-    heading = title or f"{data}: {chosen} by {'vocabulary' if by_terms else 'training size'}"
+    heading = title or f"{short_name(records[0].data)}: {chosen} by {'vocabulary' if by_terms else 'training size'}"
     return curves_figure(found, title=heading, x=axis, y=chosen, logarithmic=by_terms)
 
 
-def model_figure(path: Path, source: DataFile, archives: Path | None, name: str, title: str | None) -> Any:
+def model_figure(path: Path, source: DataFile | None, archives: Path | None, name: str, title: str | None) -> Any:
     """What a model does on labelled data."""
     from unnaive.apps.output import read_as_trained, respell_labels
     from unnaive.evaluation import plots
     from unnaive.evaluation.evaluate import evaluate
+    from unnaive.evaluation.grids import short_name
     from unnaive.evaluation.report import classes_by_size
     from unnaive.store import load
 
     fitted = load(path)
-    if source.path == "-" and sys.stdin.isatty():
+    if source is None:
         raise BadData(f"{path} is drawn on labelled data, which was not given; write unnaive plot {path} DATA")
     corpus = read_corpus(read_as_trained(source, fitted), archives)
     tested = has_own_split(corpus)  # a model is drawn on documents that it has not learned from
     shown = respell_labels(fitted, corpus.part("test") if tested else corpus)
     found = evaluate(fitted, shown.texts, shown.labels, name=shown.name)
-    heading = title or f"{found.name}{', test documents' if tested else ''}: {OF_A_MODEL[name]}"
+    heading = title or f"{short_name(found.name)}{', test documents' if tested else ''}: {OF_A_MODEL[name]}"
     if name == "precision-recall":
         return plots.precision_recall_figure(found.rankings(), title=heading)
     if name == "calibration":

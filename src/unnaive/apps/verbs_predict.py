@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unnaive.apps.options import AsJson, ModelFile, reading
+from unnaive.apps.screen import echo
 
 if TYPE_CHECKING:
+    from unnaive.apps.writers import Write
     from unnaive.fitted import FittedModel
     from unnaive.reading.datafiles import Batch, DataFile
+    from unnaive.types import Floats
 
 Record = dict[str, Any]
+REJECTED = "unknown"  # the label of rejected documents, unless --unknown names another
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +29,7 @@ def register(app: typer.Typer) -> None:
     app.command()(predict)
 
 
-@reading("Documents: a file, a folder, or - for stdin (the default); each line of plain text is one.", optional=True)
+@reading("Documents: files, a folder, or - for stdin (the default); each line of plain text is one.", optional=True)
 def predict(
     model: ModelFile,
     source: DataFile,
@@ -34,37 +37,64 @@ def predict(
         list[str] | None, typer.Option("--document", "-d", help="A text given here, in the place of DATA.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A file to write, in the place of stdout.")
+        Path | None,
+        typer.Option("-o", "--output", help="A file to write: .csv, .tsv, .jsonl or .parquet.", show_default=False),
     ] = None,
+    keep_columns: Annotated[
+        bool,
+        typer.Option("--keep-columns/--no-keep-columns", help="Write the columns of a table too, ours after them."),
+    ] = True,
+    every: Annotated[bool, typer.Option("--all", help="A column for each class.")] = False,
     top: Annotated[int, typer.Option(help="Show the K best classes of each document.", metavar="K", min=1)] = 1,
+    unknown: Annotated[
+        str | None, typer.Option(metavar="LABEL", help="The label of documents of which the model knows no word.")
+    ] = None,
+    reject_below: Annotated[
+        float | None,
+        typer.Option(metavar="P", min=0, max=1, help="Label documents less probable than this unknown, or LABEL."),
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show which terms spoke for it.")] = False,
     unbuffered: Annotated[bool, typer.Option("--unbuffered", help="Answer each line at once.")] = False,
+    excel_safe: Annotated[
+        bool, typer.Option("--excel-safe", help="CSV without formulas: a ' before cells that begin like one.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Label new documents.
 
-    Prints CSV, or with --json an object a line. Any amount goes through in constant memory.
+    Writes a table, or with --json an object a line. Any amount goes through in constant memory. The column known_terms
+    counts the words that the model knows: a row with 0 is a guess.
 
     unnaive predict tickets.model new.csv -o labelled.csv
     """
-    from unnaive.apps.output import open_output, read_as_trained
+    from unnaive.apps.output import read_as_trained, say_what_was_read
+    from unnaive.apps.writers import Layout, open_writer, output_format
     from unnaive.errors import UnnaiveError
     from unnaive.store import load
 
     if document and source.path != "-":
         raise UnnaiveError(f"texts came with --document and as {source.path}; give one of the two")
+    kind = output_format(output, as_json)
     fitted = load(model)
-    shown = document is not None or output is None
-    with open_output(output) as file:
-        write = make_writer(fitted, file, as_json=as_json, people=shown and file.isatty(), top=top, explain=explain)
-        for batch in read_batches(read_as_trained(source, fitted), document, unbuffered):
-            for record in predict_batch(fitted, batch, top=top, explain=explain):
-                write(record)
-            if unbuffered or document:
-                file.flush()
+    predictor = Predictor(fitted, top, every, explain, unknown, reject_below)
+    predictor.check()
+    classes = tuple(map(str, fitted.classes)) if every else ()
+    layout = Layout(predictor.kind, classes, min(top, len(fitted.classes)), fitted.multilabel, explain, excel_safe)
+    people = output is None and not as_json and sys.stdout.isatty()
+    source = read_as_trained(source, fitted)
+    with open_writer(output, kind, layout) as write:
+        for batch in read_batches(source, document, unbuffered, keep_columns and not people):
+            if not layout.kept:
+                layout.kept, layout.types = tuple(batch.kept), batch.types
+            write_batch(predictor, batch, print_lines if people else write)
+            if (unbuffered or document) and output is None:
+                sys.stdout.flush()
+    if not document:
+        say_what_was_read(source)
+    predictor.tell_unknown()
 
 
-def read_batches(source: DataFile, documents: list[str] | None, unbuffered: bool) -> Iterator[Batch]:
+def read_batches(source: DataFile, documents: list[str] | None, unbuffered: bool, keep: bool) -> Iterator[Batch]:
     """The documents given as arguments, or those of the source, watched by a progress bar."""
     from unnaive.apps.screen import reading_progress
     from unnaive.reading.datafiles import Batch
@@ -74,115 +104,140 @@ def read_batches(source: DataFile, documents: list[str] | None, unbuffered: bool
         return
     live = source.path == "-" and sys.stdin.isatty()
     if live:
-        typer.echo("note: type a text and press enter; Ctrl-D ends", err=True)
+        echo("note: type a text and press enter; Ctrl-D ends", err=True)
     how = replace(source.options, rows=1 if unbuffered or live else source.options.rows)
     source = replace(source, options=how, format=source.format or ("lines" if live else None))
     if live:
         yield from source.batches(labelled=False)
         return
     with reading_progress(source, "predicting") as (watched, _):
-        yield from watched.batches(labelled=False)
+        yield from watched.batches(labelled=False, keep=keep)
 
 
-def predict_batch(fitted: FittedModel, batch: Batch, *, top: int = 1, explain: bool = False) -> Iterator[Record]:
-    """A record for each document: id, text, labels with their values, and which kind the values are."""
+def write_batch(predictor: Predictor, batch: Batch, write: Write) -> None:
+    """Predict and write the documents of a batch, as many at a time as their scores may be held at once."""
     from unnaive.core.documents import chunk_size
 
-    step = chunk_size(len(fitted.classes))  # scores of many classes are large
+    step = chunk_size(len(predictor.fitted.classes))  # scores of many classes are large
     for start in range(0, len(batch.texts), step):
         chunk = slice(start, start + step)
-        yield from predict_chunk(fitted, batch.ids[chunk], batch.texts[chunk], top, explain)
+        records = predictor.predict(batch.ids[chunk], batch.texts[chunk])
+        columns = {name: values[chunk] for name, values in batch.kept.items()}
+        for row, record in enumerate(records):
+            record["kept"] = {name: values[row] for name, values in columns.items()}
+        write(records)
 
 
-def predict_chunk(
-    fitted: FittedModel, ids: list[str], texts: Sequence[str], top: int, explain: bool
-) -> Iterator[Record]:
-    """The same for a few documents, whose scores are held at once."""
-    import numpy as np
+@dataclass
+class Predictor:
+    """Texts to records: labels with their values, what else was asked for, and how many words the model knows.
 
-    from unnaive.core.targets import label_sets
+    top      best classes of each document that are shown; every: all of them, in the order of the classes
+    unknown  the label of documents without a known word; below: a probability that the best label must reach
+    """
 
-    scores = fitted.scores(texts)
-    kind = value_kind(fitted)
-    values = fitted.probabilities(scores) if kind == "probability" else scores
-    given = label_sets(fitted.decide(scores), fitted.classes)
-    order = np.argsort(-scores, axis=1, kind="stable")[:, :top] if top > 1 else scores.argmax(axis=1)[:, None]
-    place = {label: column for column, label in enumerate(fitted.classes)}
-    for row, (name, text) in enumerate(zip(ids, texts, strict=True)):
-        labels = list(given[row])
-        record: Record = {"id": name, "text": text, "labels": labels, "kind": kind}
-        record["values"] = [float(values[row, place[label]]) for label in labels]
-        record["top"] = [(fitted.classes[column], float(values[row, column])) for column in order[row]]
-        if explain:
-            record["why"] = fitted.explain(text, labels[0] if labels else None)
-        yield record
+    fitted: FittedModel
+    top: int = 1
+    every: bool = False
+    explain: bool = False
+    unknown: str | None = None
+    below: float | None = None
+    seen: int = 0
+    guessed: int = 0
+
+    @property
+    def kind(self) -> str:
+        """What is shown with a label: a probability where the model has them, else a score."""
+        return "probability" if self.fitted.probabilistic else "score"
+
+    def check(self) -> None:
+        """An error if documents are to be rejected by probabilities that the model does not have."""
+        from unnaive.errors import UnnaiveError
+
+        if self.below is not None and not self.fitted.probabilistic:
+            raise UnnaiveError(f"{self.fitted.spec.model.title} gives no probabilities to reject by; "
+                               "train it with --calibrate")  # fmt: skip
+
+    def predict(self, ids: Sequence[str], texts: Sequence[str]) -> list[Record]:
+        """A record for each document, whose scores are held at once."""
+        import numpy as np
+
+        from unnaive.core.targets import label_sets
+
+        scores = self.fitted.scores(texts)
+        values = self.fitted.probabilities(scores) if self.kind == "probability" else scores
+        given = label_sets(self.fitted.decide(scores), self.fitted.classes)
+        known = self.fitted.known_terms(texts)
+        order = np.argsort(-scores, axis=1, kind="stable")[:, : self.top] if self.top > 1 else None
+        self.seen += len(texts)
+        self.guessed += int((known == 0).sum())
+        records = []
+        for row, (name, text) in enumerate(zip(ids, texts, strict=True)):
+            record = self._record(values[row], list(given[row]), int(known[row]))
+            record |= {"id": name, "text": text}
+            if order is not None:
+                record["top"] = [(self.fitted.classes[c], float(values[row, c])) for c in order[row]]
+            if self.explain:
+                record["why"] = self.fitted.explain(text, given[row][0] if given[row] else None)
+            records.append(record)
+        return records
+
+    def _record(self, values: Floats, labels: list[Any], known: int) -> Record:
+        """Labels, the most probable first, unless they are rejected."""
+        place = self._places
+        labels.sort(key=lambda label: -values[place[label]])
+        shown = [float(values[place[label]]) for label in labels]
+        if self.unknown is not None and not known:
+            labels, shown = [self.unknown], [float(values.max())]
+        elif self.below is not None and max(shown, default=0.0) < self.below:
+            labels, shown = [self.unknown or REJECTED], [float(values.max())]
+        record: Record = {"labels": labels, "values": shown, "kind": self.kind, "known_terms": known}
+        return record | ({"all": values.tolist()} if self.every else {})
+
+    @cached_property
+    def _places(self) -> dict[Any, int]:
+        return {label: column for column, label in enumerate(self.fitted.classes)}
+
+    def tell_unknown(self) -> None:
+        """A note on documents without a known word."""
+        from unnaive.apps.screen import note
+        from unnaive.errors import count_noun
+
+        if self.guessed:
+            advice = "" if self.unknown is not None else "; --unknown LABEL gives them a label of their own"
+            verb = "has" if self.guessed == 1 else "have"
+            note(
+                f"{self.guessed:,} of {count_noun(self.seen, 'document')} {verb} no word that the model knows "
+                f"(known_terms 0){advice}"
+            )
 
 
-def value_kind(fitted: FittedModel) -> str:
-    """What is shown with a label: a probability where the model has them, else a score."""
-    return "probability" if fitted.probabilistic else "score"
-
-
-def make_writer(
-    fitted: FittedModel, file: TextIO, *, as_json: bool, people: bool, top: int, explain: bool
-) -> Callable[[Record], None]:
-    """A function that writes one record: as JSON, for people at a terminal, or as CSV."""
-    if as_json:
-        return lambda record: print_json(record, file, top)
-    if people:
-        return lambda record: print_line(record)
-    table = csv.writer(file, lineterminator="\n")
-    kind = value_kind(fitted)
-    head = ["id", "label", kind]
-    for number in range(2, min(top, len(fitted.classes)) + 1):
-        head += [f"label{number}", f"{kind}{number}"]
-    rows = iter([[*head, "because"] if explain else head])
-
-    def write(record: Record) -> None:
-        table.writerows(rows)  # the header, before the first record and then no more
-        table.writerow(csv_row(record, top))
-
-    return write
-
-
-def csv_row(record: Record, top: int) -> list[str]:
-    """The fields of a record; the labels of a multilabel document are joined by ";"."""
-    if top > 1:
-        fields = [field for label, value in record["top"] for field in (str(label), f"{value:.6g}")]
-    else:
-        fields = [";".join(map(str, record["labels"])), ";".join(f"{value:.6g}" for value in record["values"])]
-    because = []
-    if "why" in record:
-        because = ["; ".join(f"{one.term} {one.value:+.2f}" for one in record["why"].strongest(1, 5))]
-    return [record["id"], *fields, *because]
-
-
-def print_json(record: Record, file: TextIO, top: int) -> None:
-    """One object on one line."""
-    line: Record = {"id": record["id"], "labels": record["labels"], record["kind"]: record["values"]}
-    if top > 1:
-        line["top"] = [{"label": label, record["kind"]: value} for label, value in record["top"]]
-    if "why" in record:
-        line["explanation"] = record["why"].to_dict()
-    file.write(json.dumps(line, ensure_ascii=False) + "\n")
+def print_lines(records: Sequence[Record]) -> None:
+    """A line for people for each record: the labels in colour, how sure, and how the text begins."""
+    for record in records:
+        print_line(record)
 
 
 def print_line(record: Record) -> None:
-    """A line for people: the labels in colour, how sure, and how the text begins."""
+    """The line of one record."""
     from rich.text import Text
 
-    from unnaive.apps.screen import console, shorten_text
+    from unnaive.apps.screen import console, shorten_text, visible
 
     screen = console()
     if "why" in record:
         screen.print(record["why"], "", sep="\n")
         return
-    pairs = record["top"] if len(record["top"]) > 1 else zip(record["labels"], record["values"], strict=True)
+    pairs = record.get("top") or zip(record["labels"], record["values"], strict=True)
     line = Text()
     for label, value in pairs:
-        line.append(str(label), style="bold green").append(f" {format_value(value, record['kind'])}  ")
+        line.append(visible(str(label), lines=False), style="bold green").append(
+            f" {format_value(value, record['kind'])}  "
+        )
     if not record["labels"]:
         line.append("no label  ", style="dim")
+    if not record["known_terms"]:
+        line.append("no known word  ", style="yellow")
     line.append(shorten_text(record["text"], max(10, screen.width - line.cell_len)), style="dim")
     screen.print(line, no_wrap=True, overflow="ellipsis")
 

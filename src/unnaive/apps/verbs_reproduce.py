@@ -23,10 +23,12 @@ from unnaive.apps.options import (
     split_list,
 )
 from unnaive.apps.output import write_text
+from unnaive.apps.screen import echo
 
 if TYPE_CHECKING:
-    from unnaive.evaluation.papers.lineup import Lineup
-    from unnaive.evaluation.papers.tables import Run, Table
+    from unnaive.evaluation.papers.comparison import TableComparison
+    from unnaive.evaluation.papers.runs import Run
+    from unnaive.evaluation.papers.tables import Table
 
 
 def register(app: typer.Typer) -> None:
@@ -41,13 +43,16 @@ def reproduce(
         str | None, typer.Option(help="Only these: rows as printed, models, or families such as naive-bayes.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer splits and sizes.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if a figure is outside its band.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 if a figure differs for no known reason, or leaves its band.")
+    ] = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
     records: Annotated[
         Path | None, typer.Option(help="Folder of records; a run goes on where it stopped.", rich_help_panel=OUTPUT)
     ] = None,
     html: Html = None,
+    markdown: Annotated[Path | None, typer.Option(help="Write a Markdown page.", rich_help_panel=OUTPUT)] = None,
     json_file: JsonFile = None,
     archives: Archives = None,
 ) -> None:
@@ -57,27 +62,28 @@ def reproduce(
     """
     from unnaive.apps.screen import Progress
     from unnaive.errors import UnnaiveError
-    from unnaive.evaluation.papers.tables import Run, read_paper
+    from unnaive.evaluation.papers.comparison import UNEXPLAINED
+    from unnaive.evaluation.papers.runs import Run
+    from unnaive.evaluation.papers.tables import read_paper
 
-    tables = read_paper(paper).chosen(table)
+    tables = read_paper(paper).select_tables(table)
     wanted = tuple(check_models(tables, split_list(models))) if models is not None else None
-    make_output_folders([html, json_file])
+    make_output_folders([html, markdown, json_file])
     run = Run(check_archives(archives), quick, seed, wanted, jobs, records=records)
     with Progress(f"reproducing {paper}") as bar:
         run = replace(run, progress=bar.rename)
-        done = show_lineups(paper, table, run, quiet=json_file == STDOUT)
-    write_reproduction(paper, done, run, html=html, json_file=json_file)
-    if all(line.ours is None for one in done for line in one.lines):
+        done = show_comparisons(paper, table, run, quiet=json_file == STDOUT)
+    write_files(paper, done, run, html=html, markdown=markdown, json_file=json_file)
+    if all(cell.ours is None for one in done for cell in one.cells):
         raise UnnaiveError("no figure could be measured; the tables say why, and where the data can be had")
-    outside = sum(len(one.outside) for one in done)
-    if strict and outside:
+    if strict and any(one.outside or one.marked(UNEXPLAINED) for one in done):
         raise typer.Exit(1)
 
 
 def check_models(tables: Sequence[Table], names: list[str]) -> list[str]:
     """The names; an error unless each is a row or column of the tables, a model, or a family of models."""
     from unnaive.errors import choose
-    from unnaive.evaluation.papers.tables import family
+    from unnaive.evaluation.papers.runs import family
     from unnaive.models.catalogue import MODELS
 
     labels = {label for table in tables for label in table.models}
@@ -87,35 +93,45 @@ def check_models(tables: Sequence[Table], names: list[str]) -> list[str]:
     return [name if name.lower() in lower else choose(there, name, "row or model of these tables") for name in names]
 
 
-def show_lineups(paper: str, table: str | None, run: Run, *, quiet: bool) -> list[Lineup]:
-    """Print each table as it is done, then how many figures fell where."""
+def show_comparisons(paper: str, table: str | None, run: Run, *, quiet: bool) -> list[TableComparison]:
+    """Print each table as it is done, then how many figures have each mark."""
     import shutil
 
-    from unnaive.evaluation.papers.lineup import reproduce as lineups
-    from unnaive.evaluation.papers.output import LEGEND, QUICK, as_text
+    from unnaive.evaluation.papers.comparison import reproduce as run_tables
+    from unnaive.evaluation.papers.comparison import summary_line
+    from unnaive.evaluation.papers.render import LEGEND, QUICK, as_text
     from unnaive.evaluation.papers.tables import read_paper
 
     about, done = read_paper(paper), []
     if not quiet:
-        notes = [*about.notes, *([QUICK] if run.quick else [])]
-        typer.echo("\n".join([f"{about.title} ({about.source})", *(f"  {note}" for note in notes), LEGEND, ""]))
-    for one in lineups(paper, run, table=table):
+        missing = [f"Not to be had: {text}" for text in about.missing]
+        notes = [*about.notes, *about.data, *missing, *([QUICK] if run.quick else [])]
+        echo("\n".join([f"{about.title} ({about.source})", *(f"  {note}" for note in notes), LEGEND, ""]))
+    for one in run_tables(paper, run, table=table):
         done.append(one)
         if not quiet:
-            typer.echo(as_text(one, width=shutil.get_terminal_size((110, 24)).columns) + "\n")
+            echo(as_text(one, width=shutil.get_terminal_size((110, 24)).columns) + "\n")
     if not quiet:
-        marks = [line.mark for one in done for line in one.lines if line.mark]
-        typer.echo(f"{marks.count('inside')} of {len(marks)} figures with a band are inside it")
+        echo(summary_line(done))
     return done
 
 
-def write_reproduction(paper: str, done: list[Lineup], run: Run, *, html: Path | None, json_file: Path | None) -> None:
+def write_files(
+    paper: str,
+    done: list[TableComparison],
+    run: Run,
+    *,
+    html: Path | None,
+    markdown: Path | None,
+    json_file: Path | None,
+) -> None:
     """The files that were asked for."""
-    from unnaive.evaluation.papers.output import as_json
-    from unnaive.evaluation.papers.page import as_html
+    from unnaive.evaluation.papers.render import as_html, as_json, as_markdown
     from unnaive.evaluation.papers.tables import read_paper
 
     if html is not None:
         write_text(html, as_html(read_paper(paper), done, run))
+    if markdown is not None:
+        write_text(markdown, as_markdown(read_paper(paper), done, run))
     if json_file is not None:
         write_text(json_file, json.dumps(as_json(read_paper(paper), done, run), indent=2, ensure_ascii=False) + "\n")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.options import AsJson, reading
+from unnaive.apps.options import AsJson, KeyFile, check_language, reading
+from unnaive.apps.screen import echo, visible_json
 
 if TYPE_CHECKING:
     from unnaive.classifier import TextClassifier
@@ -17,8 +18,18 @@ if TYPE_CHECKING:
     from unnaive.reading.corpus import Corpus
     from unnaive.reading.datafiles import DataFile
 
+    Finish = Callable[[FittedModel, Corpus], FittedModel]
+
 WORDS = "Words"  # panels of the help
 LEARNING = "Learning"
+
+
+DECISION_HELP = (
+    "How scores become labels. argmax: the best class, and no other (the default for one label each). scut: every "
+    "class that reaches its own threshold, tuned on documents held out (the default for several labels). rcut: the "
+    "same number of labels for every document. pcut: each class goes to the share of documents that it had in "
+    "training. untuned: every class above even odds."
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -49,7 +60,7 @@ def train(
         str | None,
         typer.Option(metavar="[MEASURE:]K", help="Keep the K best terms: 2000, chi2:2000, …", rich_help_panel=LEARNING),
     ] = None,
-    decision: Annotated[str | None, typer.Option(help="argmax, scut, rcut or pcut.", rich_help_panel=LEARNING)] = None,
+    decision: Annotated[str | None, typer.Option(help=DECISION_HELP, rich_help_panel=LEARNING)] = None,
     calibrate: Annotated[bool, typer.Option(help="Calibrate probabilities.", rich_help_panel=LEARNING)] = False,
     language: Annotated[str, typer.Option(help="Of the texts: en, tr, de, … (ISO 639).", rich_help_panel=WORDS)] = "en",
     stopwords: Annotated[
@@ -66,11 +77,17 @@ def train(
     ] = None,
     segmenter: Annotated[str | None, typer.Option(help="jieba: words of Chinese.", rich_help_panel=WORDS)] = None,
     symbols: Annotated[bool, typer.Option("--symbols", help=":-) and <3 are terms.", rich_help_panel=WORDS)] = False,
-    test: Annotated[str | None, typer.Option(help="A file to measure the model on.")] = None,
+    test: Annotated[
+        list[str] | None, typer.Option(metavar="DATA", help="Documents to measure the model on, which it never saw.")
+    ] = None,
     holdout: Annotated[
         float | None, typer.Option(help="Share of the documents to measure on first, such as 0.2.")
     ] = None,
     frozen: Annotated[bool, typer.Option("--frozen", help="Leave out what only updates need.")] = False,
+    register: Annotated[
+        bool, typer.Option("--register", help="Keep hashes of the documents, so that only these can be forgotten.")
+    ] = False,
+    key: KeyFile = None,
     threads: Annotated[int | None, typer.Option(help="All cores by default.", show_default=False)] = None,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     as_json: AsJson = False,
@@ -83,7 +100,7 @@ def train(
     from unnaive.core.settings import parse_settings
 
     parameters: dict[str, Any] = {
-        "model": model, "language": language, "stopwords": read_stop_words(stopwords), "stem": stem,
+        "model": model, "language": check_language(language), "stopwords": read_stop_words(stopwords), "stem": stem,
         "ngrams": parse_ngrams(ngrams), "lowercase": not keep_case, "min_length": min_length, "digits": digits,
         "html": html, "message": message, "min_df": min_df, "select": parse_select(select), "decision": decision,
         "segmenter": segmenter, "symbols": symbols, "calibrate": calibrate, "n_jobs": threads, "random_state": seed,
@@ -91,9 +108,10 @@ def train(
     parameters |= parse_settings(settings or [])
     parameters |= {name: value for name, value in (("alpha", alpha), ("smoothing", smoothing)) if value is not None}
     classifier = TextClassifier(**parameters)
-    summary = train_file(classifier, source, output, test=test, holdout=holdout, frozen=frozen)
+    finish = registering(register, key, frozen)
+    summary = train_file(classifier, source, output, test=test, holdout=holdout, frozen=frozen, finish=finish)
     if as_json:
-        typer.echo(json.dumps(summary))
+        echo(visible_json(summary))
     else:
         show_summary(summary)
 
@@ -103,15 +121,17 @@ def train_file(
     source: DataFile,
     output: Path,
     *,
-    test: str | None = None,
+    test: Sequence[str] | None = None,
     holdout: float | None = None,
     frozen: bool = False,
+    finish: Finish | None = None,
 ) -> dict[str, Any]:
-    """Train, measure if asked, write; the sizes and measures as plain values."""
+    """Train, measure if asked, write; the sizes and measures as plain values. `finish` is applied before writing."""
     from dataclasses import replace
 
-    from unnaive.apps.output import read_as_trained
+    from unnaive.apps.output import read_as_trained, warn_about_learnt
     from unnaive.apps.screen import reading_progress
+    from unnaive.errors import count_noun
     from unnaive.store import check_writable, save
 
     check_writable(output)  # before minutes of work
@@ -120,17 +140,21 @@ def train_file(
     source = replace(source, options=replace(source.options, language=classifier.language or "en"))
     with reading_progress(source) as (watched, bar):
         corpus = watched.corpus()
-        multilabel = corpus.multilabel or source.separator is not None
-        bar.rename("learning")
+        described = watched.describe()
+        multilabel = corpus.multilabel or bool(source.multilabel)
+        bar.rename(f"learning {classifier.model} from {count_noun(len(corpus), 'document')}")
         measured = {} if holdout is None else {"holdout": measure_holdout(classifier, corpus, holdout, multilabel)}
         classifier.fit(corpus.texts, as_targets(corpus, multilabel), progress=bar.event)
         columns = watched.options.log.columns
         fitted = replace(classifier.fitted_, columns=columns and replace(columns, separator=source.separator))
-        if test is not None:
+        if test:
             bar.rename("measuring")
-            measured["test"] = measure(fitted, read_as_trained(replace(source, paths=(test,)), fitted).corpus())
+            aside = read_as_trained(replace(source, paths=tuple(test)), fitted).corpus()
+            measured["test"] = measure(fitted, aside)
+            learnt = {hash(text) for text in corpus.texts}
+            warn_about_learnt(sum(hash(text) in learnt for text in aside.texts), aside)
         bar.rename("writing")
-        save(fitted, output, frozen=frozen)
+        save(finish(fitted, corpus) if finish else fitted, output, frozen=frozen)
     return {
         "model": classifier.model,
         "file": str(output),
@@ -140,8 +164,24 @@ def train_file(
         "terms": fitted.scorer.n_terms,
         "multilabel": fitted.multilabel,
         "seconds": round(time.perf_counter() - start, 3),
+        "read": described,
         **measured,
     }
+
+
+def registering(asked: bool, key: Path | None, frozen: bool) -> Finish | None:
+    """What adds a register of its documents to a model, if it was asked for."""
+    from unnaive.errors import UnnaiveError
+    from unnaive.receipts import read_key, register_documents
+
+    if key is not None and not asked:
+        raise UnnaiveError("--key is for the register; add --register")
+    if not asked:
+        return None
+    if frozen:
+        raise UnnaiveError("a frozen model cannot forget, so it has no register; leave one of the two out")
+    secret = read_key(key)
+    return lambda fitted, corpus: register_documents(fitted, corpus.texts, corpus.labels, secret)
 
 
 def as_targets(corpus: Corpus, multilabel: bool) -> list[Any]:
@@ -155,10 +195,10 @@ def measure_holdout(classifier: TextClassifier, corpus: Corpus, share: float, mu
 
     from unnaive.core.targets import read_targets
     from unnaive.decisions import folds
-    from unnaive.errors import UnnaiveError
+    from unnaive.errors import UnnaiveError, count_noun
 
     if not 0 < share < 1 or round(share * len(corpus)) < 1:
-        raise UnnaiveError(f"a holdout of {share} of {len(corpus)} documents; give a share such as 0.2")
+        raise UnnaiveError(f"a holdout of {share} of {count_noun(len(corpus), 'document')}; give a share such as 0.2")
     Y = read_targets(corpus.labels, len(corpus), multilabel=True).Y
     n_folds = max(2, round(1 / min(share, 1 - share)))
     aside = folds(Y, min(n_folds, len(corpus)), seed=classifier.random_state) == 0
@@ -185,20 +225,27 @@ def measure(fitted: FittedModel, corpus: Corpus) -> dict[str, Any]:
 def show_summary(summary: dict[str, Any]) -> None:
     """The summary for people."""
     from unnaive.apps.screen import format_size
+    from unnaive.apps.screen import summary as say
+    from unnaive.errors import count_noun
 
     kind = "any number of labels" if summary["multilabel"] else "one label each"
-    typer.echo(
-        f"learnt {summary['documents']:,} documents, {summary['classes']:,} classes ({kind}), "
-        f"{summary['terms']:,} terms in {summary['seconds']:.2f} s"
+    say(f"read {summary['read']}")
+    say(
+        f"learnt {count_noun(summary['documents'], 'document')}, {count_noun(summary['classes'], 'class', 'classes')} "
+        f"({kind}), {count_noun(summary['terms'], 'term')} in {summary['seconds']:.2f} s"
     )
     for name, words in (("holdout", "set aside"), ("test", "of the test file")):
         if name in summary:
             one = summary[name]
-            typer.echo(
-                f"accuracy {100 * one['accuracy']:.1f} %, macro F1 {one['macro-f1']:.3f} "
-                f"on {one['documents']:,} documents {words}"
-            )
-    typer.echo(f"wrote {summary['file']} ({format_size(summary['bytes'])})")
+            say(f"{headline(one, summary['multilabel'])} on {count_noun(one['documents'], 'document')} {words}")
+    say(f"wrote {summary['file']} ({format_size(summary['bytes'])})")
+
+
+def headline(measured: dict[str, Any], multilabel: bool) -> str:
+    """The two measures that matter: F1 both ways where documents have any number of labels, else accuracy too."""
+    if multilabel:
+        return f"micro F1 {measured['micro-f1']:.3f}, macro F1 {measured['macro-f1']:.3f}"
+    return f"accuracy {100 * measured['accuracy']:.1f} %, macro F1 {measured['macro-f1']:.3f}"
 
 
 def parse_ngrams(text: str) -> tuple[int, int]:

@@ -1,11 +1,14 @@
 // Squared row norms of BᵀB for binary documents, a row at a time: no terms × terms or documents × documents matrix
-// is ever whole, and memory is one counter for each term, or for each document. The specification is gram.py.
+// is ever whole, and memory is one counter for each term, or for each document. The specification is
+// gram_row_squares_by_blocks of models/higher_order/paths.py.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
+
+#include "_checks.h"
 
 namespace nb = nanobind;
 
@@ -25,7 +28,9 @@ struct Rows {
   const int32_t* end(int64_t r) const { return columns + starts[r + 1]; }
 };
 
-Rows rows(const Vector<int64_t>& starts, const Vector<int32_t>& columns) {
+Rows rows(const Vector<int64_t>& starts, const Vector<int32_t>& columns, int64_t n_columns) {
+  check_starts(starts.data(), starts.size(), columns.size(), "the row ends of a matrix fall or pass its end");
+  check_inside(columns.data(), columns.size(), n_columns, "a column of the matrix is outside of it");
   return {starts.data(), columns.data(), static_cast<int64_t>(starts.shape(0)) - 1};
 }
 
@@ -43,26 +48,34 @@ void by_term(const Rows& documents, const Rows& postings, double* out) {
   }
 }
 
-// The same number as Σ_{d ∋ i} Σ_{e ∋ i} K_de, K_de the terms that documents d and e share: 2·Σ_i df_i² steps.
+// The same number as Σ_{d ∋ i} Σ_{e ∋ i} K_de, K_de the terms that documents d and e share: 2·Σ_i df_i² steps. Only the
+// documents that share a term with d are cleared after it: never all of them, which would be n_docs² steps.
 void by_document(const Rows& documents, const Rows& postings, double* out) {
   std::vector<uint32_t> shared(documents.size);
+  std::vector<int32_t> touched(documents.size + 1);  // one more, as a place is written before it is taken
   std::vector<uint64_t> sums(postings.size);
   for (int64_t d = 0; d < documents.size; ++d) {
-    std::fill(shared.begin(), shared.end(), 0);
+    size_t n_touched = 0;
     for (const int32_t* i = documents.begin(d); i != documents.end(d); ++i)
-      for (const int32_t* e = postings.begin(*i); e != postings.end(*i); ++e) ++shared[*e];
+      for (const int32_t* e = postings.begin(*i); e != postings.end(*i); ++e) {
+        touched[n_touched] = *e;
+        n_touched += shared[*e]++ == 0;
+      }
     for (const int32_t* i = documents.begin(d); i != documents.end(d); ++i) {
       uint64_t sum = 0;
       for (const int32_t* e = postings.begin(*i); e != postings.end(*i); ++e) sum += shared[*e];
       sums[*i] += sum;
     }
+    for (size_t k = 0; k < n_touched; ++k) shared[touched[k]] = 0;
   }
   for (int64_t i = 0; i < postings.size; ++i) out[i] = static_cast<double>(sums[i]);
 }
 
 template <void (*Walk)(const Rows&, const Rows&, double*)>
 void run(Vector<int64_t> starts, Vector<int32_t> terms, Vector<int64_t> term_starts, Vector<int32_t> docs, Out out) {
-  const Rows documents = rows(starts, terms), postings = rows(term_starts, docs);
+  const Rows documents = rows(starts, terms, static_cast<int64_t>(term_starts.size()) - 1);
+  const Rows postings = rows(term_starts, docs, static_cast<int64_t>(starts.size()) - 1);
+  require(out.size() + 1 == term_starts.size(), "there is one sum for each term");
   nb::gil_scoped_release free;
   Walk(documents, postings, out.data());
 }
@@ -70,6 +83,7 @@ void run(Vector<int64_t> starts, Vector<int32_t> terms, Vector<int64_t> term_sta
 }  // namespace
 
 NB_MODULE(_gram, m) {
-  m.def("by_term", &run<by_term>);
-  m.def("by_document", &run<by_document>);
+  const auto out = nb::arg("out").noconvert();  // a converted copy would be filled and thrown away
+  m.def("by_term", &run<by_term>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
+  m.def("by_document", &run<by_document>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
 }

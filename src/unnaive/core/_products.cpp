@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "_checks.h"
+
 namespace nb = nanobind;
 
 namespace {
@@ -79,13 +81,23 @@ using OutVector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu
 
 template <typename Index>
 Csr<Index> csr(const Vector<Index>& starts, const Vector<int32_t>& columns, const Vector<double>& values) {
-  return {starts.data(), columns.data(), values.data(), static_cast<int64_t>(starts.shape(0)) - 1};
+  require(columns.size() == values.size(), "a sparse matrix has as many columns as values");
+  check_starts(starts.data(), starts.size(), columns.size(), "the row ends of a sparse matrix fall or pass its end");
+  return {starts.data(), columns.data(), values.data(), static_cast<int64_t>(starts.size()) - 1};
+}
+
+template <typename Rows>
+int64_t height(const Rows& table) {
+  return static_cast<int64_t>(table.shape(0));
 }
 
 template <typename Index>
 void run_product(Vector<Index> starts, Vector<int32_t> columns, Vector<double> values, Dense dense, Out out) {
   const auto X = csr<Index>(starts, columns, values);
   const auto width = static_cast<int64_t>(dense.shape(1));
+  check_inside(columns.data(), columns.size(), height(dense),
+               "a column of the sparse matrix is no row of the dense one");
+  require(height(out) == X.rows && out.shape(1) == dense.shape(1), "the product has another shape");
   nb::gil_scoped_release free;
 #ifdef UNNAIVE_WIDE
   if (has_wide()) return wide::product(X, dense.data(), out.data(), width);
@@ -97,6 +109,8 @@ template <typename Index>
 void run_transposed(Vector<Index> starts, Vector<int32_t> columns, Vector<double> values, Dense dense, Out out) {
   const auto X = csr<Index>(starts, columns, values);
   const auto width = static_cast<int64_t>(dense.shape(1));
+  check_inside(columns.data(), columns.size(), height(out), "a column of the sparse matrix is no row of the product");
+  require(height(dense) == X.rows && out.shape(1) == dense.shape(1), "the product has another shape");
   nb::gil_scoped_release free;
 #ifdef UNNAIVE_WIDE
   if (has_wide()) return wide::transposed(X, dense.data(), out.data(), width);
@@ -104,18 +118,42 @@ void run_transposed(Vector<Index> starts, Vector<int32_t> columns, Vector<double
   plain::transposed(X, dense.data(), out.data(), width);
 }
 
+// One part of the documents: as many chunks as there are, every entry inside of its chunk and of its terms.
+Entries entries(const Vector<int64_t>& starts, const Vector<int32_t>& terms, const Vector<int32_t>& documents,
+                const Vector<double>& values, const Documents& all, int64_t n_terms) {
+  const int64_t chunks = (all.size + all.chunk - 1) / all.chunk;
+  require(height(starts) == chunks + 1, "there is another number of chunks than the documents make");
+  require(terms.size() == values.size() && documents.size() == values.size(), "entries have parts of different sizes");
+  check_starts(starts.data(), starts.size(), values.size(), "the ends of the chunks fall or pass the entries");
+  check_inside(terms.data(), terms.size(), n_terms, "an entry has a term that is not there");
+  check_inside(documents.data(), documents.size(), all.chunk, "an entry has a document outside of its chunk");
+  return {starts.data(), terms.data(), documents.data(), values.data()};
+}
+
+Documents documents_of(int64_t chunk, const Vector<int32_t>& targets, const Vector<double>& weight,
+                       const Vector<double>& offset) {
+  require(chunk >= 1 && offset.size() >= 1, "a chunk has at least one document, and there is at least one class");
+  require(weight.size() == targets.size(), "there are as many weights as documents");
+  check_inside(targets.data(), targets.size(), height(offset), "a target is no class");
+  const int64_t size = height(targets);
+  return {size, std::min(chunk, std::max<int64_t>(size, 1)), targets.data(), weight.data(), offset.data()};
+}
+
 double run_expectations(Vector<int64_t> row_starts, Vector<int32_t> row_terms, Vector<int32_t> row_documents,
                         Vector<double> row_values, Vector<int64_t> list_starts, Vector<int32_t> list_terms,
                         Vector<int32_t> list_documents, Vector<double> list_values, int64_t chunk,
                         Vector<int64_t> starts, Vector<int32_t> classes, Vector<int32_t> targets, Vector<double> weight,
                         Vector<double> offset, Vector<double> weights, OutVector expected) {
-  const Entries rows{row_starts.data(), row_terms.data(), row_documents.data(), row_values.data()};
-  const Entries listed{list_starts.data(), list_terms.data(), list_documents.data(), list_values.data()};
+  const auto width = height(offset);
+  const auto n_table = height(weights) - height(classes);
+  const Documents documents = documents_of(chunk, targets, weight, offset);
+  require(n_table >= 0 && n_table % width == 0 && expected.size() == weights.size(),
+          "the weights do not fit the cells");
+  check_starts(starts.data(), starts.size(), classes.size(), "the ends of the lists fall or pass their cells");
+  check_inside(classes.data(), classes.size(), width, "a listed cell has a class that is not there");
+  const Entries rows = entries(row_starts, row_terms, row_documents, row_values, documents, n_table / width);
+  const Entries listed = entries(list_starts, list_terms, list_documents, list_values, documents, height(starts) - 1);
   const Lists lists{starts.data(), classes.data()};
-  const Documents documents{static_cast<int64_t>(targets.shape(0)), chunk, targets.data(), weight.data(),
-                            offset.data()};
-  const auto width = static_cast<int64_t>(offset.shape(0));
-  const auto n_table = static_cast<int64_t>(weights.shape(0) - classes.shape(0));
   nb::gil_scoped_release free;
 #ifdef UNNAIVE_WIDE
   if (has_wide())
@@ -127,9 +165,11 @@ double run_expectations(Vector<int64_t> row_starts, Vector<int32_t> row_terms, V
 }  // namespace
 
 NB_MODULE(_products, m) {
-  m.def("product", &run_product<int32_t>);
-  m.def("product", &run_product<int64_t>);
-  m.def("transposed", &run_transposed<int32_t>);
-  m.def("transposed", &run_transposed<int64_t>);
-  m.def("expectations", &run_expectations);
+  const auto out = nb::arg("out").noconvert();  // a converted copy would be filled and thrown away
+  m.def("product", &run_product<int32_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
+  m.def("product", &run_product<int64_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
+  m.def("transposed", &run_transposed<int32_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
+  m.def("transposed", &run_transposed<int64_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
+  m.def("expectations", &run_expectations, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+        nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
 }

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.types import Arrays, Sparse
+from unnaive.types import Arrays, Floats, Sparse
 
 PARTS = ("data", "indices", "indptr")
+FLOATS = (np.float32, np.float64)
 
 
 def csr_arrays(name: str, table: Sparse, *, index: Any = None) -> Arrays:
@@ -64,3 +65,65 @@ def find_csr_problem(
     if data.dtype.kind == "f" and not bool(np.all(np.isfinite(data))):
         return "holds values that are not finite"
     return None
+
+
+def find_sparse_problem(X: Any) -> str | None:
+    """What is wrong with the indices of a sparse matrix that was handed in, in words; its values are not looked at.
+
+    SciPy's conversions trust indices, so a broken matrix of any format is found here or reads out of bounds there.
+
+    >>> broken = csr_array([[1, 0], [0, 2]])
+    >>> broken.indices[1] = 5
+    >>> find_sparse_problem(broken), find_sparse_problem(csr_array([[1, 0], [0, 2]]).tocoo())
+    ('points outside of its 2 columns', None)
+    """
+    if X.format == "coo":
+        return _find_coordinate_problem(X)
+    if X.format not in ("csr", "csc", "bsr"):
+        return None
+    height, width = X.blocksize if X.format == "bsr" else (1, 1)
+    rows, columns = X.shape[0] // height, X.shape[1] // width
+    cells = np.broadcast_to(np.ones(1), X.data.shape[:1])
+    shape = (columns, rows) if X.format == "csc" else (rows, columns)
+    return find_csr_problem(cells, X.indices, X.indptr, shape)
+
+
+def _find_coordinate_problem(X: Any) -> str | None:
+    for places, size in zip((X.row, X.col), X.shape, strict=True):
+        if places.shape != X.data.shape or places.dtype.kind not in "iu":
+            return "has coordinates that do not fit its values"
+        if places.size and (int(places.min()) < 0 or int(places.max()) >= size):
+            return f"has coordinates outside of its shape {X.shape}"
+    return None
+
+
+def read_floats(values: NDArray[Any], shape: tuple[int, ...], name: str) -> Floats:
+    """The array itself, if it has this shape and holds finite numbers of 32 or 64 bits; else a ValueError.
+
+    >>> read_floats(np.array([0.5, np.nan]), (2,), "idf")
+    Traceback (most recent call last):
+    ValueError: its idf is no array of shape (2,) with finite numbers
+    """
+    if values.shape != shape or values.dtype not in FLOATS or not bool(np.all(np.isfinite(values))):
+        raise ValueError(f"its {name} is no array of shape {shape} with finite numbers")
+    return values
+
+
+def read_places(
+    values: NDArray[Any], shape: tuple[int, ...], name: str, *, least: int, below: int
+) -> NDArray[np.int64]:
+    """Whole numbers from `least` to below `below`, as int64; else a ValueError. Compared before they are converted.
+
+    >>> read_places(np.array([2**64 - 1], np.uint64), (1,), "roots", least=0, below=9)
+    Traceback (most recent call last):
+    ValueError: its roots are no whole numbers of shape (1,) from 0 to 8
+    """
+    sound = values.shape == shape and values.dtype.kind in "iu"
+    if not sound or (values.size and (int(values.min()) < least or int(values.max()) >= below)):
+        raise ValueError(f"its {name} are no whole numbers of shape {shape} from {least} to {below - 1}")
+    return values.astype(np.int64)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value from JSON is a finite number, neither text nor a truth value."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and bool(np.isfinite(float(value)))

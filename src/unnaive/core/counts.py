@@ -59,11 +59,15 @@ class Counts:
         """
         weight = _document_weights(X.shape[0], sample_weight)
         number = np.result_type(_number(X.data), weight)
+        if _may_overflow(X.data, weight):
+            number, weight = np.dtype(np.float64), weight.astype(np.float64)
         X, by_class = _without_zeros(csr_array(X)), _weighted_labels(csr_array(Y), weight)
         entries = int(np.diff(X.indptr)[by_class.indices].sum())
         often = 0 < by_class.shape[0] * X.shape[1] <= DENSE_SHARE * entries
         class_terms, class_df = (_tables_by_counting if often else _tables_by_product)(by_class, X, number)
         terms, df = _column_sums(X, weight, number)
+        if not bool(np.isfinite(terms.sum(dtype=np.float64))):
+            raise BadData("the sums over the documents are too large for a float; give smaller counts or weights")
         return cls(weight.sum(), by_class.sum(axis=1), class_terms, class_df, terms, df)
 
     @classmethod
@@ -182,6 +186,11 @@ def _number(values: NDArray[Any]) -> type:
     # a whole float beyond 2³¹ is a measurement, not a count, and its sums could leave int64
     whole = bool(np.all(values == np.rint(values))) and bool(np.all(values < 2**31))
     return np.int64 if whole else np.float64
+
+
+def _may_overflow(values: NDArray[Any], weight: NDArray[Any]) -> bool:
+    """Whether whole numbers might sum to more than int64 holds."""
+    return float(values.max(initial=0)) * float(weight.sum(dtype=np.float64)) >= 2.0**62
 
 
 def _document_weights(n_docs: int, sample_weight: NDArray[Any] | None) -> NDArray[Any]:

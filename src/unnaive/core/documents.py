@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +13,7 @@ from scipy.sparse import csr_array
 from unnaive.core.linear import Linear
 from unnaive.core.scorer import Scorer
 from unnaive.errors import BadData
+from unnaive.lazy import lazy_property
 from unnaive.text.buffer import as_texts
 from unnaive.text.counting import TextCounter, TextScorer
 from unnaive.text.tokens import Span, TokenRule, spans
@@ -37,6 +37,9 @@ class DocumentReader(Protocol):
 
     def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
         """The class with the highest score of each document, where there is a faster way than by its scores."""
+
+    def known_terms(self, documents: Any) -> NDArray[np.int64]:
+        """How many mentions of terms that the model knows each document has (n_docs,)."""
 
     def read_one(self, document: Any) -> tuple[Sparse, list[Span]]:
         """One document as a row of counts (1, n_terms), and where its terms are, if it is a text."""
@@ -62,6 +65,10 @@ class CountRows:
     def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
         """There is no faster way."""
         return None
+
+    def known_terms(self, documents: Any) -> NDArray[np.int64]:
+        """The sum of each row."""
+        return np.asarray(csr_array(documents).sum(axis=1), np.int64)
 
     def read_one(self, document: Any) -> tuple[Sparse, list[Span]]:
         """The row itself."""
@@ -100,6 +107,10 @@ class TextDocuments:
         """By the fused scorer, where there is one."""
         return self._fused.best(as_texts(documents)) if self._fused else None
 
+    def known_terms(self, documents: Any) -> NDArray[np.int64]:
+        """Counted by the vocabulary, which leaves out all other words."""
+        return np.asarray(self._counter.count(as_texts(documents)).sum(axis=1), np.int64)
+
     def read_one(self, document: Any) -> tuple[Sparse, list[Span]]:
         """Counts of the known terms, and the place of every term in the text."""
         if not isinstance(document, str):
@@ -114,11 +125,11 @@ class TextDocuments:
         """The terms."""
         return self.vocabulary.terms
 
-    @cached_property
+    @lazy_property
     def _counter(self) -> TextCounter:
         return TextCounter(self.rule, self.vocabulary, threads=self.n_jobs)
 
-    @cached_property
+    @lazy_property
     def _fused(self) -> TextScorer | None:
         """The scorer that needs no matrix; None where scores are no sums over words."""
         scorer = self.scorer

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,6 +15,7 @@ from unnaive.core.products import product
 from unnaive.core.scorer import Contributions, Scorer
 from unnaive.core.weighting import Weighting
 from unnaive.errors import BadModel, UnnaiveError, choose
+from unnaive.lazy import lazy_property
 from unnaive.types import Arrays, Floats, Sparse
 
 DENSE_CELLS = 1 << 24  # up to 128 MB of float64: above that a product stays sparse
@@ -160,7 +160,7 @@ class Linear(Scorer):
             if not bool(np.all(finite)):
                 raise BadModel("the scorer in this model has weights that are not finite; train it again")
 
-    @cached_property
+    @lazy_property
     def _by_term(self) -> Sparse:
         """Weights (n_terms, n_classes): dense while that is small, because the dense product is the faster one."""
         if not issparse(self.sparse_weights):

@@ -80,6 +80,24 @@ class NamedCounts:
             left.take(rows, columns),
         )
 
+    def in_order(self) -> NamedCounts:
+        """The same counts with the terms sorted by code point: what order documents came in can no longer be seen.
+
+        >>> from scipy.sparse import csr_array
+        >>> from unnaive.core.targets import read_targets
+        >>> counts = NamedCounts.of(csr_array([[2, 1]]), read_targets(["sport"], 1), Vocabulary(["goal", "ball"]))
+        >>> counts.in_order().vocabulary.terms, counts.in_order().counts.terms
+        (['ball', 'goal'], array([1, 2]))
+        """
+        if self.vocabulary is None:
+            return self
+        ordered = self.vocabulary.in_order()
+        if ordered is self.vocabulary:
+            return self
+        return NamedCounts(
+            self.classes, ordered, self._placed(self.classes, ordered.ids(self.vocabulary), len(ordered))
+        )
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, NamedCounts):
             return NotImplemented

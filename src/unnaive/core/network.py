@@ -86,10 +86,11 @@ class Network:
             for name, states, parents, table in rows
         }
 
-    def to_bif(self, name: str = "unnaive") -> str:
+    def to_bif(self, name: str = "unnaive", comment: str = "") -> str:
         """The network in the Bayesian Interchange Format, which pgmpy, bnlearn and others read.
 
-        Names are reduced to letters, digits and `_`, as the format has it, and made distinct.
+        Names are reduced to letters, digits and `_`, as the format has it, and made distinct. `comment` is the first
+        line of the file.
 
         >>> print(Network(("a b",), ((),), (np.array([0.25, 0.75]),)).to_bif())
         network unnaive {
@@ -104,13 +105,16 @@ class Network:
         """
         names = plain_names(self.nodes)
         states = [plain_names(own) for own in self.states]
-        blocks = [f"network {plain_names([name])[0]} {{\n}}\n"]
+        blocks = [f"// {' '.join(comment.split())}\n"] if comment else []
+        blocks += [f"network {plain_names([name])[0]} {{\n}}\n"]
         blocks += [_bif_variable(own, its) for own, its in zip(names, states, strict=True)]
         blocks += [_bif_table(self, node, names, states) for node in range(len(names))]
         return "".join(blocks)
 
     def to_uai(self) -> str:
         """The network in the format of the UAI inference competitions: sizes, scopes, tables; names are left out.
+
+        The format has no comments, and numbers are plain decimals: its readers stop at 1e-12.
 
         >>> print(Network(("rain",), ((),), (np.array([0.75, 0.25]),)).to_uai())
         BAYES
@@ -129,6 +133,35 @@ class Network:
         for table in self.tables:
             lines += ["", str(table.size), " " + _spaced(_number(value) for value in table.ravel())]
         return "\n".join(lines) + "\n"
+
+
+def mixture_network(networks: Sequence[Network], name: str = "member") -> Network:
+    """Networks with the same nodes and parents as one: a first node chooses among them, each as likely as the others.
+
+    A node whose table is the same in all of them keeps it; any other gets the new node as its last parent. So given
+    nodes that keep theirs, such as the features of networks whose arcs point to the class, the posterior of any other
+    node is the mean of the posteriors of the networks.
+
+    >>> coins = [Network(("heads",), ((),), (np.array([1 - p, p]),)) for p in (0.25, 0.75)]
+    >>> both = mixture_network(coins)
+    >>> both.nodes, both.probability({"heads": 1}), both.probability({"heads": 1, "member": 1})
+    (('member', 'heads'), 0.5, 0.375)
+    """
+    first = networks[0]
+    if any((one.nodes, one.parents, one.states) != (first.nodes, first.parents, first.states) for one in networks):
+        raise BadData("networks of other nodes or parents cannot be mixed; write each by itself")
+    while name in first.nodes:
+        name += "'"
+    parents: list[tuple[int, ...]] = [()]
+    tables = [np.full(len(networks), 1 / len(networks))]
+    for node, own in enumerate(first.parents):
+        versions = [one.tables[node] for one in networks]
+        same = all(np.array_equal(table, versions[0]) for table in versions)
+        moved = tuple(parent + 1 for parent in own)
+        parents.append(moved if same else (*moved, 0))
+        tables.append(versions[0] if same else np.stack(versions, axis=-2))
+    states = (tuple(f"member{number}" for number in range(1, len(networks) + 1)), *first.states)
+    return Network((name, *first.nodes), tuple(parents), tuple(tables), states)
 
 
 def noisy_or_table(weights: Sequence[float] | Floats, leak: float = 0.0) -> Floats:
@@ -180,7 +213,12 @@ def _row(values: Floats) -> str:
 
 
 def _number(value: Any) -> str:
-    return repr(float(value))
+    """The shortest decimals that give the same float again, never with an exponent.
+
+    >>> _number(0.75), _number(1e-7)
+    ('0.75', '0.0000001')
+    """
+    return np.format_float_positional(float(value), unique=True, trim="0")
 
 
 def _spaced(values: Any) -> str:

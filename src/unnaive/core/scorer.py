@@ -105,7 +105,7 @@ class Scorer(ABC):
 
     def network(self, chosen: int, terms: Sequence[str], classes: Sequence[str], member: int = 0) -> Network:
         """The Bayesian network of a class as a value; `terms` names the columns, `classes` the classes."""
-        raise BadData("this model is no network; those trained with or-gate, hierarchical or tan have one to show")
+        raise BadData("this model is no network; those trained with or-gate, hierarchical, tan or diagnostic have one")
 
     def frozen(self) -> Scorer:
         """The same scores without training documents, for scorers that keep them only to explain."""

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from unnaive.errors import BadData
+from unnaive.core.arrays import find_sparse_problem
+from unnaive.errors import BadData, count_noun
 from unnaive.types import Floats, Label, Sparse
 
 TARGET_TYPES = ("single", "sets", "indicator", "sparse")
@@ -51,6 +52,9 @@ def read_targets(labels: Any, n_docs: int, *, multilabel: bool | None = None) ->
     'indicator'
     """
     if issparse(labels):
+        problem = find_sparse_problem(labels)
+        if problem:
+            raise BadData(f"the matrix of labels {problem}; build it again, for instance with scipy.sparse.csr_array")
         return _indicator(csr_array(labels), n_docs, "sparse")
     labels = _to_array(labels) if hasattr(labels, "columns") else labels  # a pandas or polars table
     if isinstance(labels, np.ndarray) and labels.ndim == 2:
@@ -61,7 +65,9 @@ def read_targets(labels: Any, n_docs: int, *, multilabel: bool | None = None) ->
         return _single_array(labels, n_docs)
     values = _listed(labels)
     if len(values) != n_docs:
-        raise BadData(f"{n_docs} documents came with {len(values)} labels; give one for each document")
+        raise BadData(
+            f"{count_noun(n_docs, 'document')} came with {count_noun(len(values), 'label')}; give one for each document"
+        )
     if _is_indicator(values):
         return _indicator(csr_array(np.asarray(values, np.int64)), n_docs, "indicator")
     sets = any(_is_collection(value) for value in values)
@@ -131,7 +137,9 @@ def _only(row: int, value: Any) -> Any:
 def _single_array(labels: NDArray[Any], n_docs: int) -> Targets:
     """An array of one kind of value: sorted by numpy, in one go."""
     if len(labels) != n_docs:
-        raise BadData(f"{n_docs} documents came with {len(labels)} labels; give one for each document")
+        raise BadData(
+            f"{count_noun(n_docs, 'document')} came with {count_noun(len(labels), 'label')}; give one for each document"
+        )
     if labels.dtype.kind == "f":
         _check_float_labels(labels)
     classes, codes = np.unique(labels, return_inverse=True)

@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from unnaive.evaluation.reliability import Reliability, reliability
 from unnaive.evaluation.tally import Tally, class_sizes, confusion, indicator_matrix
 from unnaive.explain import Explanation
 from unnaive.fitted import FittedModel
+from unnaive.lazy import lazy_property
 from unnaive.text.counting import as_texts
 from unnaive.text.tokens import TokenRule
 from unnaive.types import Floats, Sparse
@@ -137,7 +137,7 @@ class Evaluation:
     def __str__(self) -> str:
         return self.render("txt")
 
-    @cached_property
+    @lazy_property
     def model(self) -> str:
         """The model and what is not default about it, on one line."""
         return describe_model(self.fitted)
@@ -152,12 +152,12 @@ class Evaluation:
         """Whether every document has exactly one class, and is given one."""
         return single_labels(self.Y) is not None and single_labels(self.predictions) is not None
 
-    @cached_property
+    @lazy_property
     def tally(self) -> Tally:
         """Right and wrong decisions of each class."""
         return Tally.of(self.Y, self.predictions)
 
-    @cached_property
+    @lazy_property
     def measures(self) -> dict[str, float]:
         """The measures that apply, by name; those that are undefined here are left out."""
         names = [find_measure(name) for name in (SINGLE_LABEL if self.exclusive else MULTILABEL)]
@@ -168,11 +168,11 @@ class Evaluation:
         """One measure by name; an error if the model has not what it needs."""
         return find_measure(name)(self._input)
 
-    @cached_property
+    @lazy_property
     def _input(self) -> MeasureInput:
         return MeasureInput(indicator_matrix(self.Y), self.scores, self.predictions, self.probabilities)
 
-    @cached_property
+    @lazy_property
     def confusion(self) -> NDArray[np.int64]:
         """Documents of true class i that were given class j (n_classes, n_classes)."""
         return np.asarray(confusion(self.Y, self.predictions).toarray(), np.int64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import floor, log10
 from typing import TypeVar
 
 from unnaive.evaluation.measures import find_measure
@@ -44,6 +45,26 @@ class Grid:
         asked = self.places if places is None else places
         spent = [self.cells[name, place].seconds for place in asked if (name, place) in self.cells]
         return sum(spent) / len(spent) if spent else 0.0
+
+
+def format_seconds(seconds: float) -> str:
+    """Seconds with two digits that say something.
+
+    >>> [format_seconds(seconds) for seconds in (0.0, 0.00123, 0.0456, 1.234, 78.9, 1234.6)]
+    ['0', '0.0012', '0.046', '1.2', '79', '1,235']
+    """
+    if seconds >= 10 or seconds == 0:
+        return f"{seconds:,.0f}"
+    return f"{seconds:.{max(1, 1 - floor(log10(seconds)))}f}"
+
+
+def short_name(data: str) -> str:
+    """What a title calls data: the name of the file, without its folder and digest.
+
+    >>> short_name("/home/me/mail/tickets.csv#a1b2"), short_name("20newsgroups:subject-body#c3")
+    ('tickets.csv', '20newsgroups:subject-body')
+    """
+    return data.partition("#")[0].rstrip("/").rpartition("/")[2]
 
 
 def make_grids(records: Iterable[Record]) -> list[Grid]:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from unnaive.errors import BadData, choose
 from unnaive.evaluation import ranking, reliability
 from unnaive.evaluation.ranking import Integers, mean_defined, weighted_mean
 from unnaive.evaluation.tally import Tally, class_sizes, indicator_matrix
+from unnaive.lazy import lazy_property
 from unnaive.types import Floats, Sparse
 
 
@@ -29,17 +29,17 @@ class MeasureInput:
     predictions: Any = None
     probabilities: Any = None
 
-    @cached_property
+    @lazy_property
     def tally(self) -> Tally:
         """Right and wrong decisions."""
         return Tally.of(self.Y, self.predictions)
 
-    @cached_property
+    @lazy_property
     def order(self) -> Integers:
         """The classes of each document, best first."""
         return ranking.class_order(ranking.check_scores(self.Y, self.scores)[1])
 
-    @cached_property
+    @lazy_property
     def _breakevens(self) -> dict[str, Floats]:
         """The classes' breakeven points under each normalisation asked for so far."""
         return {}

@@ -61,7 +61,7 @@ def style(ink: str = "black") -> Iterator[Any]:
         import matplotlib
         from matplotlib import figure
     except ImportError as problem:
-        raise MissingExtra("figures need matplotlib; install it with: pip install 'unnaive[plots]'") from problem
+        raise MissingExtra("figures need matplotlib; install it with: pip install matplotlib") from problem
     inks = dict.fromkeys(
         ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "grid.color"), ink
     )
@@ -106,6 +106,19 @@ def curves_figure(
         if logarithmic:
             _logarithmic(axes, [x for curve in curves for x in curve.x])
         _legend(drawing, axes)
+        return drawing
+
+
+def intervals_figure(
+    values: Sequence[tuple[str, float, float | None]], *, title: str, x: str, ink: str = "black"
+) -> Figure:
+    """A dot for each name, with its interval mean ± half where there is one, from top to bottom as they come."""
+    with style(ink) as library:
+        drawing, axes = _axes(library, title, x, "", size=(4.8, 1.2 + 0.3 * len(values)))
+        for place, (_, mean, half) in enumerate(values):
+            axes.errorbar([mean], [place], xerr=[half or 0.0], fmt="o", color=COLOURS[0], capsize=3 if half else 0)
+        axes.set_yticks(range(len(values)), [name for name, _, _ in values])
+        axes.set(ylim=(len(values) - 0.4, -0.6))
         return drawing
 
 
@@ -205,6 +218,9 @@ def calibration_figure(curves: Mapping[str, Reliability], *, title: str = "Calib
                 one.confidence[used], one.accuracy[used], s=sizes, color=look["color"], marker=look["marker"], zorder=3,
                 clip_on=False,
             )  # fmt: skip
+            if number == len(curves) - 1:  # of the curve that counts; those of two would cover each other
+                for x, y, n in zip(one.confidence[used], one.accuracy[used], one.count[used], strict=True):
+                    axes.annotate(f"{int(n):,}", (x, y), (5, -9), textcoords="offset points", fontsize=6, color=ink)
             axes.plot([], [], **look, label=f"{name}: calibration error {one.error:.3f}")  # one size in the legend
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
         _legend(drawing, axes, 1)

@@ -15,6 +15,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
+from numpy.typing import NDArray
+
 from unnaive.errors import BadData
 
 Key = tuple[str, ...]
@@ -27,7 +30,8 @@ class Record:
     `data` names the data and its fingerprint, `protocol` the kind of split ("random", "5 folds", "fixed"), `split`
     counts from 0, `train_size` is a share in % (random splits), `terms` the number of selected terms (None for all),
     `min_df` the fewest training documents of a term, `n_terms` how many terms took part, `seconds` covers fitting and
-    scoring. A measure that is not a number, or that a model cannot have, is null.
+    scoring. A measure that is not a number, or that a model cannot have, is null. `right` has a bit for each test
+    document that got all its labels right, as hexadecimal digits; empty where labels were not decided.
     """
 
     data: str
@@ -46,6 +50,11 @@ class Record:
     n_test: int = 0
     n_terms: int = 0
     versions: dict[str, str] = field(default_factory=dict)
+    right: str = ""
+
+    def right_documents(self) -> NDArray[np.bool_]:
+        """Which test documents got all their labels right, in the order of the split (n_test,)."""
+        return np.unpackbits(np.frombuffer(bytes.fromhex(self.right), np.uint8), count=self.n_test).astype(np.bool_)
 
     @property
     def contender(self) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from unnaive.errors import UnnaiveError
+from unnaive.errors import UnnaiveError, count_noun
 from unnaive.evaluation.evaluate import Evaluation
 
 FORMATS = ("html", "md", "json", "txt")
@@ -61,11 +61,16 @@ def class_rows(evaluation: Evaluation) -> Iterator[tuple[str, float, float, floa
         )
 
 
+def _sizes(evaluation: Evaluation) -> str:
+    documents, classes = len(evaluation), len(evaluation.classes)
+    return f"{count_noun(documents, 'document')}, {count_noun(classes, 'class', 'classes')}"
+
+
 def as_text(evaluation: Evaluation) -> str:
     """The measures and the classes, for a terminal."""
     wide = max(len(name) for name in ("class", *evaluation.classes, *evaluation.measures))
     lines = [
-        f"{evaluation.name}: {len(evaluation):,} documents, {len(evaluation.classes)} classes",
+        f"{evaluation.name}: {_sizes(evaluation)}",
         evaluation.model,
         "",
     ]
@@ -78,9 +83,7 @@ def as_text(evaluation: Evaluation) -> str:
 
 def as_markdown(evaluation: Evaluation) -> str:
     """The measures and the classes as Markdown tables."""
-    head = (
-        f"# {evaluation.name}\n\n{evaluation.model}; {len(evaluation):,} documents, {len(evaluation.classes)} classes."
-    )
+    head = f"# {evaluation.name}\n\n{evaluation.model}; {_sizes(evaluation)}."
     measures = _markdown(("measure", "value"), [(name, f"{value:.4f}") for name, value in evaluation.measures.items()])
     rows = [(name, *(f"{x:.4f}" for x in values), f"{size}") for name, *values, size in class_rows(evaluation)]
     classes = _markdown(("class", "precision", "recall", "F1", "documents"), rows)

@@ -4,21 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from unnaive.errors import count_noun
 from unnaive.evaluation import page as html
 from unnaive.evaluation import plots
 from unnaive.evaluation.evaluate import Evaluation, Mistake
-from unnaive.evaluation.grids import Grid, make_grids, place_names
+from unnaive.evaluation.grids import Grid, format_seconds, make_grids, place_names, short_name
 from unnaive.evaluation.measures import find_measure
 from unnaive.evaluation.records import Record
 from unnaive.evaluation.report import class_rows
-from unnaive.evaluation.summaries import Place, learning_curves, pairwise_tests, vocabulary_curves
+from unnaive.evaluation.significance import holm
+from unnaive.evaluation.summaries import (
+    FEWEST_SPLITS,
+    PairwiseTest,
+    Place,
+    every_pair,
+    learning_curves,
+    pairwise_tests,
+    vocabulary_curves,
+)
 from unnaive.explain import Explanation
 
-LARGEST_MATRIX = 30  # classes; above that the pairs confused most are listed instead
+LARGEST_MATRIX = 30  # classes; above that classes are put beside those they are confused with, and worst come first
 CLASSES_SHOWN = 30
+ONE_SPLIT = "One split, so there is no interval."
+INTERVAL = (
+    "Mean over the splits; the line is its 95 % interval, widened because splits share documents (Nadeau and Bengio)."
+)
+BARS_SHOWN = 30
 TEXT_SHOWN = 700  # characters of a mistaken document
 
 
@@ -31,9 +48,15 @@ def evaluation_page(
     records: Sequence[Record] = (),
 ) -> str:
     """Everything about a model on labelled documents; `records` of a comparison add learning and vocabulary curves."""
-    sizes = f"{len(evaluation):,} documents, {len(evaluation.classes)} classes, {evaluation.n_terms:,} terms"
+    sizes = ", ".join(
+        [
+            count_noun(len(evaluation), "document"),
+            count_noun(len(evaluation.classes), "class", "classes"),
+            count_noun(evaluation.n_terms, "term"),
+        ]
+    )
     return html.page(
-        title or f"{evaluation.name}: evaluation",
+        title or f"{short_name(evaluation.name)}: evaluation",
         f"{evaluation.model}; {sizes}",
         [
             html.Section("Summary", measure_tiles(evaluation)),
@@ -65,7 +88,9 @@ def measure_tiles(found: Evaluation) -> str:
 
 
 def class_table(found: Evaluation) -> str:
-    """Precision, recall and F1 of each class with a bar, the largest first."""
+    """Precision, recall and F1 of each class with a bar, the largest first; of many classes, those of worst F1."""
+    many = len(found.classes) > CLASSES_SHOWN
+    shown = sorted(class_rows(found), key=lambda row: row[3]) if many else class_rows(found)
     head = ("class", "F1, 0 to 1", "F1", "precision", "recall", "documents")
     rows = [
         (
@@ -76,9 +101,10 @@ def class_table(found: Evaluation) -> str:
             f"{recall:.3f}",
             f"{size:,}",
         )
-        for name, precision, recall, f1, size in class_rows(found)
+        for name, precision, recall, f1, size in shown
     ]
-    first = html.table(head, rows[:CLASSES_SHOWN], kind="bars", label="Measures by class")
+    note = '<p class="note">Worst F1 first.</p>' if many else ""
+    first = note + html.table(head, rows[:CLASSES_SHOWN], kind="bars", label="Measures by class")
     rest = rows[CLASSES_SHOWN:]
     return first + (html.folded(f"{len(rest)} more classes", html.table(head, rest, kind="bars")) if rest else "")
 
@@ -99,7 +125,7 @@ def confusion_section(found: Evaluation) -> str:
         else ""
     )
     if len(found.classes) > LARGEST_MATRIX:
-        return pair_table
+        return pair_table + large_confusion_matrix(found)
     most = f"<div><h3>Confused most</h3>{pair_table}</div>" if pair_table else ""
     return f'<div class="side"><div>{confusion_matrix(found)}</div>{most}</div>'
 
@@ -114,7 +140,7 @@ def confusion_matrix(found: Evaluation) -> str:
         for j, given in enumerate(found.classes):
             n = int(found.confusion[i, j])
             share = n / max(int(sums[i]), 1)
-            words = escape(f"{n} of {sums[i]} documents of {name} were given {given}", quote=True)
+            words = escape(f"{n} of {count_noun(int(sums[i]), 'document')} of {name} given {given}", quote=True)
             kind = ' class="right"' if i == j else ""
             cells.append(
                 f'<td{kind} title="{words}" style="background:rgba(var(--shade),{0.6 * share:.2f})">{n or ""}</td>'
@@ -122,6 +148,61 @@ def confusion_matrix(found: Evaluation) -> str:
         rows.append(cells)
     note = '<p class="note">Documents; the shade is the share of the row. Outlined: right.</p>'
     return note + html.table(head, rows, kind="confusion", label="Confusion matrix")
+
+
+def large_confusion_matrix(found: Evaluation) -> str:
+    """All classes as small cells, those that are confused beside each other; a tick makes them large enough to read."""
+    order = cluster_classes(found.confusion)
+    names = [found.classes[c] for c in order]
+    table = found.confusion[np.ix_(order, order)]
+    shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
+    n, margin = len(names), 14
+    parts = []
+    for row, column in zip(*np.nonzero(table), strict=True):
+        words = escape(
+            f"{table[row, column]} of {count_noun(int(table[row].sum()), 'document')} of {names[row]} given "
+            f"{names[column]}"
+        )
+        kind = "right" if row == column else "wrong"
+        parts.append(
+            f'<rect class="{kind}" x="{margin + column}" y="{margin + row}" width="1" height="1" '
+            f'fill-opacity="{0.25 + 0.75 * shares[row, column]:.2f}"><title>{words}</title></rect>'
+        )
+    for place, name in enumerate(names):
+        short = escape(name if len(name) <= 26 else name[:25] + "…")
+        parts.append(f'<text x="{margin - 0.3}" y="{margin + place + 0.75}" text-anchor="end">{short}</text>')
+        parts.append(
+            f'<text transform="translate({margin + place + 0.75} {margin - 0.3}) rotate(-90)" text-anchor="start">'
+            f"{short}</text>"
+        )
+    side = margin + n
+    svg = (
+        f'<svg role="img" aria-label="Confusion matrix of {n} classes" viewBox="0 0 {side} {side}" font-size="0.85">'
+        f'<rect class="frame" x="{margin}" y="{margin}" width="{n}" height="{n}"/>{"".join(parts)}</svg>'
+    )
+    note = (
+        '<p class="note">Rows are true classes, columns given ones; the shade is the share of the row. Classes that '
+        "are confused stand beside each other, orange is wrong. Point at a cell for its numbers.</p>"
+    )
+    switch = '<label class="zoom"><input type="checkbox"> large</label>'
+    return f'<h3>All classes</h3>{note}<div class="zoomable">{switch}{html.scrolling(svg, "Confusion matrix")}</div>'
+
+
+def cluster_classes(confusion: NDArray[Any]) -> list[int]:
+    """Class numbers such that classes which are confused stand beside each other.
+
+    Distance is 1 less the mean share of documents of one that were given the other; clusters are joined by their mean.
+
+    >>> cluster_classes(np.array([[5, 0, 4], [0, 9, 0], [3, 0, 6]]))
+    [1, 0, 2]
+    """
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    shares = confusion / np.maximum(confusion.sum(axis=1, keepdims=True), 1)
+    distance = 1 - (shares + shares.T) / 2
+    np.fill_diagonal(distance, 0)
+    return [int(c) for c in leaves_list(linkage(squareform(distance, checks=False), "average"))]
 
 
 def curve_figures(found: Evaluation) -> str:
@@ -146,8 +227,9 @@ def curve_figures(found: Evaluation) -> str:
                 reliability,
                 title="Calibration",
                 alt=f"Share that came true against probability given; calibration error: {errors}",
-                caption="Below the dotted line the classifier is too sure. A model that counts evidence twice "
-                "where terms repeat each other, as naive Bayes does, is sure too soon; calibration takes that back.",
+                caption="Beside a dot, how many predictions it stands for. Below the dotted line the classifier is too "
+                "sure. A model that counts evidence twice where terms repeat each other, as naive Bayes does, is sure "
+                "too soon; calibration takes that back.",
             )
         )
     return html.figures(*drawn)
@@ -238,19 +320,87 @@ def evidence_window(stretches: Sequence[tuple[str, float]], size: int = TEXT_SHO
 def comparison_page(records: Sequence[Record], *, title: str | None = None, against: str | None = None) -> str:
     """The records of a comparison: tables of means, curves, and paired tests against the first model, or `against`."""
     names = list(dict.fromkeys(record.contender for record in records))
-    data = ", ".join(dict.fromkeys(record.data.split("#")[0] for record in records))
+    data = ", ".join(dict.fromkeys(short_name(record.data) for record in records))
     splits = len({record.split for record in records})
     protocol = ", ".join(dict.fromkeys(record.protocol for record in records))
-    about = f"{len(names)} models, {protocol} split{'s' if splits > 1 else ''} ({splits}), {len(records):,} figures"
+    kind = protocol if "fold" in protocol else count_noun(splits, f"{protocol} split")
+    about = f"{count_noun(len(names), 'model')}, {kind}, {count_noun(len(records), 'figure')}"
     return html.page(
         title or f"{data}: comparison",
         about,
         [
+            html.Section("Best first", interval_figures(records)),
             html.Section("Results", "".join(map(result_table, make_grids(records)))),
             html.Section("Curves", record_curves(records)),
+            html.Section("Every pair", pair_tables(records)),
             html.Section("Differences", difference_table(records, against)),
         ],
     )
+
+
+def interval_figures(records: Sequence[Record]) -> str:
+    """Each measure at the largest training size and vocabulary: a dot and an interval for each model, best first."""
+    drawn = []
+    for grid in make_grids(records):
+        place = list(grid.places)[-1]
+        found = [grid.cells[name, place] for name in grid.names if (name, place) in grid.cells]
+        found = [one for one in found if one.mean is not None]
+        better = find_measure(grid.measure).larger_is_better
+        found.sort(key=lambda one: -(one.mean or 0.0) if better else (one.mean or 0.0))
+        if found:
+            words = ", ".join(f"{one.contender} {one.mean:.3f}" for one in found)
+            drawn.append(
+                html.figure(
+                    plots.intervals_figure,
+                    [(one.contender, one.mean, one.half_width) for one in found],
+                    title=f"{grid.measure}, {grid.places[place]}",
+                    x=grid.measure,
+                    alt=f"{grid.measure}, best first: {words}",
+                    caption=ONE_SPLIT if found[0].half_width is None else INTERVAL,
+                )
+            )
+    return html.figures(*drawn)
+
+
+def pair_tables(records: Sequence[Record]) -> str:
+    """Every model against every other by the first measure, at each training size and vocabulary."""
+    found = every_pair(records) if records else []
+    if not found:
+        return ""
+    where = place_names(test.place for test in found)
+    note = (
+        f'<p class="note">{escape(found[0].measure)} of the row less that of the column, best first. In bold: '
+        "significant at .05 after Holm's correction for the number of pairs; in brackets the p before it. From "
+        f"{FEWEST_SPLITS} splits up it is that of the corrected resampled t-test, below that of McNemar's exact test "
+        "on the documents (of accuracy), else there is none.</p>"
+    )
+    tables = (
+        f"<h3>{escape(words)}</h3>" + pair_matrix([test for test in found if test.place == place])
+        for place, words in where.items()
+    )
+    return note + "".join(tables)
+
+
+def pair_matrix(tests: Sequence[PairwiseTest]) -> str:
+    """A triangle: rows are the better ones, columns the others."""
+    names = list(dict.fromkeys(name for test in tests for name in (test.first, test.second)))
+    p_values = [test.tested.p if test.tested is not None else 1.0 for test in tests]
+    cells = {
+        (test.first, test.second): pair_cell(test, p) for test, p in zip(tests, holm(p_values), strict=True)
+    }  # fmt: skip
+    rows = [(escape(one), *(cells.get((one, other), "") for other in names[1:])) for one in names[:-1]]
+    return html.table(("", *map(escape, names[1:])), rows, label="Every pair of models")
+
+
+def pair_cell(test: PairwiseTest, adjusted: float) -> str:
+    """The difference, in bold if it is significant, and p."""
+    shown = test.paired or test.documents
+    if shown is None:
+        return str(test.outcome)
+    difference = f"{shown.difference:+.4f}"
+    if test.tested is None:
+        return difference
+    return f"{f'<b>{difference}</b>' if adjusted < 0.05 else difference} ({test.tested.p:.2g})"
 
 
 def result_table(grid: Grid) -> str:
@@ -260,7 +410,7 @@ def result_table(grid: Grid) -> str:
         return f"<b>{grid.text(name, place)}</b>" if grid.is_best(name, place) else grid.text(name, place)
 
     rows = [
-        (escape(name), *(cell(name, place) for place in grid.places), f"{grid.seconds(name):.2f}")
+        (escape(name), *(cell(name, place) for place in grid.places), format_seconds(grid.seconds(name)))
         for name in grid.names
     ]
     head = (escape(grid.measure), *map(escape, grid.places.values()), "seconds")
@@ -281,6 +431,7 @@ def difference_table(records: Sequence[Record], against: str | None = None) -> s
             "–" if test.paired is None else f"{test.paired.difference:+.4f}",
             "–" if test.paired is None else f"{test.paired.p:.2g}",
             "–" if test.corrected is None else f"{test.corrected.p:.2g}",
+            "–" if test.documents is None else f"{test.documents.p:.2g}",
             escape(test.verdict),
         )
         for test in found
@@ -288,9 +439,10 @@ def difference_table(records: Sequence[Record], against: str | None = None) -> s
     note = (
         f'<p class="note">Against {escape(found[0].second)}, by {escape(found[0].measure)}, on the same splits. '
         "The plain paired test takes splits as independent, which they are not; the verdict is by the corrected "
-        "resampled test (Nadeau and Bengio) at the level .05.</p>"
+        f"resampled test (Nadeau and Bengio) at the level .05, from {FEWEST_SPLITS} splits up. McNemar's exact test is "
+        "on documents: whether each got all its labels right.</p>"
     )
-    head = ("model", "where", "win/tie/loss", "difference", "paired p", "corrected p", "verdict")
+    head = ("model", "where", "win/tie/loss", "difference", "paired p", "corrected p", "McNemar p", "verdict")
     return note + html.table(head, rows, kind="pairwise_tests", label="Differences and their significance")
 
 
@@ -317,3 +469,39 @@ def record_curves(records: Sequence[Record]) -> str:
                     )
                 )
     return html.figures(*drawn)
+
+
+def explanation_page(why: Explanation) -> str:
+    """One document: its text with the evidence marked, and what each term adds as a bar."""
+    legend = (
+        '<p class="note"><mark class="for" style="--weight:40%">solid line</mark> speaks for the class, '
+        '<mark class="against" style="--weight:40%">dashed line</mark> against it; more shade, more weight.</p>'
+    )
+    text = f'{legend}<article><p class="text">{mark_evidence(why)}</p></article>'
+    return html.page(
+        f"{why.label}: why",
+        why.title,
+        [html.Section("The text", text), html.Section("What each term adds", evidence_bars(why))],
+    )
+
+
+def evidence_bars(why: Explanation) -> str:
+    """Terms against on the left, terms for on the right, the strongest first; the prior among them."""
+    parts = [(one.term if one.count == 1 else f"{one.term} ×{one.count}", one.value) for one in why.evidence]
+    base = [(why.base_name, why.base)] if np.isfinite(why.base) and abs(why.base) > 1e-12 else []
+    parts = base + parts[:BARS_SHOWN]
+    largest = max((abs(value) for _, value in parts), default=0.0) or 1.0
+    rows = []
+    for name, value in sorted(parts, key=lambda part: -abs(part[1])):
+        bar = html.bar(abs(value) / largest, f"{name} {value:+.3g}")
+        left, right = ("<td></td>", bar.replace('class="bar"', 'class="bar for"'))
+        if value < 0:
+            left, right = bar.replace('class="bar"', 'class="bar left against"'), "<td></td>"
+        rows.append((escape(name), left, right, f"{value:+.3g}"))
+    rows.append(("<b>together</b>", "<td></td>", "<td></td>", f"<b>{why.score:+.3g}</b>"))
+    left_out = len(why.evidence) - BARS_SHOWN
+    more = f'<p class="note">{count_noun(left_out, "weaker term")} left out.</p>' if left_out > 0 else ""
+    if not why.evidence:
+        more = '<p class="note">The model knows none of its terms.</p>'
+    head = ("term", "against", "for", "adds")
+    return html.table(head, rows, kind="explained", label="What each term adds") + more

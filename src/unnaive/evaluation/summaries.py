@@ -8,11 +8,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from unnaive.evaluation.measures import find_measure
 from unnaive.evaluation.records import Record
-from unnaive.evaluation.significance import Test, WinTieLoss, corrected_t, paired_t, win_tie_loss
+from unnaive.evaluation.significance import (
+    Test,
+    WinTieLoss,
+    corrected_t,
+    mcnemar,
+    paired_t,
+    variance_floor,
+    win_tie_loss,
+)
 
+FEWEST_SPLITS = 5  # below which no difference is called significant
 Place = tuple[float | None, int | None]  # training size, terms
 
 
@@ -21,7 +31,8 @@ class Summary:
     """One contender at one training size and vocabulary: a measure over the splits.
 
     `spread` is the standard deviation with divisor n − 1, 0 for a single split; `seconds` the mean of fit and scoring,
-    `n_terms` the mean number of terms that took part.
+    `n_terms` the mean number of terms that took part. `half_width` is half of the 95 % interval of the mean, with the
+    variance of the corrected resampled t-test; None with fewer than two splits.
     """
 
     contender: str
@@ -33,6 +44,7 @@ class Summary:
     splits: int
     seconds: float
     n_terms: float = 0.0
+    half_width: float | None = None
 
     def __str__(self) -> str:
         if self.mean is None:
@@ -65,7 +77,15 @@ def _summary(key: tuple[str, float | None, int | None, str], group: Sequence[Rec
     seconds, terms = (
         float(np.mean(column)) for column in zip(*((one.seconds, one.n_terms) for one in group), strict=True)
     )
-    return Summary(*key, mean, spread, len(values), seconds, terms)
+    return Summary(*key, mean, spread, len(values), seconds, terms, _half_width(group, spread, len(values)))
+
+
+def _half_width(group: Sequence[Record], spread: float, splits: int) -> float | None:
+    """t(.975, J − 1)·√((1/J + n_test/n_train)·s²), Nadeau and Bengio (2003)."""
+    if splits < 2:
+        return None
+    scale = 1 / splits + (group[0].n_test / group[0].n_train if group[0].n_train else 0.0)
+    return float(stdtrit(splits - 1, 0.975) * spread * np.sqrt(scale))
 
 
 @dataclass(frozen=True)
@@ -74,6 +94,8 @@ class PairwiseTest:
 
     `outcome` counts splits; `paired` and `corrected` are None with fewer than two splits, `corrected` also with a fixed
     split. Where smaller is better the sign is turned, so that a positive difference always favours the first.
+    `documents` is McNemar's exact test on the documents themselves, each taken once: all of them where the splits are
+    folds or fixed, those of the first split where splits are random; None where records do not have them.
     """
 
     first: str
@@ -83,11 +105,24 @@ class PairwiseTest:
     outcome: WinTieLoss
     paired: Test | None
     corrected: Test | None
+    documents: Test | None = None
+
+    @property
+    def splits(self) -> int:
+        """How many splits both were measured on."""
+        return self.outcome.wins + self.outcome.ties + self.outcome.losses
+
+    @property
+    def tested(self) -> Test | None:
+        """The test that decides: over the splits from five up, else of accuracy over the documents; None without."""
+        if self.splits >= FEWEST_SPLITS:
+            return self.corrected or self.paired
+        return self.documents if self.measure == "accuracy" else None
 
     @property
     def verdict(self) -> str:
-        """ "better", "worse" or "no difference" by the corrected test at the level .05; "untested" with one split."""
-        test = self.corrected or self.paired
+        """ "better", "worse" or "no difference" at the level .05; "untested" where there are too few splits."""
+        test = self.tested
         if test is None:
             return "untested"
         if not test.significant():
@@ -104,10 +139,27 @@ def pairwise_tests(
     """
     names = list(dict.fromkeys(record.contender for record in records))
     rival = against if against is not None else names[0]
+    return _tests_of(records, [(name, rival) for name in names if name != rival], measure)
+
+
+def every_pair(records: Sequence[Record], *, measure: str | None = None) -> list[PairwiseTest]:
+    """Each two contenders once, the better of the two first, by one measure (the first by default)."""
+    by = measure if measure is not None else records[0].measure
+    sign = 1 if find_measure(by).larger_is_better else -1
+    means: dict[str, list[float]] = {}
+    for one in summarise(records):
+        if one.measure == by and one.mean is not None:
+            means.setdefault(one.contender, []).append(sign * one.mean)
+    ranked = sorted(means, key=lambda name: -float(np.mean(means[name])))
+    pairs = [(first, second) for place, first in enumerate(ranked) for second in ranked[place + 1 :]]
+    return _tests_of(records, pairs, measure)
+
+
+def _tests_of(records: Sequence[Record], pairs: list[tuple[str, str]], measure: str | None) -> list[PairwiseTest]:
     by = measure if measure is not None else records[0].measure
     chosen = [record for record in records if record.measure == by]
     places = dict.fromkeys((record.train_size, record.terms) for record in chosen)
-    found = [_pairwise_test(chosen, name, rival, by, place) for place in places for name in names if name != rival]
+    found = [_pairwise_test(chosen, first, second, by, place) for place in places for first, second in pairs]
     return [one for one in found if one is not None]
 
 
@@ -123,12 +175,24 @@ def _pairwise_test(
     b = [sign * float(theirs[split].value or 0.0) for split in both]
     if not both:
         return None
+    documents = _test_documents([mine[split] for split in both], [theirs[split] for split in both])
     if len(both) < 2:
         outcome = WinTieLoss(int(a > b), int(a == b), int(a < b))
-        return PairwiseTest(first, second, measure, place, outcome, None, None)
+        return PairwiseTest(first, second, measure, place, outcome, None, None, documents)
     sizes = {"n_train": mine[both[0]].n_train, "n_test": mine[both[0]].n_test}
-    corrected = corrected_t(a, b, **sizes) if min(sizes.values()) > 0 else None
-    return PairwiseTest(first, second, measure, place, win_tie_loss(a, b), paired_t(a, b), corrected)
+    floor = variance_floor(float(np.mean(a) - np.mean(b)), sizes["n_test"])
+    corrected = corrected_t(a, b, **sizes, floor=floor) if min(sizes.values()) > 0 else None
+    return PairwiseTest(first, second, measure, place, win_tie_loss(a, b), paired_t(a, b), corrected, documents)
+
+
+def _test_documents(mine: Sequence[Record], theirs: Sequence[Record]) -> Test | None:
+    """McNemar's test on which documents each got right; of random splits, which share documents, the first alone."""
+    if mine[0].protocol == "random":
+        mine, theirs = mine[:1], theirs[:1]
+    if not all(one.right and two.right and one.n_test == two.n_test for one, two in zip(mine, theirs, strict=True)):
+        return None
+    flags = [np.concatenate([one.right_documents() for one in side]) for side in (mine, theirs)]
+    return mcnemar(*flags)
 
 
 @dataclass(frozen=True)
@@ -174,6 +238,7 @@ def as_json(records: Sequence[Record], *, against: str | None = None) -> str:
     content = {
         "summaries": [vars(one) for one in summarise(records)],
         "differences": [_pairwise_json(one) for one in pairwise_tests(records, against=against)],
+        "pairs": [_pairwise_json(one) for one in every_pair(records)],
     }
     return json.dumps(content, indent=2, ensure_ascii=False)
 
@@ -188,5 +253,6 @@ def _pairwise_json(test: PairwiseTest) -> dict[str, Any]:
         "win_tie_loss": str(test.outcome),
         "paired_t_p": test.paired.p if test.paired else None,
         "corrected_t_p": test.corrected.p if test.corrected else None,
+        "mcnemar_p": test.documents.p if test.documents else None,
         "verdict": test.verdict,
     }

@@ -11,7 +11,6 @@ import hashlib
 import math
 import time
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,10 +26,12 @@ from unnaive.core.selection import select_terms
 from unnaive.core.settings import parse_settings
 from unnaive.core.targets import Targets, label_matrix, single_labels
 from unnaive.decisions import TUNINGS, Argmax, Decision
-from unnaive.errors import BadData
+from unnaive.errors import BadData, count_noun
 from unnaive.evaluation.measures import MeasureInput, find_measure
 from unnaive.evaluation.records import Record, contender_name, versions
 from unnaive.evaluation.splits import Rows, fixed_split, fold_splits, stratified_split
+from unnaive.evaluation.tally import indicator_matrix
+from unnaive.lazy import lazy_property
 from unnaive.models.catalogue import make_model
 from unnaive.reading.corpus import Corpus
 from unnaive.text.counting import TextCounter
@@ -181,7 +182,7 @@ class Material:
         Y = label_matrix(corpus.labels, corpus.classes)
         return cls(corpus.name, X, Y, parts, counter.vocabulary, tuple(corpus.classes))
 
-    @cached_property
+    @lazy_property
     def exclusive(self) -> bool:
         """Whether every document has exactly one class."""
         return single_labels(self.Y) is not None
@@ -191,12 +192,12 @@ class Material:
         classes = tuple(range(self.Y.shape[1])) if self.classes is None else self.classes
         return Targets(classes, self.Y[rows], "single" if self.exclusive else "sparse")
 
-    @cached_property
+    @lazy_property
     def total(self) -> Counts:
         """Sums over all documents, from which those of a split follow by subtraction."""
         return Counts.of(self.X, self.Y)
 
-    @cached_property
+    @lazy_property
     def fingerprint(self) -> str:
         """The name and a digest: records of other data, or of other preprocessing, are never taken for these."""
         digest = hashlib.blake2b(digest_size=6)
@@ -225,7 +226,7 @@ class TrialRunner:
         seconds = time.perf_counter() - started
         given = self._measure_input(data, spec, scorer, scores)
         sizes = {"n_train": len(data.train_rows), "n_test": len(data.test_rows), "n_terms": len(data.terms)}
-        common = self.record_fields(trial, seconds=round(seconds, 4), **sizes)
+        common = self.record_fields(trial, seconds=float(f"{seconds:.3g}"), right=_right_bits(given), **sizes)
         return [
             Record(**common, measure=name, value=_measure_or_none(name, given), versions=versions())
             for name in self.plan.measures
@@ -267,7 +268,9 @@ class TrialRunner:
             try:
                 terms = select_terms(counts, self.material.vocabulary, min_df=self.plan.min_df, select=trial.terms)
             except BadData as problem:
-                raise BadData(f"{self.material.name}, {len(train_rows)} training documents: {problem}") from problem
+                raise BadData(
+                    f"{self.material.name}, {count_noun(len(train_rows), 'training document')}: {problem}"
+                ) from problem
             data = SplitData(
                 self.material, train_rows, test_rows, terms, counts.take_terms(terms), self.plan.min_df, trial.terms
             )
@@ -304,17 +307,17 @@ class SplitData:
     min_df: int = 1
     select: int | None = None
 
-    @cached_property
+    @lazy_property
     def targets(self) -> Targets:
         """The labels of the training documents."""
         return self.material.targets(self.train_rows)
 
-    @cached_property
+    @lazy_property
     def X_train(self) -> Sparse:
         """Training documents, with the selected terms only."""
         return self.material.X[self.train_rows][:, self.terms]
 
-    @cached_property
+    @lazy_property
     def X_test(self) -> Sparse:
         """Test documents; terms that no training document has are ignored."""
         return self.material.X[self.test_rows][:, self.terms]
@@ -341,13 +344,21 @@ class SplitData:
         )  # fmt: skip
         return TUNINGS["scut"](scores, self.targets.Y, link)
 
-    @cached_property
+    @lazy_property
     def _seen_terms(self) -> tuple[Sparse, Vocabulary | None]:
         """Training documents with every term that one of them has, selected or not, and the terms' names."""
         X = self.material.X[self.train_rows]
         seen = np.flatnonzero(X.sum(axis=0))
         vocabulary = self.material.vocabulary
         return X[:, seen], None if vocabulary is None else vocabulary.take(seen)
+
+
+def _right_bits(given: MeasureInput) -> str:
+    """A bit for each document whose labels are all right, as hexadecimal digits; empty without decisions."""
+    if given.predictions is None:
+        return ""
+    wrong = np.asarray(abs(indicator_matrix(given.Y) - indicator_matrix(given.predictions)).sum(axis=1))
+    return np.packbits(wrong == 0).tobytes().hex()
 
 
 def _measure_or_none(name: str, given: MeasureInput) -> float | None:

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from unnaive.core.arrays import find_csr_problem
+from unnaive.core.arrays import find_sparse_problem
 from unnaive.core.counts import Counts
 from unnaive.core.learner import TrainingSpec
 from unnaive.core.named_counts import NamedCounts
+from unnaive.core.network import Network
 from unnaive.core.protocol import Protocol, available_if
 from unnaive.core.sample_weights import check_sample_weight
 from unnaive.core.scorer import Scorer
@@ -195,11 +196,9 @@ class Model(Settings, Protocol):
         """X as a csr_array without duplicate entries, and the names of its columns; checked against `fitted`."""
         from sklearn.utils.validation import validate_data
 
-        if issparse(X) and X.format == "csr":
-            problem = find_csr_problem(X.data, X.indices, X.indptr, X.shape) if X.data.dtype.kind in "iu" else None
-            problem = problem or _find_index_problem(X)
-            if problem:
-                raise BadData(f"X {problem}; build the matrix again, for instance with scipy.sparse.csr_array")
+        problem = find_sparse_problem(X) if issparse(X) else None
+        if problem:
+            raise BadData(f"X {problem}; build the matrix again, for instance with scipy.sparse.csr_array")
         probe = _probe(type(self).__name__, self.__sklearn_tags__(), fitted)
         documents = csr_array(validate_data(probe, X, accept_sparse="csr", reset=fitted is None))
         if not documents.has_canonical_format:
@@ -225,12 +224,6 @@ class Model(Settings, Protocol):
         if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1 and not issparse(y):
             y = column_or_1d(y, warn=True)
         return documents, read_targets(y, documents.shape[0], multilabel=multilabel), names
-
-
-def _find_index_problem(X: Any) -> str | None:
-    """What is wrong with the indices of a CSR matrix; its values are left to scikit-learn's own messages."""
-    ones = np.broadcast_to(np.ones(1), X.data.shape)
-    return find_csr_problem(ones, X.indices, X.indptr, X.shape)
 
 
 def _probe(name: str, tags: Any, fitted: FittedModel | None) -> Any:
@@ -278,6 +271,24 @@ class LinearAttributes:
     def _one_row(self, values: Floats) -> Floats:
         exclusive_pair = len(values) == 2 and not self.fitted_.multilabel
         return values[1:] - values[:1] if exclusive_pair else values
+
+
+class HasNetwork:
+    """`network(label)` of models that are Bayesian networks."""
+
+    def network(self, label: Any, terms: Any = None, member: int = 0) -> Network:
+        """The network of a class, for looking at and for export (`to_bif`, `to_uai`, `to_dict`).
+
+        label   one of `classes_`
+        terms   names of the columns of X; those that `fit` saw, or x0, x1, … by default
+        member  of the networks that are averaged, the best being 0
+        """
+        fitted = self._fitted()  # type: ignore[attr-defined]
+        names = fitted.reader.term_names if terms is None else terms
+        network: Network = fitted.scorer.network(
+            fitted.class_index(label), names, [str(one) for one in fitted.classes], member
+        )
+        return network
 
 
 class CountsModel(Model):

@@ -17,7 +17,6 @@ from unnaive.core.smoothing import SMOOTHINGS, Laplace, LogTable, Smoothing, fin
 from unnaive.core.weighting import Weighting
 from unnaive.errors import UnnaiveError, choose
 from unnaive.models.estimator import CountsModel, class_weight_setting, scheme_setting
-from unnaive.models.maxent.bridge import to_maxent
 from unnaive.types import Floats, Sparse
 
 Prior = str | Sequence[float] | NDArray[Any]
@@ -131,6 +130,8 @@ class MultinomialNB(_SmoothedNB):
         array([[-1.79, -1.1 ],
                [-0.98, -2.08]])
         """
+        from unnaive.models.maxent.bridge import to_maxent  # scipy.special, which predicting does not need
+
         scorer: Linear = self._fitted().scorer  # type: ignore[assignment]
         return to_maxent(replace(scorer, weighting=replace(scorer.weighting, norm="l1")))
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.core.arrays import csr_arrays, read_csr
+from unnaive.core.arrays import csr_arrays, read_csr, read_floats
 from unnaive.core.scorer import Scorer
 from unnaive.core.settings import setting
 from unnaive.core.weighting import DOCUMENT_WEIGHTINGS, Weighting, document_weighting
@@ -71,10 +71,11 @@ class Neighbours(Scorer):
             n_train, n_classes, n_terms = (int(size) for size in settings["shape"])
             documents = read_csr(arrays, "documents", (n_train, n_terms))
             labels = read_csr(arrays, "labels", (n_train, n_classes))
-            weighting, k = Weighting(settings["tf"], arrays.get("idf"), settings["norm"]), int(settings["k"])
+            idf = read_floats(arrays["idf"], (n_terms,), "idf") if "idf" in arrays else None
+            weighting, k = Weighting(settings["tf"], idf, settings["norm"]), int(settings["k"])
         except (KeyError, TypeError, ValueError, IndexError) as problem:
             raise BadModel(f"the neighbours in this model are damaged ({problem}); train it again") from problem
-        if k < 1 or (weighting.idf is not None and weighting.idf.shape != (n_terms,)):
+        if k < 1:
             raise BadModel("the neighbours in this model have sizes that do not fit; train it again")
         return cls(documents, labels, k, weighting)
 

@@ -305,13 +305,17 @@ class OrGate(CountsModel):
         weighting = Weighting("raw" if self.counts else "binary")
         return NoisyOr(table, np.zeros(counts.n_classes), weighting=weighting, link="noisy-or")
 
-    def network(self, label: Any, *, terms: int = LARGEST_GATE) -> Network:
-        """The gate of a class over its strongest terms, for looking at and for export."""
+    def network(self, label: Any, terms: Any = None, *, arcs: int = LARGEST_GATE) -> Network:
+        """The gate of a class over its strongest terms, for looking at and for export (`to_bif`, `to_uai`, `to_dict`).
+
+        label  one of `classes_`
+        terms  names of the columns of X; those that `fit` saw, or x0, x1, … by default
+        arcs   only so many, the strongest; the table doubles with each, so at most 16
+        """
         fitted = self._fitted()
-        names = [str(name) for name in fitted.classes]
         scorer: NoisyOr = fitted.scorer  # type: ignore[assignment]
-        place = fitted.class_index(label)
-        return gate_network(strongest_arcs(scorer, place, terms), names[place], fitted.reader.term_names)
+        place, names = fitted.class_index(label), fitted.reader.term_names if terms is None else terms
+        return gate_network(strongest_arcs(scorer, place, arcs), str(fitted.classes[place]), names)
 
 
 def _minus_log_of_rest(weights: Floats) -> Floats:

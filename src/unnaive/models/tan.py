@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
+from unnaive.core.arrays import read_floats, read_places
 from unnaive.core.counts import Counts
 from unnaive.core.logs import xlogy
 from unnaive.core.network import Network
@@ -22,7 +23,7 @@ from unnaive.core.selection import class_gain, information_gain, top_k
 from unnaive.core.settings import setting
 from unnaive.core.weighting import presence
 from unnaive.errors import BadModel, choose
-from unnaive.models.estimator import DocumentsModel, class_weight_setting, scheme_setting
+from unnaive.models.estimator import DocumentsModel, HasNetwork, class_weight_setting, scheme_setting
 from unnaive.models.hierarchical.tree_shape import distinct_name
 from unnaive.models.naive_bayes import LINK_OF_SCHEME
 from unnaive.types import Floats, Ids, Progress, Sparse
@@ -102,37 +103,46 @@ class FeatureTrees(Scorer):
         """The inverse of `to_arrays`; trusts nothing, since models come from files."""
         try:
             link = choose(["softmax", "log-odds"], settings["link"], "link")
-            terms, parents, logs, prior = (np.asarray(arrays[name]) for name in ("terms", "parents", "logs", "prior"))
-            trees = cls(terms, parents, logs, prior, int(settings["n_terms"]), link)
-        except (KeyError, TypeError, ValueError) as problem:
+            trees = cls(*_read_tables(arrays, int(settings["n_terms"])), int(settings["n_terms"]), link)
+        except (KeyError, TypeError, ValueError, IndexError) as problem:
             raise BadModel(f"the trees in this model are damaged ({problem}); train it again") from problem
         if not _is_sound(trees):
             raise BadModel("the trees in this model have parts that do not fit together; train it again")
         return trees
 
 
-def _is_sound(trees: FeatureTrees) -> bool:
-    """Whether shapes agree, places are inside, and numbers are numbers."""
-    if (
-        trees.terms.ndim != 2
-        or trees.prior.ndim != 2
-        or any(part.dtype.kind not in "iu" for part in (trees.terms, trees.parents))
-    ):
-        return False
-    (n_trees, k), states = trees.terms.shape, trees.prior.shape[1]
-    shapes = trees.parents.shape == (n_trees, k) and trees.prior.shape == (n_trees, states)
-    if not shapes or trees.logs.shape != (n_trees, states, k, 2, 2) or n_trees < 1:
-        return False
-    if (trees.link == "softmax" and n_trees != 1) or (trees.link == "log-odds" and states != 2):
-        return False
-    inside = np.all((trees.terms >= 0) & (trees.terms < trees.n_terms)) and np.all(
-        (trees.parents >= -1) & (trees.parents < k)
+def _read_tables(arrays: dict[str, NDArray[Any]], n_terms: int) -> tuple[Ids, Ids, Floats, Floats]:
+    """terms, parents, logs and prior of a file, or a ValueError."""
+    n_trees, k = arrays["terms"].shape
+    states = int(arrays["prior"].shape[1])
+    return (
+        read_places(arrays["terms"], (n_trees, k), "terms", least=0, below=n_terms),
+        read_places(arrays["parents"], (n_trees, k), "parents", least=-1, below=k),
+        read_floats(arrays["logs"], (n_trees, states, k, 2, 2), "logs"),
+        read_floats(arrays["prior"], (n_trees, states), "prior"),
     )
-    numbers = all(part.dtype.kind == "f" and bool(np.all(np.isfinite(part))) for part in (trees.logs, trees.prior))
-    return bool(inside) and numbers
 
 
-class TreeAugmentedNB(DocumentsModel):
+def _is_sound(trees: FeatureTrees) -> bool:
+    """Whether there are as many trees and states as the link has, and no feature is above itself."""
+    n_trees, states = trees.prior.shape
+    fits = n_trees == 1 if trees.link == "softmax" else n_trees >= 1 and states == 2
+    return fits and not any(_has_cycle(parents) for parents in trees.parents)
+
+
+def _has_cycle(parents: Ids) -> bool:
+    """Whether going from parent to parent never ends somewhere: 2^j steps in the j-th round.
+
+    >>> _has_cycle(np.array([-1, 0, 1])), _has_cycle(np.array([1, 0]))
+    (False, True)
+    """
+    above = np.append(parents, -1)  # the last place, which −1 points to, stands for being above all
+    for _ in range(len(above).bit_length()):
+        above = above[above]
+    return bool(np.any(above >= 0))
+
+
+class TreeAugmentedNB(DocumentsModel, HasNetwork):
     """Tree-augmented naive Bayes (TAN): every term may depend on one other besides the class.
 
     score = log P(c) + Σ_i log P(x_i | x_parent(i), c), x_i whether term i is present; for one-vs-rest the log-odds of
@@ -172,12 +182,6 @@ class TreeAugmentedNB(DocumentsModel):
         ]
         terms, parents, logs, prior = (np.stack(part) for part in zip(*grown, strict=True))
         return FeatureTrees(terms, parents, logs, prior, int(present.shape[1]), LINK_OF_SCHEME[scheme])
-
-    def network(self, label: Any) -> Network:
-        """The network of a class, for looking at and for export."""
-        fitted = self._fitted()
-        names = [str(one) for one in fitted.classes]
-        return fitted.scorer.network(fitted.class_index(label), fitted.reader.term_names, names)
 
 
 Members = list[NDArray[np.bool_]]

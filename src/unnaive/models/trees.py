@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, csr_array
 
+from unnaive.core.arrays import read_floats, read_places
 from unnaive.core.links import LINKS
 from unnaive.core.scorer import Scorer
 from unnaive.core.settings import setting
@@ -84,38 +85,32 @@ class Trees(Scorer):
         """The inverse of `to_arrays`; trusts nothing, since models come from files."""
         try:
             link = choose(list(LINKS), settings["link"], "link")
-            parts = {
-                name: np.asarray(arrays[name])
-                for name in ("roots", "feature", "threshold", "left", "right", "node_scores")
-            }
-            trees = cls(**parts, n_terms=int(settings["n_terms"]), link=link)
-        except (KeyError, TypeError, ValueError) as problem:
+            trees = cls(**_read_nodes(arrays, int(settings["n_terms"])), n_terms=int(settings["n_terms"]), link=link)
+        except (KeyError, TypeError, ValueError, IndexError) as problem:
             raise BadModel(f"the trees in this model are damaged ({problem}); train it again") from problem
         if not _is_sound(trees):
             raise BadModel("the trees in this model have branches that lead nowhere; train it again")
         return trees
 
 
+def _read_nodes(arrays: dict[str, NDArray[Any]], n_terms: int) -> dict[str, NDArray[Any]]:
+    """The arrays of a file by the names of the fields, or a ValueError."""
+    n_nodes, roots, scores = len(arrays["feature"]), arrays["roots"], arrays["node_scores"]
+    nodes = {name: read_places(arrays[name], (n_nodes,), name, least=LEAF, below=n_nodes) for name in ("left", "right")}
+    return nodes | {
+        "roots": read_places(roots, (len(roots),), "roots", least=0, below=n_nodes),
+        "feature": read_places(arrays["feature"], (n_nodes,), "feature", least=LEAF, below=n_terms),
+        "threshold": read_floats(arrays["threshold"], (n_nodes,), "threshold"),
+        "node_scores": read_floats(scores, (n_nodes, scores.shape[1]), "node_scores"),
+    }
+
+
 def _is_sound(trees: Trees) -> bool:
-    """Whether every walk stays inside the arrays and ends."""
-    n_nodes = len(trees.feature) if trees.feature.ndim == 1 else -1
-    whole = (trees.roots, trees.feature, trees.left, trees.right)
-    if any(part.ndim != 1 or part.dtype.kind not in "iu" for part in whole) or trees.node_scores.ndim != 2:
-        return False
-    if {len(trees.left), len(trees.right), len(trees.threshold), len(trees.node_scores)} != {n_nodes} or not len(
-        trees.roots
-    ):
-        return False
-    if any(part.dtype.kind != "f" for part in (trees.threshold, trees.node_scores)) or trees.threshold.ndim != 1:
-        return False
+    """Whether every walk ends: the children of a node come after it."""
     inner = np.flatnonzero(trees.feature != LEAF)
-    children = np.concatenate([trees.left[inner], trees.right[inner]])
-    return bool(
-        np.all((trees.roots >= 0) & (trees.roots < n_nodes))
-        and np.all((trees.feature[inner] >= 0) & (trees.feature[inner] < trees.n_terms))
-        and np.all((children > np.tile(inner, 2)) & (children < n_nodes))
-        and (len(trees.roots) == 1 or trees.node_scores.shape[1] == 1)
-    )
+    onward = (trees.left[inner] > inner) & (trees.right[inner] > inner)
+    one_column = len(trees.roots) == 1 or trees.node_scores.shape[1] == 1
+    return bool(np.all(onward)) and len(trees.roots) > 0 and one_column
 
 
 def join_trees(grown: Sequence[Any], node_scores: Sequence[Floats], n_terms: int, link: str) -> Trees:

@@ -28,7 +28,7 @@ SCAN = 1 << 23  # bytes of a text file in memory at a time
 PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff")
 
 Bytes = NDArray[np.uint8]
-Documents = tuple[TextBuffer, list[Labels], list[str] | None]
+Documents = tuple[TextBuffer, list[Labels], list[str] | None, dict[str, list[Any]]]
 Parse = Callable[[Any], Labels]
 
 
@@ -37,7 +37,7 @@ class NotPlain(Exception):
 
 
 def read_whole(table: Table, columns: Columns, parse: Parse) -> Documents:
-    """(texts, label sets, ids or None) of all rows of a table; NotPlain where its own reader must do it."""
+    """(texts, label sets, ids or None, kept columns) of all rows; NotPlain where the table's own reader must do it."""
     return _make_documents(_find_reader(table, columns)[0](table, columns), columns, parse)
 
 
@@ -59,7 +59,8 @@ def _make_documents(found: Any, columns: Columns, parse: Parse) -> Documents:
     labels: list[Labels] = [()] * len(texts)
     if columns.label is not None:
         labels = _parse_labels(found.column(columns.label), parse)
-    return texts, labels, None if columns.id is None else [str(one) for one in found.column(columns.id).to_pylist()]
+    ids = None if columns.id is None else [str(one) for one in found.column(columns.id).to_pylist()]
+    return texts, labels, ids, {name: found.column(name).to_pylist() for name in columns.kept}
 
 
 def _join_texts(columns: list[Any]) -> TextBuffer:

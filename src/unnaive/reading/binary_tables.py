@@ -60,6 +60,7 @@ class ParquetTable(Table):
         with explain_arrow_errors(path, "not a whole Parquet file"):
             self.file = pyarrow.parquet.ParquetFile(found)
         self.names = tuple(self.file.schema_arrow.names)
+        self.types = dict(zip(self.names, self.file.schema_arrow.types, strict=True))
 
     def sample(self) -> Sample:
         """The first values of every column that is not nested."""
@@ -72,7 +73,7 @@ class ParquetTable(Table):
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted columns, a batch at a time."""
         with explain_arrow_errors(self.path, "a damaged Parquet file"):
-            for batch in self.file.iter_batches(batch_size=BATCH_ROWS, columns=list(wanted)):
+            for batch in self.file.iter_batches(batch_size=BATCH_ROWS, columns=list(dict.fromkeys(wanted))):
                 yield [batch.column(name).to_pylist() for name in wanted]
 
 

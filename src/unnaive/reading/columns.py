@@ -23,7 +23,7 @@ class Columns:
 
     Labels stand in one column, `label`, or in several of zeros and ones, `label_columns`, which stand for the labels in
     `flag_labels`. `separator` stands between the labels of one document, where it has several. `header` is False where
-    the columns are numbered.
+    the columns are numbered. `kept` are the columns to hand on as they are, beside which predictions are written.
     """
 
     texts: tuple[str, ...]
@@ -33,6 +33,7 @@ class Columns:
     label_columns: tuple[str, ...] = ()
     flag_labels: tuple[str, ...] = ()
     header: bool = True
+    kept: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON of what the next file is likely to share; `from_dict` reads it."""
@@ -45,8 +46,8 @@ class Columns:
     def from_dict(cls, stored: Any) -> Columns | None:
         """The inverse of `to_dict`; None for anything that is not so, since models come from files.
 
-        >>> Columns.from_dict({"texts": ["body"], "label": "queue"})
-        Columns(texts=('body',), label='queue', id=None, separator=None, label_columns=(), flag_labels=(), header=True)
+        >>> Columns.from_dict({"texts": ["body"], "label": "queue"}) == Columns(("body",), "queue")
+        True
         """
         if not isinstance(stored, dict):
             return None
@@ -64,9 +65,9 @@ class Columns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them: texts, label, label columns, id."""
+        """All of them: texts, label, label columns, id, kept ones."""
         label = () if self.label is None else (self.label,)
-        return (*self.texts, *label, *self.label_columns, *(() if self.id is None else (self.id,)))
+        return (*self.texts, *label, *self.label_columns, *(() if self.id is None else (self.id,)), *self.kept)
 
     def describe(self) -> str:
         """The columns in words.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,11 +30,17 @@ from unnaive.reading.tables import Table
 
 @dataclass(frozen=True)
 class Batch:
-    """Some documents of a data file; `ids` are what the file calls them, else their numbers from 1 on."""
+    """Some documents of a data file; `ids` are what the file calls them, else their numbers from 1 on.
+
+    `kept` are the columns of the table that they are rows of, by name, if they were asked for; `types` are Arrow's
+    types of them, where the file has such.
+    """
 
     texts: Sequence[str]
     labels: list[Labels]
     ids: list[str]
+    kept: dict[str, list[Any]] = field(default_factory=dict)
+    types: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -89,11 +95,14 @@ class DataFile:
         """One line that says what was taken, once it was read: columns, header, rows."""
         return self.options.log.describe()
 
-    def batches(self, *, labelled: bool) -> Iterator[Batch]:
-        """All documents, a batch at a time, in constant memory; label sets are empty unless `labelled`."""
+    def batches(self, *, labelled: bool, keep: bool = False) -> Iterator[Batch]:
+        """All documents, a batch at a time, in constant memory; label sets are empty unless `labelled`.
+
+        With `keep` a batch of a table has all of its columns; those of the first file, if there are several.
+        """
         log = self._start_log()
         empty = 0
-        for table, columns in self._tables(labelled):
+        for table, columns in self._tables(labelled, keep):
             for batch in _RowReader(self, table, columns).read_batches(log.rows):
                 log.rows += len(batch.texts)
                 empty += arrow.count_empty(batch.texts)
@@ -134,7 +143,7 @@ class DataFile:
         log.rows += len(batch.texts)
         return batch
 
-    def _tables(self, labelled: bool) -> Iterator[tuple[Table, Columns]]:
+    def _tables(self, labelled: bool, keep: bool = False) -> Iterator[tuple[Table, Columns]]:
         """Every file as a table, with the columns to take; those of the first file are taken of the others too."""
         log = self.options.log
         columns: Columns | None = None
@@ -156,7 +165,7 @@ class DataFile:
             columns = choose_columns(table.names, table.sample(), source, request)
             log.format, log.header, log.files = name, table.header, log.files + 1
             log.columns = replace(columns, separator=self.separator, header=not table.numbered)
-            yield table, columns
+            yield table, replace(columns, kept=table.kept_names()) if keep else columns
 
     def _open(self, labelled: bool) -> Iterator[tuple[str, str, Table]]:
         files = self.files()
@@ -232,8 +241,8 @@ class _RowReader:
             yield from self._read_rows(seen, done)
 
     def _add_ids(self, documents: arrow.Documents, seen: int) -> Batch:
-        texts, labels, ids = documents
-        return Batch(texts, labels, arrow.number_rows(seen, len(texts)) if ids is None else ids)
+        texts, labels, ids, kept = documents
+        return Batch(texts, labels, arrow.number_rows(seen, len(texts)) if ids is None else ids, kept, self.table.types)
 
     def _read_rows(self, seen: int, skip: int = 0) -> Iterator[Batch]:
         """Row by row, without the first `skip`, which were read already."""
@@ -258,8 +267,9 @@ class _RowReader:
         elif columns.label_columns:
             rows = zip(*rest[: len(columns.label_columns)], strict=True)
             labels = [parse_flags(row, columns.flag_labels) for row in rows]
-        ids = [str(value) for value in rest[-1]] if columns.id else arrow.number_rows(seen, len(texts))
-        return Batch(texts, labels, ids)
+        at = len(columns.names) - len(columns.kept)
+        ids = [str(value) for value in values[at - 1]] if columns.id else arrow.number_rows(seen, len(texts))
+        return Batch(texts, labels, ids, dict(zip(columns.kept, values[at:], strict=True)), self.table.types)
 
     def parse_label(self, value: Any) -> Labels:
         """The labels in one cell."""

@@ -108,6 +108,10 @@ class FilesTable(Table):
         self._name, self._options, self._files = name or paths[0], options, list(paths)
         self._ids, self._labels = self._files, [""] * len(self._files)
 
+    def kept_names(self) -> tuple[str, ...]:
+        """None: a file is a document, and no row of a table."""
+        return ()
+
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted columns, some files at a time."""
         odd: dict[int, str] = {}

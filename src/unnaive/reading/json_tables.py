@@ -28,6 +28,7 @@ class JsonTable(Table):
     def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
         self.path, self.options, self.is_file = path, options, lines is None
         self.annotated = False  # whether the records come from an annotation tool
+        self._optional: tuple[str, ...] = ()
         if lines is None:
             lines = read_lines(path, _options_for(path, options))
         records = self._read_records(lines)
@@ -91,18 +92,27 @@ class JsonTable(Table):
         values = {name: [get_key(record, name) for record in self.records] for name in self.names}
         return {name: [None if value is _MISSING else value for value in column] for name, column in values.items()}
 
-    def _complete_rows(self, wanted: Sequence[str]) -> Iterator[list[Any]]:
+    def kept_names(self) -> tuple[str, ...]:
+        """The keys at the top; those that a record lacks are None in it."""
+        self._optional = tuple(dict.fromkeys(name for record in self.records for name in record))
+        return self._optional
+
+    def _complete_rows(self, wanted: Sequence[str], optional: Sequence[str]) -> Iterator[list[Any]]:
         for number, record in self._rows:
             row = [get_key(record, name) for name in wanted]
-            if _MISSING in row:
-                missing = wanted[row.index(_MISSING)]
+            row += [record.get(name) for name in optional]
+            if any(value is _MISSING for value in row):
+                missing = wanted[next(place for place, value in enumerate(row) if value is _MISSING)]
                 self.options.reject_row(self.path, number, f"has no {missing!r}; it has {join_names(list(record))}")
             else:
                 yield row
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted keys, a batch at a time."""
-        for rows in split_into_batches(self._complete_rows(wanted), self.options.rows, size=_measure):
+        required = wanted[: len(wanted) - len(self._optional)]  # the kept ones come last
+        for rows in split_into_batches(
+            self._complete_rows(required, self._optional), self.options.rows, size=_measure
+        ):  # fmt: skip
             yield [list(column) for column in zip(*rows, strict=True)]
 
 

@@ -24,17 +24,23 @@ class Table:
     """Named columns and rows in batches.
 
     `known` gives the roles that the format itself assigns: {"text": …, "label": …, "id": …} by column name.
-    `header` says in words where the names come from. `numbered` tells that they are 1, 2, 3, ….
+    `header` says in words where the names come from. `numbered` tells that they are 1, 2, 3, …. `types` are those of
+    Arrow, where the format has them.
     """
 
     names: tuple[str, ...] = ()
     known: Mapping[str, str] = {}
     header: str = ""
     numbered: bool = False
+    types: Mapping[str, Any] = {}
 
     def sample(self) -> Sample:
         """The first values of every column, to judge it by; they come again in `batches`."""
         return {}
+
+    def kept_names(self) -> tuple[str, ...]:
+        """The columns that predictions are written beside; none where documents are no rows of a table."""
+        return tuple(name for name in self.names if self.names.count(name) == 1)
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
         """For each wanted column a list of values, a batch at a time."""
@@ -205,6 +211,10 @@ class LineTable(Table):
     def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
         self._lines, self._rows = lines if lines is not None else read_lines(path, options), options.rows
 
+    def kept_names(self) -> tuple[str, ...]:
+        """None: a line is a document, and no row of a table."""
+        return ()
+
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The lines without their ends, a batch at a time."""
         documents = (line.rstrip("\r\n") for _, line in self._lines if line.strip())
@@ -224,6 +234,10 @@ class FastTextTable(Table):
 
     def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
         self._lines, self._rows = lines if lines is not None else read_lines(path, options), options.rows
+
+    def kept_names(self) -> tuple[str, ...]:
+        """None: a line is a document, and no row of a table."""
+        return ()
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
         """Texts and lists of labels, a batch at a time."""

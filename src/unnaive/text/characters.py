@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.text.buffer import Texts
+from unnaive.text.locks import fork_safe_lock
 from unnaive.text.tokens import GRAM, TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
+NOT_KNOWN = -1  # the id of a gram that is not in the vocabulary
 REMEMBERED = 1 << 20  # distinct words whose grams are kept from call to call
 Ints = NDArray[np.int64]
 
@@ -37,7 +39,8 @@ def find_grams(words: Sequence[str], shortest: int, longest: int) -> tuple[Ints,
     at_start = np.arange(len(text)) == np.repeat(ends - sizes, sizes)
     alphabet, letter = np.unique(np.frombuffer(text.encode("utf-32-le"), np.uint32), return_inverse=True)
     rank = letter.astype(np.int64)  # of the gram of n characters that starts here, among all such
-    owners, numbers, grams = [], [], []
+    owners, numbers = [], []
+    grams: list[str] = []
     for n in range(1, longest + 1):
         if n > 1:
             rank = rank[:-1] * len(alphabet) + letter[n - 1 :]
@@ -65,8 +68,13 @@ class CharacterEngine:
         self._ids = {term: place for place, term in enumerate(self._terms)}
         self._term_rule = replace(rule, analyzer="word")
         known = [term for term in self._terms if not term.startswith(GRAM)]
-        self._term_engine = make(self._term_rule, Vocabulary(known)) if rule.analyzer == "both" else None
+        self._term_engine: Any = make(self._term_rule, Vocabulary(known)) if rule.analyzer == "both" else None
         self._term_ids = [self._ids[term] for term in known]
+        self._lock = fork_safe_lock()  # words are remembered while counting, also when the vocabulary is fixed
+        self._word_engine: Any = None
+        self._gram_columns: dict[str, int] = {}
+        self._gram_ids: Ints = np.zeros(0, np.int64)
+        self._grams: Any = None
         self._forget_words()
 
     def __len__(self) -> int:
@@ -78,8 +86,9 @@ class CharacterEngine:
 
     def count(self, texts: Texts, grow: bool) -> tuple[Any, Any, Any]:
         """(counts, ids, where rows end) of the texts; ids ascend in each row."""
-        parts = [] if self._term_engine is None else [self._count_terms(texts, grow)]
-        parts.append(self._count_grams(texts, grow))
+        with self._lock:
+            parts = [] if self._term_engine is None else [self._count_terms(texts, grow)]
+            parts.append(self._count_grams(texts, grow))
         table = parts[0] if len(parts) == 1 else self._widen(parts[0]) + self._widen(parts[1])
         table = csr_array(table)
         table.sort_indices()
@@ -127,11 +136,9 @@ class CharacterEngine:
         columns = np.array([self._gram_columns.setdefault(gram, len(self._gram_columns)) for gram in grams], np.int64)
         ends = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(words)))])
         order = np.argsort(owner, kind="stable")
-        new = self._gram_columns and len(self._gram_columns) > len(self._gram_ids)
-        if new:
-            added = list(self._gram_columns)[len(self._gram_ids) :]
-            ids = [self._ids.get(GRAM + gram, -1) for gram in added]
-            self._gram_ids = np.concatenate([self._gram_ids, np.array(ids, np.int64)])
+        added = list(self._gram_columns)[len(self._gram_ids) :]
+        ids = np.array([self._ids.get(GRAM + gram, NOT_KNOWN) for gram in added], np.int64)
+        self._gram_ids = np.concatenate([self._gram_ids, ids])
         old = self._grams
         self._grams = csr_array(
             (
@@ -160,6 +167,5 @@ class CharacterEngine:
             self._term_rule, ngrams=(1, 1), min_length=1, stopwords=None, stem=None, unspaced="whole", segmenter=None
         )
         self._word_engine = self._make(words, Vocabulary())
-        self._gram_columns: dict[str, int] = {}
-        self._gram_ids: Ints = np.zeros(0, np.int64)
+        self._gram_columns, self._gram_ids = {}, np.zeros(0, np.int64)
         self._grams = csr_array((0, 0), dtype=np.int32)

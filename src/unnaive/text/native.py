@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
-from threading import Lock
 from typing import Any
-from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +11,7 @@ from numpy.typing import NDArray
 from unnaive.errors import BadData
 from unnaive.text.backend import kernel
 from unnaive.text.buffer import LARGEST_TEXT, TextBuffer, Texts
+from unnaive.text.locks import fork_safe_lock
 from unnaive.text.pieces import MESSAGE_PARTS, decode_mime, mime_rows
 from unnaive.text.reference import LinearArrays
 from unnaive.text.tokens import TokenRule, term_stems
@@ -23,25 +21,6 @@ WORTH_A_THREAD = 1 << 17  # bytes
 FAST_CELLS = 1 << 23  # weights that may always be kept dense, in float32
 FAST_SHARE = 4  # and so may those of which a quarter are arcs
 REMEMBERED = 1 << 20  # words whose stems are kept from call to call
-
-
-# A child that is forked while another thread stems would inherit a lock that nobody releases: fork waits for them.
-_ENGINES: WeakSet[NativeEngine] = WeakSet()
-_HELD: list[Lock] = []
-
-
-def _hold_locks() -> None:
-    for engine in list(_ENGINES):
-        engine._stems.acquire()
-        _HELD.append(engine._stems)
-
-
-def _release_locks() -> None:
-    while _HELD:
-        _HELD.pop().release()
-
-
-os.register_at_fork(before=_hold_locks, after_in_parent=_release_locks, after_in_child=_release_locks)
 
 
 def _packed(words: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -61,8 +40,7 @@ class NativeEngine:
     def __init__(self, rule: TokenRule, vocabulary: Vocabulary, threads: int) -> None:
         self.rule = rule
         self.options = {"threads": kernel.Threads(threads, WORTH_A_THREAD), "limit": LARGEST_TEXT}
-        self._stems = Lock()  # from looking words up to counting them
-        _ENGINES.add(self)
+        self._stems = fork_safe_lock()  # from looking words up to counting them
         self._vocabulary = vocabulary
         self.kernel: Any = kernel.Engine(
             lowercase=rule.lowercase,

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from unnaive.errors import BadData
 from unnaive.text.backend import engine_kind, thread_count
 from unnaive.text.buffer import as_texts
-from unnaive.text.engines import engine_for, scorer_for
+from unnaive.text.engines import scorer_for, word_engine
 from unnaive.text.reference import LinearArrays
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
@@ -56,7 +56,7 @@ class TextScorer:
         )
         self._made_of = (rule, vocabulary, arcs, linear.class_background, linear.term_background, linear.bias)
         self._options = (linear.binary, thread_count(threads), engine_kind(backend))
-        self._scorer = scorer_for(engine_for(rule, vocabulary, *self._options[1:]), linear)
+        self._scorer = scorer_for(word_engine(rule, vocabulary, *self._options[1:]), linear)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and other processes make their own tables."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unnaive.errors import BadData, BadModel
+from unnaive.lazy import lazy_property
 from unnaive.text.backend import kernel
 from unnaive.types import Ids
 
@@ -56,14 +56,14 @@ class Vocabulary:
             raise BadModel(f"the vocabulary has {_repeated(self.terms)!r} twice; the model file is damaged")
         return self
 
-    @cached_property
+    @lazy_property
     def terms(self) -> list[str]:
         """The terms, by id."""
         blob, offsets = self._arrays
         data, ends = blob.tobytes(), offsets.tolist()
         return [data[start:end].decode() for start, end in pairwise(ends)]
 
-    @cached_property
+    @lazy_property
     def _arrays(self) -> tuple[Bytes, Ids]:
         try:
             encoded = [term.encode() for term in self.terms]
@@ -73,7 +73,7 @@ class Vocabulary:
         np.cumsum([len(term) for term in encoded], out=offsets[1:])
         return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
 
-    @cached_property
+    @lazy_property
     def _index(self) -> dict[str, int]:
         return {term: place for place, term in enumerate(self.terms)}
 
@@ -128,6 +128,15 @@ class Vocabulary:
         both = Vocabulary([*self.terms, *new]) if new else self
         return both, both.ids(other)
 
+    def in_order(self) -> Vocabulary:
+        """The same terms sorted by code point, which is also the order of their bytes; itself where they are.
+
+        >>> Vocabulary(["vote", "ball"]).in_order().terms
+        ['ball', 'vote']
+        """
+        ordered = sorted(self.terms)
+        return self if ordered == self.terms else Vocabulary(ordered)
+
     def take(self, ids: ArrayLike) -> Vocabulary:
         """The vocabulary of the terms with these ids, in this order.
 
@@ -166,7 +175,7 @@ def _checked_arrays(blob: NDArray[Any], offsets: NDArray[Any]) -> tuple[Bytes, I
         )
     if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or len(offsets) < 1:
         raise BadModel(f"the vocabulary's offsets are {offsets.dtype} of shape {offsets.shape}; {damaged}")
-    ends = offsets.astype(np.int64)
-    if ends[0] != 0 or ends[-1] != len(blob) or (np.diff(ends) < 0).any():
+    # compared, not subtracted: a difference of hostile numbers may wrap around
+    if int(offsets[0]) != 0 or int(offsets[-1]) != len(blob) or bool((offsets[1:] < offsets[:-1]).any()):
         raise BadModel(f"the vocabulary's offsets do not cut its {len(blob)} bytes into terms; {damaged}")
-    return np.ascontiguousarray(blob), ends
+    return np.ascontiguousarray(blob), offsets.astype(np.int64)

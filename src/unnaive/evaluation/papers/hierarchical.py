@@ -19,8 +19,8 @@ from scipy.sparse import csr_array
 
 from unnaive.core.counts import Counts
 from unnaive.core.selection import information_gain, top_k
-from unnaive.evaluation.papers.preparation import Prepared, prepared
-from unnaive.evaluation.papers.tables import Measurement, Run, Runner
+from unnaive.evaluation.papers.data import PreparedData, prepare
+from unnaive.evaluation.papers.runs import Measurement, Run, Runner
 from unnaive.evaluation.ranking import breakeven, weighted_mean
 from unnaive.evaluation.tally import class_sizes
 from unnaive.evaluation.trials import train_scorer
@@ -53,14 +53,14 @@ class Classifier:
 
     @property
     def random(self) -> bool:
-        """Whether the outcome hangs on the seed."""
+        """Whether the outcome depends on the seed."""
         return self.model in NETWORKS.values()
 
 
 NETWORKS = {"HBN": "hierarchical", "HNB": "hierarchical-naive-bayes"}
-BAYES = (("alpha", 0.1), ("scheme", "one-vs-rest"))  # the thesis's N0 = 0.1
-MACHINE = (("C", 0.1), ("weights", "binary"))
-ALONE = (("scheme", "one-vs-rest"),)
+NAIVE_BAYES = (("alpha", 0.1), ("scheme", "one-vs-rest"))  # the thesis's N0 = 0.1
+SVM = (("C", 0.1), ("weights", "binary"))
+ONE_VS_REST = (("scheme", "one-vs-rest"),)
 
 
 def network(family: str, kind: str, features: int = 30, **settings: Any) -> Classifier:
@@ -70,52 +70,60 @@ def network(family: str, kind: str, features: int = 30, **settings: Any) -> Clas
     return Classifier(f"{family}-{kind.upper()}", NETWORKS[family], features, named)
 
 
-def averaged(label: str, kind: str, features: int = 30) -> Classifier:
+def averaged_network(label: str, kind: str, features: int = 30) -> Classifier:
     """Beyond the thesis: the mean of the best 8 of 64 starts."""
     return Classifier(label, "hierarchical", features, network("HBN", kind, features, average=8).settings)
 
 
 CLASSIFIERS = (
     *(network("HBN", kind) for kind in ("avg", "or", "dep")),
-    Classifier("NB (30 feat.)", "bernoulli", 30, BAYES),
-    Classifier("NB (100 feat.)", "bernoulli", 100, BAYES),
-    Classifier("SVM (30 feat.)", "svm", 30, MACHINE),
-    Classifier("SVM (200 feat.)", "svm", 200, MACHINE),
-    averaged("HBN-OR, 8 averaged", "or"),
-    averaged("HBN-OR, 8 averaged (60 feat.)", "or", 60),
-    Classifier("TAN (30 feat.)", "tan", 30, ALONE),
-    Classifier("Selective NB (100 feat.)", "selective", 100, ALONE),
+    Classifier("NB (30 feat.)", "bernoulli", 30, NAIVE_BAYES),
+    Classifier("NB (100 feat.)", "bernoulli", 100, NAIVE_BAYES),
+    Classifier("SVM (30 feat.)", "svm", 30, SVM),
+    Classifier("SVM (200 feat.)", "svm", 200, SVM),
+    averaged_network("HBN-OR, 8 averaged", "or"),
+    averaged_network("HBN-OR, 8 averaged (60 feat.)", "or", 60),
+    Classifier("Selective NB (100 feat.)", "selective", 100, ONE_VS_REST),
+)
+
+
+# neighbours that the thesis reviews and did not measure
+RELATED_WORK = (
+    Classifier("TAN (30 feat.)", "tan", 30, ONE_VS_REST),
+    Classifier("SuperParent TAN (30 feat.)", "superparent", 30, ONE_VS_REST),
+    Classifier("Diagnostic mixture (30 feat.)", "diagnostic", 30, ONE_VS_REST),
+    Classifier("NB on 30 word clusters (500 feat.)", "word-clusters", 500, (*ONE_VS_REST, ("clusters", 30))),
 )
 
 
 @lru_cache(maxsize=2)
-def data(run: Run) -> Prepared:
+def load_data(run: Run) -> PreparedData:
     """Presence of words in more than one training document."""
-    found = prepared(run, "reuters", "hierarchical", view="modapte-90").frequent(2)
+    found = prepare(run, "reuters", "hierarchical", view="modapte-90").take_frequent(2)
     present = csr_array((np.ones(found.X.nnz, np.int64), found.X.indices, found.X.indptr), shape=found.X.shape)
     columns = [found.classes.index(name) for name in CLASSES]
-    return Prepared(present, csr_array(found.Y[:, columns]), CLASSES, found.vocabulary, found.split)
+    return PreparedData(present, csr_array(found.Y[:, columns]), CLASSES, found.vocabulary, found.split)
 
 
 @lru_cache(maxsize=2)
 def ranked_features(run: Run) -> tuple[Any, ...]:
     """For each class its features, best first, from all training documents."""
-    X, Y = data(run).part("train")
+    X, Y = load_data(run).part("train")
     gains = information_gain(Counts.of(X, Y), per_class=True)
     return tuple(top_k(gain, max(FEATURES)) for gain in gains)
 
 
-def sides(run: Run, *, validation: bool) -> tuple[Any, Any]:
+def split_rows(run: Run, *, validation: bool) -> tuple[Any, Any]:
     """(train, test) rows: of the split, or for validation the first three quarters of training and the last."""
-    train = data(run).rows("train")
+    train = load_data(run).rows("train")
     if not validation:
-        return train, data(run).rows("test")
+        return train, load_data(run).rows("test")
     cut = round(len(train) * (1 - VALIDATION))
     return train[:cut], train[cut:]
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Breakevens:
     """Breakeven in % by seed and class (seeds, 10), the weight of each class (10,), and seconds to train one class."""
 
     points: Floats
@@ -134,78 +142,84 @@ class Found:
 
 
 @lru_cache(maxsize=256)
-def breakevens(run: Run, classifier: Classifier, *, validation: bool = False) -> Found:
+def measure_breakevens(run: Run, classifier: Classifier, *, validation: bool = False) -> Breakevens:
     """A classifier trained and measured, with every seed if it is random."""
-    found, (train, test) = data(run), sides(run, validation=validation)
+    found, (train, test) = load_data(run), split_rows(run, validation=validation)
     run.tell(f"{classifier.label}, {classifier.features} features: {len(CLASSES)} classes")
     truth, points, seconds = found.Y[test], [], []
     for seed in range(run.seed, run.seed + (SEEDS if classifier.random and not run.quick else 1)):
-        columns = in_threads(partial(_scored, run, classifier, train, test, seed), list(range(len(CLASSES))), run.jobs)
+        columns = in_threads(
+            partial(_score_class, run, classifier, train, test, seed), list(range(len(CLASSES))), run.jobs
+        )
         scores = np.stack([scores for scores, _ in columns], axis=1)
         points.append(100 * breakeven(truth, scores.round(9)))  # rounding noise must not break ties
         seconds += [spent for _, spent in columns]
-    return Found(np.stack(points), class_sizes(truth), float(np.mean(seconds)))
+    return Breakevens(np.stack(points), class_sizes(truth), float(np.mean(seconds)))
 
 
-def _scored(run: Run, classifier: Classifier, train: Any, test: Any, seed: int, c: int) -> tuple[Floats, float]:
+def _score_class(run: Run, classifier: Classifier, train: Any, test: Any, seed: int, c: int) -> tuple[Floats, float]:
     """Scores of the test documents for one class, and the seconds that training took."""
-    found = data(run)
+    found = load_data(run)
     X = found.X[:, np.sort(ranked_features(run)[c][: classifier.features])]
     started = time.perf_counter()
-    model = train_scorer(
-        classifier.model, X[train], csr_array(found.Y[:, [c]])[train], seed=seed, **dict(classifier.settings)
-    )
+    member = csr_array(found.Y[:, [c]])[train]
+    model = train_scorer(classifier.model, X[train], member, seed=seed, **dict(classifier.settings))
     return model.scores(X[test])[:, 0], time.perf_counter() - started
 
 
-def measured(row: str, column: str, values: Floats) -> Measurement:
-    """The mean over seeds, with its standard deviation where there are several."""
-    spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
-    return Measurement(row, column, float(np.mean(values)), spread)
-
-
-def on_test_data(run: Run) -> Iterator[Measurement]:
-    """Table 4.10."""
-    for classifier in CLASSIFIERS:
+def measure_test_table(run: Run, *, classifiers: tuple[Classifier, ...] = CLASSIFIERS) -> Iterator[Measurement]:
+    """Table 4.10: each class, and both averages."""
+    for classifier in classifiers:
         if run.wants(classifier.label, classifier.model):
-            found = breakevens(run, classifier)
+            found = measure_breakevens(run, classifier)
             for name, points in zip(CLASSES, found.points.T, strict=True):
-                yield measured(name, classifier.label, points)
-            yield measured("Micro-averaged", classifier.label, found.micro)
-            yield measured("Macro-averaged", classifier.label, found.macro)
+                yield Measurement.of_values(name, classifier.label, points.tolist())
+            yield Measurement.of_values("Micro-averaged", classifier.label, found.micro.tolist())
+            yield Measurement.of_values("Macro-averaged", classifier.label, found.macro.tolist())
 
 
-def running_time(run: Run) -> Iterator[Measurement]:
+def measure_hierarchical_naive_bayes(run: Run) -> Iterator[Measurement]:
+    """HNB on the test documents, which the thesis measured on validation data only."""
+    for kind in ("avg", "or", "dep"):
+        one = network("HNB", kind)
+        if run.wants(one.label, one.model):
+            found = measure_breakevens(run, one)
+            yield Measurement.of_values("Micro-averaged", one.label, found.micro.tolist())
+            yield Measurement.of_values("Macro-averaged", one.label, found.macro.tolist())
+
+
+def measure_running_time(run: Run) -> Iterator[Measurement]:
     """What section 4.2.2 says of running time."""
     for classifier in CLASSIFIERS:
         if run.wants(classifier.label, classifier.model):
-            yield Measurement(classifier.label, "seconds per class", breakevens(run, classifier).seconds)
+            yield Measurement(classifier.label, "seconds per class", measure_breakevens(run, classifier).seconds)
 
 
-def by_features(run: Run, *, label: str, model: str, settings: Settings) -> Iterator[Measurement]:
+def vary_features(run: Run, *, label: str, model: str, settings: Settings) -> Iterator[Measurement]:
     """Tables 4.8 and 4.9: the number of features, on validation data."""
     if not run.wants(label, model):
         return
     for features in FEATURES[:2] if run.quick else FEATURES:
-        found = breakevens(run, Classifier(label, model, features, settings), validation=True)
-        yield measured(str(features), label, found.micro)
+        found = measure_breakevens(run, Classifier(label, model, features, settings), validation=True)
+        yield Measurement.of_values(str(features), label, found.micro.tolist())
 
 
-def by_alpha(run: Run, *, kind: str, columns: dict[str, tuple[str, int]]) -> Iterator[Measurement]:
+def vary_alpha(run: Run, *, kind: str, columns: dict[str, tuple[str, int]]) -> Iterator[Measurement]:
     """Tables 4.2 to 4.7: alpha by the number of features, or by the direction of arcs; B = 7, on validation data."""
     for column, (family, features) in columns.items():
         if run.wants(column, NETWORKS[family]):
             for alpha in ALPHAS[kind][:2] if run.quick else ALPHAS[kind]:
                 one = network(family, kind, features, branching=7, alpha=float(alpha))
-                yield measured(alpha, column, breakevens(run, one, validation=True).micro)
+                micro = measure_breakevens(run, one, validation=True).micro
+                yield Measurement.of_values(alpha, column, micro.tolist())
 
 
-def final_settings(run: Run) -> Iterator[Measurement]:
+def tune_settings(run: Run) -> Iterator[Measurement]:
     """Table 4.1, found again as the thesis did: alpha with B = 7, then B, then alpha in smaller steps."""
     for kind, label in (("avg", "HBN-AVG"), ("or", "HBN-OR"), ("dep", "HBN-DEP")):
         if run.quick or not run.wants(label, NETWORKS["HBN"]):
             continue
-        found = partial(_validated, run, kind)
+        found = partial(_validation_breakeven, run, kind)
         alpha = max((float(alpha) for alpha in ALPHAS[kind]), key=lambda alpha: found(7, alpha))
         branching = max(BRANCHINGS, key=lambda branching: found(branching, alpha))
         steps = (alpha, *(round(alpha + step, 6) for step in FINER[kind] if alpha + step >= 0))
@@ -216,32 +230,34 @@ def final_settings(run: Run) -> Iterator[Measurement]:
         yield Measurement(label, "alpha", finer)
 
 
-def _validated(run: Run, kind: str, branching: int, alpha: float) -> float:
+def _validation_breakeven(run: Run, kind: str, branching: int, alpha: float) -> float:
     one = network("HBN", kind, branching=branching, alpha=alpha)
-    return float(breakevens(run, one, validation=True).micro.mean())
+    return float(measure_breakevens(run, one, validation=True).micro.mean())
 
 
 def by_size(kind: str) -> Runner:
     """Tables 4.2 to 4.4."""
-    return partial(by_alpha, kind=kind, columns={"30 features": ("HBN", 30), "60 features": ("HBN", 60)})
+    return partial(vary_alpha, kind=kind, columns={"30 features": ("HBN", 30), "60 features": ("HBN", 60)})
 
 
 def by_direction(kind: str) -> Runner:
     """Tables 4.5 to 4.7."""
     columns = {f"{family}-{kind.upper()}": (family, 30) for family in ("HNB", "HBN")}
-    return partial(by_alpha, kind=kind, columns=columns)
+    return partial(vary_alpha, kind=kind, columns=columns)
 
 
 TABLES: dict[str, Runner] = {
-    "4.1": final_settings,
+    "4.1": tune_settings,
     "4.2": by_size("avg"),
     "4.3": by_size("or"),
     "4.4": by_size("dep"),
     "4.5": by_direction("avg"),
     "4.6": by_direction("or"),
     "4.7": by_direction("dep"),
-    "4.8": partial(by_features, label="NB", model="bernoulli", settings=BAYES),
-    "4.9": partial(by_features, label="SVM", model="svm", settings=MACHINE),
-    "4.10": on_test_data,
-    "4.2.2": running_time,
+    "4.8": partial(vary_features, label="NB", model="bernoulli", settings=NAIVE_BAYES),
+    "4.9": partial(vary_features, label="SVM", model="svm", settings=SVM),
+    "4.10": measure_test_table,
+    "related": partial(measure_test_table, classifiers=RELATED_WORK),
+    "hnb": measure_hierarchical_naive_bayes,
+    "4.2.2": measure_running_time,
 }

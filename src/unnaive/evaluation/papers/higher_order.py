@@ -6,9 +6,11 @@ nothing else in this package does; "honest" chooses them on the training documen
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +18,10 @@ from scipy.sparse import csr_array
 
 from unnaive.core.counts import Counts
 from unnaive.core.selection import information_gain, top_k
-from unnaive.evaluation.papers.preparation import Prepared, prepared
-from unnaive.evaluation.papers.sweep import centre, swept, values_by_split
-from unnaive.evaluation.papers.tables import Measurement, Run, Runner
+from unnaive.evaluation.experiments import run as run_plan
+from unnaive.evaluation.papers.data import PreparedData, prepare
+from unnaive.evaluation.papers.runs import Measurement, Run, Runner
+from unnaive.evaluation.records import Record
 from unnaive.evaluation.significance import corrected_t, paired_t
 from unnaive.evaluation.trials import Contender, Material, Plan
 
@@ -62,37 +65,39 @@ CLASSIFIERS = (
     Classifier("HOS", "hos"),
     Classifier("HONB", "honb"),
     Classifier("SVM", "svm"),
+    Classifier("HONB path prior", "honb", (("prior", "paths"),)),
+    Classifier("HOS l2", "hos", (("norm", "l2"),)),
 )
 
 
-def descriptions(run: Run) -> Iterator[Measurement]:
+def describe_collections(run: Run) -> Iterator[Measurement]:
     """Table 1: classes, documents, and terms in three documents or more."""
     for row, (collection, _, view) in COLLECTIONS.items():
-        data = prepared(run, collection, UNPREPARED[row], view=view, split=False)
+        data = prepare(run, collection, UNPREPARED[row], view=view, split=False)
         yield Measurement(row, "|C|", len(data.classes))
         yield Measurement(row, "|D|", data.X.shape[0])
-        yield Measurement(row, "|V|", data.frequent(3).X.shape[1])
+        yield Measurement(row, "|V|", data.take_frequent(3).X.shape[1])
 
 
 @lru_cache(maxsize=2)
-def material(run: Run, name: str, protocol: str) -> Material:
+def load_material(run: Run, name: str, protocol: str) -> Material:
     """Presence of terms: of all of them, or with the protocol "paper" of those that it chooses on all documents."""
     collection, rule, view = COLLECTIONS[name]
-    data = prepared(run, collection, rule, view=view, split=False)
+    data = prepare(run, collection, rule, view=view, split=False)
     if protocol == "paper":
-        data = terms_of_all_documents(data.frequent(3))
+        data = select_terms_on_all_documents(data.take_frequent(3))
     present = csr_array((np.ones(data.X.nnz, np.int64), data.X.indices, data.X.indptr), shape=data.X.shape)
     return Material(collection, present, data.Y)
 
 
-def terms_of_all_documents(data: Prepared) -> Prepared:
+def select_terms_on_all_documents(data: PreparedData) -> PreparedData:
     """The best terms by information gain on all documents: this leaks test labels, and is for this paper alone."""
     gains = information_gain(Counts.of(data.X, data.Y))
     return data.take_terms(np.sort(top_k(gains, TERMS)))
 
 
 @lru_cache(maxsize=64)
-def figures(run: Run, name: str, protocol: str, size: int) -> Values:
+def measure_splits(run: Run, name: str, protocol: str, size: int) -> Values:
     """Every measure of every classifier, split by split."""
     terms = None if protocol == "paper" else TERMS
     contenders = {one.label: one.contender(name, size) for one in _wanted(run)}
@@ -104,12 +109,35 @@ def figures(run: Run, name: str, protocol: str, size: int) -> Values:
         vocabularies=(terms,),
         seed=run.seed,
     )
-    records = swept(run, material(run, name, protocol), plan)
+    records = _run_splits(run, load_material(run, name, protocol), plan)
     return {
-        (label, measure): [100 * v for v in values_by_split(records, contender, measure, size=size, terms=terms)]
+        (label, measure): _values_by_split(records, contender, measure)
         for label, contender in contenders.items()
         for measure in MEASURES
     }
+
+
+def _run_splits(run: Run, material: Material, plan: Plan) -> list[Record]:
+    """The records of a plan, with the processes of this run; kept in its folder of records if it has one."""
+
+    def tell(done: int, total: int, words: str) -> None:
+        run.tell(f"{material.name}: {done} of {total}, {words}")
+
+    if run.records is not None:
+        path = run.records / f"{material.name}.jsonl"
+        return run_plan(plan, material, path, jobs=run.jobs, progress=tell)
+    with tempfile.TemporaryDirectory() as folder:
+        return run_plan(plan, material, Path(folder) / "records.jsonl", jobs=run.jobs, progress=tell)
+
+
+def _values_by_split(records: list[Record], contender: Contender, measure: str) -> list[float]:
+    """What a contender reached in each split, in their order, in %."""
+    return [
+        100 * record.value
+        for record in sorted(records, key=lambda record: record.split)
+        if (record.model, record.parameters, record.measure) == (contender.model, dict(contender.settings), measure)
+        and record.value is not None
+    ]
 
 
 def _wanted(run: Run) -> list[Classifier]:
@@ -120,35 +148,37 @@ def _sizes(run: Run) -> tuple[int, ...]:
     return QUICK_SIZES if run.quick else SIZES
 
 
-def accuracies(run: Run, *, name: str, protocol: str) -> Iterator[Measurement]:
+def measure_accuracies(run: Run, *, name: str, protocol: str) -> Iterator[Measurement]:
     """Tables 2 to 4: accuracy by training size."""
     for size in _sizes(run):
-        for (label, measure), values in figures(run, name, protocol, size).items():
+        for (label, measure), values in measure_splits(run, name, protocol, size).items():
             if measure == "accuracy":
-                yield Measurement(str(size), label, *centre(values))
+                yield Measurement.of_values(str(size), label, values)
 
 
-def _rivals(run: Run, name: str, protocol: str) -> Iterator[tuple[int, str, list[float], list[float]]]:
+def _pairs_with_hos(run: Run, name: str, protocol: str) -> Iterator[tuple[int, str, list[float], list[float]]]:
     """(size, classifier, accuracies of HOS, accuracies of the classifier), from 10 % training on."""
     for size in _sizes(run):
-        found = {label: v for (label, what), v in figures(run, name, protocol, size).items() if what == "accuracy"}
+        found = {
+            label: v for (label, what), v in measure_splits(run, name, protocol, size).items() if what == "accuracy"
+        }
         if size >= 10 and "HOS" in found:
             yield from ((size, label, found["HOS"], values) for label, values in found.items() if label != "HOS")
 
 
-def gains(run: Run, *, name: str, protocol: str) -> Iterator[Measurement]:
+def measure_gains(run: Run, *, name: str, protocol: str) -> Iterator[Measurement]:
     """Tables 5 to 7: (accuracy of HOS − other) / other, in % (eq. 12)."""
-    for size, label, smoothed, other in _rivals(run, name, protocol):
-        ours, theirs = centre(smoothed)[0], centre(other)[0]
-        yield Measurement(str(size), label, 100 * (ours - theirs) / theirs)
+    for size, label, smoothed, other in _pairs_with_hos(run, name, protocol):
+        ours, theirs = np.mean(smoothed), np.mean(other)
+        yield Measurement(str(size), label, float(100 * (ours - theirs) / theirs))
 
 
-def tests(run: Run, *, name: str, protocol: str) -> Iterator[Measurement]:
+def test_significance(run: Run, *, name: str, protocol: str) -> Iterator[Measurement]:
     """p of Student's paired t-test of HOS against the others, two-sided; remarks where HOS is the worse.
 
     And where nothing is left of the significance once the overlap of training sets is corrected for.
     """
-    for size, label, smoothed, other in _rivals(run, name, protocol):
+    for size, label, smoothed, other in _pairs_with_hos(run, name, protocol):
         plain = paired_t(smoothed, other)
         corrected = corrected_t(smoothed, other, n_train=size, n_test=100 - size)
         notes = ["HOS is the worse of the two"] if plain.difference < 0 else []
@@ -157,30 +187,30 @@ def tests(run: Run, *, name: str, protocol: str) -> Iterator[Measurement]:
         yield Measurement(str(size), label, plain.p, note="; ".join(notes))
 
 
-def at_80_percent(run: Run, *, measure: str, protocol: str) -> Iterator[Measurement]:
+def measure_at_80_percent(run: Run, *, measure: str, protocol: str) -> Iterator[Measurement]:
     """Tables 8 and 9: one measure on the three collections."""
     for name in COLLECTIONS:
-        for (label, what), values in figures(run, name, protocol, 80).items():
+        for (label, what), values in measure_splits(run, name, protocol, 80).items():
             if what == measure:
-                yield Measurement(label, name, *centre(values))
+                yield Measurement.of_values(label, name, values)
 
 
 def _tables(protocol: str, part: str) -> dict[str, Runner]:
     runners: dict[str, Runner] = {}
     for numbers, name in zip(("25", "36", "47"), COLLECTIONS, strict=True):
-        runners[numbers[0] + part] = partial(accuracies, name=name, protocol=protocol)
-        runners[numbers[1] + part] = partial(gains, name=name, protocol=protocol)
+        runners[numbers[0] + part] = partial(measure_accuracies, name=name, protocol=protocol)
+        runners[numbers[1] + part] = partial(measure_gains, name=name, protocol=protocol)
     for number, measure in (("8", "macro-f1"), ("9", "auc")):
-        runners[number + part] = partial(at_80_percent, measure=measure, protocol=protocol)
+        runners[number + part] = partial(measure_at_80_percent, measure=measure, protocol=protocol)
     return runners
 
 
 TABLES: dict[str, Runner] = {
-    "1": descriptions,
+    "1": describe_collections,
     **_tables("paper", ""),
     **_tables("honest", "/honest"),
     **{
-        f"{number}/t-test": partial(tests, name=name, protocol="paper")
+        f"{number}/t-test": partial(test_significance, name=name, protocol="paper")
         for number, name in zip("234", COLLECTIONS, strict=True)
     },
 }

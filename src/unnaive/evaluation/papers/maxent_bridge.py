@@ -1,187 +1,309 @@
 """The tables and the figure of the maxent-bridge paper, run again on the two of its five collections that can be had.
 
-Naive Bayes is trained and asked on documents of unit length with epsilon 1e-5, as the paper reads; the error without
-that normalisation stands in the note of its cell. The paper takes the best iteration of GIS by the test set; that is
-the column of that name, of a grid of iterations. Beside it stands what a held-out part of the training data chooses.
+The paper normalises documents to unit length for training, and says that this is "no longer needed" after. That can be
+read in two ways, and both are measured: "unit length" in training and at test time, or "counts at test". For naive
+Bayes they differ, because log ϑ(c) then stands beside one word's worth of evidence, or beside all words of the
+document. GIS has no prior: Σ x_d λ_cd orders the classes alike whatever the length, so its figures are the same.
+
+Table 2 prints the best error over vocabulary sizes D; the error at full D stands beside it. The paper takes the best
+iteration of GIS by the test set; that is the column of that name, of a grid of iterations. What a held-out part of the
+training data chooses is a column of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from unnaive.core.counts import Counts
+from unnaive.core.scorer import Scorer
+from unnaive.core.selection import information_gain, top_k
 from unnaive.core.weighting import Weighting
-from unnaive.evaluation.papers.preparation import Prepared, prepared
-from unnaive.evaluation.papers.sweep import centre, swept, values_by_split
-from unnaive.evaluation.papers.tables import Measurement, Run, Runner, read_paper
+from unnaive.evaluation.papers.data import PreparedData, prepare
+from unnaive.evaluation.papers.runs import Measurement, Run, Runner, mean_and_spread
+from unnaive.evaluation.papers.tables import read_paper
+from unnaive.evaluation.splits import stratified_split
 from unnaive.evaluation.summaries import Curve
-from unnaive.evaluation.trials import Contender, Material, Plan
+from unnaive.evaluation.trials import Material, train_scorer
+from unnaive.models.maxent.learner import MaxEnt
+from unnaive.types import Sparse
 
-TRAIN_SIZE = 80.0
-VOCABULARIES: tuple[int | None, ...] = (100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, None)
-QUICK_VOCABULARIES: tuple[int | None, ...] = (1000, None)
-ITERATIONS = (2, 4, 6, 8, 11, 14, 18, 24, 32, 45, 60)
+Errors = dict[str, float]  # what was measured, for instance "gis/14" → error in %
 
-
-def _gis(**settings: Any) -> Contender:
-    return Contender("maxent", tuple(sorted({"solver": "gis", **settings}.items())))
-
-
-RELATIVE_FREQUENCIES = Contender("multinomial", (("alpha", 1e-5),))
-HELD_OUT = _gis()
-CONVERGED = _gis(early_stopping=False)
-STOPPED = {_gis(early_stopping=False, max_iter=n, tol=0.0): n for n in ITERATIONS}
-# as printed, but for the third → what it takes
-COLUMNS: dict[str, tuple[Contender, ...]] = {
-    "Smoothed relative frequencies": (RELATIVE_FREQUENCIES,),
-    "GIS after best iteration": (*STOPPED, CONVERGED),
-    "GIS, iteration by held-out part": (HELD_OUT,),
-    "GIS after convergence": (CONVERGED,),
-}
-OF_TEXT = "Smoothed relative frequencies", "GIS after best iteration", "GIS after convergence"  # curves of figure 1
-# as printed in tables 1 and 2 → collection, rule, view
-COLLECTIONS = {
-    "20 Newsgroups": ("20newsgroups", "maxent-bridge", None),
-    "4 Universities": ("webkb4", "maxent-bridge-pages", None),
-}
-ALREADY_STEMMED = {"4 Universities": "on pages that are already stemmed and stopped"}
+TRAIN_SHARE = 0.8
+SPLITS, QUICK_SPLITS = 10, 3
+Sizes = tuple[int | None, ...]  # numbers of terms; None is all of them
+VOCABULARIES: Sizes = (100, 200, 500, 1000, 2000, 5000, None)
+LARGE_VOCABULARIES: Sizes = (1000, 10000, 20000, 50000, None)  # where a split takes a quarter of a minute for each
+QUICK_VOCABULARIES: Sizes = (1000, None)
+ITERATIONS = (2, 4, 6, 8, 11, 14, 18, 24, 32, 45, 60, 90, 140, 220, 350, 600)
+MOST_ITERATIONS = 1000
+UNIT, COUNTS = "unit", "counts"  # the readings
+UNIT_LENGTH = Weighting(norm="l1")
 
 
-def data(run: Run, name: str) -> Prepared:
+@dataclass(frozen=True)
+class Dataset:
+    """A collection counted by one token rule, under one reading of the paper; `row` is its row of table 2."""
+
+    row: str
+    printed: str
+    collection: str
+    rule: str
+    reading: str = UNIT
+    vocabularies: Sizes = VOCABULARIES
+
+
+NEWSGROUPS = Dataset("20 Newsgroups", "20 Newsgroups", "20newsgroups", "maxent-bridge", vocabularies=LARGE_VOCABULARIES)
+UNIVERSITIES = Dataset("4 Universities", "4 Universities", "webkb4", "maxent-bridge-pages")
+PRINTED = (NEWSGROUPS, UNIVERSITIES)
+DATASETS = (
+    NEWSGROUPS,
+    replace(NEWSGROUPS, row="20 Newsgroups, letters only", rule="maxent-bridge-letters", vocabularies=(None,)),
+    replace(NEWSGROUPS, row="20 Newsgroups, counts at test", reading=COUNTS),
+    UNIVERSITIES,
+    replace(UNIVERSITIES, row="4 Universities, counts at test", reading=COUNTS),
+)
+NB, BEST, HELD_OUT, CONVERGED = (
+    "Smoothed relative frequencies",
+    "GIS after best iteration",
+    "GIS, iteration by held-out part",
+    "GIS after convergence",
+)
+CURVES = (NB, BEST, CONVERGED)
+MODELS = {NB: "multinomial", BEST: "maxent", HELD_OUT: "maxent", CONVERGED: "maxent"}
+
+
+def load_dataset(run: Run, dataset: Dataset) -> PreparedData:
     """All documents of a collection, whatever their part: splits are random."""
-    collection, rule, view = COLLECTIONS[name]
-    return prepared(run, collection, rule, view=view, split=False)
+    return prepare(run, dataset.collection, dataset.rule, split=False)
 
 
-def material(run: Run, name: str, *, unit_length: bool = True) -> Material:
-    """Documents with Σx = 1, or their counts."""
-    found = data(run, name)
-    X = Weighting(norm="l1").apply(found.X) if unit_length else found.X
-    return Material(COLLECTIONS[name][0], X, found.Y)
-
-
-def datasets(run: Run) -> Iterator[Measurement]:
+def describe_datasets(run: Run) -> Iterator[Measurement]:
     """Table 1: what is in the collections."""
-    for column in COLLECTIONS:
-        found = data(run, column)
-        times = np.asarray(found.X.sum(axis=0)).ravel()
-        classes = np.asarray(((found.Y.T @ found.X) > 0).sum(axis=0)).ravel()
+    for dataset in PRINTED:
+        data = load_dataset(run, dataset)
+        times = np.asarray(data.X.sum(axis=0)).ravel()
+        classes = np.asarray(((data.Y.T @ data.X) > 0).sum(axis=0)).ravel()
         vocabulary = len(times)
         figures = {
-            "Number of documents": found.X.shape[0],
+            "Number of documents": data.X.shape[0],
             "Running words (thousands)": times.sum() / 1000,
-            "Average document length": times.sum() / found.X.shape[0],
+            "Average document length": times.sum() / data.X.shape[0],
             "Vocabulary size": vocabulary,
             "Singletons (Vocab.%)": 100 * np.count_nonzero(times == 1) / vocabulary,
-            "Classes": len(found.classes),
+            "Classes": len(data.classes),
             "Class 1-tons (Vocab.%)": 100 * np.count_nonzero(classes == 1) / vocabulary,
             "Class 2-tons (Vocab.%)": 100 * np.count_nonzero(classes == 2) / vocabulary,
         }
         for row, value in figures.items():
-            yield Measurement(row, column, float(value), note=ALREADY_STEMMED.get(column, ""))
+            yield Measurement(row, dataset.printed, float(value))
+
+
+def split_errors(
+    X: Sparse, Y: Sparse, rows: tuple[NDArray[Any], NDArray[Any]], n_terms: int | None, *, models: set[str], seed: int
+) -> Errors:
+    """Every error of one split with the `n_terms` best terms of its training documents (None: all that they have).
+
+    Documents are normalised after terms are chosen. GIS goes on from one iteration of the grid to the next.
+    """
+    train, test = rows
+    counts = Counts.of(X[train], Y[train])
+    terms = np.flatnonzero(counts.df > 0)
+    if n_terms is not None:
+        terms = np.sort(terms[top_k(information_gain(counts.take_terms(terms)), n_terms)])
+    X_train, X_test, Y_train = X[train][:, terms], X[test][:, terms], Y[train]
+    Z_train, Z_test = UNIT_LENGTH.apply(X_train), UNIT_LENGTH.apply(X_test)
+    truth = Y[test].indices
+
+    errors: Errors = {}
+    if "multinomial" in models:
+        bayes = train_scorer("multinomial", Z_train, Y_train, alpha=1e-5)
+        errors |= {"nb/unit": _error(bayes, Z_test, truth), "nb/counts": _error(bayes, X_test, truth)}
+        errors["nb/never"] = _error(train_scorer("multinomial", X_train, Y_train, alpha=1e-5), X_test, truth)
+    if "maxent" in models:
+        for iteration, scorer in _gis_models(Z_train, Y_train):
+            errors[f"gis/{iteration}"] = _error(scorer, Z_test, truth)
+        errors["mapped/counts"] = _error(replace(scorer, weighting=Weighting()), X_test, truth)
+        if n_terms is None:
+            errors["held-out"] = _error(
+                train_scorer("maxent", Z_train, Y_train, solver="gis", seed=seed), Z_test, truth
+            )
+    return errors
+
+
+def _gis_models(Z: Sparse, Y: Sparse) -> Iterator[tuple[int | str, Any]]:
+    """(iteration, model) along the grid, then ("end", model) at convergence: a rise below 1e-5, or iteration 1000."""
+    model: Any = "zero"
+    before = 0
+    for iteration in (*ITERATIONS, MOST_ITERATIONS):
+        model, steps = _continue_gis(Z, Y, model, iteration - before)
+        if steps < iteration - before or iteration == MOST_ITERATIONS:
+            break
+        before = iteration
+        yield iteration, model
+    yield "end", model
+
+
+def _continue_gis(Z: Sparse, Y: Sparse, start: Any, most: int) -> tuple[Any, int]:
+    """The model after at most so many more iterations, and how many there were."""
+    steps = []
+
+    def count_step(_: str, state: dict[str, Any]) -> None:
+        steps.append(int(state["iteration"]))
+
+    model = MaxEnt(solver="gis", early_stopping=False, tol=1e-5, start=start, max_iter=most)
+    return model.learn(Z, Y, progress=count_step), steps[-1]
+
+
+def _error(scorer: Scorer, documents: Sparse, truth: NDArray[Any]) -> float:
+    return 100 * float(np.mean(scorer.scores(documents).argmax(axis=1) != truth))
 
 
 @lru_cache(maxsize=64)
-def errors(run: Run, name: str, terms: int | None, unit_length: bool = True) -> dict[Contender, list[float]]:
-    """The error rate in % of each split, with so many terms; terms are chosen on the training documents."""
-    wanted = [one for label, needed in COLUMNS.items() if run.wants(label, needed[0].model) for one in needed]
-    if not unit_length:
-        wanted = [one for one in wanted if one.model != "maxent"]  # which normalises by itself
-    if not wanted:
-        return {}
-    contenders = tuple(dict.fromkeys(wanted))
-    plan = Plan(
-        contenders, ("accuracy",), splits=3 if run.quick else 10, train_sizes=(TRAIN_SIZE,), vocabularies=(terms,),
-        seed=run.seed,
-    )  # fmt: skip
-    records = swept(run, material(run, name, unit_length=unit_length), plan)
-    return {
-        one: [100 - 100 * v for v in values_by_split(records, one, "accuracy", size=TRAIN_SIZE, terms=terms)]
-        for one in contenders
-    }
+def all_errors(run: Run, collection: str, rule: str, n_terms: int | None) -> tuple[Errors, ...]:
+    """The errors of every split; of those that the folder of records has, nothing is run again."""
+    data = prepare(run, collection, rule, split=False)
+    models = {model for label, model in MODELS.items() if run.wants(label, model)}
+    store = ErrorFile(run.records, Material(collection, data.X, data.Y).fingerprint, sorted(models))
+    found = []
+    for split in range(QUICK_SPLITS if run.quick else SPLITS):
+        place = {"split": split, "terms": n_terms, "seed": run.seed}
+        errors = store.find(place)
+        if errors is None:
+            run.tell(f"{collection}, {n_terms or 'all'} terms, split {split + 1}")
+            rows = stratified_split(data.Y, TRAIN_SHARE, seed=run.seed, split=split)
+            errors = split_errors(data.X, data.Y, rows, n_terms, models=models, seed=run.seed)
+            store.add(place, errors)
+        found.append(errors)
+    return tuple(found)
 
 
-def column(label: str, found: dict[Contender, list[float]]) -> list[float]:
-    """The error of each split under a heading of table 2: the lowest of what it takes."""
-    return np.min([found[one] for one in COLUMNS[label]], axis=0).tolist()  # type: ignore[no-any-return]
+class ErrorFile:
+    """The errors of splits as lines of JSON in a folder of records, if there is one; an interrupted run goes on."""
+
+    def __init__(self, folder: Path | None, data: str, models: Sequence[str]) -> None:
+        self.path = None if folder is None else folder / "maxent-bridge.jsonl"
+        self.common = {"data": data, "models": list(models)}
+
+    def find(self, place: dict[str, Any]) -> Errors | None:
+        """The errors that were measured there before."""
+        if self.path is None or not self.path.exists():
+            return None
+        wanted = self.common | place
+        lines = (json.loads(line) for line in self.path.read_text(encoding="utf-8").splitlines())
+        return next((line["errors"] for line in lines if all(line[name] == wanted[name] for name in wanted)), None)
+
+    def add(self, place: dict[str, Any], errors: Errors) -> None:
+        """Write one line."""
+        if self.path is not None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(self.common | place | {"errors": errors}) + "\n")
+
+
+def column_errors(label: str, reading: str, found: Sequence[Errors]) -> list[float]:
+    """The error of each split under a heading of table 2; GIS has no prior, so readings are the same to it."""
+    if label == BEST:
+        return [min(gis_errors(errors).values()) for errors in found]
+    name = {NB: f"nb/{reading}", HELD_OUT: "held-out", CONVERGED: "gis/end"}[label]
+    return [errors[name] for errors in found]
+
+
+def gis_errors(errors: Errors) -> dict[str, float]:
+    """The error after each iteration of the grid, "end" the last."""
+    return {name.removeprefix("gis/"): value for name, value in errors.items() if name.startswith("gis/")}
+
+
+def best_iterations(found: Sequence[Errors]) -> list[str]:
+    """The iteration that errs least in each split, the first of equals; "end" for convergence."""
+    by_split = [gis_errors(errors) for errors in found]
+    return [min(errors, key=lambda iteration: errors[iteration]) for errors in by_split]
+
+
+def vocabulary_sizes(run: Run, dataset: Dataset) -> list[int | None]:
+    """The D that are smaller than the vocabulary, and all of it."""
+    n_terms = load_dataset(run, dataset).X.shape[1]
+    offered = [size for size in dataset.vocabularies if not run.quick or size in QUICK_VOCABULARIES]
+    return [size for size in offered if size is None or size < n_terms]
+
+
+def vocabulary_curves(run: Run, dataset: Dataset) -> list[Curve]:
+    """A panel of figure 1: error in % against the number of terms, the last being all of them."""
+    sizes = vocabulary_sizes(run, dataset)
+    n_terms = load_dataset(run, dataset).X.shape[1]
+    x = tuple(float(n_terms if size is None else size) for size in sizes)
+    curves = []
+    for label in CURVES:
+        if run.wants(label, MODELS[label]):
+            found = [all_errors(run, dataset.collection, dataset.rule, size) for size in sizes]
+            points = [mean_and_spread(column_errors(label, dataset.reading, errors)) for errors in found]
+            curves.append(Curve(label, x, tuple(mean for mean, _ in points), tuple(spread for _, spread in points)))
+    return curves
 
 
 def error_rates(run: Run) -> Iterator[Measurement]:
-    """Table 2: error at full vocabulary."""
-    for name in COLLECTIONS:
-        found = errors(run, name, None)
-        for label in COLUMNS:
-            if run.wants(label, COLUMNS[label][0].model):
-                remarks = [_remark(run, name, label, found), *filter(None, [ALREADY_STEMMED.get(name)])]
-                mean, spread = centre(column(label, found))
-                yield Measurement(name, label, mean, spread, ", ".join(filter(None, remarks)))
+    """Table 2: the best error over vocabulary sizes, and beside it the error with all terms."""
+    for dataset in DATASETS:
+        full = all_errors(run, dataset.collection, dataset.rule, None)
+        for curve in vocabulary_curves(run, dataset):
+            place = int(np.argmin(curve.mean))
+            best_size = "all" if place == len(curve.x) - 1 else f"{curve.x[place]:,.0f}"
+            note = f"best with {best_size} terms"
+            yield Measurement(dataset.row, curve.name, curve.mean[place], curve.spread[place], note)
+            mean, spread = curve.mean[-1], curve.spread[-1]
+            yield Measurement(dataset.row, f"{curve.name}, full D", mean, spread, _remark(curve.name, dataset, full))
+        if run.wants(HELD_OUT, MODELS[HELD_OUT]):
+            yield Measurement(dataset.row, HELD_OUT, *mean_and_spread(column_errors(HELD_OUT, dataset.reading, full)))
 
 
-def _remark(run: Run, name: str, label: str, found: dict[Contender, list[float]]) -> str:
-    if COLUMNS[label] == (RELATIVE_FREQUENCIES,):
-        raw = errors(run, name, None, unit_length=False)
-        return f"{centre(raw[RELATIVE_FREQUENCIES])[0]:.1f} without unit length"
-    if label == "GIS after best iteration":
-        return f"best iteration of each split: {', '.join(map(str, best_iterations(found)))}"
+def _remark(label: str, dataset: Dataset, full: Sequence[Errors]) -> str:
+    if label == NB and dataset.reading == UNIT:
+        never = np.mean([errors["nb/never"] for errors in full])
+        return f"{never:.1f} if documents are never normalised, not even for training"
+    if label == BEST:
+        return f"best iteration of each split: {', '.join(best_iterations(full))}"
     return ""
 
 
-def best_iterations(found: dict[Contender, list[float]]) -> list[int | str]:
-    """The iteration that errs least in each split, the first of equals; "end" for convergence."""
-    candidates = COLUMNS["GIS after best iteration"]
-    places = np.argmin([found[one] for one in candidates], axis=0)
-    return [STOPPED.get(candidates[place], "end") for place in places]
+def figure_in_numbers(run: Run) -> Iterator[Measurement]:
+    """Figure 1: the offset of the two curves of GIS at full D, and for each curve whether no smaller D errs less."""
+    for dataset in PRINTED:
+        curves = {curve.name: curve for curve in vocabulary_curves(run, dataset)}
+        if BEST in curves and CONVERGED in curves:
+            offset = curves[CONVERGED].mean[-1] - curves[BEST].mean[-1]
+            yield Measurement(dataset.row, "converged − best, points of error", offset)
+        for name, curve in curves.items():
+            full_is_best = float(curve.mean[-1] <= min(curve.mean))
+            yield Measurement(dataset.row, f"full D is best: {name}", full_is_best, note=_points(dataset, curve))
 
 
-def vocabulary_curves(run: Run) -> Iterator[Measurement]:
-    """Figure 1 in figures: the offset of the two curves of GIS, and whether no smaller vocabulary errs less."""
-    for name in COLLECTIONS:
-        found = {curve.name: curve for curve in curves(run, name)}
-        note = "; ".join(_points(name, curve) for curve in found.values())
-        best, converged = found.get("GIS after best iteration"), found.get("GIS after convergence")
-        if best is not None and converged is not None:
-            yield Measurement(name, "converged − best, points of error", converged.mean[-1] - best.mean[-1])
-        if RELATIVE_FREQUENCIES in errors(run, name, None):
-            means = found["Smoothed relative frequencies"].mean
-            yield Measurement(name, "full vocabulary is best (1 = yes)", float(means[-1] <= min(means)), note=note)
-
-
-def _points(name: str, curve: Curve) -> str:
+def _points(dataset: Dataset, curve: Curve) -> str:
     points = ", ".join(f"{x:,.0f}: {mean:.1f}" for x, mean in zip(curve.x, curve.mean, strict=True))
-    return f"{name}, {curve.name}, error in % by vocabulary size: {points}"
+    return f"{dataset.row}, {curve.name}, error in % by vocabulary size: {points}"
 
 
-def curves(run: Run, name: str) -> list[Curve]:
-    """A panel of figure 1: error in % against the number of terms, the last being all of them."""
-    n_terms = material(run, name).X.shape[1]
-    offered = QUICK_VOCABULARIES if run.quick else VOCABULARIES
-    sizes = [size for size in offered if size is None or size < n_terms]
-    drawn = []
-    for label in OF_TEXT:
-        if run.wants(label, COLUMNS[label][0].model):
-            points = [centre(column(label, errors(run, name, size))) for size in sizes]
-            x = tuple(float(n_terms if size is None else size) for size in sizes)
-            drawn.append(Curve(label, x, tuple(mean for mean, _ in points), tuple(spread for _, spread in points)))
-    return drawn
-
-
-def figure(run: Run, *, ink: str = "black") -> Any:
+def draw_figure(run: Run, *, ink: str = "black") -> Any:
     """Figure 1, a panel for each collection; the crosses are the paper's best error rates, which table 2 prints."""
     from unnaive.evaluation.plots import panels_figure
 
-    (table,) = read_paper("maxent-bridge").chosen("2")
+    (table,) = read_paper("maxent-bridge").select_tables("2")
     panels, marks = {}, {}
-    for name in COLLECTIONS:
-        panels[name] = curves(run, name)
-        printed = [(curve.x[-1], table.theirs(name, curve.name)) for curve in panels[name]]
-        marks[name] = [(x, value) for x, value in printed if value is not None]
+    for dataset in PRINTED:
+        panels[dataset.row] = vocabulary_curves(run, dataset)
+        printed = [(curve.x[-1], table.theirs(dataset.row, curve.name)) for curve in panels[dataset.row]]
+        marks[dataset.row] = [(x, value) for x, value in printed if value is not None]
     return panels_figure(
         panels, marks, x="terms, best by information gain (log scale)", y="error in %", marked="paper, table 2", ink=ink
     )
 
 
-TABLES: dict[str, Runner] = {"1": datasets, "2": error_rates, "figure-1": vocabulary_curves}
-FIGURES = {"figure-1": figure}
+TABLES: dict[str, Runner] = {"1": describe_datasets, "2": error_rates, "figure-1": figure_in_numbers}
+FIGURES = {"figure-1": draw_figure}

@@ -9,8 +9,8 @@ import numpy as np
 
 from unnaive.errors import BadData
 from unnaive.evaluation.measures import measure
-from unnaive.evaluation.papers.preparation import Prepared, prepared
-from unnaive.evaluation.papers.tables import Classifier, Measurement, Run, Runner
+from unnaive.evaluation.papers.data import PreparedData, prepare
+from unnaive.evaluation.papers.runs import Classifier, Measurement, Run, Runner
 from unnaive.evaluation.trials import train_scorer
 
 CLASSIFIERS = (
@@ -22,7 +22,7 @@ CLASSIFIERS = (
     Classifier("OR-eq17 + Rocchio", "or-blend", (("weights", "relaxed"),)),
 )
 
-# as printed → ours; table 1, 2, 3
+# table → column as printed → name of the measure
 COLUMNS: dict[str, dict[str, str]] = {
     "1": {
         "micr.BEP": "breakeven-micro",
@@ -36,52 +36,52 @@ COLUMNS: dict[str, dict[str, str]] = {
 }
 
 
-def reuters(run: Run) -> tuple[Prepared, str]:
-    """All 9,603 training documents, labelled or not."""
-    return prepared(run, "reuters", "or-gate", view="modapte-90-all"), ""
+def load_reuters(run: Run) -> tuple[PreparedData, str]:
+    """All 9,603 training documents, labelled or not, with all of their text (`blah blah blah` among it)."""
+    return prepare(run, "reuters", "or-gate", view="modapte-90-all-literal"), ""
 
 
-def newsgroups(run: Run) -> tuple[Prepared, str]:
+def load_newsgroups(run: Run) -> tuple[PreparedData, str]:
     """Subject and body, split by date."""
-    return prepared(run, "20newsgroups", "or-gate", view="subject-body"), ""
+    return prepare(run, "20newsgroups", "or-gate", view="subject-body"), ""
 
 
-def ohsumed(run: Run) -> tuple[Prepared, str]:
+def load_ohsumed(run: Run) -> tuple[PreparedData, str]:
     """The multi-label abstracts of the paper if they are here, else those with one category."""
     try:
-        return prepared(run, "ohsumed-20000", "or-gate"), ""
+        return prepare(run, "ohsumed-20000", "or-gate"), ""
     except BadData:
-        note = "7,400 abstracts with one category each, not the paper's 20,000: not comparable"
-        return prepared(run, "ohsumed", "or-gate"), note
+        reason = "other data: 7,400 abstracts with one category each, not the paper's 20,000 with several"
+        return prepare(run, "ohsumed", "or-gate"), reason
 
 
-COLLECTIONS = {"reuters": reuters, "ohsumed": ohsumed, "20newsgroups": newsgroups}
+COLLECTIONS = {"reuters": load_reuters, "ohsumed": load_ohsumed, "20newsgroups": load_newsgroups}
 
 
 @lru_cache(maxsize=32)
-def figures(run: Run, collection: str, classifier: Classifier) -> tuple[dict[str, float], str]:
-    """All measures of the three tables on the test documents that have a label, and a remark on the data."""
-    data, note = COLLECTIONS[collection](run)
+def measure_classifier(run: Run, collection: str, classifier: Classifier) -> tuple[dict[str, float], str]:
+    """All measures of the three tables on the test documents that have a label, and how the data differ, if they do."""
+    data, reason = COLLECTIONS[collection](run)
     X, Y = data.part("train")
     run.tell(f"{classifier.label} on {collection}: training on {X.shape[0]:,} documents")
     model = train_scorer(classifier.model, X, Y, seed=run.seed, **dict(classifier.settings))
     test, truth = data.part("test")
     labelled = np.flatnonzero(np.diff(truth.indptr))
     names = [name for columns in COLUMNS.values() for name in columns.values()]
-    return measure(names, truth[labelled], scores=model.scores(test[labelled])), note
+    return measure(names, truth[labelled], scores=model.scores(test[labelled])), reason
 
 
-def table(run: Run, *, number: str, collection: str) -> Iterator[Measurement]:
+def measure_table(run: Run, *, number: str, collection: str) -> Iterator[Measurement]:
     """One table on one collection."""
     for classifier in CLASSIFIERS:
         if run.wants(classifier.label, classifier.model):
-            found, note = figures(run, collection, classifier)
+            found, reason = measure_classifier(run, collection, classifier)
             for column, name in COLUMNS[number].items():
-                yield Measurement(classifier.label, column, found[name], note=note)
+                yield Measurement(classifier.label, column, found[name], reason=reason)
 
 
 TABLES: dict[str, Runner] = {
-    f"{number}/{collection}": partial(table, number=number, collection=collection)
+    f"{number}/{collection}": partial(measure_table, number=number, collection=collection)
     for number in COLUMNS
     for collection in COLLECTIONS
 }

@@ -1,14 +1,14 @@
-"""Published figures as values: a Paper has Tables; a Run says how to repeat them, a Measurement is one figure of ours.
+"""Published figures as values: a Paper has Tables, a Table has values, bands for ours, and reasons why ours differ.
 
 Each paper is `<key>.toml` with what was printed, and a module of the same name whose `TABLES` maps the id of a
-table to a function `(Run) -> Iterable[Measurement]`. lineup.py sets the two beside each other.
+table to a function `(Run) -> Iterable[Measurement]` (runs.py). comparison.py sets the two side by side.
 """
 
 from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -16,94 +16,44 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.errors import UnnaiveError, choose
-from unnaive.models.catalogue import MODELS
-from unnaive.reading.corpus import Corpus
+from unnaive.evaluation.papers.runs import Runner
 
 FOLDER = Path(__file__).parent
-Cell = tuple[str, str]  # row, column
+SOURCE_KINDS = ("paper", "earlier measurement", "noise")
+Place = tuple[str, str]  # row, column of a cell
 Figures = tuple[tuple[float | None, ...], ...]
 
 
 @dataclass(frozen=True)
-class Measurement:
-    """One figure of ours: where it stands in the table, its standard deviation if it is a mean, a remark."""
+class Source:
+    """Where the limits of a band come from: one of SOURCE_KINDS, and in words."""
 
-    row: str
-    column: str
-    value: float
-    spread: float | None = None
-    note: str = ""
+    kind: str
+    text: str
 
 
 @dataclass(frozen=True)
-class Classifier:
-    """A row or column of a table: as printed, the model of ours, its settings."""
+class Band:
+    """An interval for our value, and the source of its limits."""
 
-    label: str
-    model: str
-    settings: tuple[tuple[str, Any], ...] = ()
+    low: float
+    high: float
+    source: Source
 
-
-@dataclass(frozen=True)
-class Run:
-    """How to repeat a paper's experiments; hashable, so that tables can share what they computed.
-
-    `models` keeps only these: labels of the table, names of models, or families ("naive-bayes", "baselines"). `records`
-    is a folder for the records of random splits; with it an interrupted run goes on where it stopped.
-    """
-
-    data: Path | None = None
-    quick: bool = False
-    seed: int = 0
-    models: tuple[str, ...] | None = None
-    jobs: int = 1
-    progress: Callable[[str], None] | None = None
-    records: Path | None = None
-
-    def wants(self, label: str, model: str) -> bool:
-        """Whether the classifier printed as `label` is there, and not filtered out.
-
-        >>> Run(models=("naive-bayes",)).wants("NBayes", "multinomial"), Run().wants("Oracle", "does-not-exist")
-        (True, False)
-        """
-        return model in MODELS and self.keeps(label, model)
-
-    def keeps(self, label: str, model: str) -> bool:
-        """Whether the filter lets this classifier through, there or not."""
-        names = {label.lower(), model, family(model)}
-        return self.models is None or any(wanted.lower() in names for wanted in self.models)
-
-    def tell(self, message: str) -> None:
-        """Pass a line on to whoever watches."""
-        if self.progress is not None:
-            self.progress(message)
-
-    def corpus(self, name: str, view: str | None = None) -> Corpus:
-        """A benchmark collection, from where this run has its data."""
-        from unnaive.reading.collections import load
-
-        self.tell(f"reading {name}")
-        return load(name, view=view, data=self.data)
-
-
-def family(model: str) -> str:
-    """The module or folder of unnaive.models that a model lives in, as a name.
-
-    >>> family("bernoulli")
-    'naive-bayes'
-    """
-    if model not in MODELS:
-        return model
-    return MODELS[model].split(":")[0].split(".")[2].replace("_", "-")
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, (int, float)) and self.low <= value <= self.high
 
 
 @dataclass(frozen=True)
 class Table:
     """A printed table, or the part of it that is about one collection.
 
-    values[row][column] are as printed, None where nothing is. `models` names the classifier behind a row or a column;
-    `bands` say where our value should fall, `doubts` why a printed value is not to be trusted, `unavailable`
-    lists rows or columns whose data cannot be had.
+    values[row][column] are as printed, None where nothing is. `models` names the classifier behind a row or a column.
+    `bands` say where our value should fall. `tolerance` makes a band of ± that much around every published value that
+    no band of its own holds, `tolerance_in_spreads` one of so many printed standard deviations, and
+    `tolerances` are of single cells. `reasons` say why ours
+    differ, `doubts` why a printed value is not to be trusted, `inferred` how a value that is not printed was found;
+    `unavailable` lists rows or columns without data.
     """
 
     number: str
@@ -118,8 +68,13 @@ class Table:
     decimals: int = 2
     spreads: Figures | None = None
     models: dict[str, str] = field(default_factory=dict)
-    bands: dict[Cell, tuple[float, float]] = field(default_factory=dict)
-    doubts: dict[Cell, str] = field(default_factory=dict)
+    bands: dict[Place, Band] = field(default_factory=dict)
+    tolerance: tuple[float, Source] | None = None
+    tolerance_in_spreads: tuple[float, Source] | None = None
+    tolerances: dict[Place, tuple[float, Source]] = field(default_factory=dict)
+    reasons: dict[Place, str] = field(default_factory=dict)
+    doubts: dict[Place, str] = field(default_factory=dict)
+    inferred: dict[Place, str] = field(default_factory=dict)
     unavailable: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -136,26 +91,45 @@ class Table:
         """The printed standard deviation."""
         return None if self.spreads is None else self.spreads[self.rows.index(row)][self.columns.index(column)]
 
+    def band_around_theirs(self, row: str, column: str) -> Band | None:
+        """The band in which our value counts as reproduced: it holds the published value, or there is none.
+
+        ± the tolerance of the cell; else its own band where that holds the published value; else ± that of the table.
+        """
+        theirs, own = self.theirs(row, column), self.bands.get((row, column))
+        if theirs is None:
+            return None
+        if own is not None and theirs in own and (row, column) not in self.tolerances:
+            return own
+        spread = self.their_spread(row, column)
+        if spread is not None and self.tolerance_in_spreads is not None:
+            many, source = self.tolerance_in_spreads
+            return Band(theirs - many * spread, theirs + many * spread, source)
+        tolerance = self.tolerances.get((row, column), self.tolerance)
+        if tolerance is None:
+            return None
+        width, source = tolerance
+        return Band(theirs - width, theirs + width, source)
+
     def model_of(self, row: str, column: str) -> tuple[str, str] | None:
         """(label, model) of the classifier that a cell is about, if one is named."""
         label = next((label for label in (row, column) if label in self.models), None)
         return None if label is None else (label, self.models[label])
 
 
-Runner = Callable[[Run], Iterable[Measurement]]
-
-
 @dataclass(frozen=True)
 class Paper:
-    """A source and its tables."""
+    """A source and its tables; `data` says what each collection is here, and `missing` what could not be had."""
 
     key: str
     title: str
     source: str
     notes: tuple[str, ...]
     tables: tuple[Table, ...]
+    data: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
-    def chosen(self, number: str | None) -> tuple[Table, ...]:
+    def select_tables(self, number: str | None) -> tuple[Table, ...]:
         """The tables of that number or id, all by default."""
         if number is None:
             return self.tables
@@ -195,11 +169,25 @@ def read_paper(key: str) -> Paper:
     choose(paper_keys(), key, "paper")
     content = tomllib.loads((FOLDER / f"{key}.toml").read_text(encoding="utf-8"))
     about = content["paper"]
-    tables = tuple(_table(_filled(entry, content["table"])) for entry in content["table"])
-    return Paper(about["key"], about["title"], about["source"], tuple(about.get("notes", ())), tables)
+    sources = {name: _read_source(name, words) for name, words in content.get("sources", {}).items()}
+    tables = tuple(_read_table(_fill_entry(entry, content["table"]), sources) for entry in content["table"])
+    lists = (tuple(about.get(name, ())) for name in ("data", "missing"))
+    return Paper(about["key"], about["title"], about["source"], tuple(about.get("notes", ())), tables, *lists)
 
 
-def _filled(entry: dict[str, Any], entries: list[dict[str, Any]]) -> dict[str, Any]:
+def _read_source(name: str, words: str) -> Source:
+    """A source written as "kind: text".
+
+    >>> _read_source("splits", "noise: three standard errors of 3 splits")
+    Source(kind='noise', text='three standard errors of 3 splits')
+    """
+    kind, separator, text = words.partition(": ")
+    if not separator or kind not in SOURCE_KINDS:
+        raise UnnaiveError(f"the source {name!r} starts with none of {', '.join(SOURCE_KINDS)}; write 'kind: text'")
+    return Source(kind, text)
+
+
+def _fill_entry(entry: dict[str, Any], entries: list[dict[str, Any]]) -> dict[str, Any]:
     """The entry with what it leaves out taken from the one of the number that it is `like`; but not bands or notes."""
     if "like" not in entry:
         return entry
@@ -207,38 +195,88 @@ def _filled(entry: dict[str, Any], entries: list[dict[str, Any]]) -> dict[str, A
     return {name: value for name, value in model.items() if name not in ("bands", "notes")} | entry
 
 
-def _table(entry: dict[str, Any]) -> Table:
+def _read_table(entry: dict[str, Any], sources: dict[str, Source]) -> Table:
     rows, columns = tuple(entry["rows"]), tuple(entry["columns"])
-    values, spreads = _figures(entry["values"]), entry.get("spreads")
+    values, spreads = _read_figures(entry["values"]), entry.get("spreads")
     table = Table(
         **{name: entry[name] for name in ("number", "title", "collection", "what")},
         **{name: entry[name] for name in ("part", "unit", "decimals", "models") if name in entry},
         rows=rows,
         columns=columns,
         values=values,
-        spreads=None if spreads is None else _figures(spreads),
-        bands={(row, column): (low, high) for row, column, low, high in entry.get("bands", ())},
+        spreads=None if spreads is None else _read_figures(spreads),
+        bands=dict(_read_band(entry["number"], line, sources) for line in entry.get("bands", ())),
+        tolerance=_read_tolerance(entry, "tolerance", sources),
+        tolerance_in_spreads=_read_tolerance(entry, "tolerance_in_spreads", sources),
+        tolerances={
+            (row, column): (line[2], _named_source(entry["number"], line, 3, sources))
+            for line in entry.get("tolerances", ())
+            for row, column in _places(line[0], line[1], rows, columns)
+        },
+        reasons=_read_reasons(entry.get("reasons", ()), rows, columns),
         doubts={(row, column): reason for row, column, reason in entry.get("doubts", ())},
+        inferred={(row, column): reason for row, column, reason in entry.get("inferred", ())},
         unavailable=tuple(entry.get("unavailable", ())),
         notes=tuple(entry.get("notes", ())),
     )
-    _check(table)
+    _check_table(table)
     return table
 
 
-def _figures(grid: list[list[float]]) -> Figures:
+def _read_tolerance(entry: dict[str, Any], name: str, sources: dict[str, Source]) -> tuple[float, Source] | None:
+    """A tolerance is written [width, name of its source]."""
+    line = entry.get(name)
+    return None if line is None else (line[0], _named_source(entry["number"], line, 1, sources))
+
+
+def _read_band(number: str, line: list[Any], sources: dict[str, Source]) -> tuple[Place, Band]:
+    """A band is written [row, column, low, high, name of its source]."""
+    source = _named_source(number, line, 4, sources)
+    row, column, low, high = line[:4]
+    return (row, column), Band(low, high, source)
+
+
+def _named_source(number: str, line: list[Any], place: int, sources: dict[str, Source]) -> Source:
+    """The source that a band or tolerance names last; there is no band without one."""
+    if len(line) != place + 1 or line[place] not in sources:
+        there = ", ".join(sorted(sources)) or "none yet"
+        raise UnnaiveError(f"a band of table {number} names no source: {line}; end it with one of [sources]: {there}")
+    return sources[line[place]]
+
+
+def _read_reasons(lines: Iterable[list[str]], rows: Sequence[str], columns: Sequence[str]) -> dict[Place, str]:
+    """Reasons are written [row, column, text]; "*" is every row or column, and the first line that fits counts."""
+    reasons: dict[Place, str] = {}
+    for row, column, text in lines:
+        for place in _places(row, column, rows, columns):
+            reasons.setdefault(place, text)
+    return reasons
+
+
+def _places(row: str, column: str, rows: Sequence[str], columns: Sequence[str]) -> list[Place]:
+    """The cells of a row and a column, each of which may be "*" for all of them.
+
+    >>> _places("*", "x", ["a", "b"], ["x", "y"])
+    [('a', 'x'), ('b', 'x')]
+    """
+    return [
+        (one, other) for one in (rows if row == "*" else [row]) for other in (columns if column == "*" else [column])
+    ]
+
+
+def _read_figures(grid: list[list[float]]) -> Figures:
     return tuple(tuple(None if math.isnan(value) else float(value) for value in line) for line in grid)
 
 
-def _check(table: Table) -> None:
+def _check_table(table: Table) -> None:
     """A misspelt row in a band would silently never be looked at."""
     shapes = {tuple(len(line) for line in grid) for grid in (table.values, table.spreads or table.values)}
-    named = [*table.bands, *table.doubts]
+    named = [*table.bands, *table.tolerances, *table.doubts, *table.reasons, *table.inferred]
     labels = {*table.models, *table.unavailable}
     if shapes != {(len(table.columns),) * len(table.rows)}:
         size = f"{len(table.rows)} × {len(table.columns)}"
         raise UnnaiveError(f"table {table.id} has figures for other than its {size} cells")
     if any(row not in table.rows or column not in table.columns for row, column in named):
-        raise UnnaiveError(f"table {table.id} has a band or a doubt for a cell that it does not have")
+        raise UnnaiveError(f"table {table.id} has a band or a remark for a cell that it does not have")
     if not labels <= {*table.rows, *table.columns}:
         raise UnnaiveError(f"table {table.id} names a model for a row or column that it does not have")

@@ -19,6 +19,8 @@ from unnaive.errors import BadData, BadModel
 from unnaive.models.auto.members import BRIEF, THOROUGH, Candidate, Training, fit_member, member_scores
 from unnaive.models.auto.pooling import PoolWeights, fit_pool, fit_temperature_scale, log_loss
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
+from unnaive.models.nbsvm import NBSVM
+from unnaive.models.svm import LinearSVM
 from unnaive.text.tokens import GRAM
 from unnaive.types import Arrays, Floats, Ids, Progress, Sparse
 
@@ -126,9 +128,13 @@ class Pool(Scorer):
                 parts.append((columns.astype(np.int64), linear))
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             raise BadModel(f"the pool in this model is damaged ({problem}); train it again") from problem
-        if bias.dtype != np.float64 or not bool(np.all(np.isfinite(bias))) or settings["link"] != "softmax":
+        if (
+            bias.dtype != np.float64
+            or not bool(np.all(np.isfinite(bias)))
+            or settings["link"] not in ("softmax", "log-odds")
+        ):
             raise BadModel("the pool in this model has a bias or a link that does not fit; train it again")
-        return cls(tuple(parts), bias, n_terms)
+        return cls(tuple(parts), bias, n_terms, settings["link"])
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the fields."""
@@ -142,7 +148,8 @@ class Auto(DocumentsModel):
     softmax with a naive Bayes prior; NB-SVM; linear SVM) are fitted on a part of the training documents and judged on
     the rest, the same for all: five folds under 1,500 documents, three under 4,500, else one held-out part. The best of
     each family joins a log-linear pool, then the views do; weights are drawn toward equal ones, and small ones are left
-    out. What was chosen is trained anew on all documents. Single-label targets only.
+    out. What was chosen is trained anew on all documents. Multilabel targets get the sum of an NB-SVM and a linear SVM
+    for each class on words, without a search; tune thresholds with decision="scut".
 
     >>> texts = ["good ball", "fair vote", "ball game", "vote law"] * 3
     >>> from unnaive import TextClassifier
@@ -166,10 +173,11 @@ class Auto(DocumentsModel):
         progress: Progress | None = None, terms: Sequence[str] | None = None,
     ) -> Pool:  # fmt: skip
         """Choose on held-out documents, then train on all."""
-        targets = single_labels(Y)
-        if targets is None:
-            raise BadData("auto takes one label for each document; for multilabel data name another model")
-        X = csr_array(X)
+        X, targets = csr_array(X), single_labels(Y)
+        if targets is None or not exclusive:
+            return _multilabel(X, csr_array(Y), find_views(X, terms)[0], sample_weight, self.random_state)
+        if len(np.unique(targets)) < 2:
+            raise BadData("every document has one class; auto needs at least two classes to tell apart")
         search = _Search(
             X, targets, Y.shape[1], sample_weight, self.random_state, -1 if self.n_jobs is None else self.n_jobs
         )
@@ -185,12 +193,7 @@ class Auto(DocumentsModel):
             if weight:
                 linear = search.refit(view, one)
                 weights = weight * linear.sparse_weights
-                parts.append(
-                    (
-                        view.columns,
-                        Linear(weight * linear.sparse_weights, np.zeros(len(bias)), weighting=linear.weighting),
-                    )
-                )
+                parts.append((view.columns, Linear(weights, np.zeros(len(bias)), weighting=linear.weighting)))
                 bias += weight * linear.bias
         return Pool(tuple(parts), bias, X.shape[1])
 
@@ -212,7 +215,7 @@ class _Search:
     ) -> None:
         self.X, self.targets, self.n_classes, self.weight = X, targets, n_classes, weight
         self.random_state, self.n_jobs = random_state, n_jobs
-        self.splits = list(_splits(targets, n_classes, random_state))
+        self.splits = list(_splits(targets, n_classes, random_state)) or [(np.arange(len(targets)),) * 2]
         self.rows = np.concatenate([held_out for _, held_out in self.splits])
         self.truth = targets[self.rows]
 
@@ -266,6 +269,17 @@ class _Search:
         )
 
 
+def _multilabel(X: Sparse, Y: Sparse, view: View, weight: Floats | None, random_state: int) -> Pool:
+    """The sum of the margins of NB-SVM and linear SVM for each class by itself, taken as log-odds."""
+    words = X[:, view.columns]
+    members = (NBSVM(C=0.3, random_state=random_state), LinearSVM(C=1.0, random_state=random_state))
+    found = [model.learn(words, Y, exclusive=False, sample_weight=weight) for model in members]
+    total = Linear(
+        sum(one.weights() for one in found), np.zeros(Y.shape[1]), weighting=found[0].weighting, link="log-odds"
+    )
+    return Pool(((view.columns, total),), np.asarray(sum(one.bias for one in found)), X.shape[1], "log-odds")
+
+
 def _small(Z: Sparse) -> Sparse:
     """The weighted documents in float32, which the solvers read twice as fast; their sums are in float64."""
     return csr_array((Z.data.astype(np.float32), Z.indices, Z.indptr), shape=Z.shape)
@@ -277,7 +291,7 @@ def _splits(targets: Ids, n_classes: int, random_state: int) -> Iterator[tuple[I
     Y = csr_array((np.ones(n), targets, np.arange(n + 1)), shape=(n, n_classes))
     n_folds = min(n, 5 if n < FEW else 3 if n < SOME else max(2, round(n / MOST_HELD_OUT)))
     if n_folds < 2:
-        raise BadData("auto needs two documents or more")
+        return
     fold = folds(Y, n_folds, seed=random_state)
     alone = np.bincount(targets, minlength=n_classes)[targets] < 2
     for number in range(n_folds if n < SOME else 1):

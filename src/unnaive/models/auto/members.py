@@ -49,7 +49,8 @@ Weights = tuple[Floats, Floats]  # weights (n_classes, n_terms) and bias (n_clas
 
 def _complement(data: Training, alpha: float) -> Weights:
     """Complement naive Bayes on weighted documents, centred over the classes."""
-    weights = ComplementNB(alpha=alpha).rule(Counts.of(data.Z, data.Y, data.weight)).weights()
+    masses = data.Z.maximum(0.0)  # 1 + log n of a fraction of a word may be below 0
+    weights = ComplementNB(alpha=alpha).rule(Counts.of(masses, data.Y, data.weight)).weights()
     return weights - weights.mean(axis=0), np.zeros(data.n_classes)
 
 

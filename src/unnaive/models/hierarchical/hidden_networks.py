@@ -5,6 +5,7 @@ Then how well a network fits documents (NETWORK_SCORES), and how networks are st
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
+from unnaive.core.arrays import FLOATS
 from unnaive.core.network import Network
 from unnaive.core.scorer import Scorer
 from unnaive.errors import BadModel, choose
@@ -80,6 +82,14 @@ class HiddenNetworks(Scorer):
         added = (odds[1:] - odds[0]) * (-1 if self.link == "softmax" and chosen == 0 else 1)
         best = np.argsort(-added, kind="stable")[:limit]
         return [(int(one.terms[at]), float(added[at])) for at in best if added[at] > 0]
+
+    def member_count(self, chosen: int) -> int:
+        """How many sets of tables are averaged."""
+        return self.class_network(chosen).network.members
+
+    def mixture_is_predictor(self, chosen: int) -> bool:
+        """Whether the mixture of the members has the posterior of the model: where arcs point to the class."""
+        return isinstance(self.class_network(chosen).network, HiddenTree)
 
     def network(self, chosen: int, terms: Sequence[str], classes: Sequence[str], member: int = 0) -> Network:
         """The network of a class as a value, for looking at and for export; `member` of those that are averaged."""
@@ -221,7 +231,9 @@ def unpack_networks(arrays: Arrays, direction: str, n_terms: int) -> Iterator[En
         _ArrayReader(_integers(arrays, "n_hidden", 0, WIDEST)),
     )
     values = _ArrayReader(_probabilities(arrays))
-    for n_features, n_nodes in zip(_integers(arrays, "n_features", 0), _integers(arrays, "n_nodes", 1), strict=True):
+    sizes = _integers(arrays, "n_features", 0), _integers(arrays, "n_nodes", 1)
+    _check_sizes(*sizes, terms.left, n_own.left)
+    for n_features, n_nodes in zip(*sizes, strict=True):
         nodes = zip(n_own.take(int(n_nodes)), n_hidden.take(int(n_nodes)), strict=True)
         tree = tuple(Node(own.numbers(features), hidden.numbers(children)) for features, children in nodes)
         _check_tree(tree, int(n_features))
@@ -229,6 +241,12 @@ def unpack_networks(arrays: Arrays, direction: str, n_terms: int) -> Iterator[En
         yield terms.take(int(n_features)), build(tree, int(n_features), int(members), values)
     if any(part.left for part in (terms, own, hidden, n_own, n_hidden, values)):
         raise ValueError("there is more in it than its networks need")
+
+
+def _check_sizes(n_features: NDArray[Any], n_nodes: NDArray[Any], n_terms: int, n_counts: int) -> None:
+    """An error unless the sizes add up to what is there: a number in a file must not decide how much is allocated."""
+    if sum(n_features.tolist()) != n_terms or sum(n_nodes.tolist()) != n_counts:
+        raise ValueError("its networks have other sizes than its arrays")
 
 
 class _ArrayReader:
@@ -260,7 +278,7 @@ def _integers(arrays: Arrays, name: str, least: int, most: int = 1 << 40) -> NDA
 
 def _probabilities(arrays: Arrays) -> Floats:
     values = arrays["values"]
-    if values.ndim != 1 or values.dtype.kind != "f" or not np.all((values >= 0) & (values <= 1)):
+    if values.ndim != 1 or values.dtype not in FLOATS or not np.all((values >= 0) & (values <= 1)):
         raise ValueError("a table has a value that is no probability")
     return values.astype(np.float64)
 
@@ -271,14 +289,20 @@ def _check_tree(tree: Tree, n_features: int) -> None:
     hung = sorted(child for node in tree for child in node.hidden)
     late = any(child >= number for number, node in enumerate(tree) for child in node.hidden)
     wide = any(len(node.features) + len(node.hidden) > WIDEST for node in tree)
-    if features != list(range(n_features)) or hung != list(range(len(tree) - 1)) or late or wide:
+    if (
+        len(features) != n_features
+        or features != list(range(n_features))
+        or hung != list(range(len(tree) - 1))
+        or late
+        or wide
+    ):
         raise ValueError("its nodes do not make a tree")
 
 
 def _hidden_tree(tree: Tree, n_features: int, members: int, values: _ArrayReader) -> HiddenTree:
     features = values.take(n_features)
     shapes = [(members, 1 << len(node.hidden), 1 << len(node.features)) for node in tree]
-    return HiddenTree(tree, features, tuple(values.take(int(np.prod(shape))).reshape(shape) for shape in shapes))
+    return HiddenTree(tree, features, tuple(values.take(math.prod(shape)).reshape(shape) for shape in shapes))
 
 
 def _hidden_naive_bayes(tree: Tree, n_features: int, members: int, values: _ArrayReader) -> HiddenNaiveBayes:

@@ -20,12 +20,11 @@ from scipy.sparse import csc_array, csr_array
 
 from unnaive.core.counts import Counts
 from unnaive.core.named_counts import over_classes
-from unnaive.core.network import Network
 from unnaive.core.selection import class_gain, informative_terms
 from unnaive.core.settings import setting
 from unnaive.core.weighting import presence
 from unnaive.errors import BadData
-from unnaive.models.estimator import DocumentsModel, class_weight_setting, scheme_setting
+from unnaive.models.estimator import DocumentsModel, HasNetwork, class_weight_setting, scheme_setting
 from unnaive.models.hierarchical.cases import Cases
 from unnaive.models.hierarchical.em import Search, Tables, run_em
 from unnaive.models.hierarchical.em_from_class import Branch, FromClass, branches
@@ -45,7 +44,7 @@ TUNED = {"avg": (7, 0.05), "or": (9, 0.09), "dep": (7, 170.0)}
 WIDEST = 16  # a table has 2^branching cells
 
 
-class HierarchicalBN(DocumentsModel):
+class HierarchicalBN(DocumentsModel, HasNetwork):
     """A Bayesian network for each class: its best terms, hidden variables between them and the class, tables by EM.
 
     A class's network depends on its own documents and `random_state` alone, not on other classes or their order. Scores
@@ -176,12 +175,6 @@ class HierarchicalBN(DocumentsModel):
         inside = ~own if scorer.link == "softmax" and place == 0 else own
         cases = Cases.of(evidence(csc_array(documents), one.terms), inside)
         return {name: score(one.network, cases) for name, score in NETWORK_SCORES.items()}
-
-    def network(self, label: Any, terms: Any = None, member: int = 0) -> Network:
-        """The network of a class, for looking at and for export to BIF; `terms` names the columns of X."""
-        fitted = self._fitted()
-        names = fitted.reader.term_names if terms is None else terms
-        return fitted.scorer.network(fitted.class_index(label), names, [str(one) for one in fitted.classes], member)
 
 
 class HierarchicalNB(HierarchicalBN):

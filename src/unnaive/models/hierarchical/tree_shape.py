@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from unnaive.errors import choose
+from unnaive.lazy import lazy_property
 from unnaive.models.hierarchical.cases import Cases, Rows, codes_of, distinct_rows
 from unnaive.models.hierarchical.feature_clusters import (
     Cluster,
@@ -154,7 +154,7 @@ class Stage:
     n_rows: int
     links: tuple[Link, ...]
 
-    @cached_property
+    @lazy_property
     def sizes(self) -> Ids:
         """Rows of each configuration (n_codes,)."""
         return np.diff(self.starts, append=self.n_rows)

@@ -88,7 +88,7 @@ def draw_tree(network: Network, root: int | None = None) -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError as problem:
-        raise MissingExtra("drawing needs matplotlib; install it with: pip install 'unnaive[plots]'") from problem
+        raise MissingExtra("drawing needs matplotlib; install it with: pip install matplotlib") from problem
     top = root_tree(network, root)
     places = {one.node: (one.across, float(one.depth)) for one in top.walk()}
     leaves, depth = 1 + max(x for x, _ in places.values()), 1 + max(y for _, y in places.values())

@@ -18,7 +18,7 @@ from unnaive.core.named_counts import over_classes
 from unnaive.core.protocol import available_if
 from unnaive.core.settings import setting
 from unnaive.core.targets import Targets, check_known_classes, sorted_classes
-from unnaive.core.weighting import Weighting, presence
+from unnaive.core.weighting import NORMS, Weighting, presence
 from unnaive.decisions import default_decision
 from unnaive.errors import BadData, UnnaiveError
 from unnaive.fitted import FittedModel
@@ -30,6 +30,7 @@ from unnaive.types import Floats, Progress, Sparse
 LEAST = 1e-12  # probabilities stay inside [LEAST, 1 − LEAST]: a first-order estimate alone has zeros
 NO_ODDS = 1e6  # instead of infinite prior log-odds, of a class that all documents have, or none
 PATHS = ("exact", "paper")
+PRIORS = ("documents", "paths")
 PATH_WEIGHTS = ("binary", "log", "tfidf")
 
 
@@ -112,7 +113,8 @@ def smoothed(
 class HigherOrderNB(UnweightedDocumentsModel):
     """Bernoulli naive Bayes that counts second-order paths among the documents of a class instead of documents.
 
-    P(t|c) = (1 + φ(t, D_c)) / (2 + φ(D_c)),  priors from documents       (eq. 8, Ganiz et al. 2011)
+    P(t|c) = (1 + φ(t, D_c)) / (2 + φ(D_c))                               (eq. 8, Ganiz et al. 2011)
+    P(c)   = n_c / n, or φ(D_c) / Σ_k φ(D_k) with prior="paths"           (eq. 9)
 
     φ(t, D_c) are the second-order paths among the class's documents that contain t, φ(D_c) all of them. For one-vs-rest
     each class is set against the paths among the documents without it, which takes a walk over nearly all documents
@@ -127,6 +129,12 @@ class HigherOrderNB(UnweightedDocumentsModel):
     title = "higher-order naive Bayes"
     poor_score = True
 
+    prior: str = setting(
+        "What the prior of a class is a share of: documents, or second-order paths, of which classes with long "
+        "documents have more; where there is no path, documents.",
+        default="documents",
+        choices=PRIORS,
+    )
     scheme: str | None = scheme_setting()
 
     def learn(
@@ -137,12 +145,18 @@ class HigherOrderNB(UnweightedDocumentsModel):
         refuse_full_table(Y.shape[1], X.shape[1], "higher-order naive Bayes")
         B, labels = presence(X), csr_array(Y).tocsc()
         members = [labels.indices[labels.indptr[c] : labels.indptr[c + 1]] for c in range(Y.shape[1])]
-        class_docs = np.array([len(rows) for rows in members], np.float64)
-        inside = np.column_stack([_path_shares(B[rows]) for rows in members])
+        masses, everything = (
+            np.array([len(rows) for rows in members], np.float64),
+            np.full(Y.shape[1], float(Y.shape[0])),
+        )
+        inside, paths = _path_shares(B, members)
         if self.scheme_for(exclusive) == "multiclass":
-            return _exclusive(inside, class_docs, BERNOULLI)
-        outside = np.column_stack([_path_shares(B[_others(rows, Y.shape[0])]) for rows in members])
-        return _against_rest(inside, outside, class_docs, Y.shape[0], BERNOULLI)
+            return _exclusive(inside, paths if self.prior == "paths" and paths.any() else masses, BERNOULLI)
+        outside, other_paths = _path_shares(B, [_others(rows, Y.shape[0]) for rows in members])
+        if self.prior == "paths":
+            known = paths + other_paths > 0
+            masses, everything = np.where(known, paths, masses), np.where(known, paths + other_paths, everything)
+        return _against_rest(inside, outside, masses, everything, BERNOULLI)
 
 
 class HigherOrderSmoothing(UnweightedDocumentsModel):
@@ -191,6 +205,12 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
         "Whether absent terms speak too, or documents are draws of terms.", default="bernoulli",
         choices=("bernoulli", "multinomial"),
     )  # fmt: skip
+    norm: str | None = setting(
+        "Length to which documents are normalised before paths are counted, so that long ones, which have most paths, "
+        "do not decide alone; None leaves them.",
+        default=None,
+        choices=tuple(NORMS),
+    )
     keep_documents: bool = setting(
         "Keep the terms of the training documents, so that explanations can name the paths.", default=True
     )
@@ -203,8 +223,8 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
         """Both passes over all documents at once."""
         scheme = self.scheme_for(exclusive)
         refuse_full_table(Y.shape[1], X.shape[1], "higher-order smoothing")
-        weighting = path_weighting(self.weights, X)
-        Z, labels = path_documents(X, self.weights), path_labels(Y, scheme)
+        weighting = path_weighting(self.weights, X, self.norm)
+        Z, labels = path_documents(X, self.weights, self.norm), path_labels(Y, scheme)
         one = FirstPass.of(Z, labels)
         if self.paths == "paper":
             linear = _mixed(one, _published(Z, labels, scheme), self._mixture, weighting, scheme)
@@ -258,7 +278,7 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
             )
             begun = _Shards(known, targets.target_type, names, None, None)
         begun.check(documents, targets)
-        Z = path_documents(documents, self.weights)
+        Z = path_documents(documents, self.weights, self.norm)
         Y = path_labels(over_classes(targets, begun.classes).Y, self.scheme_for(not targets.multilabel))
         if order == 1:
             first = FirstPass.of(Z, Y)
@@ -294,7 +314,7 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
         self._shards = replace(shards, two=two)
         if two.n_docs == one.n_docs:
             scheme = self.scheme_for(shards.target_type == "single")
-            scorer = smoothed(one, two, self._mixture, Weighting(self.weights), scheme)
+            scorer = smoothed(one, two, self._mixture, Weighting(self.weights, norm=self.norm), scheme)
             decision = default_decision(shards.target_type, scorer.link, scorer.n_classes)
             self.fitted_ = FittedModel(
                 self._spec(), shards.classes, shards.target_type, scorer, decision, feature_names=shards.names
@@ -341,17 +361,20 @@ class _Shards:
         check_known_classes(targets.classes, self.classes)
 
 
-def path_weighting(name: str, X: Sparse) -> Weighting:
-    """How a cell n of X enters a path: "binary" presence, "log" 1 + log n, "tfidf" (1 + log n)·log(1 + n_docs/df)."""
+def path_weighting(name: str, X: Sparse, norm: str | None = None) -> Weighting:
+    """How a cell n of X enters a path: "binary" presence, "log" 1 + log n, "tfidf" (1 + log n)·log(1 + n_docs/df).
+
+    With `norm` "l1" or "l2" the cells of a document are then divided by its length.
+    """
     if name != "tfidf":
-        return Weighting(name)
+        return Weighting(name, norm=norm)
     df = np.bincount(presence(X).indices, minlength=X.shape[1])
-    return Weighting("log", idf=np.log1p(X.shape[0] / np.maximum(df, 1)))
+    return Weighting("log", idf=np.log1p(X.shape[0] / np.maximum(df, 1)), norm=norm)
 
 
-def path_documents(X: Sparse, weights: str) -> Sparse:
+def path_documents(X: Sparse, weights: str, norm: str | None = None) -> Sparse:
     """The documents that the passes take: X weighted by `path_weighting`."""
-    return presence(X) if weights == "binary" else path_weighting(weights, X).apply(X)
+    return presence(X) if weights == "binary" and norm is None else path_weighting(weights, X, norm).apply(X)
 
 
 def path_labels(Y: Sparse, scheme: str) -> Sparse:
@@ -376,7 +399,8 @@ def _mixed(one: FirstPass, paths: Floats, mixture: Mixture, weighting: Weighting
     rest = one.first[:, -1:] - first, np.maximum(paths[:, -1:] - second, 0.0)
     total = paths[:, -1].sum()  # of a class and its rest together, whatever the class
     inside, outside = mixture.probabilities(first, second, total), mixture.probabilities(*rest, total)
-    return _against_rest(inside, outside, one.class_docs[:-1], one.n_docs, events)
+    everything = np.full(len(one.class_docs) - 1, float(one.n_docs))
+    return _against_rest(inside, outside, one.class_docs[:-1], everything, events)
 
 
 def _published(Z: Sparse, Y: Sparse, scheme: str) -> Floats:
@@ -388,10 +412,11 @@ def _published(Z: Sparse, Y: Sparse, scheme: str) -> Floats:
     return class_paths_as_published(Z, Y)
 
 
-def _path_shares(B: Sparse) -> Floats:
-    """(1 + paths through each term) / (2 + all paths) among the documents B (n_terms,)."""
-    containing, total = term_paths(B)
-    return (1 + containing) / (2 + total)
+def _path_shares(B: Sparse, members: list[NDArray[Any]]) -> tuple[Floats, Floats]:
+    """(1 + φ(t, D)) / (2 + φ(D)) for the documents of each list of rows (n_terms, lists), and φ(D) (lists,)."""
+    found = [term_paths(B[rows]) for rows in members]
+    shares = np.column_stack([(1 + containing) / (2 + total) for containing, total in found])
+    return shares, np.array([total for _, total in found])
 
 
 def _others(rows: NDArray[Any], n_docs: int) -> NDArray[Any]:
@@ -400,17 +425,20 @@ def _others(rows: NDArray[Any], n_docs: int) -> NDArray[Any]:
     return np.flatnonzero(out)
 
 
-def _exclusive(probability: Floats, class_docs: Floats, events: Events) -> Linear:
-    """Log joint probabilities of classes that exclude each other, from P(t|c) (n_terms, n_classes)."""
+def _exclusive(probability: Floats, masses: Floats, events: Events) -> Linear:
+    """Log joint probabilities of classes that exclude each other, from P(t|c) (n_terms, n_classes) and their masses."""
     weights, constant = events.evidence(probability)
     with np.errstate(divide="ignore"):
-        prior = np.log(class_docs) - np.log(class_docs.sum())
+        prior = np.log(masses) - np.log(masses.sum())
     return Linear(weights, prior + constant, weighting=events.weighting, link="softmax")
 
 
-def _against_rest(inside: Floats, outside: Floats, class_docs: Floats, n_docs: int, events: Events) -> Linear:
-    """Log-odds of each class against the documents without it, from P(t|c) and P(t|c̄) (n_terms, n_classes)."""
+def _against_rest(inside: Floats, outside: Floats, masses: Floats, everything: Floats, events: Events) -> Linear:
+    """Log-odds of each class against the documents without it, from P(t|c) and P(t|c̄) (n_terms, n_classes).
+
+    The prior odds are those of `masses` of each class, documents or paths, out of `everything`.
+    """
     (weights, constant), (less, taken) = events.evidence(inside), events.evidence(outside)
     with np.errstate(divide="ignore"):
-        prior = np.clip(np.log(class_docs) - np.log(n_docs - class_docs), -NO_ODDS, NO_ODDS)
+        prior = np.clip(np.log(masses) - np.log(everything - masses), -NO_ODDS, NO_ODDS)
     return Linear(weights - less, prior + constant - taken, weighting=events.weighting, link="log-odds")

@@ -6,7 +6,6 @@ Higher-order smoothing makes it (learner.py); explain.py reads its evidence.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +16,7 @@ from unnaive.core.arrays import read_csr
 from unnaive.core.linear import Linear
 from unnaive.core.products import transposed_product
 from unnaive.errors import BadModel
+from unnaive.lazy import lazy_property
 from unnaive.types import Floats, Sparse
 
 MIDDLES = 3  # terms in the middle of paths that an explanation names, at most
@@ -92,16 +92,16 @@ class PathScorer(Linear):
         middles = tuple((int(k), float(weight[k])) for k in heaviest if weight[k] > 0)
         return PathEvidence(int(member.sum()), float(weight.sum()), middles)
 
-    @cached_property
+    @lazy_property
     def _postings(self) -> Sparse:
         return self.documents.tocsc()
 
-    @cached_property
+    @lazy_property
     def _members(self) -> Floats:
         members: Floats = self.labels.toarray().astype(np.float64)
         return members
 
-    @cached_property
+    @lazy_property
     def _first(self) -> Floats:
         """F = XᵀY (n_terms, n_classes)."""
         return transposed_product(self.documents, self._members)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from unnaive.core import products
 from unnaive.core.linear import Linear
 from unnaive.core.weighting import Weighting
 from unnaive.errors import BadData
+from unnaive.lazy import lazy_property
 from unnaive.models.maxent.bridge import to_naive_bayes
 from unnaive.models.maxent.stopping import Step
 from unnaive.types import Floats, Sparse
@@ -230,7 +230,7 @@ class CellDocuments:
     def _chunk(self) -> int:
         return max(CHUNK_CELLS // self.cells.shape[1], 8)
 
-    @cached_property
+    @lazy_property
     def _entries(self) -> tuple[NDArray[Any], ...]:
         """Of the full rows, then of the lists: starts of the chunks, and term, document and value of each entry."""
         return *_by_chunk(self.in_rows, self._chunk), *_by_chunk(self.in_lists, self._chunk)

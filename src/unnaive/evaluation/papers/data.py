@@ -1,7 +1,7 @@
-"""Collections as the papers prepared them: tokens by the paper's rule, counts X, labels Y, the split; cached.
+"""Collections as the papers prepared them: tokens by the paper's rule, counts X, labels Y, the split.
 
-The rules are those of section 1 of the algorithms: one name for each paper, so that runners of several tables, and
-tables of several papers, share one reading and counting.
+TOKEN_RULES has a name for the rule of each paper. What was read and counted is cached, so that the tables of a paper
+share it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.core.targets import label_matrix
-from unnaive.evaluation.papers.tables import Run
+from unnaive.evaluation.papers.runs import Run
 from unnaive.text.counting import TextCounter
 from unnaive.text.languages import stop_list
 from unnaive.text.tokens import TokenRule
@@ -24,9 +24,10 @@ from unnaive.types import Sparse
 # the thesis removes function words and keeps "s", which is half of "u.s."; the list has it for "it's"
 FUNCTION_WORDS = tuple(sorted(stop_list("en") - {"s"}))
 
-RULES: dict[str, TokenRule] = {
+TOKEN_RULES: dict[str, TokenRule] = {
     "or-gate": TokenRule(min_length=2, digits=False, stopwords="smart", stem="porter"),
     "maxent-bridge": TokenRule(min_length=1, digits=True, message="body"),
+    "maxent-bridge-letters": TokenRule(min_length=1, digits=False, message="body"),
     "maxent-bridge-pages": TokenRule(min_length=1, digits=True),
     "higher-order": TokenRule(min_length=2, digits=False, stopwords="en", stem="snowball"),
     "higher-order-turkish": TokenRule("tr", min_length=2, digits=False, stopwords="tr", stem="snowball"),
@@ -37,7 +38,7 @@ RULES: dict[str, TokenRule] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class PreparedData:
     """X (n_docs, n_terms) counts, Y (n_docs, n_classes) 0/1, names of both, and the part of each document.
 
     Terms that no document of the part "train" has are not in X when the collection fixes a split: a test document's
@@ -59,29 +60,29 @@ class Prepared:
         rows = self.rows(name)
         return self.X[rows], self.Y[rows]
 
-    def take_terms(self, ids: NDArray[Any]) -> Prepared:
+    def take_terms(self, ids: NDArray[Any]) -> PreparedData:
         """The same documents with these terms only."""
-        return Prepared(self.X[:, ids], self.Y, self.classes, self.vocabulary.take(ids), self.split)
+        return PreparedData(self.X[:, ids], self.Y, self.classes, self.vocabulary.take(ids), self.split)
 
-    def frequent(self, min_df: int) -> Prepared:
+    def take_frequent(self, min_df: int) -> PreparedData:
         """Terms in at least `min_df` documents, of the training part if there is one."""
         X = self.X if self.split is None else self.part("train")[0]
         return self.take_terms(np.flatnonzero((X > 0).sum(axis=0) >= min_df))
 
 
-def prepared(run: Run, collection: str, rule: str, *, view: str | None = None, split: bool = True) -> Prepared:
-    """A collection by the rule of a paper; without `split` all documents make the vocabulary."""
-    return _prepared(run, collection, rule, view, split)
+def prepare(run: Run, collection: str, rule: str, *, view: str | None = None, split: bool = True) -> PreparedData:
+    """A collection counted by one of TOKEN_RULES; without `split` all documents make the vocabulary."""
+    return _prepare(run, collection, rule, view, split)
 
 
 @lru_cache(maxsize=4)
-def _prepared(run: Run, collection: str, rule: str, view: str | None, split: bool) -> Prepared:
+def _prepare(run: Run, collection: str, rule: str, view: str | None, split: bool) -> PreparedData:
     corpus = run.corpus(collection, view)
     run.tell(f"counting the terms of {len(corpus):,} documents")
     classes = corpus.classes
     parts = np.asarray(corpus.split) if split and corpus.split is not None else None
-    counter = TextCounter(RULES[rule])
+    counter = TextCounter(TOKEN_RULES[rule])
     if parts is not None:  # the training documents make the vocabulary; the others are then read with it
         counter.count([text for text, part in zip(corpus.texts, parts, strict=True) if part == "train"], grow=True)
     X = counter.count(corpus.texts, grow=parts is None)
-    return Prepared(X, label_matrix(corpus.labels, classes), classes, counter.vocabulary, parts)
+    return PreparedData(X, label_matrix(corpus.labels, classes), classes, counter.vocabulary, parts)

@@ -1,0 +1,28 @@
+// What the bindings check before a loop reads anything: a broken matrix is a ValueError, never a read out of bounds.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstddef>
+#include <cstdint>
+
+inline void require(bool sound, const char* what) {
+  if (!sound) throw nanobind::value_error(what);
+}
+
+// Row ends: at least one, none below 0, none below the one before, the last within `entries`.
+template <typename Index>
+void check_starts(const Index* starts, size_t size, size_t entries, const char* what) {
+  require(size > 0 && starts[0] >= 0, what);
+  bool falls = false;
+  for (size_t i = 1; i < size; ++i) falls |= starts[i] < starts[i - 1];
+  require(!falls && static_cast<uint64_t>(starts[size - 1]) <= entries, what);
+}
+
+// Every value from 0 to below `bound`.
+inline void check_inside(const int32_t* values, size_t size, int64_t bound, const char* what) {
+  const auto last = static_cast<int32_t>(bound - 1 < INT32_MAX ? bound - 1 : INT32_MAX);
+  bool outside = false;
+  for (size_t i = 0; i < size; ++i) outside |= (values[i] < 0) | (values[i] > last);
+  require(!outside, what);
+}

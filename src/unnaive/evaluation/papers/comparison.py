@@ -1,0 +1,207 @@
+"""Ours beside theirs: runs the tables of a paper, and marks every cell by what the difference is.
+
+✓  ours lies in a band around the published value
+≈  ours differs from the published value, and the reason is known and stated
+✗  ours differs, and we do not know why
+
+A cell has no mark where the paper prints nothing, or nothing was measured; then it has a reason for that.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from unnaive.errors import BadData
+from unnaive.evaluation.papers.runs import Measurement, Run
+from unnaive.evaluation.papers.tables import Band, Paper, Table, read_paper
+from unnaive.models.catalogue import MODELS
+
+REPRODUCED, EXPLAINED, UNEXPLAINED, UNMARKED = "reproduced", "explained", "unexplained", ""
+SYMBOLS = {REPRODUCED: "✓", EXPLAINED: "≈", UNEXPLAINED: "✗"}
+LEFT_OUT = "left out by --models"
+
+
+@dataclass(frozen=True)
+class CellComparison:
+    """One cell of a table: the published figure, ours, and what the difference is due to.
+
+    `mark` is one of REPRODUCED, EXPLAINED, UNEXPLAINED, UNMARKED. `band` is where our value should fall, `around` the
+    band around the published value. `reason` says why ours differs, `absent` why it is missing.
+    """
+
+    row: str
+    column: str
+    theirs: float | None
+    their_spread: float | None = None
+    ours: float | None = None
+    our_spread: float | None = None
+    band: Band | None = None
+    around: Band | None = None
+    mark: str = UNMARKED
+    reason: str = ""
+    absent: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def difference(self) -> float | None:
+        """Ours minus theirs."""
+        return None if self.ours is None or self.theirs is None else self.ours - self.theirs
+
+    @property
+    def outside(self) -> bool:
+        """Whether our value has left the band where it should fall."""
+        return self.ours is not None and self.band is not None and self.ours not in self.band
+
+    @property
+    def remarks(self) -> list[str]:
+        """All that is to be said of the cell, what is missing or differs first."""
+        return [text for text in (self.absent, self.reason, *self.notes) if text]
+
+
+@dataclass(frozen=True)
+class TableComparison:
+    """A table with all its cells, and the seconds that it took."""
+
+    table: Table
+    cells: tuple[CellComparison, ...]
+    seconds: float = 0.0
+
+    def cell(self, row: str, column: str) -> CellComparison:
+        """The cell at row and column."""
+        return next(cell for cell in self.cells if (cell.row, cell.column) == (row, column))
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The rows to show: without those that --models leaves out, all of them if it leaves out every one."""
+        kept = {cell.row for cell in self.cells if cell.absent != LEFT_OUT}
+        return tuple(row for row in self.table.rows if row in kept) or self.table.rows
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns to show, likewise."""
+        kept = {cell.column for cell in self.cells if cell.absent != LEFT_OUT}
+        return tuple(column for column in self.table.columns if column in kept) or self.table.columns
+
+    def marked(self, mark: str) -> tuple[CellComparison, ...]:
+        """The cells with one mark."""
+        return tuple(cell for cell in self.cells if cell.mark == mark)
+
+    @property
+    def outside(self) -> tuple[CellComparison, ...]:
+        """The cells whose value has left the band where it should fall."""
+        return tuple(cell for cell in self.cells if cell.outside)
+
+
+def count_marks(comparisons: Iterable[TableComparison]) -> dict[str, int]:
+    """How many cells have each mark."""
+    counted = Counter(cell.mark for one in comparisons for cell in one.cells)
+    return {mark: counted[mark] for mark in SYMBOLS}
+
+
+def summary_line(comparisons: Iterable[TableComparison]) -> str:
+    """The marks counted, in one line.
+
+    >>> summary_line([])
+    '✓ 0 reproduced, ≈ 0 differ for a known reason, ✗ 0 differ and we do not know why; 0 outside the band of our value'
+    """
+    comparisons = list(comparisons)
+    counts = count_marks(comparisons)
+    return (
+        f"✓ {counts[REPRODUCED]} reproduced, ≈ {counts[EXPLAINED]} differ for a known reason, "
+        f"✗ {counts[UNEXPLAINED]} differ and we do not know why; "
+        f"{sum(len(one.outside) for one in comparisons)} outside the band of our value"
+    )
+
+
+def reproduce(key: str, run: Run, *, table: str | None = None) -> Iterator[TableComparison]:
+    """Run the tables of the paper `key`, one after the other, and compare each as it is done."""
+    paper = read_paper(key)
+    for selected in paper.select_tables(table):
+        yield compare_table(paper, selected, run)
+
+
+def compare_table(paper: Paper, table: Table, run: Run) -> TableComparison:
+    """Run one table, and set its cells beside the published ones."""
+    started = time.perf_counter()
+    measurements, problem = measure_table(paper, table, run)
+    return compare_measurements(table, measurements, run, problem, time.perf_counter() - started)
+
+
+def measure_table(paper: Paper, table: Table, run: Run) -> tuple[list[Measurement], str]:
+    """What the runner of a table yields, and why it could not run, where a collection is not here for instance."""
+    runner = paper.runners().get(table.id)
+    if runner is None:
+        return [], "not run: this table has no runner yet"
+    try:
+        return list(runner(run)), ""
+    except BadData as error:
+        return [], f"not run: {error}"
+
+
+def compare_measurements(
+    table: Table, measurements: Iterable[Measurement], run: Run, problem: str = "", seconds: float = 0.0
+) -> TableComparison:
+    """The cells of a table beside figures of ours that were measured now or earlier."""
+    measured = {(one.row, one.column): one for one in measurements}
+    cells = tuple(
+        _compare_cell(table, row, column, measured.get((row, column)), problem, run)
+        for row in table.rows
+        for column in table.columns
+    )
+    return TableComparison(table, cells, seconds)
+
+
+def _compare_cell(
+    table: Table, row: str, column: str, ours: Measurement | None, problem: str, run: Run
+) -> CellComparison:
+    place = row, column
+    theirs, spread = table.theirs(row, column), table.their_spread(row, column)
+    band, around = table.bands.get(place), table.band_around_theirs(row, column)
+    notes = [f"inferred, not printed: {table.inferred[place]}"] if place in table.inferred else []
+    if ours is None:
+        absent = _why_absent(table, row, column, problem, run)
+        return CellComparison(row, column, theirs, spread, band=band, around=around, absent=absent, notes=tuple(notes))
+    mark, reason = UNMARKED, ""
+    if theirs is not None:
+        reason = _known_reason(table, row, column, ours)
+        mark = mark_value(ours.value, around, reason)
+        reason = "" if mark == REPRODUCED else reason
+    if band is not None and ours.value not in band:
+        notes.append(f"outside {band.low:g} to {band.high:g}, where our value should fall ({band.source.kind})")
+    if ours.note:
+        notes.append(ours.note)
+    return CellComparison(
+        row, column, theirs, spread, ours.value, ours.spread, band, around, mark, reason, notes=tuple(notes)
+    )
+
+
+def mark_value(value: float, around: Band | None, reason: str) -> str:
+    """The mark of our value, given the band around the published one and the reason why ours may differ.
+
+    >>> mark_value(0.5, None, ""), mark_value(0.5, None, "other documents")
+    ('unexplained', 'explained')
+    """
+    if around is not None and value in around:
+        return REPRODUCED
+    return EXPLAINED if reason else UNEXPLAINED
+
+
+def _known_reason(table: Table, row: str, column: str, ours: Measurement) -> str:
+    if (row, column) in table.doubts:
+        return f"printed value doubtful: {table.doubts[row, column]}"
+    return ours.reason or table.reasons.get((row, column), "")
+
+
+def _why_absent(table: Table, row: str, column: str, problem: str, run: Run) -> str:
+    """Why a cell has no figure of ours, most telling reason first."""
+    if row in table.unavailable or column in table.unavailable:
+        return "the data cannot be had"
+    named = table.model_of(row, column)
+    if named is not None and named[1] not in MODELS:
+        return f"no classifier called {named[1]} yet"
+    if named is not None and not run.keeps(*named):
+        return LEFT_OUT
+    return problem or "not measured in this run"

@@ -1,0 +1,285 @@
+"""Comparisons with a paper as text, Markdown, HTML and JSON; reasons and remarks become footnotes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+from unnaive.evaluation import page as html
+from unnaive.evaluation.grids import fitting
+from unnaive.evaluation.papers.comparison import (
+    SYMBOLS,
+    UNEXPLAINED,
+    CellComparison,
+    TableComparison,
+    count_marks,
+    summary_line,
+)
+from unnaive.evaluation.papers.runs import Run
+from unnaive.evaluation.papers.tables import Band, Paper, Table
+
+LEGEND = (
+    "ours | theirs difference; ✓ ours lies in a band around the published value, ≈ ours differs for a known reason, "
+    "which is stated, ✗ ours differs and we do not know why; no mark where nothing is published"
+)
+QUICK = (
+    "A quick run has fewer splits, folds and sizes; the bands are for the whole run, so some figures may miss theirs."
+)
+SEPARATOR = " | "
+
+
+class Footnotes:
+    """Remarks numbered in the order of their first use.
+
+    >>> remarks = Footnotes()
+    >>> remarks.mark(["left out"]), remarks.mark(["left out", "doubtful"])
+    ('[1]', '[1,2]')
+    """
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def mark(self, remarks: Iterable[str]) -> str:
+        """The numbers of these remarks, in brackets; nothing for none."""
+        numbers = sorted(self.number(remark) for remark in remarks)
+        return f"[{','.join(map(str, numbers))}]" if numbers else ""
+
+    def number(self, remark: str) -> int:
+        """The number of a remark, given now if it is new."""
+        if remark not in self.texts:
+            self.texts.append(remark)
+        return self.texts.index(remark) + 1
+
+
+def format_value(value: float | None, table: Table, *, signed: bool = False) -> str:
+    """A value with the decimals of its table, none from a thousand up; a dash for no value."""
+    if value is None:
+        return "–"
+    if abs(value) >= 1000:
+        return f"{value:{'+' if signed else ''},.0f}"
+    rounded = round(value, table.decimals) + 0.0  # no "-0.0"
+    return f"{rounded:{'+' if signed else ''}.{table.decimals}f}"
+
+
+def format_mean(value: float | None, spread: float | None, table: Table) -> str:
+    """Mean and standard deviation."""
+    return format_value(value, table) + ("" if spread is None else f"±{spread:.{table.decimals}f}")
+
+
+def as_text(comparison: TableComparison, *, width: int = 110) -> str:
+    """The table for a terminal: blocks of as many columns as fit, then the footnotes."""
+    table, remarks = comparison.table, Footnotes()
+    rows, columns = comparison.rows, comparison.columns
+    cells = {(row, column): _cell(comparison.cell(row, column), table, remarks) for row in rows for column in columns}
+    first = max(len(row) for row in rows)
+    widths = {column: max(len(column), *(len(cells[row, column]) for row in rows)) for column in columns}
+    groups = fitting(columns, list(widths.values()), width - first)
+    blocks = [_block(rows, [(one, widths[one]) for one in group], cells, first) for group in groups]
+    notes = [f"  [{number}] {text}" for number, text in enumerate(remarks.texts, 1)]
+    sources = [f"  {text}" for text in band_sources(table)]
+    return "\n".join([_head(table), *blocks, *notes, *(f"  {note}" for note in table.notes), *sources])
+
+
+def _head(table: Table) -> str:
+    unit = f" [{table.unit}]" if table.unit else ""
+    return f"Table {table.id}. {table.title}{unit}\n{table.what}"
+
+
+def _cell(cell: CellComparison, table: Table, remarks: Footnotes, separator: str = SEPARATOR) -> str:
+    """For instance `0.773 | 0.759 +0.014 ✓`."""
+    ours = format_mean(cell.ours, cell.our_spread, table)
+    theirs = format_mean(cell.theirs, cell.their_spread, table)
+    apart = "" if cell.difference is None else format_value(cell.difference, table, signed=True)
+    parts = (f"{ours}{separator}{theirs}", apart, SYMBOLS.get(cell.mark, ""), remarks.mark(cell.remarks))
+    return " ".join(part for part in parts if part)
+
+
+def _block(rows: Sequence[str], columns: list[tuple[str, int]], cells: dict[tuple[str, str], str], first: int) -> str:
+    head = " " * first + "".join(f"  {column:<{wide}}" for column, wide in columns)
+    body = [f"{row:<{first}}" + "".join(f"  {cells[row, column]:<{wide}}" for column, wide in columns) for row in rows]
+    return "\n".join(line.rstrip() for line in (head, *body))
+
+
+def band_sources(table: Table) -> list[str]:
+    """A line for each source of this table's bands."""
+    sources = [band.source for band in table.bands.values()]
+    lines = [f"bands: {one.text} ({one.kind})" for one in dict.fromkeys(sources)]
+    widths = dict.fromkeys(table.tolerances.values())
+    lines += [f"± {width:g} around published values of some rows: {one.text} ({one.kind})" for width, one in widths]
+    for tolerance, words in ((table.tolerance, ""), (table.tolerance_in_spreads, " printed standard deviations")):
+        if tolerance is not None:
+            width, source = tolerance
+            lines.append(f"± {width:g}{words} around published values: {source.text} ({source.kind})")
+    return lines
+
+
+def as_markdown(paper: Paper, comparisons: Sequence[TableComparison], run: Run) -> str:
+    """A paper as a section of a Markdown page: what ran, on what data, every table, what could not be had."""
+    blocks = [
+        f"## {paper.title}",
+        f"{paper.source}. `unnaive reproduce {paper.key}{' --quick' if run.quick else ''}`, seed {run.seed}.",
+        summary_line(comparisons) + ".",
+        _bullets("What ran", paper.notes),
+        _bullets("Data", paper.data),
+        _bullets("What could not be had", paper.missing),
+        *(_markdown_table(one) for one in comparisons),
+    ]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _bullets(title: str, items: Sequence[str]) -> str:
+    return "\n".join([f"**{title}**", "", *(f"- {item}" for item in items)]) if items else ""
+
+
+def _markdown_table(comparison: TableComparison) -> str:
+    table, remarks = comparison.table, Footnotes()
+    grid = [["", *comparison.columns]]
+    for row in comparison.rows:
+        shown = (_cell(comparison.cell(row, column), table, remarks, " / ") for column in comparison.columns)
+        grid.append([row, *shown])
+    lines = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in grid]
+    lines.insert(1, "|---" * len(grid[0]) + "|")
+    unit = f" [{table.unit}]" if table.unit else ""
+    head = f"### Table {table.id}. {table.title}{unit}\n\nOurs / theirs, difference; {table.what}."
+    notes = [f"- [{number}] {text}" for number, text in enumerate(remarks.texts, 1)]
+    notes += [f"- {text}" for text in (*table.notes, *band_sources(table))]
+    return "\n".join([head, "", *lines, "", *notes])
+
+
+def as_html(paper: Paper, comparisons: Sequence[TableComparison], run: Run) -> str:
+    """The tables of a paper, ours and theirs, with a summary of the marks."""
+    about = f"{paper.source}. Seed {run.seed}." + (f" {QUICK}" if run.quick else "")
+    tables = [
+        html.Section(f"Table {one.table.id}", _html_table(one) + _html_figure(paper, one, run)) for one in comparisons
+    ]
+    notes = _html_notes([*paper.notes, *paper.data, *(f"Not to be had: {text}" for text in paper.missing)])
+    summary = html.Section("Summary", _html_summary(comparisons) + notes)
+    return html.page(f"{paper.title}: theirs and ours", about, [summary, *tables])
+
+
+def _html_figure(paper: Paper, comparison: TableComparison, run: Run) -> str:
+    """The figure of a table that has one and was measured."""
+    draw = paper.figures().get(comparison.table.id)
+    if draw is None or all(cell.ours is None for cell in comparison.cells):
+        return ""
+    return html.figure(draw, run, alt=comparison.table.title, kind="wide")
+
+
+def _html_summary(comparisons: Sequence[TableComparison]) -> str:
+    """How many figures have each mark, and which differ without a known reason."""
+    cells = [cell for one in comparisons for cell in one.cells]
+    counts = count_marks(comparisons)
+    titles = ("in a band around the published value", "differ for a known reason", "differ, we do not know why")
+    marked = [(f"{SYMBOLS[mark]} {title}", f"{counts[mark]:,}") for mark, title in zip(SYMBOLS, titles, strict=True)]
+    measured = sum(cell.ours is not None for cell in cells)
+    shown = html.tiles(
+        [
+            ("figures measured", f"{measured:,}"),
+            *marked,
+            ("nothing published to compare", f"{measured - sum(counts.values()):,}"),
+            ("not measured", f"{len(cells) - measured:,}"),
+        ]
+    )
+    listed = "".join(
+        f"<li>table {escape(one.table.id)}, {escape(cell.row)}, {escape(cell.column)}: "
+        f"{format_value(cell.ours, one.table)} is not in {_band_words(cell.around, one.table)}</li>"
+        for one in comparisons
+        for cell in one.marked(UNEXPLAINED)
+    )
+    return shown + (f"<ul>{listed}</ul>" if listed else "")
+
+
+def _html_table(comparison: TableComparison) -> str:
+    """One table: ours in bold, theirs, the difference, the mark."""
+    table, remarks = comparison.table, Footnotes()
+    unit = f" [{table.unit}]" if table.unit else ""
+    rows = [
+        (escape(row), *(_html_cell(comparison.cell(row, column), table, remarks) for column in comparison.columns))
+        for row in comparison.rows
+    ]
+    shown = html.table(("", *map(escape, comparison.columns)), rows, kind="lineup", label=f"Table {table.id}")
+    about = f"<p><b>{escape(table.title)}{escape(unit)}</b></p><p class='note'>{escape(table.what)}</p>"
+    legend = f"<p class='note'>{escape(LEGEND)}</p>"
+    notes = _html_notes(remarks.texts, numbered=True) + _html_notes([*table.notes, *band_sources(table)])
+    return about + legend + shown + notes
+
+
+def _html_cell(cell: CellComparison, table: Table, remarks: Footnotes) -> str:
+    ours = f'<span class="ours">{format_mean(cell.ours, cell.our_spread, table)}</span>'
+    theirs = format_mean(cell.theirs, cell.their_spread, table)
+    apart = "" if cell.difference is None else f" {format_value(cell.difference, table, signed=True)}"
+    title = f' title="band {_band_words(cell.around, table)}"' if cell.around else ""
+    mark = f' <span class="{cell.mark}"{title}>{SYMBOLS[cell.mark]}</span>' if cell.mark else ""
+    numbers = remarks.mark(cell.remarks)
+    return f"{ours} | {theirs}{apart}{mark}" + (f"<sup>{numbers}</sup>" if numbers else "")
+
+
+def _band_words(band: Band | None, table: Table) -> str:
+    if band is None:
+        return "any band"
+    return f"{format_value(band.low, table)} to {format_value(band.high, table)}"
+
+
+def _html_notes(texts: Iterable[str], *, numbered: bool = False) -> str:
+    """Remarks below a table."""
+    items = "".join(f"<li>{escape(text)}</li>" for text in texts)
+    kind = "ol" if numbered else "ul"
+    return f'<{kind} class="notes">{items}</{kind}>' if items else ""
+
+
+def as_json(paper: Paper, comparisons: Sequence[TableComparison], run: Run) -> dict[str, Any]:
+    """Everything as plain values, with the versions that produced it."""
+    from unnaive.evaluation.records import versions
+
+    return {
+        "paper": paper.key,
+        "title": paper.title,
+        "source": paper.source,
+        "notes": list(paper.notes),
+        "data": list(paper.data),
+        "missing": list(paper.missing),
+        "seed": run.seed,
+        "quick": run.quick,
+        "versions": versions(),
+        "marks": count_marks(comparisons),
+        "tables": [_table_json(one) for one in comparisons],
+    }
+
+
+def _table_json(comparison: TableComparison) -> dict[str, Any]:
+    table = comparison.table
+    return {
+        "table": table.id,
+        "title": table.title,
+        "collection": table.collection,
+        "what": table.what,
+        "unit": table.unit,
+        "notes": list(table.notes),
+        "seconds": round(comparison.seconds, 3),
+        "cells": [_cell_json(cell) for cell in comparison.cells],
+    }
+
+
+def _cell_json(cell: CellComparison) -> dict[str, Any]:
+    return {
+        "row": cell.row,
+        "column": cell.column,
+        "theirs": cell.theirs,
+        "their_spread": cell.their_spread,
+        "ours": cell.ours,
+        "our_spread": cell.our_spread,
+        "difference": cell.difference,
+        "band": _band_json(cell.band),
+        "band_around_theirs": _band_json(cell.around),
+        "mark": cell.mark,
+        "reason": cell.reason,
+        "absent": cell.absent,
+        "notes": list(cell.notes),
+    }
+
+
+def _band_json(band: Band | None) -> dict[str, Any] | None:
+    if band is None:
+        return None
+    return {"low": band.low, "high": band.high, "source": {"kind": band.source.kind, "text": band.source.text}}

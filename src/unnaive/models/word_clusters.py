@@ -1,0 +1,164 @@
+"""Naive Bayes on clusters of words: words that speak of the classes alike become one feature.
+
+Baker and McCallum (1998), "Distributional clustering of words for text classification". A cluster has the class
+distribution of its words together, so that rare words borrow the estimate of their neighbours. It is the first
+of the feature clusterings that the hierarchical thesis reviews.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unnaive.core.counts import Counts
+from unnaive.core.linear import Linear, refuse_full_table
+from unnaive.core.selection import information_gain, top_k
+from unnaive.core.settings import setting
+from unnaive.core.weighting import Weighting
+from unnaive.models.estimator import CountsModel, class_weight_setting, scheme_setting
+from unnaive.models.naive_bayes import LINK_OF_SCHEME, log_prior, log_prior_odds
+from unnaive.types import Floats, Ids
+
+DECIMALS = 13  # of a loss, in nats for each word of the corpus: what differs by less is noise of the sums
+
+
+class WordClusterNB(CountsModel):
+    """Multinomial naive Bayes whose features are clusters of terms: terms that speak of the classes alike are one.
+
+    score = log p(c) + Σ_t n_t log p(k_t|c),   p(k|c) = (N_ck + α) / (N_c• + α·clusters),   k_t the cluster of term t
+
+    All terms of a cluster have one weight. For one-vs-rest the score is log p(c)/p(c̄) + Σ_t n_t log p(k_t|c)/p(k_t|c̄).
+    Clusters are made anew of all counts when documents come or go.
+
+    >>> X, y = [[2, 1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 2], [0, 0, 0, 1]], ["a", "a", "b", "b"]
+    >>> np.exp(WordClusterNB(clusters=2).fit(X, y).scorer_.weights()).round(3)     # (4 + 1) / (4 + 2), 1 / 6
+    array([[0.833, 0.833, 0.167, 0.167],
+           [0.167, 0.167, 0.833, 0.833]])
+    """
+
+    name = "word-clusters"
+    title = "naive Bayes on word clusters"
+    poor_score = True
+
+    clusters: int = setting("Clusters, at most.", default=200, at_least=1)
+    terms: int | None = setting(
+        "Cluster only so many terms, the best by information gain, and ignore the others; None for all.",
+        default=None,
+        at_least=1,
+    )
+    alpha: float = setting("Added to the count of every cluster.", default=1.0, above=0, below=np.inf)
+    scheme: str | None = scheme_setting()
+    class_weight: Any = class_weight_setting()
+
+    def rule(self, counts: Counts, *, exclusive: bool = True) -> Linear:
+        """weight[c, t] = log p(k_t|c), less log p(k_t|c̄) for one-vs-rest."""
+        refuse_full_table(counts.n_classes, counts.n_terms, self.title)
+        scheme, kept = self.scheme_for(exclusive), _ranked_terms(counts, self.terms)
+        inside, overall = counts.class_terms[:, kept].toarray(), counts.terms[kept]
+        cluster_of = cluster_words(_by_class(inside, overall), self.clusters)
+        sums, totals = (_sum_clusters(values, cluster_of) for values in (inside, overall[None]))
+        logs, bias = self._log_prob(sums), log_prior(counts, "data")
+        if scheme == "one-vs-rest":
+            logs, bias = logs - self._log_prob(totals - sums), log_prior_odds(counts, "data")
+        weights, known = np.zeros((counts.n_classes, counts.n_terms)), np.zeros(counts.n_terms)
+        weights[:, kept], known[kept] = logs[:, cluster_of], 1.0
+        weighting = Weighting(idf=None if known.all() else known)
+        return Linear(weights, bias, weighting=weighting, link=LINK_OF_SCHEME[scheme])
+
+    def _log_prob(self, sums: Floats) -> Floats:
+        """log p(k|c) from occurrences of each cluster in each class (n_classes, n_clusters)."""
+        smoothed = np.maximum(sums, 0) + self.alpha
+        logs: Floats = np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))
+        return logs
+
+
+def _ranked_terms(counts: Counts, terms: int | None) -> Ids:
+    """Terms that occur, the most informative first."""
+    ranked: Ids = top_k(information_gain(counts), counts.n_terms if terms is None else terms)
+    return ranked[np.asarray(counts.terms)[ranked] > 0]
+
+
+def _by_class(inside: Floats, overall: Floats) -> Floats:
+    """Occurrences of each word by class, and last those outside of all classes (n_words, n_classes + 1).
+
+    Without the last a single class would have nothing to be told apart from.
+    """
+    rest = np.maximum(overall - inside.sum(axis=0), 0)
+    return np.vstack([inside, rest]).T.astype(np.float64)
+
+
+def _sum_clusters(values: Floats, cluster_of: Ids) -> Floats:
+    """The sum of the columns of each cluster (n_rows, n_clusters)."""
+    sums = np.zeros((int(cluster_of.max(initial=0)) + 1, len(values)))
+    np.add.at(sums, cluster_of, values.T)
+    return sums.T
+
+
+def cluster_words(counts: Floats, clusters: int) -> Ids:
+    """The cluster of each word (n_words,), numbered from 0, of at most `clusters`.
+
+    `counts` (n_words, n_classes) are the occurrences of each word in each class, the most informative word first. The
+    first words are clusters by themselves; then every next word becomes one more, and the two clusters whose merging
+    loses least are merged. The loss is the average divergence to the mean of the two,
+
+    P(a)·KL(P(C|a) ‖ P(C|a∨b)) + P(b)·KL(P(C|b) ‖ P(C|a∨b)),   which is   f(a) + f(b) − f(a + b)   up to a factor,
+
+    with f(v) = Σ_c v_c log v_c − v_• log v_• of the counts v, since the distribution of a cluster is that of its sums.
+
+    >>> cluster_words(np.array([[4.0, 0], [0, 4], [2, 0], [0, 1]]), 2)
+    array([0, 1, 0, 1])
+    """
+    counts = np.asarray(counts, np.float64) / (counts.sum() or 1.0)
+    n_words, size = len(counts), min(clusters, len(counts))
+    sums = counts[:size].copy()
+    members: list[list[int]] = [[word] for word in range(size)]
+    parts = _purity(sums)
+    loss = np.full((size, size), np.inf)
+    for one in range(size):
+        loss[one, :one] = _loss(sums, parts, one)[:one]
+    for word in range(size, n_words):
+        merged, gone = _cheapest(loss, sums, parts, counts[word])
+        if merged == size:  # the new word itself joins a cluster
+            members[gone].append(word)
+            sums[gone] += counts[word]
+            changed = [gone]
+        else:
+            members[merged] += members[gone]
+            sums[merged] += sums[gone]
+            members[gone], sums[gone] = [word], counts[word]
+            changed = [merged, gone]
+        parts[changed] = _purity(sums[changed])
+        for one in changed:
+            row = _loss(sums, parts, one)
+            loss[one, :one], loss[one + 1 :, one] = row[:one], row[one + 1 :]
+    found = np.empty(n_words, np.int64)
+    for number, words in enumerate(members):
+        found[words] = number
+    return found
+
+
+def _cheapest(loss: Floats, sums: Floats, parts: Floats, word: Floats) -> tuple[int, int]:
+    """The two clusters to merge; (size, cluster) where the new word joins a cluster. Ties: the first pair."""
+    size = len(sums)
+    joining = np.round(_purity(word[None])[0] + parts - _purity(sums + word), DECIMALS)
+    nearest = int(np.argmin(joining))
+    place = int(np.argmin(loss)) if size > 1 else 0
+    if size == 1 or joining[nearest] < loss.flat[place]:
+        return size, nearest
+    later, earlier = divmod(place, size)
+    return earlier, later
+
+
+def _loss(sums: Floats, parts: Floats, one: int) -> Floats:
+    """What merging cluster `one` with each other loses (n_clusters,)."""
+    lost: Floats = np.round(parts[one] + parts - _purity(sums + sums[one]), DECIMALS)
+    return lost
+
+
+def _purity(sums: Floats) -> Floats:
+    """f(v) = Σ_c v_c log v_c − v_• log v_• of each row: 0 for a cluster of one class, else below."""
+    total = sums.sum(axis=1)
+    inside: Floats = (sums * np.log(np.where(sums > 0, sums, 1.0))).sum(axis=1)
+    purity: Floats = inside - total * np.log(np.where(total > 0, total, 1.0))
+    return purity

@@ -1,0 +1,170 @@
+"""Unlearning that can be shown: a receipt says what was forgotten and what the model was before and after."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from unnaive import __version__
+from unnaive.classifier import TextClassifier
+from unnaive.core.named_counts import NamedCounts
+from unnaive.core.register import HASH, LabelSets, Register, as_bytes, document_hashes, key_name, make_key
+from unnaive.errors import BadData, UnnaiveError
+from unnaive.fitted import FittedModel
+from unnaive.reading.sources import check_exists
+from unnaive.store import pack, write_arrays
+from unnaive.training import train_from_counts, was_tuned
+from unnaive.updates import kept_counts
+
+KIND = "unnaive unlearning"
+FORMAT = 1
+STATEMENT = "The counts of the model after equal those of a model trained without these documents."
+
+
+def read_key(path: str | Path | None) -> bytes | None:
+    """The key of a key file; None for None."""
+    return None if path is None else make_key(check_exists(path).read_bytes())
+
+
+def register_documents(
+    fitted: FittedModel, texts: Sequence[str], labels: LabelSets, key: bytes | None = None
+) -> FittedModel:
+    """The model with a register of the documents that it was trained on."""
+    if fitted.counts is None:
+        raise UnnaiveError(
+            f"{fitted.spec.model.title} learns from all documents at once and cannot forget: no register"
+        )
+    return replace(fitted, register=Register.of(texts, labels, key))
+
+
+def unlock_register(fitted: FittedModel, key: bytes | None) -> FittedModel:
+    """The model with the key of its register, which changing it needs; models without a register stay as they are."""
+    return fitted if fitted.register is None else replace(fitted, register=fitted.register.unlocked(key))
+
+
+def file_hash(path: str | Path) -> str:
+    """SHA-256 of a file."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def model_hash(fitted: FittedModel) -> str:
+    """SHA-256 of the file that the model would be saved as."""
+    file = io.BytesIO()
+    write_arrays(file, *pack(fitted))
+    return hashlib.sha256(file.getvalue()).hexdigest()
+
+
+def kept_from_before(fitted: FittedModel) -> list[str]:
+    """What was tuned on held-out scores while the documents were there, and is not tuned anew by forgetting."""
+    tuned = ["decision"] if was_tuned(fitted.spec, fitted) else []
+    return tuned + (["calibration"] if fitted.calibration is not None else [])
+
+
+def make_receipt(
+    before: FittedModel, texts: Sequence[str], labels: LabelSets, *, file: str, sha256: str, key: bytes | None
+) -> dict[str, Any]:
+    """The receipt for forgetting these documents, but for the model after; `complete_receipt` adds that."""
+    return {
+        "receipt": KIND,
+        "format": FORMAT,
+        "version": __version__,
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "statement": STATEMENT,
+        "kept_from_before": kept_from_before(before),
+        "registered": before.register is not None,
+        "before": {"file": file, "sha256": sha256},
+        "documents": len(labels),
+        "hash": {"name": HASH, "key": key_name(key)},
+        "document_hashes": [one.hex() for one in as_bytes(document_hashes(texts, labels, key))],
+    }
+
+
+def complete_receipt(receipt: dict[str, Any], path: Path) -> str:
+    """The receipt as JSON, with the hash of the model file that is now at `path`."""
+    return json.dumps(receipt | {"after": {"file": path.name, "sha256": file_hash(path)}}, indent=2) + "\n"
+
+
+def read_receipt(path: str | Path) -> dict[str, Any]:
+    """A receipt from a file; anything else is an error of one sentence."""
+    try:
+        found = json.loads(check_exists(path).read_text(encoding="utf-8"))
+        sound = found["receipt"] == KIND and found["format"] == FORMAT and found["hash"]["name"] == HASH
+        hashes = [bytes.fromhex(one) for one in found["document_hashes"]]
+        hex_only = isinstance(found["after"]["sha256"], str) and isinstance(found["before"]["sha256"], str)
+    except (ValueError, KeyError, TypeError, RecursionError) as problem:
+        raise BadData(f"{path} is no receipt of unlearning ({str(problem).splitlines()[0][:80]})") from problem
+    if not (sound and hex_only and len(hashes) == found["documents"]):
+        raise BadData(f"{path} is no receipt of unlearning that this version can read")
+    receipt: dict[str, Any] = found | {"document_hashes": hashes}
+    return receipt
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was verified: whether it holds, and a sentence."""
+
+    name: str
+    holds: bool
+    sentence: str
+
+
+def check_receipt(fitted: FittedModel, receipt: dict[str, Any], sha256: str) -> list[Check]:
+    """What can be said from the model file and the receipt alone."""
+    same = sha256 == receipt["after"]["sha256"]
+    words = "the file is the one that the receipt names" if same else "the file is not the one that the receipt names"
+    checks = [Check("file", same, f"{words} (SHA-256 {sha256[:16]}…)")]
+    if fitted.register is not None:
+        left = fitted.register.count(receipt["document_hashes"])
+        gone = f"none of the {receipt['documents']} documents is in the model's register"
+        still = f"{left} of the documents are in the model's register: learnt more than once, or again"
+        checks.append(Check("register", not left, still if left else gone))
+    return checks
+
+
+def check_against(
+    fitted: FittedModel, receipt: dict[str, Any], texts: Any, labels: LabelSets, key: bytes | None
+) -> list[Check]:
+    """The same by training anew on documents without those that were forgotten."""
+    if key_name(key) != receipt["hash"]["key"]:
+        raise UnnaiveError("the receipt was made with another key, or with none; give the same --key")
+    found = set(as_bytes(document_hashes(texts, labels, key))) & set(receipt["document_hashes"])
+    apart = f"{len(found)} of the forgotten documents are in the data" if found else "none of them is in the data"
+    counts = _count_again(fitted, texts, labels)
+    same = counts == fitted.counts
+    checks = [Check("data", not found, apart), Check("counts", same, _counts_sentence(same))]
+    if same:
+        checks.append(_same_bytes(fitted, counts, texts, labels, key))
+    return checks
+
+
+def _count_again(fitted: FittedModel, texts: Any, labels: LabelSets) -> NamedCounts:
+    classifier = TextClassifier.from_fitted(fitted)
+    del classifier.fitted_
+    classifier.multilabel = fitted.multilabel
+    return kept_counts(classifier.partial_fit(texts, list(labels)).fitted_, "be verified")
+
+
+def _counts_sentence(equal: bool) -> str:
+    if equal:
+        return "the counts equal those of a model trained on the data, every one of them"
+    return (
+        "the counts differ from those of a model trained on the data: it is not what is left, or not all was forgotten"
+    )
+
+
+def _same_bytes(fitted: FittedModel, counts: NamedCounts, texts: Any, labels: LabelSets, key: bytes | None) -> Check:
+    """Whether the whole file is that of a model trained on the data; tuned decisions and calibrations are kept."""
+    register = None if fitted.register is None else Register.of(texts, labels, key)
+    made = train_from_counts(
+        fitted.spec, counts, fitted.target_type, before=fitted, token_rule=fitted.token_rule,
+        columns=fitted.columns, register=register,
+    )  # fmt: skip
+    same = model_hash(made) == model_hash(fitted)
+    return Check("bytes", same, f"the file is {'' if same else 'not '}that of such a model, byte for byte")

@@ -1,0 +1,122 @@
+"""Work on many items in forked children, so that one that crashes is counted and the rest goes on."""
+
+import faulthandler
+import json
+import mmap
+import os
+import resource
+import signal
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+MEMORY = 6 << 30  # bytes of address space for a child: what allocates by a number in a file fails here
+SECONDS = 60  # for one item
+REFUSED, SURVIVED = "refused", "survived"
+
+
+@dataclass
+class Tally:
+    """A line of the table: what was tried and how it ended. Nothing may crash or be lost."""
+
+    name: str
+    tried: int = 0
+    refused: int = 0
+    survived: int = 0
+    crashed: int = 0
+    lost: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, outcome: str, note: str = "") -> None:
+        """Count one item; any outcome but the two good ones is a crash, with a note of what it was."""
+        self.tried += 1
+        if outcome == REFUSED:
+            self.refused += 1
+        elif outcome == SURVIVED:
+            self.survived += 1
+        else:
+            self.crashed += 1
+            self.notes.append(note or outcome)
+
+    def __iadd__(self, other: "Tally") -> "Tally":
+        for name in ("tried", "refused", "survived", "crashed", "lost"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.notes += other.notes
+        return self
+
+    @property
+    def sound(self) -> bool:
+        return not self.crashed and not self.lost
+
+
+def run_forked(name: str, work: Callable[[int], tuple[str, str]], items: Sequence[int], workers: int = 2) -> Tally:
+    """`work(item)` → (outcome, note) for all items, shared among forked children."""
+    tally = Tally(name)
+    for parts in _rounds(items, workers, 2_000):
+        children = [_Child(work, part) for part in parts]
+        for child in children:
+            while child is not None:
+                part, rest = child.finish()
+                tally += part
+                child = _Child(work, rest) if rest else None
+    return tally
+
+
+def _rounds(items, workers, size):
+    for start in range(0, len(items), workers * size):
+        chunk = items[start : start + workers * size]
+        yield [chunk[worker::workers] for worker in range(workers) if chunk[worker::workers]]
+
+
+class _Child:
+    """A forked process that works through items, and tells in shared memory at which it is."""
+
+    def __init__(self, work, items):
+        self.items = list(items)
+        self.at = mmap.mmap(-1, 8)
+        reader, writer = os.pipe()
+        self.pid = os.fork()
+        if not self.pid:
+            os.close(reader)
+            _limit()
+            _work_off(work, self.items, self.at, writer)
+            os._exit(0)
+        os.close(writer)
+        self.pipe = os.fdopen(reader, "rb")
+
+    def finish(self):
+        """What became of the items, and those that are left because one crashed."""
+        said = self.pipe.read()
+        self.pipe.close()
+        _, status = os.waitpid(self.pid, 0)
+        tally, lines = Tally(""), [json.loads(line) for line in said.splitlines()]
+        for outcome, note in lines:
+            tally.add(outcome, note)
+        if status == 0:
+            return tally, []
+        place = struct.unpack("q", self.at[:])[0]
+        for _ in range(place - len(lines)):  # answers that the dead child had not sent yet
+            tally.add(SURVIVED)
+        how = signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else f"exit {os.WEXITSTATUS(status)}"
+        tally.add("crashed", f"item {self.items[place]}: {how}")
+        return tally, self.items[place + 1 :]
+
+
+def _limit():
+    faulthandler.disable()  # a crash is counted, not described
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+
+def _work_off(work, items, at, writer):
+    with os.fdopen(writer, "wb", buffering=0) as pipe:
+        for place, item in enumerate(items):
+            at[:] = struct.pack("q", place)
+            signal.alarm(SECONDS)
+            try:
+                outcome, note = work(item)
+            except BaseException as problem:
+                outcome, note = "crashed", f"item {item}: {type(problem).__name__}: {str(problem)[:200]}"
+            pipe.write(json.dumps([outcome, note]).encode() + b"\n")
+        signal.alarm(0)

@@ -1,0 +1,64 @@
+"""All attacks at a scale, and the table of how they ended; `make attack` runs it whole, `make test` a small part."""
+
+import tempfile
+
+import corpora
+import model_files
+import texts
+import writers
+from forks import Tally, run_forked
+
+WHOLE = {"files": 100_000, "texts": 1_000_000, "kills": 1_000, "seconds": 60.0, "corpora": 200, "words": 60_000}
+SMALL = {"files": 1_500, "texts": 10_000, "kills": 60, "seconds": 3.0, "corpora": 12, "words": 5_000}
+
+
+def attack_files(scale):
+    with tempfile.TemporaryDirectory() as folder:
+        models = model_files.make_models(folder)
+        return run_forked("corrupted model files", model_files.attack_with(models, folder), range(scale["files"]))
+
+
+def attack_texts(scale):
+    tally = run_forked("texts, kernel against reference", texts.compare, range(-(-scale["texts"] // texts.BATCH)))
+    for name in ("tried", "refused", "survived"):
+        setattr(tally, name, getattr(tally, name) * texts.BATCH)
+    return tally
+
+
+def attack_hash(scale):
+    tally = Tally("words made to collide")
+    for _, outcome, note in texts.attack_hash(scale["words"]):
+        tally.add(outcome, note)
+    return tally
+
+
+def attack_kill(scale):
+    with tempfile.TemporaryDirectory() as folder:
+        return writers.attack_kill(folder, scale["kills"])
+
+
+def attack_readers(scale):
+    with tempfile.TemporaryDirectory() as folder:
+        return writers.attack_readers(folder, scale["seconds"])
+
+
+def attack_corpora(scale):
+    with tempfile.TemporaryDirectory() as folder:
+        return corpora.attack_corpora(folder, scale["corpora"])
+
+
+ATTACKS = {
+    "files": attack_files, "texts": attack_texts, "hash": attack_hash, "kill": attack_kill, "readers": attack_readers,
+    "corpora": attack_corpora,
+}  # fmt: skip
+
+
+def table(tallies):
+    """One line for each attack: tried, refused, survived, crashed, lost."""
+    columns = ("tried", "refused", "survived", "crashed", "lost")
+    lines = [f"{'attack':<34}" + "".join(f"{name:>11}" for name in columns)]
+    for tally in tallies:
+        lines.append(f"{tally.name:<34}" + "".join(f"{getattr(tally, name):>11,}" for name in columns))
+    totals = [sum(getattr(tally, name) for tally in tallies) for name in columns]
+    lines.append(f"{'all':<34}" + "".join(f"{total:>11,}" for total in totals))
+    return "\n".join(lines)

@@ -1,0 +1,58 @@
+"""Character n-grams, counted through the words ≡ the specification in tokens.py ≡ scikit-learn's char_wb on words."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import CountVectorizer
+
+from unnaive import TextClassifier
+from unnaive.text.backend import BACKEND
+from unnaive.text.counting import TextCounter
+from unnaive.text.tokens import TokenRule, spans, tokens
+
+TEXTS = st.lists(st.text(st.sampled_from("abc İıçé7 _-न्द中 \n"), max_size=30), max_size=5)
+RANGES = st.tuples(st.integers(1, 4), st.integers(0, 3)).map(lambda pair: (pair[0], pair[0] + pair[1]))
+
+
+def by_term(counter, X):
+    terms = counter.vocabulary.terms
+    dense = X.toarray()
+    return [{terms[t]: int(n) for t, n in enumerate(row) if n} for row in dense]
+
+
+@settings(deadline=None, max_examples=150)
+@given(TEXTS, TEXTS, RANGES, st.sampled_from(["char", "both"]), st.sampled_from([(1, 1), (1, 2)]))
+def test_counts_are_those_of_the_specification(texts, others, lengths, analyzer, ngrams):
+    rule = TokenRule(analyzer=analyzer, char_ngrams=lengths, ngrams=ngrams, stopwords=("ab",))
+    counter = TextCounter(rule, backend=BACKEND)
+    assert by_term(counter, counter.count(texts, grow=True)) == [dict(Counter(tokens(text, rule))) for text in texts]
+    known = set(counter.vocabulary.terms)
+    expected = [{term: n for term, n in Counter(tokens(text, rule)).items() if term in known} for text in others]
+    assert by_term(counter, counter.count(others)) == expected
+
+
+def test_grams_are_those_of_scikit_learn():
+    texts = ["the cat sat", "cats and bananas", "a mat"]
+    theirs = CountVectorizer(analyzer="char_wb", ngram_range=(2, 4)).fit(texts)
+    counter = TextCounter(TokenRule(analyzer="char", char_ngrams=(2, 4)))
+    found = by_term(counter, counter.count(texts, grow=True))
+    names = ["#" + name.replace(" ", "_") for name in theirs.get_feature_names_out()]
+    expected = [{names[t]: int(n) for t, n in enumerate(row) if n} for row in theirs.transform(texts).toarray()]
+    assert found == expected
+
+
+def test_places_of_grams_lie_inside_their_word():
+    text = "Big Çay!"
+    for start, end, term in spans(text, TokenRule(analyzer="char", char_ngrams=(2, 3))):
+        assert term.strip("#_") in text[start:end].lower()
+
+
+@pytest.mark.parametrize("analyzer", ["char", "both"])
+def test_misspelt_words_are_still_evidence(analyzer):
+    texts, labels = ["football match", "parliament election", "football goal", "parliament vote"], ["s", "p", "s", "p"]
+    model = TextClassifier("complement", analyzer=analyzer).fit(texts, labels)
+    assert model.predict(["futball", "parliamant"]).tolist() == ["s", "p"]
+    assert np.allclose(model.predict_proba(["xyz"]), 0.5)

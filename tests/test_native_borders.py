@@ -1,0 +1,131 @@
+"""The native modules of core refuse whatever they would read or write out of bounds: a ValueError, never a crash."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from unnaive.core import products
+from unnaive.models.higher_order import paths
+
+pytestmark = pytest.mark.skipif(products.NATIVE is None, reason="built without a compiler")
+
+HUGE = 2_000_000_000
+
+
+def ints(*values):
+    return np.array(values, np.int32)
+
+
+def longs(*values):
+    return np.array(values, np.int64)
+
+
+PRODUCT = {"starts": longs(0, 1, 2), "columns": ints(0, 2), "values": np.ones(2), "dense": np.ones((3, 4)),
+           "out": np.zeros((2, 4))}  # fmt: skip
+TRANSPOSED = PRODUCT | {"dense": np.ones((2, 4)), "out": np.zeros((3, 4))}
+GRAM = {"starts": longs(0, 2, 4), "terms": ints(0, 1, 1, 2), "term_starts": longs(0, 1, 3, 4),
+        "docs": ints(0, 0, 1, 1), "out": np.zeros(3)}  # fmt: skip
+# two documents, one full row of two classes, one listed term
+EXPECTATIONS = {
+    "row_starts": longs(0, 2), "row_terms": ints(0, 0), "row_documents": ints(0, 1), "row_values": np.ones(2),
+    "list_starts": longs(0, 1), "list_terms": ints(0), "list_documents": ints(1), "list_values": np.ones(1),
+    "chunk": 8, "starts": longs(0, 1), "classes": ints(1), "targets": ints(0, 1), "weight": np.ones(2),
+    "offset": np.zeros(2), "weights": np.zeros(3), "expected": np.zeros(3),
+}  # fmt: skip
+
+SPARSE_CHANGES = [
+    {"starts": longs(0, HUGE, 2)},
+    {"starts": longs(0, -HUGE, 2)},
+    {"starts": longs(-5, 1, 2)},
+    {"starts": longs(0, 1, HUGE)},
+    {"starts": longs()},
+    {"columns": ints(0, HUGE)},
+    {"columns": ints(0, -1)},
+    {"columns": ints(0)},
+    {"values": np.ones(1)},
+    {"out": np.zeros((1, 4))},
+    {"out": np.zeros((2, 1))},
+]
+
+
+@pytest.mark.parametrize("change", [*SPARSE_CHANGES, {"dense": np.ones((2, 4))}, {"dense": np.ones((0, 4))}])
+def test_products_of_broken_matrices_are_refused(change):
+    with pytest.raises(ValueError, match=r"matrix|product"):
+        products.NATIVE.product(*(PRODUCT | change).values())
+
+
+@pytest.mark.parametrize("change", [*SPARSE_CHANGES, {"dense": np.ones((1, 4))}, {"dense": np.ones((2, 9))}])
+def test_transposed_products_of_broken_matrices_are_refused(change):
+    with pytest.raises(ValueError, match=r"matrix|product"):
+        products.NATIVE.transposed(*(TRANSPOSED | change).values())
+
+
+@pytest.mark.parametrize("walk", ["by_term", "by_document"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"starts": longs(0, HUGE, 4)},
+        {"starts": longs(0, -1, 4)},
+        {"starts": longs()},
+        {"terms": ints(0, 1, 1, HUGE)},
+        {"terms": ints(0, 1, -1, 2)},
+        {"term_starts": longs(0, HUGE, 3, 4)},
+        {"docs": ints(0, 0, 1, 7)},
+        {"docs": ints(0, -9, 1, 1)},
+        {"out": np.zeros(2)},
+    ],
+)
+def test_gram_sums_of_broken_matrices_are_refused(walk, change):
+    with pytest.raises(ValueError, match=r"matrix|sum"):
+        getattr(paths._gram, walk)(*(GRAM | change).values())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"row_starts": longs(0, HUGE)},
+        {"row_starts": longs(0)},
+        {"row_starts": longs(3, 2)},
+        {"row_terms": ints(0, 5)},
+        {"row_documents": ints(0, 9)},
+        {"row_documents": ints(-1, 0)},
+        {"row_values": np.ones(1)},
+        {"list_terms": ints(1)},
+        {"list_documents": ints(HUGE)},
+        {"chunk": 0},
+        {"chunk": -3},
+        {"starts": longs(0, HUGE)},
+        {"classes": ints(2)},
+        {"targets": ints(0, 2)},
+        {"targets": ints(-1, 0)},
+        {"weight": np.ones(1)},
+        {"offset": np.zeros(0)},
+        {"weights": np.zeros(0), "expected": np.zeros(0)},
+        {"expected": np.zeros(1)},
+    ],
+)
+def test_expectations_of_broken_documents_are_refused(change):
+    with pytest.raises(ValueError, match=r"\w"):
+        products.NATIVE.expectations(*(EXPECTATIONS | change).values())
+
+
+def test_what_is_sound_is_computed():
+    products.NATIVE.product(*PRODUCT.values())
+    np.testing.assert_array_equal(PRODUCT["out"], np.ones((2, 4)))
+    assert products.NATIVE.expectations(*EXPECTATIONS.values()) == pytest.approx(2 * np.log(0.5))
+    assert products.NATIVE.expectations(*(EXPECTATIONS | {"chunk": 2**62}).values()) == pytest.approx(2 * np.log(0.5))
+
+
+@pytest.mark.parametrize("name", ["out"])
+def test_a_result_of_another_kind_is_refused_and_not_filled_as_a_copy(name):
+    with pytest.raises(TypeError):
+        products.NATIVE.product(*(PRODUCT | {name: np.zeros((2, 4), np.float32)}).values())
+
+
+def test_gram_sums_by_document_do_not_depend_on_the_number_of_documents():
+    """Documents that share nothing: each clears what it touched, not a counter for every document."""
+    n = 150_000
+    B = csr_array((np.ones(n), np.arange(n, dtype=np.int32), np.arange(n + 1)), shape=(n, n))
+    out = np.empty(n)
+    paths._gram.by_document(*paths._pointers(B), *paths._pointers(B.tocsc()), out)  # n² would be minutes
+    np.testing.assert_array_equal(out, np.ones(n))

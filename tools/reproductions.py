@@ -1,0 +1,128 @@
+"""docs/reproductions.md: every table of the papers, ours beside theirs, from the figures in docs/reproductions.json.
+
+    python tools/reproductions.py                          write the page again from the figures there are
+    python tools/reproductions.py --run or-gate            measure a paper anew (its full run), then write both
+    python tools/reproductions.py --run hierarchical:4.10  measure one table anew
+    python tools/reproductions.py --run all --missing      measure only what has no figures yet
+
+A table is written as soon as it is done. Marks, bands and reasons come from the TOML files of the papers, so that they
+can be corrected without a new run. --records FOLDER keeps single splits, for a run that is interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from unnaive.evaluation.papers.comparison import (
+    SYMBOLS,
+    TableComparison,
+    compare_measurements,
+    count_marks,
+    measure_table,
+)
+from unnaive.evaluation.papers.render import as_markdown
+from unnaive.evaluation.papers.runs import Measurement, Run
+from unnaive.evaluation.papers.tables import Paper, paper_keys, read_paper
+from unnaive.evaluation.records import versions
+
+DOCS = Path(__file__).parents[1] / "docs"
+FIGURES, PAGE = DOCS / "reproductions.json", DOCS / "reproductions.md"
+Figures = dict[str, dict[str, list[dict[str, Any]]]]  # paper → table → measurements
+
+INTRODUCTION = """# The papers, ours beside theirs
+
+Written by `python tools/reproductions.py`; `--run PAPER` measures a paper anew. The same tables in a terminal:
+`unnaive reproduce PAPER`.
+
+- ✓ ours lies in a band around the published value; the source of each band stands below its table
+- ≈ ours differs from the published value, and the reason is known and stated
+- ✗ ours differs, and we do not know why
+- no mark: the paper prints nothing there, or nothing was measured, with the reason
+"""
+
+
+def read_figures() -> Figures:
+    """The figures measured so far."""
+    figures: Figures = json.loads(FIGURES.read_text(encoding="utf-8"))["papers"] if FIGURES.exists() else {}
+    return figures
+
+
+def write_figures(figures: Figures) -> None:
+    """The figures, with the versions that made the latest of them."""
+    content = {"versions": versions(), "papers": figures}
+    FIGURES.write_text(json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def measure(key: str, number: str | None, run: Run, *, missing: bool) -> None:
+    """Measure the tables of a paper, each written when it is done."""
+    paper = read_paper(key)
+    for table in paper.select_tables(number):
+        if missing and table.id in read_figures().get(key, {}):
+            continue
+        started = time.perf_counter()
+        found, problem = measure_table(paper, table, run)
+        if problem:
+            raise SystemExit(f"{key}, table {table.id}: {problem}")
+        figures = read_figures()
+        figures.setdefault(key, {})[table.id] = [_plain(one) for one in found]
+        write_figures(figures)
+        print(f"{key}, table {table.id}: {len(found)} figures, {time.perf_counter() - started:.0f} s", flush=True)
+
+
+def _plain(one: Measurement) -> dict[str, Any]:
+    rounded = {name: round(value, 6) if isinstance(value, float) else value for name, value in asdict(one).items()}
+    return {name: value for name, value in rounded.items() if value not in ("", None)}
+
+
+def compare_paper(paper: Paper, figures: Figures) -> list[TableComparison]:
+    """The tables of a paper that have figures, beside the published ones."""
+    there = figures.get(paper.key, {})
+    return [
+        compare_measurements(table, [Measurement(**one) for one in there[table.id]], Run())
+        for table in paper.tables
+        if table.id in there
+    ]
+
+
+def render_page(figures: Figures) -> str:
+    """The whole page."""
+    papers = [(read_paper(key), compare_paper(read_paper(key), figures)) for key in paper_keys()]
+    lines = ["| paper | ✓ | ≈ | ✗ |", "|---|---|---|---|"]
+    for paper, comparisons in papers:
+        counts = count_marks(comparisons)
+        lines.append(f"| [{paper.key}](#{paper.key}) | " + " | ".join(str(counts[mark]) for mark in SYMBOLS) + " |")
+    sections = [
+        f'<a id="{paper.key}"></a>\n\n{as_markdown(paper, comparisons, Run())}{_unmeasured(paper, figures)}'
+        for paper, comparisons in papers
+    ]
+    return "\n".join([INTRODUCTION, *lines, "", *sections])
+
+
+def _unmeasured(paper: Paper, figures: Figures) -> str:
+    """A line that names the tables without figures on this page."""
+    missing = [table.id for table in paper.tables if table.id not in figures.get(paper.key, {})]
+    return f"\nNot measured for this page: table {', '.join(missing)}.\n" if missing else ""
+
+
+def main() -> None:
+    """Measure what was asked for, then write the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--run", nargs="*", default=[], metavar="PAPER[:TABLE]", help="measure these; all for all")
+    parser.add_argument("--missing", action="store_true", help="only tables without figures")
+    parser.add_argument("--records", type=Path, help="folder of records of single splits")
+    parser.add_argument("--jobs", type=int, default=1)
+    given = parser.parse_args()
+    run = Run(jobs=given.jobs, records=given.records)
+    for name in paper_keys() if given.run == ["all"] else given.run:
+        key, _, number = name.partition(":")
+        measure(key, number or None, run, missing=given.missing)
+    PAGE.write_text(render_page(read_figures()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
