@@ -46,6 +46,7 @@ size_t piece_end(const Unit* p, size_t length) {
 class Speller {
  public:
   explicit Speller(const Rule& rule) : rule_(rule) {
+    word_kinds_ = rule.digits ? kLetter | kNumber : kLetter;
     watched_ = static_cast<uint8_t>((rule.cut_runs ? kUnspaced : 0) | (rule.emoji ? kPictograph | kEmojiPart : 0));
     for (uint32_t code = 0; code < 0x80; ++code) short_[code] = code | 1u << 24;
     for (uint32_t code = 0x80; code < 0x800; ++code) short_[code] = packed(code);
@@ -78,9 +79,8 @@ class Speller {
       } else if ((ascii && !rule_.turkish) || plain_prefix(piece.data, piece.size) == piece.size) {
         read(piece, true);
       } else {
-        seen_ = 0;
         const Bytes spelled = spell_utf8(piece);
-        seen_& watched_ ? cut(decode_utf8(piece)) : read(spelled, false);
+        needs_cutting() ? cut(decode_utf8(piece)) : read(spelled, false);
       }
       text = {text.data + piece.size, text.size - piece.size};
     }
@@ -92,11 +92,14 @@ class Speller {
       const size_t size = piece_end(p, length);
       seen_ = 0;
       const Bytes spelled = rule_.symbols ? Bytes{} : spell(p, size);
-      rule_.symbols || seen_& watched_ ? cut(copy_codes(p, size)) : read(spelled, false);
+      needs_cutting() ? cut(copy_codes(p, size)) : read(spelled, false);
       p += size;
       length -= size;
     }
   }
+
+  // Whether the piece just spelled has more to be cut at than spaces.
+  bool needs_cutting() const { return rule_.symbols || (seen_ & watched_); }
 
   // The characters of a piece. Bytes that are not UTF-8 are U+FFFD, which separates.
   Codes decode_utf8(Bytes text) {
@@ -133,18 +136,21 @@ class Speller {
   template <class Unit>
   Bytes spell(const Unit* p, size_t length) {
     uint8_t* out = room(4 * length);
+    uint8_t seen = 0;
     for (size_t i = 0; i < length; ++i) {
       if (p[i] < 0x800) {
         put_short(p[i], out);
       } else {
-        put(p[i], out);
+        put(p[i], out, seen);
       }
     }
+    seen_ = seen;
     return {space_.data(), static_cast<size_t>(out - space_.data())};
   }
 
   Bytes spell_utf8(Bytes text) {
     uint8_t* out = room(2 * text.size);
+    uint8_t seen = 0;
     for (size_t i = 0; i < text.size;) {
       const size_t plain = plain_prefix(text.data + i, text.size - i);
       std::memcpy(out, text.data + i, plain);
@@ -152,10 +158,11 @@ class Speller {
       for (i += plain; i < text.size && !is_plain(text.data[i]);) {
         const uint8_t c = text.data[i];
         const Decoded at = c < 0x80 ? Decoded{c, 1} : decode(text.data + i, text.size - i);
-        put(at.code, out);
+        put(at.code, out, seen);
         i += at.length;
       }
     }
+    seen_ = seen;
     return {space_.data(), static_cast<size_t>(out - space_.data())};
   }
 
@@ -185,21 +192,20 @@ class Speller {
     out += entry >> 24;
   }
 
-  void put(uint32_t code, uint8_t*& out) {
+  void put(uint32_t code, uint8_t*& out, uint8_t& seen) const {
     if (code < 0x800) return put_short(code, out);
-    if (code != kNone) seen_ |= kinds[code];
-    if (code == kNone || !is_word(code)) {
+    const unsigned kind = code == kNone ? 0u : kinds[code];
+    seen = static_cast<uint8_t>(seen | kind);
+    if (!(kind & word_kinds_)) {
       *out++ = ' ';
     } else {
-      out += encode(rule_.lowercase ? folded(code) : code, out);
+      out += encode(kind & kFolded && rule_.lowercase ? folded(code) : code, out);
     }
   }
 
-  bool is_word(uint32_t code) const { return kinds[code] & (rule_.digits ? kLetter | kNumber : kLetter); }
-
   // The spelling of a character below 0x800, low byte first, and its length in the top byte.
   uint32_t packed(uint32_t code) const {
-    if (!is_word(code)) return ' ' | 1u << 24;
+    if (!(kinds[code] & word_kinds_)) return ' ' | 1u << 24;
     uint8_t bytes[4] = {};
     const unsigned length = encode(rule_.lowercase ? folded(code) : code, bytes);
     return static_cast<uint32_t>(bytes[0] | bytes[1] << 8 | bytes[2] << 16) | length << 24;
@@ -214,6 +220,7 @@ class Speller {
   std::array<uint32_t, 0x800> short_;
   Array<uint8_t> space_;
   Array<uint32_t> codes_;
+  unsigned word_kinds_;
   uint8_t watched_, seen_ = 0;  // kinds that need a closer look, and those of the piece
 };
 

@@ -38,7 +38,7 @@ inline void fill_kinds() {
   for (const Pair& run : kNumbers) std::memset(kinds + run.first, kNumber, run.second - run.first + 1);
   for (const Pair& fold : kFolds) kinds[fold.first] |= kFolded;
   const auto add_kind = [](const Pair& run, Kind kind) {
-    for (uint32_t code = run.first; code <= run.second; ++code) kinds[code] |= kind;
+    std::for_each(kinds + run.first, kinds + run.second + 1, [kind](uint8_t& kinds_of) { kinds_of |= kind; });
   };
   for (const Pair& run : kMarks) add_kind(run, kMark);
   for (const Pair& run : kUnspacedLetters) add_kind(run, kUnspaced);
