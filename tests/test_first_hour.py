@@ -381,7 +381,7 @@ class TestCommandLine:
         code, _, err = run("train", data, "-o", "m.model", "--language", "xx")
         assert code == 2
         assert err.startswith(
-            "unnaive: there is no language 'xx' in ISO 639; with a stemmer, a stop list or a code page"
+            "unnaive: there is no language 'xx' in ISO 639; with a stemmer or a stop list of their own"
         )
         assert " de, " in err
         assert " tr, " in err

@@ -210,31 +210,6 @@ def data_file(
     )
 
 
-LANGUAGES = (  # the codes of two letters of ISO 639
-    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de "
-    "dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id "
-    "ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu "
-    "lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu "
-    "rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr "
-    "ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
-)
-ISO_639 = frozenset(LANGUAGES.split())
-
-
-def check_language(code: str) -> str:
-    """The code if there is such a language; else an error that lists the ones with rules of their own."""
-    from unnaive.reading.sources import CODE_PAGES
-    from unnaive.text.languages import SNOWBALL, stop_lists
-
-    if len(code) != 2 or code in ISO_639:  # of three letters there are thousands; TokenRule checks their form
-        return code
-    known = {*CODE_PAGES, *SNOWBALL, *stop_lists()} & ISO_639
-    raise UnnaiveError(
-        f"there is no language {code!r} in ISO 639; with a stemmer, a stop list or a code page of their own are "
-        f"{', '.join(sorted(known))}, and any other of its codes of two letters may be named"
-    )
-
-
 class Interrupted(UnnaiveError):
     """Ctrl-C in the middle of work of which a part is kept; the message tells how to go on."""
 

@@ -17,7 +17,6 @@ from unnaive.apps.options import (
     Jobs,
     JsonFile,
     Seed,
-    check_language,
     has_own_split,
     make_output_folders,
     parse_number,
@@ -87,7 +86,7 @@ def compare(
     from unnaive.text.tokens import TokenRule
 
     # whatever can be wrong with the command is found before the data is read
-    rule = TokenRule(check_language(language), digits=digits, stopwords=stopwords, stem=stem)
+    rule = TokenRule(language, digits=digits, stopwords=stopwords, stem=stem)
     plan = Plan(
         tuple(Contender.parse(name) for name in (default_models() if models is None else split_list(models))),
         ("accuracy", "macro-f1") if measures is None else tuple(split_list(measures)),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.options import AsJson, KeyFile, check_language, reading
+from unnaive.apps.options import AsJson, KeyFile, reading
 from unnaive.apps.screen import echo, visible_json
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def train(
     from unnaive.core.settings import parse_settings
 
     parameters: dict[str, Any] = {
-        "model": model, "language": check_language(language), "stopwords": read_stop_words(stopwords), "stem": stem,
+        "model": model, "language": language, "stopwords": read_stop_words(stopwords), "stem": stem,
         "ngrams": parse_ngrams(ngrams), "lowercase": not keep_case, "min_length": min_length, "digits": digits,
         "html": html, "message": message, "min_df": min_df, "select": parse_select(select), "decision": decision,
         "segmenter": segmenter, "symbols": symbols, "calibrate": calibrate, "n_jobs": threads, "random_state": seed,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from unnaive.errors import choose
+from unnaive.errors import UnnaiveError, choose
 from unnaive.text import _unicode_table
 
 STOPWORDS = Path(__file__).with_name("stopwords")
@@ -43,6 +44,36 @@ SNOWBALL = {
     "tr": "turkish",
     "yi": "yiddish",
 }
+
+
+LANGUAGES = (  # the codes of two letters of ISO 639
+    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de "
+    "dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id "
+    "ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu "
+    "lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu "
+    "rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr "
+    "ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
+)
+ISO_639 = frozenset(LANGUAGES.split())
+
+
+def check_language(code: object) -> None:
+    """An error unless the code is of a language, or None for no language; it lists those with rules of their own.
+
+    >>> check_language("xx")
+    Traceback (most recent call last):
+    unnaive.errors.UnnaiveError: there is no language 'xx' in ISO 639; with a stemmer or a stop list of their own ...
+    """
+    if code is None:
+        return
+    if not (isinstance(code, str) and re.fullmatch("[a-z]{2,3}", code)):
+        raise UnnaiveError(f"language is {code!r}; give an ISO 639 code such as 'en', 'tr' or 'de', or None")
+    if len(code) == 2 and code not in ISO_639:  # of three letters there are thousands
+        known = {*SNOWBALL, *stop_lists()} & ISO_639
+        raise UnnaiveError(
+            f"there is no language {code!r} in ISO 639; with a stemmer or a stop list of their own are "
+            f"{', '.join(sorted(known))}, and any other of its codes of two letters may be named"
+        )
 
 
 @lru_cache(maxsize=2)

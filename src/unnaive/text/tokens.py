@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from unnaive.errors import BadModel, UnnaiveError, choose
 from unnaive.text import _unicode_table
-from unnaive.text.languages import folded, stemmer_name, stems, stop_list, stop_lists
+from unnaive.text.languages import check_language, folded, stemmer_name, stems, stop_list, stop_lists
 from unnaive.text.pieces import MESSAGE_PARTS, Places, pieces
 from unnaive.text.scripts import UNSPACED, character_class, run_grams, run_pattern, sign_pattern, sign_term
 from unnaive.text.segmenters import check_segmenter, segments
@@ -82,7 +82,7 @@ class TokenRule:
         for name in ("lowercase", "digits", "html", "emoji", "symbols"):
             if not isinstance(getattr(self, name), bool):
                 raise UnnaiveError(f"{name} is {getattr(self, name)!r}; it is either True or False")
-        _check_language(self.language)
+        check_language(self.language)
         if not _is_count(self.min_length):
             raise UnnaiveError(f"min_length is {self.min_length!r}; give a whole number from 1 on")
         object.__setattr__(self, "stopwords", _checked_stopwords(self.stopwords))
@@ -132,11 +132,6 @@ class TokenRule:
 
 def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-
-
-def _check_language(language: object) -> None:
-    if language is not None and not (isinstance(language, str) and re.fullmatch("[a-z]{2,3}", language)):
-        raise UnnaiveError(f"language is {language!r}; give an ISO 639 code such as 'en', 'tr' or 'de', or None")
 
 
 def _checked_stopwords(stopwords: object) -> str | tuple[str, ...] | None:
