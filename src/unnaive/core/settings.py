@@ -128,14 +128,14 @@ class Settings:
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
         own = {name: value for name, value in vars(cls).items() if isinstance(value, Setting)}
-        if not own:
-            return
         for name, value in own.items():
             own[name] = replace(value, name=name, annotation=str(cls.__annotations__[name]))
             delattr(cls, name)
-        cls._declared = {**cls._declared, **own}
-        cls.__init__ = _constructor(cls._declared)  # type: ignore[method-assign]
-        cls.__doc__ = document_settings(inspect.cleandoc(cls.__doc__ or ""), cls._declared)
+        if own:
+            cls._declared = {**cls._declared, **own}
+            cls.__init__ = _constructor(cls._declared)  # type: ignore[method-assign]
+        if cls._declared:
+            cls.__doc__ = document_settings(inspect.cleandoc(cls.__doc__ or ""), cls._declared)
 
     @classmethod
     def declared(cls) -> dict[str, Setting]:

@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from unnaive.core.counts import Counts
-from unnaive.core.dual import squared_hinge
 from unnaive.core.linear import Linear, refuse_full_table
 from unnaive.core.settings import setting
-from unnaive.core.weighting import DOCUMENT_WEIGHTINGS, Weighting, document_weighting, presence
-from unnaive.models.estimator import DocumentsModel, IteratedModel, LinearAttributes, class_weight_setting
+from unnaive.core.weighting import Weighting, document_weighting, presence
+from unnaive.models.estimator import DocumentsModel, LinearAttributes, class_weight_setting
+from unnaive.models.svm import HingeModel
 from unnaive.types import Floats, Progress, Sparse
 
 
 def log_count_ratio(counts: Counts, alpha: float) -> Floats:
     """R[c, t] = log p(t|c) − log p(t|c̄), each with additive smoothing (n_classes, n_terms).
 
+    >>> from scipy.sparse import csr_array
     >>> counts = Counts.of(csr_array([[1, 0], [1, 1]]), csr_array([[1, 0], [0, 1]]))
     >>> np.exp(log_count_ratio(counts, 1.0)).round(2)    # (2/3)/(2/4), (1/3)/(2/4); and their inverses
     array([[1.33, 0.67],
@@ -32,7 +32,7 @@ def log_count_ratio(counts: Counts, alpha: float) -> Floats:
     return ratio
 
 
-class NBSVM(LinearAttributes, IteratedModel):
+class NBSVM(HingeModel):
     """A linear SVM for each class against the rest, on features scaled by the naive Bayes log-count ratio.
 
     r_c = log p(t|c)/p(t|c̄) from presence; the squared hinge is minimised on r_c ∘ z, and the weights are r_c times
@@ -45,20 +45,8 @@ class NBSVM(LinearAttributes, IteratedModel):
 
     name = "nbsvm"
     title = "support vector machine on naive Bayes ratios"
-    probabilistic = False
-    generative = False
-    poor_score = True
 
-    C: float = setting("How much a document on the wrong side costs.", default=1.0, above=0, below=np.inf)
     alpha: float = setting("Added to every count of the ratio.", default=1.0, above=0)
-    weights: str = setting("How documents are weighted.", default="tf-idf", choices=DOCUMENT_WEIGHTINGS)
-    tol: float = setting(
-        "Largest violation of the optimality conditions, as LIBLINEAR measures it.", default=1e-3, above=0
-    )
-    max_iter: int = setting("Passes over the documents, at most.", default=1000, at_least=1)
-    random_state: int = setting("Seed of the order of documents.", default=0, at_least=0)
-    n_jobs: int | None = setting("Threads over classes; None for all cores. Results do not depend on it.", default=None)
-    class_weight: Any = class_weight_setting()
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
@@ -67,7 +55,7 @@ class NBSVM(LinearAttributes, IteratedModel):
         """A hyperplane for each class, on scaled features."""
         weighting = document_weighting(self.weights, X, sample_weight)
         ratio = log_count_ratio(Counts.of(presence(X), Y, sample_weight), self.alpha)
-        return fit_hinge(self, weighting, X, Y, sample_weight, progress, scale=ratio)
+        return self.fit_hinge(weighting, X, Y, sample_weight, progress, scale=ratio)
 
 
 class PowerRatio(LinearAttributes, DocumentsModel):
@@ -101,30 +89,3 @@ class PowerRatio(LinearAttributes, DocumentsModel):
         ratio = log_count_ratio(Counts.of(weighting.apply(X), Y, sample_weight), self.alpha)
         weights = np.sign(ratio) * np.abs(ratio) ** self.power
         return Linear(weights, np.zeros(len(weights)), weighting=weighting, link="margin")
-
-
-def fit_hinge(
-    model: Any,
-    weighting: Weighting,
-    X: Sparse,
-    Y: Sparse,
-    sample_weight: Floats | None,
-    progress: Progress | None,
-    scale: Floats | None = None,
-) -> Linear:
-    """The Linear of a squared hinge on weighted documents, with the settings of `model`: C, tol, max_iter and so on."""
-
-    def tell(passes: int, violation: float) -> None:
-        if progress is not None:
-            progress(model.name, {"iteration": passes, "violation": violation})
-
-    found = squared_hinge(
-        weighting.apply(X), csr_array(Y), C=model.C, scale=scale, weight=sample_weight, tol=model.tol,
-        max_iter=model.max_iter, random_state=model.random_state, n_jobs=-1 if model.n_jobs is None else model.n_jobs,
-        progress=tell,
-    )  # fmt: skip
-    sizes = np.bincount(csr_array(Y).indices, minlength=Y.shape[1])
-    constant = (sizes == 0) | (sizes == Y.shape[0])  # a class with nothing to tell apart
-    weights = np.where(constant[:, None], 0.0, found.weights)
-    bias = np.where(constant, np.where(sizes == 0, -1.0, 1.0), found.bias)
-    return Linear(weights, bias, weighting=weighting, link="margin")

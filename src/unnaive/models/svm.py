@@ -5,27 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
+from unnaive.core.dual import squared_hinge
 from unnaive.core.linear import Linear
 from unnaive.core.settings import setting
-from unnaive.core.weighting import DOCUMENT_WEIGHTINGS, document_weighting
+from unnaive.core.weighting import DOCUMENT_WEIGHTINGS, Weighting, document_weighting
 from unnaive.models.estimator import IteratedModel, LinearAttributes, class_weight_setting
-from unnaive.models.nbsvm import fit_hinge
 from unnaive.types import Floats, Progress, Sparse
 
 
-class LinearSVM(LinearAttributes, IteratedModel):
-    """A linear support vector machine for each class against the rest; the score is the margin.
+class HingeModel(LinearAttributes, IteratedModel):
+    """What models that minimise the squared hinge share: settings of the solver, and the way to a Linear."""
 
-    min over (w, b) of ½(‖w‖² + b²) + C·Σ_d s_d max(0, 1 − y_d(w·z_d + b))², z the weighted document, s the sample
-    weights: the problem of scikit-learn's LinearSVC, solved by core/dual.py.
-
-    >>> LinearSVM().fit([[3, 0], [2, 1], [0, 2]], ["sport", "sport", "politics"]).predict([[1, 0]]).tolist()
-    ['sport']
-    """
-
-    name = "svm"
-    title = "linear support vector machine"
     probabilistic = False
     generative = False
     poor_score = True
@@ -38,9 +30,49 @@ class LinearSVM(LinearAttributes, IteratedModel):
     n_jobs: int | None = setting("Threads over classes; None for all cores. Results do not depend on it.", default=None)
     class_weight: Any = class_weight_setting()
 
+    def fit_hinge(
+        self,
+        weighting: Weighting,
+        X: Sparse,
+        Y: Sparse,
+        sample_weight: Floats | None,
+        progress: Progress | None,
+        scale: Floats | None = None,
+    ) -> Linear:
+        """The hyperplanes of weighted documents; `scale` (n_classes, n_terms) multiplies the features of each class."""
+
+        def tell(passes: int, violation: float) -> None:
+            if progress is not None:
+                progress(self.name, {"iteration": passes, "violation": violation})
+
+        found = squared_hinge(
+            weighting.apply(X), csr_array(Y), C=self.C, scale=scale, weight=sample_weight, tol=self.tol,
+            max_iter=self.max_iter, random_state=self.random_state, n_jobs=-1 if self.n_jobs is None else self.n_jobs,
+            progress=tell,
+        )  # fmt: skip
+        sizes = np.bincount(csr_array(Y).indices, minlength=Y.shape[1])
+        constant = (sizes == 0) | (sizes == Y.shape[0])  # a class with nothing to tell apart
+        weights = np.where(constant[:, None], 0.0, found.weights)
+        bias = np.where(constant, np.where(sizes == 0, -1.0, 1.0), found.bias)
+        return Linear(weights, bias, weighting=weighting, link="margin")
+
+
+class LinearSVM(HingeModel):
+    """A linear support vector machine for each class against the rest; the score is the margin.
+
+    min over (w, b) of ½(‖w‖² + b²) + C·Σ_d s_d max(0, 1 − y_d(w·z_d + b))², z the weighted document, s the sample
+    weights: the problem of scikit-learn's LinearSVC, solved by core/dual.py.
+
+    >>> LinearSVM().fit([[3, 0], [2, 1], [0, 2]], ["sport", "sport", "politics"]).predict([[1, 0]]).tolist()
+    ['sport']
+    """
+
+    name = "svm"
+    title = "linear support vector machine"
+
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: Progress | None = None,
     ) -> Linear:  # fmt: skip
         """A hyperplane for each class."""
-        return fit_hinge(self, document_weighting(self.weights, X, sample_weight), X, Y, sample_weight, progress)
+        return self.fit_hinge(document_weighting(self.weights, X, sample_weight), X, Y, sample_weight, progress)
