@@ -129,7 +129,7 @@ class TestTrain:
             (["--encoding", "utf-99"], "no encoding called 'utf-99'"),
             (["--holdout", "2"], "a holdout of 2.0 of 3 documents; give a share such as 0.2"),
             (["--test", "nowhere.csv"], "no file or folder called nowhere.csv"),
-            (["--threads", "0"], "threads is 0; give a whole number from 1 to 1024"),
+            (["--threads", "0"], "n_jobs, or --threads, is 0; give a whole number from 1 to 1024"),
         ],
     )
     def test_mistaken_options(self, refused, output, options, sentence):

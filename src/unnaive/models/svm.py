@@ -12,6 +12,7 @@ from unnaive.core.linear import Linear
 from unnaive.core.settings import setting
 from unnaive.core.weighting import DOCUMENT_WEIGHTINGS, Weighting, document_weighting
 from unnaive.models.estimator import IteratedModel, LinearAttributes, class_weight_setting
+from unnaive.text.backend import thread_count
 from unnaive.types import Floats, Progress, Sparse
 
 
@@ -47,7 +48,7 @@ class HingeModel(LinearAttributes, IteratedModel):
 
         found = squared_hinge(
             weighting.apply(X), csr_array(Y), C=self.C, scale=scale, weight=sample_weight, tol=self.tol,
-            max_iter=self.max_iter, random_state=self.random_state, n_jobs=-1 if self.n_jobs is None else self.n_jobs,
+            max_iter=self.max_iter, random_state=self.random_state, n_jobs=thread_count(self.n_jobs),
             progress=tell,
         )  # fmt: skip
         sizes = np.bincount(csr_array(Y).indices, minlength=Y.shape[1])

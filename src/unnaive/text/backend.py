@@ -43,10 +43,12 @@ def engine_kind(backend: str | None) -> str:
 
 
 def thread_count(threads: int | None) -> int:
-    """`threads`, or all the cores that this process may use."""
-    if threads is None:
+    """`threads`; for None, and as in scikit-learn for −1, all the cores that this process may use."""
+    if threads is None or threads == -1:
         affinity = getattr(os, "sched_getaffinity", None)
         return len(affinity(0)) if affinity else os.cpu_count() or 1
     if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
-        raise UnnaiveError(f"threads is {threads!r}; give a whole number from 1 to {MOST_THREADS}, or None for all")
+        raise UnnaiveError(
+            f"n_jobs, or --threads, is {threads!r}; give a whole number from 1 to {MOST_THREADS}, or None for all cores"
+        )
     return threads

@@ -33,6 +33,7 @@ from unnaive.models.hierarchical.hidden_naive_bayes import HiddenNaiveBayes
 from unnaive.models.hierarchical.hidden_networks import NETWORK_SCORES, ClassNetwork, HiddenNetworks, evidence
 from unnaive.models.hierarchical.hidden_tree import HiddenTree
 from unnaive.models.hierarchical.tree_shape import CLUSTERINGS, Tree, shape_tree
+from unnaive.text.backend import thread_count
 from unnaive.types import Floats, Progress, Sparse
 
 Report = Callable[[int, Floats], None]
@@ -101,7 +102,7 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
     n_jobs: int | None = setting(
         "Threads, shared by classes and by starts within a class; None for all cores. Results do not depend on it.",
         default=None,
-        at_least=1,
+        at_least=-1,
     )
     random_state: int = setting("Seed of the starts.", default=0, at_least=0)
     class_weight: Any = class_weight_setting()
@@ -125,7 +126,7 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
             random = np.random.default_rng(self.random_state)
             return ClassNetwork(terms, LEARNERS[self.direction](tree, cases, search, random, report, each))
 
-        n_threads = max(1, self.n_jobs or os.cpu_count() or 1)
+        n_threads = thread_count(self.n_jobs)
         with spare_threads(n_threads, len(wanted)) as each:
             networks = in_threads(partial(network, each), wanted, n_threads)
         return HiddenNetworks(tuple(networks), documents.n_terms, "softmax" if pair else "log-odds")
