@@ -26,7 +26,7 @@ LEARNING = "Learning"
 
 DECISION_HELP = (
     "How scores become labels. argmax: the best class, and no other (the default for one label each). scut: every "
-    "class that reaches its own threshold, tuned on documents held out (the default for several labels). rcut: the "
+    "class that reaches its own threshold, tuned on documents held out (the default for multilabel data). rcut: the "
     "same number of labels for every document. pcut: each class goes to the share of documents that it had in "
     "training. untuned: every class above even odds."
 )

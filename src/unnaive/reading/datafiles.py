@@ -84,7 +84,7 @@ class DataFile:
 
     @property
     def multilabel(self) -> bool | None:
-        """True if the options say that a document may have several labels; None if the data must tell."""
+        """True if the options say that the data is multilabel; None if the data must tell."""
         return True if self.separator is not None or self.label_columns else None
 
     def files(self) -> list[str]:

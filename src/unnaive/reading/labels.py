@@ -117,7 +117,7 @@ def holds_lists(values: Sequence[Any]) -> bool:
 
 
 def suggest_separator(corpus: Corpus) -> None:
-    """A hint where cells look like several labels: their parts are labels by themselves, or of other cells too."""
+    """A hint where cells look multilabel: their parts are labels by themselves, or of other cells too."""
     cells = [names[0] for names in corpus.labels if len(names) == 1]
     classes = set(cells)
     for separator in (";", "|", ","):
