@@ -79,6 +79,7 @@ FUZZ = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCh
 @example(rows=["a", '"', "b", '"', ",", "c"], tail="\n")
 @example(rows=['"a"', "b", ",", "c", "\n"], tail="")
 @FUZZ
+@pytest.mark.slow
 def test_csv(any_size, tmp_path, block, rows, tail):
     any_size.setattr(arrow, "BLOCK", block)
     path = tmp_path / "d.csv"
@@ -89,6 +90,7 @@ def test_csv(any_size, tmp_path, block, rows, tail):
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
 @given(rows=st.lists(st.tuples(st.text(max_size=8), st.text(min_size=1, max_size=3)), min_size=1, max_size=20))
 @FUZZ
+@pytest.mark.slow
 def test_csv_that_is_well_formed(any_size, tmp_path, ending, rows):
     path = tmp_path / "d.csv"
     lines = [",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in [("text", "label"), *rows]]
@@ -117,6 +119,7 @@ LINES = st.one_of(
 @pytest.mark.parametrize("chunk", [1 << 6, 1 << 20])
 @given(lines=st.lists(LINES, max_size=6), ending=st.sampled_from(["\n", "\r\n", "\r"]), last=st.booleans())
 @FUZZ
+@pytest.mark.slow
 def test_json_lines(any_size, tmp_path, chunk, lines, ending, last):
     any_size.setattr(arrow, "SCAN", chunk)
     path = tmp_path / "d.jsonl"
@@ -202,6 +205,7 @@ def test_large_files_come_as_one_buffer(tmp_path, name, content):
         ("d.jsonl", "", '{"text": "some words", "label": "a"}\n', '{"text": "no label"}\n'),
     ],
 )
+@pytest.mark.slow
 def test_a_bad_row_after_many_good_ones_is_found_where_it_is(any_size, tmp_path, name, start, good, bad):
     any_size.setattr(arrow, "SCAN", 1 << 12)
     any_size.setattr(arrow, "BLOCK", 1 << 12)

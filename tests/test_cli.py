@@ -435,6 +435,7 @@ def test_the_demo(run, tmp_path):
 
 
 @pytest.mark.parametrize("moment", ["reading", "training", "saving"])
+@pytest.mark.slow
 def test_control_c_leaves_no_trace(run, data, model, tmp_path, moment, complaints):
     """SIGINT at three moments; the old model is intact, nothing half-written, exit code 130."""
     before = (tmp_path / model).read_bytes()

@@ -293,6 +293,7 @@ class TestWriting:
         finally:
             subprocess.run(["umount", str(disk)], check=True)
 
+    @pytest.mark.slow
     def test_predictions_to_a_full_disk(self, folder, complaints):
         done = command("predict", "old.model", "good.csv", "-o", "/dev/full")
         assert done.returncode == 2

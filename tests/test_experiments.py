@@ -158,6 +158,7 @@ if __name__ == "__main__":
         pytest.param(1, signal.SIGKILL, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_an_interrupted_and_resumed_run_equals_an_uninterrupted_one(tmp_path, jobs, how):
     path, script = tmp_path / "run.jsonl", tmp_path / "job.py"
     script.write_text(SCRIPT.format(tests=str(Path(__file__).parent)))

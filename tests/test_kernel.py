@@ -202,6 +202,7 @@ def test_kernel_equals_reference_in_a_hundred_thousand_cases():
 
 @pytest.mark.parametrize("rule", [TokenRule(min_length=1), TokenRule("tr", digits=False, min_length=1)])
 @pytest.mark.parametrize("separator", [" ", pytest.param("a", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_every_code_point_is_read_alike(rule, separator):
     text = separator.join(map(chr, range(sys.maxunicode + 1)))
     kernel = native.NativeEngine(rule, Vocabulary(), threads=1).kernel
@@ -221,6 +222,7 @@ def test_words_at_the_borders_of_blocks_and_pieces(first):
 
 
 @pytest.mark.parametrize("first", ["", "é", "字"])
+@pytest.mark.slow
 def test_no_sign_is_lost_between_pieces(first):
     """Texts are read in pieces of 32768 characters; emoji, symbols and runs stay whole wherever that is."""
     signs = [":-)", "1\ufe0f\u20e3", "👩\u200d💻", "球星", "<3", "กี่คน", "a:)", "©\ufe0f"]

@@ -266,6 +266,7 @@ window.addEventListener("load", () => {{
 
 
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome on this machine")
+@pytest.mark.slow
 def test_the_pages_open_in_a_browser_narrow_and_wide(pages, tmp_path):
     shown = [page for page in pages.values() for _ in (400, 1600)]
     frames = "".join(
@@ -290,6 +291,7 @@ def test_the_pages_open_in_a_browser_narrow_and_wide(pages, tmp_path):
 
 
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome on this machine")
+@pytest.mark.slow
 def test_a_screenshot_has_ink(pages, tmp_path):
     (tmp_path / "page.html").write_text(pages["single"], encoding="utf-8")
     picture = tmp_path / "page.png"

@@ -77,6 +77,7 @@ def test_a_file_of_csv_that_is_a_terminal(model, tmp_path):
     check(run_in_terminal("update", model, data))
 
 
+@pytest.mark.slow
 def test_errors(tmp_path, model):
     missing = run_in_terminal("predict", tmp_path / "no\x1b[2J\nunnaive: all is well")
     check(missing)
@@ -107,6 +108,7 @@ def test_numbers_and_words_stay(cell):
     assert without_formula(cell) == cell
 
 
+@pytest.mark.slow
 def test_excel_safe_output(tmp_path):
     path, out = tmp_path / "x.model", tmp_path / "out.csv"
     TextClassifier().fit(["buy", "see"], ["=HYPERLINK(0)", "ham"]).save(path)

@@ -75,6 +75,7 @@ def test_estimators_too():
     assert not problems
 
 
+@pytest.mark.slow
 def test_forking_while_a_stemmed_model_predicts_does_not_hang():
     model = unnaive.TextClassifier(stem="porter", n_jobs=1).fit(TEXTS, LABELS)
     batch = [f"{text} smoothing{n}" for n, text in enumerate(TEXTS * 200)]

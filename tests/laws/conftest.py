@@ -39,7 +39,12 @@ def cases():
 
 def marks(case, law):
     skipped = [pytest.mark.skip(reason=case.unlike[law])] if law in case.unlike else []
-    return [*skipped, pytest.mark.slow] if case.slow else skipped
+    return [*skipped, pytest.mark.slow] if case.slow or is_variant(case) else skipped
+
+
+def is_variant(case):
+    """Whether another case of the same estimator comes before it: the quick suite takes the first of each."""
+    return case is not next(one for one in cases() if type(one.estimator) is type(case.estimator))
 
 
 def pytest_generate_tests(metafunc):
