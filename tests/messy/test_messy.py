@@ -108,7 +108,7 @@ def test_the_evident_label_is_neither_date_nor_id_nor_number():
 
 @pytest.mark.parametrize("name", ["python-lists.csv", "json-lists.csv"])
 def test_lists_written_as_text_are_several_labels(name):
-    with pytest.warns(UnnaiveWarning, match="the cells of tags are lists such as .*, read as several labels each"):
+    with pytest.warns(UnnaiveWarning, match="the cells of tags are lists such as .*, read as label sets"):
         corpus = opened(name).corpus()
     assert corpus.labels[:2] == [("new", "phone"), ("phone",)]
 

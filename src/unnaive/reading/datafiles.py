@@ -216,7 +216,7 @@ class _RowReader:
             if holds_lists(sample):
                 self.separator = LISTS
                 warnings.warn(f"{source.name}: the cells of {columns.label} are lists such as {sample[0]}, read as "
-                              "several labels each", UnnaiveWarning, stacklevel=4)  # fmt: skip
+                              "label sets", UnnaiveWarning, stacklevel=4)  # fmt: skip
 
     def read_all(self, seen: int) -> Batch:
         """All rows at once: through Arrow where that gives the very same, else row by row."""

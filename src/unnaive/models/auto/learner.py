@@ -143,14 +143,15 @@ class Pool(Scorer):
 
 
 class Auto(DocumentsModel):
-    """The best model that the data supports: chosen on training documents, pooled, calibrated by its log-loss.
+    """A pool of models on several views of the text, chosen on held-out training documents by accuracy and log-loss.
 
     Views of the text (words; words and pairs; character 2–5-grams inside words) × families (complement naive Bayes;
     softmax with a naive Bayes prior; NB-SVM; linear SVM) are fitted on a part of the training documents and judged on
     the rest, the same for all: five folds under 1,500 documents, three under 4,500, else one held-out part. The best of
     each family joins a log-linear pool, then the views do; weights are drawn toward equal ones, and small ones are left
     out. What was chosen is trained anew on all documents. Multilabel targets get the sum of an NB-SVM and a linear SVM
-    for each class on words, without a search; tune thresholds with decision="scut".
+    for each class on words, without a search, whose margins are taken as log-odds uncalibrated; tune thresholds with
+    decision="scut".
 
     >>> texts = ["good ball", "fair vote", "ball game", "vote law"] * 3
     >>> from unnaive import TextClassifier
