@@ -67,7 +67,7 @@ def train(
     weight = class_sample_weight(spec.class_weight, targets, sample_weight)
     named = NamedCounts.of(X, targets, vocabulary, weight)
     scorer, active = make_scorer(spec, named, X, targets, weight, progress)
-    fitted = _fitted(spec, named, targets.target_type, scorer, active, **reading)
+    fitted = make_fitted(spec, named, targets.target_type, scorer, active, **reading)
     tuning = _find_tuning(spec, targets, tune)
     if spec.calibrate or tuning is not None:
         scores = out_of_fold_scores(spec, X, targets, weight, terms=vocabulary, progress=progress)
@@ -99,7 +99,7 @@ def train_from_counts(
     check_spec(spec)
     named = named.in_order()
     scorer, active = make_scorer(spec, named, None, None, None, None, exclusive=target_type == "single")
-    made = _fitted(spec, named, target_type, scorer, active, **reading)
+    made = make_fitted(spec, named, target_type, scorer, active, **reading)
     if before is None:
         return made
     decision = _kept_decision(spec, before, made) or made.decision
@@ -141,7 +141,7 @@ def make_scorer(
     return scorer, active
 
 
-def _fitted(
+def make_fitted(
     spec: TrainingSpec,
     named: NamedCounts,
     target_type: str,
@@ -149,6 +149,7 @@ def _fitted(
     active: Ids | None,
     **reading: Any,
 ) -> FittedModel:
+    """The model around a scorer of the `active` terms, with the decision that needs no held-out scores."""
     vocabulary = named.vocabulary
     if vocabulary is not None and active is not None:
         vocabulary = vocabulary.take(active)
