@@ -13,7 +13,7 @@ from unnaive.core.named_counts import NamedCounts
 from unnaive.errors import BadData
 from unnaive.spark.packing import Run, merge_all, term_array
 from unnaive.spark.rows import LabelCodes, complete_rows, refuse_missing
-from unnaive.spark.session import default_parallelism, reading_errors
+from unnaive.spark.session import default_parallelism, map_in_arrow, reading_errors
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 from unnaive.types import Sparse
@@ -28,9 +28,9 @@ def count_rows(rows: Any, rule: TokenRule, *, missing: str = "error") -> NamedCo
     The same whatever the partitions and the order of rows: they are sums of whole numbers.
     """
     n_parts = default_parallelism(rows)
-    found = rows.mapInArrow(partition_counter(rule, n_parts), RUN_SCHEMA)
+    found = map_in_arrow(rows, partition_counter(rule, n_parts), RUN_SCHEMA)
     if n_parts > 1:
-        found = found.repartition(n_parts, "part").mapInArrow(merge_partition, RUN_SCHEMA)
+        found = map_in_arrow(found.repartition(n_parts, "part"), merge_partition, RUN_SCHEMA)
     with reading_errors():
         parts = found.toArrow()
     total = merge_all(Run.from_bytes(packed.as_py()) for packed in parts.column("run"))

@@ -16,7 +16,7 @@ from unnaive.errors import BadData, UnnaiveError
 from unnaive.fitted import FittedModel
 from unnaive.reading.columns import join_names
 from unnaive.spark.rows import as_buffer, check_text_type
-from unnaive.spark.session import require_pyspark
+from unnaive.spark.session import map_in_arrow, require_pyspark
 from unnaive.store import load
 from unnaive.types import Floats
 
@@ -69,7 +69,8 @@ def transform(
     # a model is sent to each executor once, and each of its Python processes opens it once
     light = replace(fitted, scorer=fitted.scorer.frozen(), counts=None, register=None, columns=None, n_jobs=1)
     shared = df.sparkSession.sparkContext.broadcast(light)
-    return df.mapInArrow(
+    return map_in_arrow(
+        df,
         batch_scorer(shared, df.columns.index(text), prediction, probability, score),
         _schema(df, fitted, prediction, probability, score),
     )

@@ -72,6 +72,12 @@ def default_parallelism(df: Any) -> int:
     return max(1, int(df.sparkSession.sparkContext.defaultParallelism))
 
 
+def map_in_arrow(df: Any, function: Any, schema: Any) -> Any:
+    """`df.mapInArrow(function, schema)`."""
+    with _without_pandas_warning():
+        return df.mapInArrow(function, schema)
+
+
 @contextmanager
 def reading_errors() -> Iterator[None]:
     """Run a Spark job; what went wrong on an executor becomes the sentence that it would be here."""
