@@ -9,6 +9,7 @@ import typer
 
 from unnaive.apps.options import AsJson, ModelFile, reading
 from unnaive.apps.screen import echo, visible_json
+from unnaive.apps.spark_engine import Engine, Master, Ship, SparkEngine, evaluate_on_spark, show_measures
 
 if TYPE_CHECKING:
     from unnaive.evaluation.evaluate import Evaluation
@@ -35,6 +36,9 @@ def evaluate(
         Path | None, typer.Option(help="Records of compare, whose learning and vocabulary curves the report shows.")
     ] = None,
     measure: Annotated[list[str] | None, typer.Option(help="Only these measures, by name.")] = None,
+    engine: Engine = "local",
+    master: Master = None,
+    ship: Ship = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure a model on labelled documents it has not seen.
@@ -47,6 +51,15 @@ def evaluate(
     from unnaive.evaluation.report import as_dict, as_markdown
     from unnaive.store import load
 
+    spark = SparkEngine.asked(engine, master, ship)
+    if spark is not None:
+        spark.refuse("evaluate", {"--html": html, "--markdown": markdown, "--records": records, "--measure": measure})
+        on_spark = evaluate_on_spark(spark, load(model), source)
+        if as_json:
+            echo(visible_json(on_spark))
+        else:
+            show_measures(on_spark)
+        return
     compared = last_comparison(records) if records is not None else []
     fitted = load(model)
     with reading_progress(read_as_trained(source, fitted)) as (watched, bar):

@@ -11,6 +11,7 @@ import typer
 
 from unnaive.apps.options import AsJson, KeyFile, reading
 from unnaive.apps.screen import echo, visible_json
+from unnaive.apps.spark_engine import Engine, Master, Ship, SparkEngine, train_on_spark
 
 if TYPE_CHECKING:
     from unnaive.classifier import TextClassifier
@@ -90,6 +91,9 @@ def train(
     key: KeyFile = None,
     threads: Annotated[int | None, typer.Option(help="All cores by default.", show_default=False)] = None,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+    engine: Engine = "local",
+    master: Master = None,
+    ship: Ship = False,
     as_json: AsJson = False,
 ) -> None:
     """Learn from labelled documents and write a model.
@@ -109,7 +113,12 @@ def train(
     parameters |= {name: value for name, value in (("alpha", alpha), ("smoothing", smoothing)) if value is not None}
     classifier = TextClassifier(**parameters)
     finish = registering(register, key, frozen)
-    summary = train_file(classifier, source, output, test=test, holdout=holdout, frozen=frozen, finish=finish)
+    spark = SparkEngine.asked(engine, master, ship)
+    if spark is not None:
+        spark.refuse("train", {"--holdout": holdout is not None, "--register": register})
+        summary = train_on_spark(spark, classifier, source, output, test=test, frozen=frozen)
+    else:
+        summary = train_file(classifier, source, output, test=test, holdout=holdout, frozen=frozen, finish=finish)
     if as_json:
         echo(visible_json(summary))
     else:
@@ -231,7 +240,8 @@ def show_summary(summary: dict[str, Any]) -> None:
     kind = "any number of labels" if summary["multilabel"] else "one label each"
     say(f"read {summary['read']}")
     say(
-        f"learnt {count_noun(summary['documents'], 'document')}, {count_noun(summary['classes'], 'class', 'classes')} "
+        f"learnt {'' if summary['documents'] is None else count_noun(summary['documents'], 'document') + ', '}"
+        f"{count_noun(summary['classes'], 'class', 'classes')} "
         f"({kind}), {count_noun(summary['terms'], 'term')} in {summary['seconds']:.2f} s"
     )
     for name, words in (("holdout", "set aside"), ("test", "of the test file")):

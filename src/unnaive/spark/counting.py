@@ -12,7 +12,7 @@ from unnaive.core.counts import Counts
 from unnaive.core.named_counts import NamedCounts
 from unnaive.errors import BadData
 from unnaive.spark.packing import Run, merge_all, term_array
-from unnaive.spark.rows import LabelCodes, complete_rows, refuse_missing
+from unnaive.spark.rows import LabelCodes, complete_rows, report_missing
 from unnaive.spark.session import default_parallelism, map_in_arrow, reading_errors
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
@@ -36,7 +36,7 @@ def count_rows(rows: Any, rule: TokenRule, *, missing: str = "error") -> NamedCo
     total = merge_all(Run.from_bytes(packed.as_py()) for packed in parts.column("run"))
     if total is None:
         raise BadData("the DataFrame has no rows; give at least one document")
-    refuse_missing(total.missing, int(total.counts.n_docs) + total.missing, missing)
+    report_missing(total.missing, int(total.counts.n_docs) + total.missing, missing)
     if not total.counts.n_docs:
         raise BadData("no row has both a text and a label; check the columns")
     return total.named()

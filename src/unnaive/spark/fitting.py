@@ -69,7 +69,9 @@ def fit(
     rows = labelled_rows(df, text, label)
     arrays = has_label_arrays(rows)
     if arrays and multilabel is False:
-        raise BadData(f"the column {label!r} holds arrays of labels; leave out multilabel=False, or give one label each")
+        raise BadData(
+            f"the column {label!r} holds arrays of labels; leave out multilabel=False, or give one label each"
+        )
     target_type = "sets" if arrays or multilabel else "single"
     named = count_rows(rows, rule, missing=missing)
     _check_counts(named, target_type)
@@ -107,8 +109,8 @@ def _check_counts(named: NamedCounts, target_type: str) -> None:
         raise BadData(f"every document has the label {named.classes[0]!r}; a classifier needs at least two classes")
     if not named.counts.n_terms:
         raise BadData(
-            f"none of the {count_noun(int(named.counts.n_docs), 'text')} has a term to learn from; check the column and "
-            "the settings"
+            f"none of the {count_noun(int(named.counts.n_docs), 'text')} has a term to learn from; check the column "
+            "and the settings"
         )
 
 

@@ -68,12 +68,12 @@ class Run:
         arrays = load_arrays(packed)
         labels = tuple(json.loads(arrays["labels"].tobytes()))
         shape = len(labels), len(arrays["df"])
-        tables = [
+        class_terms, class_df = (
             csr_array(tuple(arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr")), shape=shape)
             for name in ("class_terms", "class_df")
-        ]
+        )
         n_docs, missing = arrays["docs"]
-        counts = Counts(n_docs, arrays["class_docs"], *tables, arrays["terms"], arrays["df"])
+        counts = Counts(n_docs, arrays["class_docs"], class_terms, class_df, arrays["terms"], arrays["df"])
         return cls(labels, term_array(arrays["blob"], arrays["offsets"]), counts, int(missing))
 
     def cut(self, n_cuts: int) -> Iterator[tuple[int, Run]]:
@@ -89,11 +89,11 @@ class Run:
             columns = order[ends[cut] : ends[cut + 1]]
             if cut and not len(columns):
                 continue
-            tables = (csr_array(table[:, columns]) for table in by_term)
+            class_terms, class_df = (csr_array(table[:, columns]) for table in by_term)
             first = cut == 0
             docs = self.counts.class_docs if first else np.zeros_like(self.counts.class_docs)
             counts = Counts(
-                self.counts.n_docs if first else np.int64(0), docs, *tables,
+                self.counts.n_docs if first else np.int64(0), docs, class_terms, class_df,
                 self.counts.terms[columns], self.counts.df[columns],
             )  # fmt: skip
             yield cut, Run(self.labels, self.terms.take(pa.array(columns)), counts, self.missing if first else 0)
@@ -115,7 +115,7 @@ def merge_runs(runs: Sequence[Run]) -> Run:
 
     >>> table = csr_array(np.array([[2]]))
     >>> counts = Counts(np.int64(1), np.array([1]), table, table, np.array([2]), np.array([1]))
-    >>> one, two = (Run((label,), pa.array([term], pa.large_string()), counts) for label, term in (("a", "x"), ("b", "x")))
+    >>> one, two = (Run((label,), pa.array(["x"], pa.large_string()), counts) for label in ("a", "b"))
     >>> both = merge_runs([one, two])
     >>> both.labels, both.terms.to_pylist(), both.counts.terms
     (('a', 'b'), ['x'], array([4]))
@@ -174,7 +174,9 @@ def term_array(blob: NDArray[np.uint8], offsets: Ids) -> Any:
 def term_bytes(terms: Any) -> tuple[NDArray[np.uint8], Ids]:
     """The inverse of `term_array`: one blob of UTF-8 and where each term starts, the last ends."""
     _, ends, data = terms.buffers()
-    offsets = np.frombuffer(ends, np.int64)[terms.offset : terms.offset + len(terms) + 1] if ends else np.zeros(1, np.int64)
+    offsets = (
+        np.frombuffer(ends, np.int64)[terms.offset : terms.offset + len(terms) + 1] if ends else np.zeros(1, np.int64)
+    )
     blob = np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]] if data else np.zeros(0, np.uint8)
     return blob, offsets - offsets[0]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,7 +12,7 @@ import pyarrow.compute as pc
 from scipy.sparse import csr_array
 
 from unnaive.core.targets import plain_label
-from unnaive.errors import BadData, choose, count_noun
+from unnaive.errors import BadData, UnnaiveWarning, choose, count_noun
 from unnaive.reading.columns import join_names
 from unnaive.text.buffer import TextBuffer, as_texts
 from unnaive.types import Label, Sparse
@@ -61,13 +62,14 @@ def check_missing(missing: str) -> str:
     return choose(list(MISSING), missing, "treatment of missing values")
 
 
-def refuse_missing(n_missing: int, n_rows: int, missing: str) -> None:
-    """An error if rows without a text or a label were found and not asked to be skipped."""
-    if n_missing and missing == "error":
-        raise BadData(
-            f"{n_missing:,} of {count_noun(n_rows, 'row')} {'has' if n_missing == 1 else 'have'} no text or no label; "
-            "fill them, or say missing='skip' (--skip-bad) to leave them out"
-        )
+def report_missing(n_missing: int, n_rows: int, missing: str) -> None:
+    """An error if there are rows without a text or a label; a warning if they were to be skipped."""
+    if not n_missing:
+        return
+    rows = f"{n_missing:,} of {count_noun(n_rows, 'row')} {'has' if n_missing == 1 else 'have'} no text or no label"
+    if missing == "error":
+        raise BadData(f"{rows}; fill them, or say missing='skip' to leave them out")
+    warnings.warn(f"{rows} and {'is' if n_missing == 1 else 'are'} left out", UnnaiveWarning, stacklevel=2)
 
 
 class LabelCodes:
@@ -105,7 +107,9 @@ class LabelCodes:
 
     def _codes(self, column: Any) -> Any:
         found = column.dictionary_encode()
-        places = [self.places.setdefault(plain_label(label), len(self.places)) for label in found.dictionary.to_pylist()]
+        places = [
+            self.places.setdefault(plain_label(label), len(self.places)) for label in found.dictionary.to_pylist()
+        ]
         return np.array(places, np.int32)[found.indices.to_numpy()] if len(column) else np.zeros(0, np.int32)
 
 
@@ -117,7 +121,9 @@ def complete_rows(batch: Any) -> tuple[TextBuffer, Any, int]:
         holes = label.flatten().is_null()
         if pc.any(holes).as_py():
             parents = pc.list_parent_indices(label).filter(holes)
-            there = pc.and_(there, pc.invert(pc.is_in(pa.array(np.arange(len(label))), value_set=parents.cast(pa.int64()))))
+            there = pc.and_(
+                there, pc.invert(pc.is_in(pa.array(np.arange(len(label))), value_set=parents.cast(pa.int64())))
+            )
     elif pa.types.is_floating(label.type):
         there = pc.and_(there, pc.invert(pc.fill_null(pc.is_nan(label), False)))
     lost = len(text) - int(pc.sum(there).as_py() or 0)

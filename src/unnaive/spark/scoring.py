@@ -57,8 +57,8 @@ def transform(
     check_text_type(df.select(f"`{text}`"), text)
     if fitted.decision.per_batch and prediction is not None:
         raise UnnaiveError(
-            "the decision 'pcut' gives labels by the share of all documents, of which no machine sees but a part; train "
-            "with another decision, or ask for probability alone"
+            "the decision 'pcut' gives labels by the share of all documents, of which no machine sees but a part; "
+            "train with another decision, or ask for probability alone"
         )
     if probability is not None and not fitted.probabilistic:
         raise UnnaiveError(f"{fitted.spec.model.title} gives no probabilities; ask for score, or train with calibrate")
@@ -124,9 +124,7 @@ def batch_scorer(
                 if score is not None:
                     new[score] = _rows_of(scores)
             columns = {name: values if there is None else _spread(values, there) for name, values in new.items()}
-            yield pa.RecordBatch.from_arrays(
-                [*batch.columns, *columns.values()], names=[*batch.schema.names, *columns]
-            )
+            yield pa.RecordBatch.from_arrays([*batch.columns, *columns.values()], names=[*batch.schema.names, *columns])
 
     return score_batches
 

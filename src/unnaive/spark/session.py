@@ -19,7 +19,9 @@ from unnaive.errors import MissingExtra, UnnaiveError
 
 QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
 OURS = re.compile(r"unnaive\.errors\.(\w+): (.+)")
-ABSENT = re.compile(r"ModuleNotFoundError: No module named '(unnaive(?:\.\w+)*|numpy|scipy|pyarrow|safetensors|Stemmer)'")
+ABSENT = re.compile(
+    r"ModuleNotFoundError: No module named '(unnaive(?:\.\w+)*|numpy|scipy|pyarrow|safetensors|Stemmer)'"
+)
 
 
 def start_session(master: str | None = None) -> Any:
@@ -97,7 +99,7 @@ def translate(message: str) -> UnnaiveError | None:
     >>> translate("... unnaive.errors.BadData: a label is 0.5; give names\\n at ...")
     BadData('a label is 0.5; give names')
     >>> print(translate("ModuleNotFoundError: No module named 'unnaive'"))
-    the executors have no module unnaive; install unnaive there, or send it along with --ship (unnaive.spark.ship(spark))
+    the executors have no module unnaive; install unnaive there, or send it along with --ship (unnaive.spark.ship)
     """
     found = OURS.search(message)
     if found:
@@ -107,10 +109,12 @@ def translate(message: str) -> UnnaiveError | None:
     if absent and absent[1].startswith("unnaive"):
         return UnnaiveError(
             f"the executors have no module {absent[1]}; install unnaive there, or send it along with --ship "
-            "(unnaive.spark.ship(spark))"
+            "(unnaive.spark.ship)"
         )
     if absent:
-        return UnnaiveError(f"the executors have no module {absent[1]}; install unnaive there with: pip install unnaive")
+        return UnnaiveError(
+            f"the executors have no module {absent[1]}; install unnaive there with: pip install unnaive"
+        )
     return None
 
 
