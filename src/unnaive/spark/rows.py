@@ -76,8 +76,8 @@ class LabelCodes:
     """Labels to codes in the order of first occurrence, as batches of a partition come by.
 
     >>> codes = LabelCodes()
-    >>> codes.matrix(pa.array(["b", "a", "b"])).indices, codes.labels
-    (array([0, 1, 0], dtype=int32), ['b', 'a'])
+    >>> codes.matrix(pa.array(["b", "a", "b"])).indices.tolist(), codes.labels
+    ([0, 1, 0], ['b', 'a'])
     >>> codes.matrix(pa.array([["c", "b", "c"], []])).toarray()
     array([[1, 0, 1],
            [0, 0, 0]])
