@@ -85,7 +85,7 @@ def test_counts_and_file_are_those_of_local_training(df, tickets, tmp_path, n_pa
         ("complement", {"stem": "porter", "stopwords": "smart", "min_df": 2}),
         ("or-gate", {"select": 200}),
         ("rocchio-counts", {"ngrams": (1, 2)}),
-        ("word-clusters", {"n_clusters": 20}),
+        ("word-clusters", {"clusters": 20}),
     ],
 )
 def test_every_model_that_learns_from_counts_is_the_local_one(df, tickets, tmp_path, model, parameters):
@@ -184,7 +184,9 @@ def test_a_row_without_a_text_gets_no_prediction(spark, tickets):
 
     local = TextClassifier("multinomial").fit(*tickets)
     texts = [None, tickets[0][0], None]
-    few = spark.createDataFrame([(number, text) for number, text in enumerate(texts)], "id int, body string").coalesce(1)
+    few = spark.createDataFrame([(number, text) for number, text in enumerate(texts)], "id int, body string").coalesce(
+        1
+    )
     rows = unnaive.spark.transform(few, local, text="body").orderBy("id").collect()
     assert [row.prediction for row in rows] == [None, local.predict(tickets[0][:1])[0], None]
 
@@ -370,7 +372,12 @@ def test_csv_with_quotes_and_lines_is_read_as_locally(spark, tmp_path, capsys):
     path = tmp_path / "mails.csv"
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
-        rows = [("text", "label"), ('a "good", ball\nand goal', " sport "), ("fair vote; new law", "politics"), ("x", "")]
+        rows = [
+            ("text", "label"),
+            ('a "good", ball\nand goal', " sport "),
+            ("fair vote; new law", "politics"),
+            ("x", ""),
+        ]
         writer.writerows(rows)
     assert run("train", path, "-o", tmp_path / "spark.model", "--engine", "spark") == 0
     assert "1 of 3 rows has no text or no label and is left out" in capsys.readouterr().err

@@ -31,7 +31,7 @@ def test_an_executor_killed_while_it_counts_changes_nothing(found):
 
 def test_an_executor_killed_in_a_pass_of_maxent_changes_nothing(found):
     assert found["killed in a pass"]
-    assert found["difference"] == 0.0  # partial sums are added in the order of partitions, whoever computed them
+    assert found["difference"] < 1e-12  # a shuffle that runs again gives rows in another order; measured: 4e-15
 
 
 def test_executors_without_the_package_say_so_and_can_be_sent_it(found):
