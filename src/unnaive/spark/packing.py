@@ -22,6 +22,7 @@ from scipy.sparse import csr_array
 from unnaive.core.counts import Counts
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.targets import sorted_classes
+from unnaive.store import narrow
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Arrays, Ids, Label, Sparse
 
@@ -60,13 +61,15 @@ class Run:
             table = getattr(counts, name)
             for part in ("data", "indices", "indptr"):
                 arrays[f"{name}.{part}"] = getattr(table, part)
-        return bytes(save_arrays({name: np.ascontiguousarray(array) for name, array in arrays.items()}))
+        return bytes(save_arrays({name: np.ascontiguousarray(narrow(array)) for name, array in arrays.items()}))
 
     @classmethod
     def from_bytes(cls, packed: bytes) -> Run:
         """The run that `to_bytes` packed."""
         arrays = load_arrays(packed)
-        labels = tuple(json.loads(arrays["labels"].tobytes()))
+        labels = tuple(json.loads(arrays.pop("labels").tobytes()))
+        blob = arrays.pop("blob")
+        arrays = {name: array.astype(np.int64) for name, array in arrays.items()}
         shape = len(labels), len(arrays["df"])
         class_terms, class_df = (
             csr_array(tuple(arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr")), shape=shape)
@@ -74,7 +77,7 @@ class Run:
         )
         n_docs, missing = arrays["docs"]
         counts = Counts(n_docs, arrays["class_docs"], class_terms, class_df, arrays["terms"], arrays["df"])
-        return cls(labels, term_array(arrays["blob"], arrays["offsets"]), counts, int(missing))
+        return cls(labels, term_array(blob, arrays["offsets"]), counts, int(missing))
 
     def cut(self, n_cuts: int) -> Iterator[tuple[int, Run]]:
         """The run by hash of the term: (hash, its part). Documents are counted in the first part."""
