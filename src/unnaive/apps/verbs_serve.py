@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from unnaive.apps.screen import echo, note
-from unnaive.errors import BadData, MissingExtra, UnnaiveError
+from unnaive.errors import BadData, MissingExtra, UnnaiveError, choose
 
 if TYPE_CHECKING:
     from unnaive.apps.service.app import ServiceOptions
@@ -40,6 +41,10 @@ def serve(
     ] = None,
     allow_origin: Annotated[
         list[str] | None, typer.Option(metavar="URL", help="A site whose pages may send requests (CORS).")
+    ] = None,
+    evaluation: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[NAME=]FILE", help="What unnaive evaluate --json printed, for the model's card."),
     ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="No teaching; no record is written.")] = False,
     workers: Annotated[int, typer.Option(help="Processes; more than one are read-only.", min=1, max=256)] = 1,
@@ -72,8 +77,9 @@ def serve(
     if not local and given is None:
         raise UnnaiveError(f"{host} can be reached from outside, so a token is needed; give --token-file or ${TOKEN}")
     token = given or secrets.token_urlsafe(24)
+    paths = named_models(models)
     options = ServiceOptions(
-        models=named_models(models), token=token, token_always=not local,
+        models=paths, evaluations=named_evaluations(evaluation or [], list(paths)), token=token, token_always=not local,
         hosts=(*(LOOPBACK if local else ()), *(name.lower() for name in allow_host or ())),
         origins=tuple(allow_origin or ()), limits=Limits(max_body << 20, max_batch, max_text, timeout, max_requests),
         read_only=read_only or workers > 1, fold_seconds=write_every,
@@ -96,7 +102,9 @@ def serve(
     )  # fmt: skip
     sockets = [config.bind_socket()]
     _say_where(options, host, sockets[0].getsockname()[1], given is None)
-    uvicorn.Server(config).run(sockets=sockets)
+    with suppress(KeyboardInterrupt):  # which uvicorn raises again when what was accepted is done
+        uvicorn.Server(config).run(sockets=sockets)
+    note("stopped")
 
 
 def named_models(words: list[str]) -> dict[str, str]:
@@ -115,6 +123,17 @@ def named_models(words: list[str]) -> dict[str, str]:
         if name in found:
             raise BadData(f"two models are called {name!r}; name them: first={found[name]} second={path}")
         found[name] = path
+    return found
+
+
+def named_evaluations(words: list[str], names: list[str]) -> dict[str, str]:
+    """Files of evaluations by model; a file without a name is of the first."""
+    found: dict[str, str] = {}
+    for word in words:
+        name, equals, path = word.partition("=")
+        if not equals or Path(word).exists():
+            name, path = names[0], word
+        found[choose(names, name, "model")] = path
     return found
 
 

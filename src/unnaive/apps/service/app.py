@@ -28,6 +28,7 @@ from unnaive.apps.service.page import make_page_router
 from unnaive.apps.service.routes import json_response, make_router
 from unnaive.apps.service.served import Refused
 from unnaive.errors import UnnaiveError
+from unnaive.reading.sources import check_exists
 
 OPTIONS = "UNNAIVE_SERVICE"  # the environment variable by which workers get their options
 
@@ -45,6 +46,7 @@ class ServiceOptions:
     origins: tuple[str, ...] = ()
     limits: Limits = Limits()
     read_only: bool = False
+    evaluations: dict[str, str] = field(default_factory=dict)  # files of `unnaive evaluate --json` by model
     fold_seconds: float = 30.0
 
     def to_json(self) -> str:
@@ -65,6 +67,9 @@ def create_app(options: ServiceOptions) -> FastAPI:
         {name: Path(path) for name, path in options.models.items()}, options.limits, metrics,
         teachable=not options.read_only,
     )  # fmt: skip
+
+    for name, path in options.evaluations.items():
+        models.find(name).measures = read_evaluation(path)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -94,6 +99,17 @@ def create_app(options: ServiceOptions) -> FastAPI:
         )  # fmt: skip
     app.add_middleware(Guard, access=access, limits=options.limits, metrics=metrics)  # type: ignore[arg-type]
     return app
+
+
+def read_evaluation(path: str) -> dict[str, Any]:
+    """What `unnaive evaluate --json` wrote to a file."""
+    try:
+        found = json.loads(check_exists(path).read_text(encoding="utf-8"))
+    except ValueError as problem:
+        raise UnnaiveError(f"{path} is not what unnaive evaluate --json prints ({problem})") from problem
+    if not isinstance(found, dict):
+        raise UnnaiveError(f"{path} is not what unnaive evaluate --json prints: an object was expected")
+    return found
 
 
 def app_of_worker() -> FastAPI:

@@ -87,9 +87,8 @@ def make_router(models: Models) -> APIRouter:
         model = models.find(name)
         version = model.version
         about = await models.work(model_card, version.fitted, terms)
-        return json_response(
-            {"name": name, "version": version.number, "teachable": model.teachable, **about, **model.measures}
-        )
+        own = {"name": name, "version": version.number, "teachable": model.teachable, "evaluation": model.measures}
+        return json_response({**own, **about})
 
     @router.post("/v1/models/{name}/teach", **described(bodies.ChangeRequest, bodies.ChangeAnswer, 401, 403, 404, 413))
     async def teach(name: str, request: Request, key: Key = None) -> Response:

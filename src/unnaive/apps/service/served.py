@@ -45,6 +45,7 @@ class ServedModel:
         self.name, self.path = name, path
         self._changing = threading.RLock()
         self.record: Record | None = None
+        self.measures: dict[str, Any] = {}  # what `unnaive evaluate --json` said of it, for its card
         self.problem: str | None = None  # why the model file could not be rewritten, for /readyz
         self.version = Version(load(path), 0)
         if self.version.fitted.token_rule is None:
