@@ -22,7 +22,7 @@ def test_hugging_face_client(address: str, trained: Path) -> None:
     model = TextClassifier.load(trained)
     found = hub.InferenceClient(address).text_classification(TEXTS[0], top_k=3)
     best = np.sort(model.predict_proba(TEXTS[:1])[0])[::-1][:3]
-    assert [one.label for one in found][0] == model.predict(TEXTS[:1])[0]
+    assert found[0].label == model.predict(TEXTS[:1])[0]
     assert [one.score for one in found] == pytest.approx(best.tolist(), abs=1e-12)
 
 

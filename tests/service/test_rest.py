@@ -56,8 +56,8 @@ def test_explanation_is_that_of_the_model(client: TestClient, model_file: Path) 
         ({"text": 3}, 422, "field text"),
         ({"text": "a", "top_k": 0}, 422, "top_k"),
         ({"text": "a", "model": "nosuch"}, 404, "there are tickets"),
-        ({"text": "a", "explain": True, "label": "nosuch"}, 422, "nosuch"),
-        ({"text": "a", "explain": True, "label": "bug", "against": "bug"}, 422, "against itself"),
+        ({"text": "a", "explain": True, "label": "nosuch"}, 404, "nosuch"),
+        ({"text": "a", "explain": True, "label": "bug", "against": "bug"}, 409, "against itself"),
     ],
 )
 def test_mistakes_get_a_sentence(client: TestClient, body: dict[str, Any], status: int, words: str) -> None:
@@ -118,7 +118,7 @@ def test_teaching_is_partial_fit_and_forgetting_undoes_it(model_file: Path) -> N
 def test_new_classes_only_when_told(client: TestClient) -> None:
     body = {"documents": [{"text": "a poem", "label": "poetry"}]}
     answer = client.post("/v1/models/tickets/teach", json=body, headers=WITH_TOKEN)
-    assert answer.status_code == 422
+    assert answer.status_code == 409
     assert "poetry" in answer.json()["error"]
     answer = client.post("/v1/models/tickets/teach", json=body | {"new_classes": True}, headers=WITH_TOKEN)
     assert answer.status_code == 200
@@ -129,7 +129,7 @@ def test_new_classes_only_when_told(client: TestClient) -> None:
 def test_documents_never_learnt_cannot_be_forgotten(client: TestClient) -> None:
     body = {"documents": [{"text": "zyzzyva", "label": "bug"}]}
     answer = client.post("/v1/models/tickets/forget", json=body, headers=WITH_TOKEN)
-    assert answer.status_code == 422
+    assert answer.status_code == 409
     assert client.get("/v1/models/tickets/versions").json() == {"current": 0, "versions": []}
 
 
@@ -143,7 +143,7 @@ def test_idempotency_keys(client: TestClient) -> None:
     other = client.post(
         "/v1/models/tickets/teach", json={"documents": [{"text": "x", "label": "bug"}]}, headers=headers
     )
-    assert other.status_code == 422
+    assert other.status_code == 409
     assert "another request" in other.json()["error"]
 
 
@@ -162,7 +162,7 @@ def test_rollback_is_exact(client: TestClient) -> None:
         answer = client.post("/v1/models/tickets/rollback", json={"version": version}, headers=WITH_TOKEN)
         assert answer.status_code == 200
         assert probabilities() == seen[version]
-    assert client.post("/v1/models/tickets/rollback", json={"version": 99}, headers=WITH_TOKEN).status_code == 422
+    assert client.post("/v1/models/tickets/rollback", json={"version": 99}, headers=WITH_TOKEN).status_code == 404
 
 
 def test_history_shows_texts_only_with_the_token(client: TestClient) -> None:

@@ -36,11 +36,12 @@ class Answers:
         if not self.fitted.multilabel and self.fitted.decision.exclusive:
             return [[classes[best]] for best in self.scores.argmax(axis=1).tolist()]
         chosen = self.fitted.decide(self.scores)
-        rows = (chosen.indices[start:end] for start, end in zip(chosen.indptr[:-1], chosen.indptr[1:], strict=True))
-        return [
-            [classes[column] for column in sorted(row.tolist(), key=lambda one, at=at: -self.values[at, one])]
-            for at, row in enumerate(rows)
-        ]
+        found = []
+        for at, (start, end) in enumerate(zip(chosen.indptr[:-1], chosen.indptr[1:], strict=True)):
+            columns = chosen.indices[start:end]
+            order = np.argsort(-self.values[at, columns], kind="stable")
+            found.append([classes[column] for column in columns[order].tolist()])
+        return found
 
     def ranked(self, limit: int | None, above: float | None = None) -> Iterator[list[tuple[Label, float]]]:
         """The best classes of each text with their values, at most `limit`, none below `above`."""

@@ -44,7 +44,7 @@ class ServiceOptions:
     token_always: bool = False
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     read_only: bool = False
     evaluations: dict[str, str] = field(default_factory=dict)  # files of `unnaive evaluate --json` by model
     fold_seconds: float = 30.0
@@ -97,7 +97,7 @@ def create_app(options: ServiceOptions) -> FastAPI:
             CORSMiddleware, allow_origins=list(options.origins), allow_methods=["GET", "POST"],
             allow_headers=["Authorization", "Content-Type", "Idempotency-Key"],
         )  # fmt: skip
-    app.add_middleware(Guard, access=access, limits=options.limits, metrics=metrics)  # type: ignore[arg-type]
+    app.add_middleware(Guard, access=access, limits=options.limits, metrics=metrics)
     return app
 
 

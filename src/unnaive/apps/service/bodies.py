@@ -5,10 +5,16 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.json_schema import SkipJsonSchema
 
 from unnaive.apps.service.served import Refused
 
 Label = str | int | float | bool
+
+
+def _one_of(*names: str) -> dict[str, Any]:
+    """JSON schema that asks for exactly one of some fields."""
+    return {"oneOf": [{"required": [name]} for name in names]}
 
 
 class Body(BaseModel):
@@ -17,11 +23,16 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+Absent = SkipJsonSchema[None]  # a field that may be left out, and is described without null
+
+
 class ClassifyRequest(Body):
     """One text or several, and what to say of them."""
 
-    text: str | None = Field(None, description="One text.")
-    texts: list[str] | None = Field(None, description="Several texts; give this or `text`.")
+    model_config = ConfigDict(json_schema_extra=_one_of("text", "texts"))
+
+    text: str | Absent = Field(None, description="One text.")
+    texts: list[str] | Absent = Field(None, description="Several texts; give this or `text`.")
     model: str | None = Field(None, description="A name of /v1/models; the first of them by default.")
     top_k: int | None = Field(None, ge=1, description="How many classes to list; all by default.")
     threshold: float | None = Field(None, description="List only classes with at least this value.")
@@ -62,9 +73,11 @@ class ClassifyAnswer(BaseModel):
 class LabelledDocument(Body):
     """A text and its label, or labels."""
 
+    model_config = ConfigDict(json_schema_extra=_one_of("label", "labels"))
+
     text: str
-    label: Label | None = None
-    labels: list[Label] | None = None
+    label: Label | Absent = None
+    labels: list[Label] | Absent = None
 
 
 class ChangeRequest(Body):

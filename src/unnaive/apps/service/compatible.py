@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import orjson
 from fastapi import APIRouter, Request, Response
 
 from unnaive import __version__

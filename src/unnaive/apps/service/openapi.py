@@ -18,6 +18,7 @@ MEANINGS = {
     403: "The service only reads its models.",
     404: "There is no such model.",
     408: "The request did not arrive in time.",
+    409: "The model cannot do this: a class or a document that it does not have, a key that was used before.",
     413: "The request, a batch or a text is too large.",
     421: "The service is not called by this host name.",
     422: "The request cannot be understood.",

@@ -52,7 +52,7 @@ def make_router(models: Models) -> APIRouter:
     """The routes over some models."""
     router = APIRouter()
 
-    @router.post("/v1/classify", **described(bodies.ClassifyRequest, bodies.ClassifyAnswer, 404, 413))
+    @router.post("/v1/classify", **described(bodies.ClassifyRequest, bodies.ClassifyAnswer, 404, 409))
     async def classify(request: Request) -> Response:
         """The labels of one text or of several, with the probability of every class."""
         asked = bodies.parse(bodies.ClassifyRequest, await request.body())
@@ -66,7 +66,9 @@ def make_router(models: Models) -> APIRouter:
 
     @router.post(
         "/v1/classify/stream", response_class=LinesResponse,
-        responses={200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}},
+        responses=described(None, bodies.Status, 404)["responses"] | {
+            200: {"description": "Done.", "content": {"application/x-ndjson": {"schema": {"type": "string"}}}}
+        },
         openapi_extra={"requestBody": {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}},
     )  # fmt: skip
     async def classify_stream(
@@ -90,12 +92,12 @@ def make_router(models: Models) -> APIRouter:
         own = {"name": name, "version": version.number, "teachable": model.teachable, "evaluation": model.measures}
         return json_response({**own, **about})
 
-    @router.post("/v1/models/{name}/teach", **described(bodies.ChangeRequest, bodies.ChangeAnswer, 401, 403, 404, 413))
+    @router.post("/v1/models/{name}/teach", **described(bodies.ChangeRequest, bodies.ChangeAnswer, 401, 403, 404, 409))
     async def teach(name: str, request: Request, key: Key = None) -> Response:
         """Teach documents: they are on disk, and the model has them, when the answer comes."""
         return await change(models, name, "teach", await request.body(), key)
 
-    @router.post("/v1/models/{name}/forget", **described(bodies.ChangeRequest, bodies.ChangeAnswer, 401, 403, 404, 413))
+    @router.post("/v1/models/{name}/forget", **described(bodies.ChangeRequest, bodies.ChangeAnswer, 401, 403, 404, 409))
     async def forget(name: str, request: Request, key: Key = None) -> Response:
         """Forget documents exactly: the model becomes the one that never saw them."""
         return await change(models, name, "forget", await request.body(), key)
@@ -114,7 +116,7 @@ def make_router(models: Models) -> APIRouter:
         return json_response({"current": model.version.number, "versions": found})
 
     @router.post(
-        "/v1/models/{name}/rollback", **described(bodies.RollbackRequest, bodies.ChangeAnswer, 401, 403, 404, 413)
+        "/v1/models/{name}/rollback", **described(bodies.RollbackRequest, bodies.ChangeAnswer, 401, 403, 404, 409)
     )
     async def rollback(name: str, request: Request) -> Response:
         """Make the model what it was at a version, exactly."""
@@ -151,9 +153,7 @@ def _texts_of(asked: bodies.ClassifyRequest) -> list[str]:
     return [asked.text] if asked.text is not None else list(asked.texts or ())
 
 
-def results_of(
-    version: Version, texts: list[str], scores: Any, asked: bodies.ClassifyRequest
-) -> list[dict[str, Any]]:
+def results_of(version: Version, texts: list[str], scores: Any, asked: bodies.ClassifyRequest) -> list[dict[str, Any]]:
     """What the model says of each text."""
     fitted = version.fitted
     answers = Answers.of(fitted, scores)
@@ -177,7 +177,7 @@ def results_of(
 
 def label_sets_at(version: Version, scores: Any, confidence: float) -> list[list[Any]]:
     """The labels of each text that hold the right one with probability `confidence`."""
-    raise Refused(422, "this model has no conformal sets; leave out confidence")
+    raise Refused(409, "this model has no conformal sets; leave out confidence")
 
 
 def explanation(version: Version, text: str, asked: bodies.ClassifyRequest) -> dict[str, Any]:
@@ -185,7 +185,7 @@ def explanation(version: Version, text: str, asked: bodies.ClassifyRequest) -> d
     try:
         return version.fitted.explain(text, asked.label, against=asked.against).to_dict()
     except UnnaiveError as problem:
-        raise Refused(422, str(problem)) from problem
+        raise Refused(409, str(problem)) from problem
 
 
 def summary(model: ServedModel) -> dict[str, Any]:
@@ -206,7 +206,12 @@ async def change(models: Models, name: str, kind: str, body: bytes, key: str | N
     documents = tuple(Document(one.text, _labels_of(one)) for one in asked.documents)
     wanted = Change(learn=documents) if kind == "teach" else Change(forget=documents)
     digest = hashlib.sha256(kind.encode() + b" " + body).hexdigest()
-    found = await models.change(model.change, kind, wanted, grow=asked.new_classes, key=key, request=digest)
+    try:
+        found = await models.change(model.change, kind, wanted, grow=asked.new_classes, key=key, request=digest)
+    except Refused:
+        raise
+    except UnnaiveError as problem:  # a class that the model does not have, a document that it never learnt
+        raise Refused(409, str(problem)) from problem
     models.count_change(model, found)
     return json_response({"model": model.name, **found})
 

@@ -91,7 +91,7 @@ class ServedModel:
         done = None if key is None else record.answered(key)
         if done is not None:
             if done[1] != request:
-                raise Refused(422, f"the idempotency key {key!r} was used for another request; take a new one")
+                raise Refused(409, f"the idempotency key {key!r} was used for another request; take a new one")
             return done[2] | {"version": done[0], "repeated": True}
         old = self.version.fitted
         new = _changed(old, change, grow=grow)
@@ -105,7 +105,9 @@ class ServedModel:
         with self._changing:
             old = self._teachable_record().current(source)
             learn = () if document is None else (document,)
-            same = old is not None and document is not None and (old.text, old.labels) == (document.text, document.labels)
+            same = (
+                old is not None and document is not None and (old.text, old.labels) == (document.text, document.labels)
+            )
             if same or (old is None and document is None):
                 return {"taught": 0, "forgotten": 0, "changed": [], "version": self.version.number, "repeated": True}
             return self._change("annotation", Change(learn, () if old is None else (old,)), True, key, "")
@@ -115,7 +117,7 @@ class ServedModel:
         with self._changing:
             record = self._teachable_record()
             if not 0 <= number <= record.last:
-                raise Refused(422, f"there is no version {number}; there are 0 to {record.last}")
+                raise Refused(404, f"there is no version {number}; there are 0 to {record.last}")
             return self._change(f"rollback to {number}", record.change_since(number).inverse(), True, None, "")
 
     def fold(self) -> bool:
@@ -144,7 +146,9 @@ class ServedModel:
 
     def _teachable_record(self) -> Record:
         if self.record is None:
-            raise Refused(403, "this service only reads its models; start it without --read-only and --workers to teach")
+            raise Refused(
+                403, "this service only reads its models; start it without --read-only and --workers to teach"
+            )
         return self.record
 
 
@@ -198,7 +202,7 @@ def _labels(fitted: FittedModel, documents: Sequence[Document]) -> list[Any]:
         return [one.labels for one in documents]
     for one in documents:
         if len(one.labels) != 1:
-            raise Refused(422, f"this model gives one label to each text, and a document came with {len(one.labels)}")
+            raise Refused(409, f"this model gives one label to each text, and a document came with {len(one.labels)}")
     return [one.labels[0] for one in documents]
 
 
@@ -208,8 +212,8 @@ def _hash_of(path: Path) -> str:
 
 
 def check_label(fitted: FittedModel, label: Label) -> None:
-    """An error with status 422 if the model has no such class."""
+    """An error with status 404 if the model has no such class."""
     try:
         fitted.class_index(label)
     except UnnaiveError as problem:
-        raise Refused(422, str(problem)) from problem
+        raise Refused(404, str(problem)) from problem
