@@ -37,7 +37,7 @@ def classify(ask: Ask):
     best = found.argmax(axis=1)
     return {"results": [
         {"label": str(model.classes_[one]),
-         "classes": [{"label": str(c), "probability": float(p)} for c, p in zip(model.classes_, row)]}
+         "classes": [{"label": str(model.classes_[k]), "probability": float(row[k])} for k in (-row).argsort()[:5]]}
         for one, row in zip(best, found)]}
 
 uvicorn.run(app, port=int(sys.argv[2]), log_level="error", access_log=False)
