@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any
 
 import numpy as np
 
+from unnaive.apps.service.served import Refused
+from unnaive.errors import UnnaiveError
 from unnaive.fitted import FittedModel
 from unnaive.types import Floats, Label
 
@@ -81,6 +84,7 @@ def model_card(fitted: FittedModel, terms: int) -> dict[str, Any]:
         "probabilistic": fitted.probabilistic,
         "calibrated": fitted.calibration is not None,
         "decision": describe_decision(fitted.decision),
+        "network": has_network(fitted),
         "documents": None if counts is None else float(counts.counts.n_docs),
         "terms": fitted.scorer.n_terms,
         "classes": [
@@ -93,3 +97,23 @@ def model_card(fitted: FittedModel, terms: int) -> dict[str, Any]:
             for label in fitted.classes
         ],
     }
+
+
+def has_network(fitted: FittedModel) -> bool:
+    """Whether there is a Bayesian network to show of a class."""
+    from unnaive.models.estimator import HasNetwork
+
+    return isinstance(fitted.spec.model, HasNetwork)
+
+
+def network_picture(fitted: FittedModel, name: str, terms: int = 12) -> bytes:
+    """The network of a class as SVG."""
+    from unnaive.apps.network_views import network_view
+
+    try:
+        figure = network_view(fitted, name, terms, "1").figure()
+    except UnnaiveError as problem:
+        raise Refused(404, str(problem)) from problem
+    out = BytesIO()
+    figure.savefig(out, format="svg", bbox_inches="tight")
+    return out.getvalue()

@@ -11,7 +11,7 @@ import orjson
 from fastapi import APIRouter, Header, Query, Request, Response
 
 from unnaive.apps.service import bodies
-from unnaive.apps.service.answers import Answers, model_card
+from unnaive.apps.service.answers import Answers, model_card, network_picture
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import described
 from unnaive.apps.service.record import Change, Document
@@ -91,6 +91,17 @@ def make_router(models: Models) -> APIRouter:
         about = await models.work(model_card, version.fitted, terms)
         own = {"name": name, "version": version.number, "teachable": model.teachable, "evaluation": model.measures}
         return json_response({**own, **about})
+
+    @router.get(
+        "/v1/models/{name}/network", response_class=Response,
+        responses=described(None, bodies.Status, 404)["responses"] | {
+            200: {"description": "Done.", "content": {"image/svg+xml": {"schema": {"type": "string"}}}}
+        },
+    )  # fmt: skip
+    async def network(name: str, label: str) -> Response:
+        """The Bayesian network of a class as a picture, of models that have one."""
+        found = await models.work(network_picture, models.find(name).version.fitted, label)
+        return Response(found, media_type="image/svg+xml")
 
     @router.post("/v1/models/{name}/teach", **described(bodies.ChangeRequest, bodies.ChangeAnswer, 401, 403, 404, 409))
     async def teach(name: str, request: Request, key: Key = None) -> Response:
