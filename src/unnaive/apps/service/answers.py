@@ -101,9 +101,9 @@ def model_card(fitted: FittedModel, terms: int) -> dict[str, Any]:
 
 def has_network(fitted: FittedModel) -> bool:
     """Whether there is a Bayesian network to show of a class."""
-    from unnaive.models.estimator import HasNetwork
+    from unnaive.apps.network_views import VIEWS
 
-    return isinstance(fitted.spec.model, HasNetwork)
+    return fitted.scorer.kind in VIEWS
 
 
 def network_picture(fitted: FittedModel, name: str, terms: int = 12) -> bytes:
