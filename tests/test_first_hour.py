@@ -7,13 +7,16 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
 from unnaive import TextClassifier
 from unnaive.apps.cli import exit_code
+from unnaive.core.text_hashes import TextHashes
 from unnaive.reading.tickets import load_tickets
+from unnaive.store import load
 
 ROWS = [("n1", "late goal", "sport"), ("n2", "new law", "politics"), ("n3", "goal", "sport"), ("n4", "law", "politics")]
 
@@ -311,17 +314,31 @@ class TestCommandLine:
         assert code == 0
         assert "note: 4 of 4 documents of data.csv are among those that the model learnt from" in err
 
-    def test_evaluate_tells_of_documents_in_the_register(self, run, data, tmp_path):
+    def test_evaluate_tells_of_learnt_documents(self, run, data, tmp_path):
         def overlap(path):
             notes = [line for line in run("evaluate", "my.model", path)[2].splitlines() if "learnt from" in line]
             return notes[0].split(" among ")[0] if notes else ""
 
-        run("train", data, "-o", "my.model", "--register")
+        (tmp_path / "key").write_bytes(bytes(range(32)))
         write_csv(tmp_path / "more.csv", [("n5", "cup final", "sport"), *ROWS[:1]])
-        assert overlap("more.csv") == "note: 1 of 2 documents of more.csv is"
-        assert overlap(data) == "note: 4 of 4 documents of data.csv are"
-        run("train", data, "-o", "my.model")
-        assert overlap(data) == ""
+        for words in ([], ["--register"], ["--model", "svm"]):
+            run("train", data, "-o", "my.model", *words)
+            assert overlap("more.csv") == "note: 1 of 2 documents of more.csv is", words
+            assert overlap(data) == "note: 4 of 4 documents of data.csv are", words
+        for words in (["--frozen"], ["--register", "--key", "key"]):  # which keep nothing that could be tried out
+            run("train", data, "-o", "my.model", *words)
+            assert overlap(data) == "", words
+
+    def test_hashes_follow_what_is_learnt_and_forgotten(self, run, data, tmp_path):
+        write_csv(tmp_path / "more.csv", [("n5", "cup final", "sport"), *ROWS[:1]])
+        run("train", data, "-o", "a.model")
+        run("update", "a.model", "more.csv")
+        assert len(load("a.model").text_hashes) == 6
+        run("forget", "a.model", "more.csv", "-o", "c.model")
+        np.testing.assert_array_equal(load("c.model").text_hashes.values, TextHashes.of([row[1] for row in ROWS]).values)
+        run("remake", "c.model", "--set", "alpha=0.5")
+        assert len(load("c.model").text_hashes) == 4
+        assert run("evaluate", "c.model", "more.csv")[2].startswith("note: 1 of 2 documents")
 
     def test_a_pattern_never_covers_the_output(self, run, model, data):
         code, _, err = run("predict", model, "da*.csv", "-o", data)

@@ -18,6 +18,7 @@ from unnaive.core.named_counts import NamedCounts
 from unnaive.core.register import Register
 from unnaive.core.scorer import Scorer
 from unnaive.core.targets import class_codes, label_sets
+from unnaive.core.text_hashes import TextHashes
 from unnaive.decisions import Decision
 from unnaive.explain import Explanation, explain_document
 from unnaive.lazy import lazy_property
@@ -46,6 +47,7 @@ class FittedModel:
     counts         the sums that it was made of, for the whole vocabulary; None where they were not kept
     columns        of the file that it was trained on: a convenience for reading the next one
     register       hashes of the documents learnt, where that was asked for
+    text_hashes    of the texts learnt, short ones, where `unnaive train` kept them
     n_jobs         threads that read texts; None for all cores. Not stored
     """
 
@@ -61,6 +63,7 @@ class FittedModel:
     counts: NamedCounts | None = None
     columns: Columns | None = None
     register: Register | None = None
+    text_hashes: TextHashes | None = None
     n_jobs: int | None = None
 
     @property

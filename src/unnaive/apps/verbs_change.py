@@ -111,7 +111,10 @@ def merge(
 
     unnaive merge north.model south.model -o all.model
     """
+    from dataclasses import replace
+
     from unnaive.apps.screen import Progress
+    from unnaive.core.text_hashes import join_text_hashes
     from unnaive.errors import UnnaiveError
     from unnaive.store import check_writable, load, save
     from unnaive.updates import merge_models
@@ -124,7 +127,9 @@ def merge(
         before = model_sizes(merged)
         for path in models[1:]:
             bar.advance(1)
-            merged = merge_models(merged, load(path))
+            other = load(path)
+            hashes = join_text_hashes([merged.text_hashes, other.text_hashes])
+            merged = replace(merge_models(merged, other), text_hashes=hashes)
         save(merged, output)
     show_change("merged", {"file": str(output), "before": before, "after": model_sizes(merged)}, as_json)
 

@@ -131,6 +131,7 @@ def train_file(
 
     from unnaive.apps.output import read_as_trained, warn_about_learnt
     from unnaive.apps.screen import reading_progress
+    from unnaive.core.text_hashes import TextHashes
     from unnaive.errors import count_noun
     from unnaive.store import check_writable, save
 
@@ -146,13 +147,13 @@ def train_file(
         measured = {} if holdout is None else {"holdout": measure_holdout(classifier, corpus, holdout, multilabel)}
         classifier.fit(corpus.texts, as_targets(corpus, multilabel), progress=bar.event)
         columns = watched.options.log.columns
-        fitted = replace(classifier.fitted_, columns=columns and replace(columns, separator=source.separator))
+        columns = columns and replace(columns, separator=source.separator)
+        fitted = replace(classifier.fitted_, columns=columns, text_hashes=TextHashes.of(corpus.texts))
         if test:
             bar.rename("measuring")
             aside = read_as_trained(replace(source, paths=tuple(test)), fitted).corpus()
             measured["test"] = measure(fitted, aside)
-            learnt = {hash(text) for text in corpus.texts}
-            warn_about_learnt(sum(hash(text) in learnt for text in aside.texts), aside)
+            warn_about_learnt(fitted, aside)
         bar.rename("writing")
         save(finish(fitted, corpus) if finish else fitted, output, frozen=frozen)
     return {
@@ -171,6 +172,8 @@ def train_file(
 
 def registering(asked: bool, key: Path | None, frozen: bool) -> Finish | None:
     """What adds a register of its documents to a model, if it was asked for."""
+    from dataclasses import replace
+
     from unnaive.errors import UnnaiveError
     from unnaive.receipts import read_key, register_documents
 
@@ -181,7 +184,13 @@ def registering(asked: bool, key: Path | None, frozen: bool) -> Finish | None:
     if frozen:
         raise UnnaiveError("a frozen model cannot forget, so it has no register; leave one of the two out")
     secret = read_key(key)
-    return lambda fitted, corpus: register_documents(fitted, corpus.texts, corpus.labels, secret)
+
+    def register(fitted: FittedModel, corpus: Corpus) -> FittedModel:
+        if secret is not None:  # hashes without a key beside those with one would give away what the key hides
+            fitted = replace(fitted, text_hashes=None)
+        return register_documents(fitted, corpus.texts, corpus.labels, secret)
+
+    return register
 
 
 def as_targets(corpus: Corpus, multilabel: bool) -> list[Any]:
