@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -13,11 +14,12 @@ import pyarrow.parquet
 import pytest
 
 from unnaive import TextClassifier
-from unnaive.apps.cli import exit_code
+from unnaive.apps.cli import build_app, exit_code
 from unnaive.core.text_hashes import TextHashes
 from unnaive.reading.tickets import load_tickets
 from unnaive.store import load
 
+VERBS = [command.callback.__name__ for command in build_app().registered_commands]
 ROWS = [("n1", "late goal", "sport"), ("n2", "new law", "politics"), ("n3", "goal", "sport"), ("n4", "law", "politics")]
 
 
@@ -344,12 +346,24 @@ class TestCommandLine:
         code, _, err = run("predict", model, "da*.csv", "-o", data)
         assert (code, err) == (2, "unnaive: data.csv is read by this command; name another file to write\n")
 
-    @pytest.mark.parametrize("verb", ["train", "predict", "compare", "doctor", "merge"])
-    def test_short_help_and_flags_without_a_type(self, run, verb):
-        code, out, _ = run(verb, "-h")
+    @pytest.mark.parametrize("verb", [[], *([verb] for verb in VERBS), ["collections", "fetch"]])
+    def test_help_of_every_verb(self, run, verb):
+        code, out, _ = run(*verb, "-h")
         assert code == 0
-        assert out == run(verb, "--help")[1]
-        assert "<bool>" not in out
+        assert out == run(*verb, "--help")[1]
+        assert not re.search(r"<[a-z]", out)  # a flag is a flag, and what an option wants has a name: no <bool>, no <path>
+        assert "--quiet" in out
+
+    def test_quiet_before_and_after_every_verb(self, run, model, data):
+        for verb in ("train x.csv -o x.model", "evaluate no.model x", "merge a.model b.model -o c", "verify no.model "
+                     "--receipt r", "reproduce nothing", "compare nothing", "plot no.model", "collections check nothing"):  # fmt: skip
+            words = verb.split()
+            after = run(*words, "-q")
+            assert after[0] == 2, verb
+            assert after == run("--quiet", *words), verb
+            assert "No such option" not in after[2], verb
+        for verb in ("doctor", "collections", "inspect my.model"):
+            assert run(*verb.split(), "--quiet") == run("-q", *verb.split()) == run(*verb.split()), verb
 
     def test_completion(self, tmp_path):
         ask = {"_UNNAIVE_COMPLETE": "complete_bash", "COMP_WORDS": "unnaive pre", "COMP_CWORD": "1"}
@@ -422,6 +436,35 @@ class TestCompare:
         (tmp_path / "my data").mkdir()
         write_csv(tmp_path / "my data" / "tickets.csv", rows, ("text", "label"))
         return "my data/tickets.csv"
+
+    def test_what_is_a_file_and_what_a_collection(self, run, data, tmp_path):
+        import sqlite3
+
+        with sqlite3.connect(tmp_path / "notes.db") as base:
+            base.execute("create table notes (text, label)")
+            base.executemany("insert into notes values (?, ?)", [row[1:] for row in ROWS * 3])
+        quick = ("--models", "multinomial", "--folds", "2")
+        assert "(sqlite, table notes)" in run("compare", "sqlite:notes.db?table=notes", *quick)[2]
+        (tmp_path / "tickets").write_bytes((tmp_path / data).read_bytes())  # a file goes before a collection
+        assert "read tickets (csv, header in line 1)" in run("compare", "tickets", *quick, "--label", "label")[2]
+        for path, sentence in (
+            ("sqlite:none.db?table=t", "no file or folder called none.db"), ("https://example.org/a.csv", "download the file first"),
+            ("ticket", "did you mean 'tickets'"), ("no/such", "no file or folder called no/such"),
+        ):  # fmt: skip
+            code, _, err = run("compare", path, *quick)
+            assert (code, sentence in err, err.count("\n")) == (2, True, 1), err
+
+    def test_the_same_options_of_words_as_train(self, run, data):
+        quick = ("--models", "multinomial", "--folds", "2", "--label", "label")
+        words = {"--language", "--stopwords", "--stem", "--ngrams", "--analyzer", "--char-ngrams", "--min-length",
+                 "--digits", "--no-digits", "--keep-case", "--markup", "--message", "--unspaced", "--segmenter", "--emoji",
+                 "--no-emoji", "--symbols"}  # fmt: skip
+        for verb in ("train", "compare"):
+            assert words <= set(re.findall(r"--[a-z-]+", run(verb, "-h")[1])), verb
+        for options in ([], ["--analyzer", "char", "--char-ngrams", "3"], ["--ngrams", "2"], ["--symbols"]):
+            assert run("compare", data, *quick, *options)[0] == 0
+        code, _, err = run("compare", data, *quick, "--analyzer", "chars")
+        assert (code, "no analyzer called 'chars'" in err) == (2, True)
 
     def test_records_go_beside_the_data_or_where_told(self, run, tickets, tmp_path):
         code, out, err = run("compare", tickets, *self.WORDS)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.options import AsJson, KeyFile, ModelFile, Quiet, reading
+from unnaive.apps.options import AsJson, KeyFile, ModelFile, reading
 from unnaive.apps.screen import echo, visible_json
 
 if TYPE_CHECKING:
@@ -100,9 +100,8 @@ def forget(
 
 
 def merge(
-    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="Two models or more.", show_default=False)],
+    models: Annotated[list[Path], typer.Argument(metavar="MODEL", help="Two models or more.", show_default=False)],
     output: Annotated[Path, typer.Option("-o", "--output", help="The model file to write.", show_default=False)],
-    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Join models that were trained apart.
@@ -143,7 +142,6 @@ def remake(
     min_df: Annotated[int | None, typer.Option(help="Leave out terms of fewer documents.")] = None,
     select: Annotated[str | None, typer.Option(metavar="[MEASURE:]K", help="Keep the K best terms.")] = None,
     output: Output = None,
-    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Change the model or its settings without the documents.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.options import AsJson, ModelFile, Quiet
+from unnaive.apps.options import AsJson, ModelFile
 from unnaive.apps.screen import echo, visible_json
 from unnaive.errors import UnnaiveError
 
@@ -34,7 +34,6 @@ def inspect(
     members: Annotated[
         str, typer.Option(metavar="N|all", help="Of averaged networks this one, the best being 1, or all of them.")
     ] = "1",
-    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the settings, sizes and strongest terms of a model.

@@ -11,6 +11,7 @@ import typer
 
 from unnaive.apps.options import AsJson, KeyFile, reading
 from unnaive.apps.screen import echo, visible_json
+from unnaive.apps.word_options import token_options
 
 if TYPE_CHECKING:
     from unnaive.classifier import TextClassifier
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 
     Finish = Callable[[FittedModel, Corpus], FittedModel]
 
-WORDS = "Words"  # panels of the help
-LEARNING = "Learning"
+LEARNING = "Learning"  # panel of the help
 
 
 DECISION_HELP = (
@@ -38,6 +38,7 @@ def register(app: typer.Typer) -> None:
 
 
 @reading("A CSV, TSV, JSONL or Parquet file, a folder with a folder for each class, or - for stdin.")
+@token_options()
 def train(
     source: DataFile,
     output: Annotated[Path, typer.Option("-o", "--output", help="The model file to write.", show_default=False)],
@@ -62,28 +63,13 @@ def train(
     ] = None,
     decision: Annotated[str | None, typer.Option(help=DECISION_HELP, rich_help_panel=LEARNING)] = None,
     calibrate: Annotated[bool, typer.Option(help="Calibrate probabilities.", rich_help_panel=LEARNING)] = False,
-    language: Annotated[str, typer.Option(help="Of the texts: en, tr, de, … (ISO 639).", rich_help_panel=WORDS)] = "en",
-    stopwords: Annotated[
-        str | None, typer.Option(help="smart, a language code, or a file of words.", rich_help_panel=WORDS)
-    ] = None,
-    stem: Annotated[str | None, typer.Option(help="porter or snowball.", rich_help_panel=WORDS)] = None,
-    ngrams: Annotated[str, typer.Option(metavar="N[-M]", help="Words in a term.", rich_help_panel=WORDS)] = "1",
-    min_length: Annotated[int, typer.Option(help="Shortest word.", rich_help_panel=WORDS)] = 2,
-    digits: Annotated[bool, typer.Option(help="Whether digits belong to words.", rich_help_panel=WORDS)] = True,
-    keep_case: Annotated[bool, typer.Option("--keep-case", help="Tell Cat from cat.", rich_help_panel=WORDS)] = False,
-    html: Annotated[bool, typer.Option("--html", help="Read through markup.", rich_help_panel=WORDS)] = False,
-    message: Annotated[
-        str | None, typer.Option(help="Mail: whole, body, subject-body, …", rich_help_panel=WORDS)
-    ] = None,
-    segmenter: Annotated[str | None, typer.Option(help="jieba: words of Chinese.", rich_help_panel=WORDS)] = None,
-    symbols: Annotated[bool, typer.Option("--symbols", help=":-) and <3 are terms.", rich_help_panel=WORDS)] = False,
     test: Annotated[
         list[str] | None, typer.Option(metavar="DATA", help="Documents to measure the model on, which it never saw.")
     ] = None,
     holdout: Annotated[
         float | None, typer.Option(help="Share of the documents to measure on first, such as 0.2.")
     ] = None,
-    frozen: Annotated[bool, typer.Option("--frozen", help="Leave out what only updates need.")] = False,
+    frozen: Annotated[bool, typer.Option("--frozen", help="Leave out what only updates need, and hashes of documents.")] = False,
     register: Annotated[
         bool, typer.Option("--register", help="Keep hashes of the documents, so that only these can be forgotten.")
     ] = False,
@@ -91,6 +77,8 @@ def train(
     threads: Annotated[int | None, typer.Option(help="All cores by default.", show_default=False)] = None,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     as_json: AsJson = False,
+    *,
+    words: dict[str, Any],
 ) -> None:
     """Learn from labelled documents and write a model.
 
@@ -99,11 +87,9 @@ def train(
     from unnaive.classifier import TextClassifier
     from unnaive.core.settings import parse_settings
 
-    parameters: dict[str, Any] = {
-        "model": model, "language": language, "stopwords": read_stop_words(stopwords), "stem": stem,
-        "ngrams": parse_ngrams(ngrams), "lowercase": not keep_case, "min_length": min_length, "digits": digits,
-        "html": html, "message": message, "min_df": min_df, "select": parse_select(select), "decision": decision,
-        "segmenter": segmenter, "symbols": symbols, "calibrate": calibrate, "n_jobs": threads, "random_state": seed,
+    parameters: dict[str, Any] = words | {
+        "model": model, "min_df": min_df, "select": parse_select(select), "decision": decision, "calibrate": calibrate,
+        "n_jobs": threads, "random_state": seed,
     }  # fmt: skip
     parameters |= parse_settings(settings or [])
     parameters |= {name: value for name, value in (("alpha", alpha), ("smoothing", smoothing)) if value is not None}
@@ -257,20 +243,6 @@ def headline(measured: dict[str, Any], multilabel: bool) -> str:
     return f"accuracy {100 * measured['accuracy']:.1f} %, macro F1 {measured['macro-f1']:.3f}"
 
 
-def parse_ngrams(text: str) -> tuple[int, int]:
-    """ "2" or "1-2" as (shortest, longest).
-
-    >>> parse_ngrams("1-2"), parse_ngrams("2")
-    ((1, 2), (2, 2))
-    """
-    from unnaive.errors import UnnaiveError
-
-    parts = text.replace(",", "-").split("-")
-    if not 1 <= len(parts) <= 2 or not all(part.strip().isdecimal() for part in parts):
-        raise UnnaiveError(f"--ngrams is {text!r}; give a number of words such as 1, or a range such as 1-2")
-    return int(parts[0]), int(parts[-1])
-
-
 def parse_select(text: str | None) -> Any:
     """ "2000" or "chi2:2000" as TextClassifier takes it.
 
@@ -285,10 +257,3 @@ def parse_select(text: str | None) -> Any:
     if not number.strip().isdecimal():
         raise UnnaiveError(f"--select is {text!r}; give a number of terms such as 2000, or chi2:2000")
     return (measure, int(number)) if measure else int(number)
-
-
-def read_stop_words(name: str | None) -> Any:
-    """The name of a stop list, or the words of a file."""
-    if name is None or not Path(name).is_file():
-        return name
-    return tuple(Path(name).read_text(encoding="utf-8").split())
