@@ -15,7 +15,9 @@ import pytest
 
 from unnaive import TextClassifier
 from unnaive.apps.cli import build_app, exit_code
+from unnaive.apps.screen import Progress
 from unnaive.core.text_hashes import TextHashes
+from unnaive.models.catalogue import MODELS
 from unnaive.reading.tickets import load_tickets
 from unnaive.store import load
 
@@ -337,7 +339,9 @@ class TestCommandLine:
         run("update", "a.model", "more.csv")
         assert len(load("a.model").text_hashes) == 6
         run("forget", "a.model", "more.csv", "-o", "c.model")
-        np.testing.assert_array_equal(load("c.model").text_hashes.values, TextHashes.of([row[1] for row in ROWS]).values)
+        np.testing.assert_array_equal(
+            load("c.model").text_hashes.values, TextHashes.of([row[1] for row in ROWS]).values
+        )
         run("remake", "c.model", "--set", "alpha=0.5")
         assert len(load("c.model").text_hashes) == 4
         assert run("evaluate", "c.model", "more.csv")[2].startswith("note: 1 of 2 documents")
@@ -351,12 +355,13 @@ class TestCommandLine:
         code, out, _ = run(*verb, "-h")
         assert code == 0
         assert out == run(*verb, "--help")[1]
-        assert not re.search(r"<[a-z]", out)  # a flag is a flag, and what an option wants has a name: no <bool>, no <path>
+        assert not re.search(r"<[a-z]", out)  # flags are flags, and values have names: no <bool>, no <path>
         assert "--quiet" in out
 
     def test_quiet_before_and_after_every_verb(self, run, model, data):
-        for verb in ("train x.csv -o x.model", "evaluate no.model x", "merge a.model b.model -o c", "verify no.model "
-                     "--receipt r", "reproduce nothing", "compare nothing", "plot no.model", "collections check nothing"):  # fmt: skip
+        for verb in ("train x.csv -o x.model", "evaluate no.model x", "merge a.model b.model -o c",
+                     "verify no.model --receipt r", "reproduce nothing", "compare nothing", "plot no.model",
+                     "collections check nothing"):  # fmt: skip
             words = verb.split()
             after = run(*words, "-q")
             assert after[0] == 2, verb
@@ -364,6 +369,27 @@ class TestCommandLine:
             assert "No such option" not in after[2], verb
         for verb in ("doctor", "collections", "inspect my.model"):
             assert run(*verb.split(), "--quiet") == run("-q", *verb.split()) == run(*verb.split()), verb
+
+    @pytest.mark.parametrize("model", [name for name in MODELS if name != "auto"])
+    def test_one_line_says_what_and_how_far(self, run, data, monkeypatch, model):
+        shown = []
+        monkeypatch.setattr(Progress, "_put", lambda self, title, total, done: shown.append((title, done, total)))
+        assert run("train", data, "-o", "my.model", "--model", model, "-q")[0] == 0
+        assert shown[0] == (f"2/3 learning {model} from 4 documents", 0.0, None)
+        assert shown[-1] == ("3/3 writing", 0.0, None)
+        assert all(title.startswith("2/3 learning ") for title, *_ in shown[:-1])
+        assert all(re.search(", (class|round) [0-9]+( of (at most )?[0-9,]+)?$", title) for title, *_ in shown[1:-1])
+        # the others are done in one go; two words make no hidden node for the hierarchical naive Bayes model
+        loops = {"maxent", "svm", "nbsvm", "hierarchical", "honb", "superparent", "selective", "diagnostic"}
+        assert (len(shown) > 2) == (model in loops)
+
+    def test_the_folds_of_tuning_are_counted(self, run, tmp_path, monkeypatch):
+        shown = []
+        monkeypatch.setattr(Progress, "_put", lambda self, title, total, done: shown.append((title, done, total)))
+        write_csv(tmp_path / "many.csv", [row for row in ROWS for _ in range(15)])
+        assert run("train", "many.csv", "-o", "my.model", "--calibrate", "--holdout", "0.2", "-q")[0] == 0
+        assert shown[0][0] == "2/4 measuring multinomial on documents set aside"
+        assert ("3/4 learning multinomial from 60 documents, tuning on documents held out, fold 5 of 5", 4, 5) in shown
 
     def test_completion(self, tmp_path):
         ask = {"_UNNAIVE_COMPLETE": "complete_bash", "COMP_WORDS": "unnaive pre", "COMP_CWORD": "1"}
@@ -448,7 +474,8 @@ class TestCompare:
         (tmp_path / "tickets").write_bytes((tmp_path / data).read_bytes())  # a file goes before a collection
         assert "read tickets (csv, header in line 1)" in run("compare", "tickets", *quick, "--label", "label")[2]
         for path, sentence in (
-            ("sqlite:none.db?table=t", "no file or folder called none.db"), ("https://example.org/a.csv", "download the file first"),
+            ("sqlite:none.db?table=t", "no file or folder called none.db"),
+            ("https://example.org/a.csv", "download the file first"),
             ("ticket", "did you mean 'tickets'"), ("no/such", "no file or folder called no/such"),
         ):  # fmt: skip
             code, _, err = run("compare", path, *quick)
@@ -457,8 +484,8 @@ class TestCompare:
     def test_the_same_options_of_words_as_train(self, run, data):
         quick = ("--models", "multinomial", "--folds", "2", "--label", "label")
         words = {"--language", "--stopwords", "--stem", "--ngrams", "--analyzer", "--char-ngrams", "--min-length",
-                 "--digits", "--no-digits", "--keep-case", "--markup", "--message", "--unspaced", "--segmenter", "--emoji",
-                 "--no-emoji", "--symbols"}  # fmt: skip
+                 "--digits", "--no-digits", "--keep-case", "--markup", "--message", "--unspaced", "--segmenter",
+                 "--emoji", "--no-emoji", "--symbols"}  # fmt: skip
         for verb in ("train", "compare"):
             assert words <= set(re.findall(r"--[a-z-]+", run(verb, "-h")[1])), verb
         for options in ([], ["--analyzer", "char", "--char-ngrams", "3"], ["--ngrams", "2"], ["--symbols"]):

@@ -84,7 +84,9 @@ def name_values(verb: Any) -> Any:
     """Let help show what an option wants in a word: typer would say <path> or <list[str]>."""
     for annotation in get_type_hints(verb, localns={"DataFile": Any}, include_extras=True).values():
         kind, *notes = get_args(annotation) or (None,)
-        plain = next((one for one in get_args(kind) if one is not type(None)), kind) if type(kind) is UnionType else kind
+        plain = (
+            next((one for one in get_args(kind) if one is not type(None)), kind) if type(kind) is UnionType else kind
+        )
         for one in notes:
             if isinstance(one, OptionInfo) and one.metavar is None and plain in VALUES:
                 one.metavar = VALUES[plain]

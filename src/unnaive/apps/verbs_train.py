@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from unnaive.fitted import FittedModel
     from unnaive.reading.corpus import Corpus
     from unnaive.reading.datafiles import DataFile
+    from unnaive.types import Progress
 
     Finish = Callable[[FittedModel, Corpus], FittedModel]
 
@@ -69,7 +70,9 @@ def train(
     holdout: Annotated[
         float | None, typer.Option(help="Share of the documents to measure on first, such as 0.2.")
     ] = None,
-    frozen: Annotated[bool, typer.Option("--frozen", help="Leave out what only updates need, and hashes of documents.")] = False,
+    frozen: Annotated[
+        bool, typer.Option("--frozen", help="Leave out what only updates need, and hashes of documents.")
+    ] = False,
     register: Annotated[
         bool, typer.Option("--register", help="Keep hashes of the documents, so that only these can be forgotten.")
     ] = False,
@@ -125,12 +128,16 @@ def train_file(
     classifier.spec()  # likewise: an error if a setting is wrong
     start = time.perf_counter()
     source = replace(source, options=replace(source.options, language=classifier.language or "en"))
-    with reading_progress(source) as (watched, bar):
+    steps = 3 + (holdout is not None) + bool(test)  # reading, learning and writing are always among them
+    with reading_progress(source, steps=steps) as (watched, bar):
         corpus = watched.corpus()
         described = watched.describe()
         multilabel = corpus.multilabel or bool(source.multilabel)
+        measured = {}
+        if holdout is not None:
+            bar.rename(f"measuring {classifier.model} on documents set aside")
+            measured["holdout"] = measure_holdout(classifier, corpus, holdout, multilabel, bar.event)
         bar.rename(f"learning {classifier.model} from {count_noun(len(corpus), 'document')}")
-        measured = {} if holdout is None else {"holdout": measure_holdout(classifier, corpus, holdout, multilabel)}
         classifier.fit(corpus.texts, as_targets(corpus, multilabel), progress=bar.event)
         columns = watched.options.log.columns
         columns = columns and replace(columns, separator=source.separator)
@@ -184,7 +191,9 @@ def as_targets(corpus: Corpus, multilabel: bool) -> list[Any]:
     return list(corpus.labels) if multilabel else [names[0] for names in corpus.labels]
 
 
-def measure_holdout(classifier: TextClassifier, corpus: Corpus, share: float, multilabel: bool) -> dict[str, Any]:
+def measure_holdout(
+    classifier: TextClassifier, corpus: Corpus, share: float, multilabel: bool, progress: Progress | None = None
+) -> dict[str, Any]:
     """Measures of the same model on documents set aside; every class is in both parts where it can be."""
     import numpy as np
 
@@ -200,7 +209,7 @@ def measure_holdout(classifier: TextClassifier, corpus: Corpus, share: float, mu
     if share > 0.5:
         aside = ~aside
     rest, kept = corpus.take(np.flatnonzero(~aside)), corpus.take(np.flatnonzero(aside))
-    copy = type(classifier)(**classifier.get_params()).fit(rest.texts, as_targets(rest, multilabel))
+    copy = type(classifier)(**classifier.get_params()).fit(rest.texts, as_targets(rest, multilabel), progress=progress)
     return measure(copy.fitted_, kept)
 
 

@@ -1,4 +1,4 @@
-"""Hashes of the texts that a model learnt: so that measuring it on one of them can be told from measuring it on new ones.
+"""Hashes of the texts that a model learnt, so that it can be told when somebody measures it on one of them.
 
 They are 8 bytes a document in a model file that `unnaive train` writes, and follow updates, forgetting and merging
 exactly. They say nothing of labels, and they prove nothing: for that, there is the register (core/register.py).
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -84,5 +85,5 @@ def hash_texts(texts: Sequence[str]) -> NDArray[np.uint64]:
 
 def _utf8(texts: Sequence[str]) -> Iterator[Any]:
     buffer = texts if isinstance(texts, TextBuffer) else TextBuffer.of(texts)
-    blob, ends = memoryview(np.ascontiguousarray(buffer.blob)), buffer.offsets.tolist()
-    return (blob[start:end] for start, end in zip(ends[:-1], ends[1:], strict=True))
+    blob = memoryview(np.ascontiguousarray(buffer.blob))
+    return (blob[start:end] for start, end in pairwise(buffer.offsets.tolist()))
