@@ -36,7 +36,7 @@ def check_spec(spec: TrainingSpec) -> None:
     if isinstance(spec.decision, str):
         choose(list(DECISIONS), spec.decision, "decision")
     elif spec.decision is not None and not hasattr(spec.decision, "decide"):
-        raise UnnaiveError(f"decision is {spec.decision!r}; give argmax, untuned, scut, rcut, pcut or a Decision")
+        raise UnnaiveError(f"decision is {spec.decision!r}; give {', '.join(DECISIONS)} or a Decision")
 
 
 def train(
@@ -52,7 +52,7 @@ def train(
 ) -> FittedModel:
     """Learn from documents X (n_docs, n_terms) and their labels.
 
-    With `tune`, a multilabel decision that is not named is scut from 50 documents up; without, it is the untuned one.
+    With `tune`, a multilabel decision that is not named is "best" from 50 documents up; without, it is the untuned one.
     `vocabulary` names the columns of X where they come from texts; `reading` are the fields of FittedModel that say
     how documents are read: token_rule, feature_names, columns, n_jobs.
 
@@ -80,7 +80,7 @@ def _find_tuning(spec: TrainingSpec, targets: Targets, tune: bool) -> str | None
     if isinstance(spec.decision, str):
         return spec.decision if spec.decision in TUNINGS else None
     by_default = spec.decision is None and tune and targets.multilabel and targets.Y.shape[0] >= TUNED_FROM
-    return "scut" if by_default else None
+    return "best" if by_default else None
 
 
 def train_from_counts(
@@ -220,7 +220,7 @@ def _kept_decision(spec: TrainingSpec, before: FittedModel, made: FittedModel) -
     if before.classes == made.classes:
         return before.decision
     warnings.warn(
-        f"the classes have changed, so the decision tuned by {spec.decision or 'scut'} is gone; fit anew to tune it "
+        f"the classes have changed, so the decision tuned by {spec.decision or 'best'} is gone; fit anew to tune it "
         "again",
         UnnaiveWarning,
         stacklevel=4,

@@ -27,8 +27,8 @@ LEARNING = "Learning"  # panel of the help
 
 DECISION_HELP = (
     "How scores become labels. argmax: the best class, and no other (the default for one label each). scut: every "
-    "class that reaches its own threshold, tuned on documents held out (the default for multilabel data). rcut: the "
-    "same number of labels for every document. pcut: each class goes to the share of documents that it had in "
+    "class that reaches its own threshold, tuned on documents held out. rcut: the same number of labels for every "
+    "document. best: the better of these two on documents held out (the default for multilabel data). pcut: each class goes to the share of documents that it had in "
     "training. untuned: every class above even odds."
 )
 
