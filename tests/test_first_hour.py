@@ -280,6 +280,17 @@ class TestMultilabel:
         assert run("remake", "tags.model", "--set", "alpha=0.01", "-o", "other.model")[0] == 0
         assert TextClassifier.load("other.model").fitted_.decision != before
 
+    def test_labels_of_predict_come_by_score(self):
+        corpus = load_tickets("tags").part("train")
+        classifier = TextClassifier("complement").fit(corpus.texts, corpus.labels)
+        scores, places = classifier.scores(corpus.texts), {name: c for c, name in enumerate(classifier.classes_)}
+        given = classifier.predict(corpus.texts)
+        for row, names in enumerate(given):
+            own = [scores[row, places[name]] for name in names]
+            assert own == sorted(own, reverse=True)
+        assert any(list(names) != sorted(names) for names in given)
+        assert given == classifier.fitted_.labels_of(scores)
+
     def test_headlines_are_f1_both_ways(self, run, tags):
         out = run("train", *tags)[1]
         line = next(line for line in out.splitlines() if " on " in line and "F1" in line)

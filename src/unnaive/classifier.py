@@ -276,7 +276,10 @@ class TextClassifier(Protocol):
     # Predicting: what was learnt is read once a call, so that each call sees one version of it.
 
     def predict(self, texts: Any) -> Any:
-        """The label of each text: an array of classes or, for multilabel targets, a list of tuples or a 0/1 matrix."""
+        """The label of each text: an array of classes or, for multilabel targets, a list of tuples or a 0/1 matrix.
+
+        The labels of a tuple come by score, the most probable first.
+        """
         return self._fitted().predict(as_texts(texts))
 
     @available_if(lambda self: self._has("probabilistic") or self.calibrate)

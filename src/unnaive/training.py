@@ -19,13 +19,14 @@ from unnaive.core.scorer import Scorer
 from unnaive.core.selection import check_select, select_terms
 from unnaive.core.targets import Targets
 from unnaive.decisions import TUNINGS, Decision, default_decision, out_of_fold
-from unnaive.errors import UnnaiveError, UnnaiveWarning, choose
+from unnaive.errors import UnnaiveError, UnnaiveWarning, choose, count_noun
 from unnaive.fitted import FittedModel
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Floats, Ids, Progress, Sparse
 
 TUNED_FROM = 50  # documents: with fewer, held-out scores say too little to tune thresholds by
 N_FOLDS = 5
+FEWEST_TEXTS = 20  # with fewer, nothing is said of terms that no two of them share
 DECISIONS = ("argmax", "untuned", *TUNINGS)
 
 
@@ -66,6 +67,7 @@ def train(
     check_spec(spec)
     weight = class_sample_weight(spec.class_weight, targets, sample_weight)
     named = NamedCounts.of(X, targets, vocabulary, weight)
+    _warn_about_lone_terms(named)
     scorer, active = make_scorer(spec, named, X, targets, weight, progress)
     fitted = _fitted(spec, named, targets.target_type, scorer, active, **reading)
     tuning = _find_tuning(spec, targets, tune)
@@ -73,6 +75,20 @@ def train(
         scores = out_of_fold_scores(spec, X, targets, weight, terms=vocabulary, progress=progress)
         return _tuned(fitted, scores, targets, tuning)
     return fitted
+
+
+def _warn_about_lone_terms(named: NamedCounts) -> None:
+    """Warn if texts have, on average, not even one term that another text has: ids, or words that were not split."""
+    counts = named.counts
+    if named.vocabulary is None or counts.n_docs < FEWEST_TEXTS:
+        return
+    if counts.df[counts.df > 1].sum() < counts.n_docs:
+        warnings.warn(
+            f"{count_noun(counts.n_terms, 'term')} in {count_noun(counts.n_docs, 'document')}, and hardly a term is in "
+            "two of them, so there is little to learn; is that the column of texts, and are words split as they should?",
+            UnnaiveWarning,
+            stacklevel=4,
+        )
 
 
 def _find_tuning(spec: TrainingSpec, targets: Targets, tune: bool) -> str | None:

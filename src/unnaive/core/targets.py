@@ -269,22 +269,29 @@ def _refuse_unknown_labels(labels: Sequence[tuple[Any, ...]], column: dict[Label
         )
 
 
-def label_sets(Y: Any, classes: Sequence[Label]) -> list[tuple[Any, ...]]:
+def label_sets(Y: Any, classes: Sequence[Label], scores: Floats | None = None) -> list[tuple[Any, ...]]:
     """The label set of each row of Y, classes in column order; undoes `label_matrix`.
 
-    Y: (n_docs, n_classes), sparse or dense; any non-zero counts as membership.
+    Y: (n_docs, n_classes), sparse or dense; any non-zero counts as membership. With `scores` (n_docs, n_classes) the
+    labels of each row come by score, the highest first, and of equals in column order.
 
     >>> label_sets([[0, 1], [0, 0], [1, 1]], ["politics", "sport"])
     [('sport',), (), ('politics', 'sport')]
+    >>> label_sets([[1, 1]], ["politics", "sport"], np.array([[0.6, 0.8]]))
+    [('sport', 'politics')]
     """
     matrix = csr_array(Y, copy=True)
     if matrix.shape[1] != len(classes):
         raise BadData(f"Y has {matrix.shape[1]} columns for {len(classes)} classes; there must be one for each")
     matrix.eliminate_zeros()
     matrix.sort_indices()
+    columns = matrix.indices
+    if scores is not None:
+        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        columns = columns[np.lexsort((columns, -scores[rows, columns], rows))]
     names = np.empty(len(classes), dtype=object)
     names[:] = classes
-    names = names[matrix.indices]
+    names = names[columns]
     return [tuple(names[start:stop]) for start, stop in pairwise(matrix.indptr)]
 
 
