@@ -315,7 +315,11 @@ def test_models_of_documents_learn_all_at_once():
             UnnaiveError,
             "max_depth of tree came as 'x'; give a whole number or None",
         ),
-        ({"decision": 0.5}, UnnaiveError, "decision is 0.5; give argmax, untuned, best, scut, rcut, pcut or a Decision"),
+        (
+            {"decision": 0.5},
+            UnnaiveError,
+            "decision is 0.5; give argmax, untuned, best, scut, rcut, pcut or a Decision",
+        ),
     ],
 )
 def test_mistakes_in_settings(arguments, error, problem):

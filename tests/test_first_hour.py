@@ -7,12 +7,14 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+import unnaive
 from unnaive import TextClassifier
 from unnaive.apps.cli import build_app, exit_code
 from unnaive.apps.screen import Progress
@@ -20,7 +22,18 @@ from unnaive.core.text_hashes import TextHashes
 from unnaive.models.catalogue import MODELS
 from unnaive.reading.tickets import load_tickets
 from unnaive.store import load
+from unnaive.text.buffer import TextBuffer
+from unnaive.text.vocabulary import Vocabulary
 
+SOURCE = Path(unnaive.__file__).parent
+# pieces of lines where a number before a plural is never one, or where one has been taken care of
+NEVER_ONE = (
+    "{len(model.vocabulary_):,} terms",  # of the demo
+    '1 row" if self.rows == 1',
+    'this 1 label" if lost == 1',
+    "{len(corpus):,} documents; is that the column",  # of 20 or more
+    "best with {best_size} terms",
+)
 VERBS = [command.callback.__name__ for command in build_app().registered_commands]
 ROWS = [("n1", "late goal", "sport"), ("n2", "new law", "politics"), ("n3", "goal", "sport"), ("n4", "law", "politics")]
 
@@ -438,6 +451,35 @@ class TestCommandLine:
         write_csv(tmp_path / "one.csv", ROWS[:1])
         assert "one.csv: 1 document, 2 classes" in run("evaluate", model, "one.csv")[1]
         assert run("predict", model, "one.csv")[2].endswith("1 row\n")
+
+    def test_nothing_is_called_1_documents(self, run, data, tmp_path):
+        write_csv(tmp_path / "one.csv", ROWS[:1])
+        write_csv(tmp_path / "more.csv", [*ROWS, ("n5", "late cup", "sport"), ("n6", "", "sport"), ("n7", "x y", "")])
+        write_csv(tmp_path / "other.csv", [("n8", "cup", "cooking")])
+        commands = (
+            "train one.csv -o a.model", "train data.csv -o b.model --register --test one.csv --select 1",
+            "train more.csv -o c.model --holdout 0.2", "update b.model one.csv", "evaluate b.model one.csv",
+            "evaluate b.model other.csv", "forget b.model other.csv", "forget b.model one.csv --receipt r.json",
+            "verify b.model --receipt r.json --against one.csv", "verify c.model --receipt r.json", "inspect b.model",
+            "merge b.model b.model -o d.model", "remake b.model --min-df 9", "predict b.model one.csv",
+            "compare data.csv --models multinomial --folds 2 --vocabulary 1",
+            "compare more.csv --splits 1 --models svm",
+            "plot b.model one.csv -f confusion -o c.png", "explain b.model goal",
+        )  # fmt: skip
+        seen = "".join("".join(map(str, run(*command.split()))) for command in commands)
+        seen += repr(TextClassifier(select=1).fit(["late goal", "law"], ["a", "b"])) + repr(Vocabulary(["a"]))
+        seen += repr(TextBuffer.of(["a"]))
+        plural = r"(?<![\w.,])1 (?:documents|classes|terms|rows|texts|labels|splits|folds|files|models|columns|runs)\b"
+        assert re.findall(rf".*{plural}.*", seen) == []
+        assert len(re.findall("1 (?:document|row|term|split)\\b", seen)) > 10
+
+    def test_messages_count_with_count_noun(self):
+        """In what people read, a number before a plural goes through count_noun, or is one that cannot be 1."""
+        plural = re.compile(r"\{(?!count_noun)[^{}]*\} (?:documents|labels|terms|rows|texts)\b")
+        for folder in ("apps", "evaluation/papers", "reading"):
+            for path in sorted((SOURCE / folder).rglob("*.py")):
+                found = [line.strip() for line in path.read_text().splitlines() if plural.search(line)]
+                assert [line for line in found if not any(known in line for known in NEVER_ONE)] == [], path
 
     def test_doctor(self, run):
         import numpy

@@ -92,10 +92,11 @@ class TextClassifier(Protocol):
         or a 0/1 matrix, means any number.
     decision : {"argmax", "untuned", "best", "scut", "rcut", "pcut"}, Decision or None, default=None
         From scores to labels. None: the best class, or for multilabel targets "best" where `fit` has 50 documents or
-        more, else "untuned". "best" is "scut" or "rcut", whichever is better on held-out scores. "scut" gives each class the threshold that is best on held-out scores, "rcut" each text
-        the same number of labels, "pcut" each class the share of texts that it had in training. "untuned" gives every
-        class above even odds (of the OR gate and of cosines those within a tenth of the best score), which is what the
-        estimators on counts do unless told otherwise. Thresholds are kept by `partial_fit`, `forget` and `merge`; a
+        more, else "untuned". "scut" gives each class the threshold that is best on held-out scores, "rcut" each text
+        the same number of labels, "best" is the better of these two on held-out scores, "pcut" gives each class the
+        share of texts that it had in training. "untuned" gives every class above even odds (of the OR gate and of
+        cosines those within a tenth of the best score), which is what the estimators on counts do unless told
+        otherwise. Thresholds are kept by `partial_fit`, `forget` and `merge`; a
         model that was only ever fed by `partial_fit` has none to keep.
     calibrate : bool, default=False
         Fit a temperature on held-out scores, so that probabilities are calibrated.

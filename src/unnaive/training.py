@@ -85,7 +85,7 @@ def _warn_about_lone_terms(named: NamedCounts) -> None:
     if counts.df[counts.df > 1].sum() < counts.n_docs:
         warnings.warn(
             f"{count_noun(counts.n_terms, 'term')} in {count_noun(counts.n_docs, 'document')}, and hardly a term is in "
-            "two of them, so there is little to learn; is that the column of texts, and are words split as they should?",
+            "two of them, so there is little to learn; is that the column of texts, and are its words split rightly?",
             UnnaiveWarning,
             stacklevel=4,
         )

@@ -170,8 +170,9 @@ def warn_about_small_classes(corpus: Corpus) -> None:
     alone = sorted(label for label, size in sizes.items() if size == 1)
     if alone:
         names = ", ".join(alone[:5]) + (", …" if len(alone) > 5 else "")
+        have = "has" if len(alone) == 1 else "have"
         warnings.warn(
-            f"{corpus.name}: {len(alone)} of {len(sizes)} classes have a single document ({names}); where one has no "
+            f"{corpus.name}: {len(alone)} of {len(sizes)} classes {have} a single document ({names}); where one has no "
             "test document, macro averages count it as 0",
             UnnaiveWarning,
             stacklevel=2,

@@ -28,8 +28,8 @@ LEARNING = "Learning"  # panel of the help
 DECISION_HELP = (
     "How scores become labels. argmax: the best class, and no other (the default for one label each). scut: every "
     "class that reaches its own threshold, tuned on documents held out. rcut: the same number of labels for every "
-    "document. best: the better of these two on documents held out (the default for multilabel data). pcut: each class goes to the share of documents that it had in "
-    "training. untuned: every class above even odds."
+    "document. best: the better of these two on documents held out (the default for multilabel data). pcut: each "
+    "class goes to the share of documents that it had in training. untuned: every class above even odds."
 )
 
 
@@ -195,11 +195,13 @@ def measure_holdout(
     classifier: TextClassifier, corpus: Corpus, share: float, multilabel: bool, progress: Progress | None = None
 ) -> dict[str, Any]:
     """Measures of the same model on documents set aside; every class is in both parts where it can be."""
+    import warnings
+
     import numpy as np
 
     from unnaive.core.targets import read_targets
     from unnaive.decisions import folds
-    from unnaive.errors import UnnaiveError, count_noun
+    from unnaive.errors import UnnaiveError, UnnaiveWarning, count_noun
 
     if not 0 < share < 1 or round(share * len(corpus)) < 1:
         raise UnnaiveError(f"a holdout of {share} of {count_noun(len(corpus), 'document')}; give a share such as 0.2")
@@ -209,7 +211,10 @@ def measure_holdout(
     if share > 0.5:
         aside = ~aside
     rest, kept = corpus.take(np.flatnonzero(~aside)), corpus.take(np.flatnonzero(aside))
-    copy = type(classifier)(**classifier.get_params()).fit(rest.texts, as_targets(rest, multilabel), progress=progress)
+    copy = type(classifier)(**classifier.get_params())
+    with warnings.catch_warnings():  # the same is said of all documents
+        warnings.simplefilter("ignore", UnnaiveWarning)
+        copy.fit(rest.texts, as_targets(rest, multilabel), progress=progress)
     return measure(copy.fitted_, kept)
 
 

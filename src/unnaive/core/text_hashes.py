@@ -85,5 +85,5 @@ def hash_texts(texts: Sequence[str]) -> NDArray[np.uint64]:
 
 def _utf8(texts: Sequence[str]) -> Iterator[Any]:
     buffer = texts if isinstance(texts, TextBuffer) else TextBuffer.of(texts)
-    blob = memoryview(np.ascontiguousarray(buffer.blob))
+    blob = np.ascontiguousarray(buffer.blob).data
     return (blob[start:end] for start, end in pairwise(buffer.offsets.tolist()))
