@@ -164,9 +164,8 @@ class TanView:
     def lines(self) -> Iterator[str]:
         """One line for each term, with the other that it depends on if there is one."""
         yield (
-            f"{self.value.nodes[0]}: {count_noun(len(self.value.nodes) - 1, 'term')}, each ◂ the term that it depends on "
-            "besides the "
-            "class"
+            f"{self.value.nodes[0]}: {count_noun(len(self.value.nodes) - 1, 'term')}, each ◂ the term that it depends "
+            "on besides the class"
         )
         for node, parents in enumerate(self.value.parents):
             if node:
