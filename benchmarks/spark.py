@@ -76,15 +76,18 @@ def tree_seconds():
 
 
 def turns(mine, theirs, repeats):
-    """Both sides in turn, after a call each to warm up."""
-    mine(), theirs()
+    """Both sides in turn, after a call each to warm up; each run is printed as it ends."""
     walls, cpus = ([], []), ([], [])
-    for _ in range(repeats):
+    for number in range(repeats + 1):
         for side, function in enumerate((mine, theirs)):
             wall, cpu = time.perf_counter(), tree_seconds()
             function()
-            walls[side].append(time.perf_counter() - wall)
-            cpus[side].append(tree_seconds() - cpu)
+            wall, cpu = time.perf_counter() - wall, tree_seconds() - cpu
+            who = ("ours", "Spark ML")[side]
+            print(f"  {who:8} {wall:8.2f} s, processors {cpu:8.2f} s{'' if number else ' (to warm up)'}", flush=True)
+            if number:
+                walls[side].append(wall)
+                cpus[side].append(cpu)
     return Comparison(*walls, ratio_of(*cpus))
 
 
