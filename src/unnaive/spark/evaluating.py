@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import pyarrow as pa
 from unnaive.errors import BadData
 from unnaive.evaluation.tally import Tally
 from unnaive.spark.rows import complete_rows, labelled_rows, report_missing
-from unnaive.spark.scoring import as_fitted, predicted_labels
+from unnaive.spark.scoring import as_fitted, predicted_labels, without_memory
 from unnaive.spark.session import map_in_arrow, reading_errors
 
 SCHEMA = "label string, what string, n bigint"
@@ -24,8 +23,7 @@ def evaluate(
 ) -> tuple[tuple[str, ...], Tally]:
     """The classes, those that the model does not know last, and how often each was given rightly and wrongly."""
     fitted = as_fitted(model)
-    light = replace(fitted, scorer=fitted.scorer.frozen(), counts=None, register=None, n_jobs=1)
-    shared = df.sparkSession.sparkContext.broadcast(light)
+    shared = df.sparkSession.sparkContext.broadcast(without_memory(fitted))
     found = map_in_arrow(labelled_rows(df, text, label), batch_tally(shared), SCHEMA)
     with reading_errors():
         sums = found.groupBy("label", "what").sum("n").collect()

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from unnaive.core.targets import label_sets
 from unnaive.errors import BadData, UnnaiveError
 from unnaive.fitted import FittedModel
 from unnaive.reading.columns import join_names
@@ -67,8 +68,7 @@ def transform(
     if clash is not None:
         raise BadData(f"the DataFrame has a column {clash!r} already; name the new one otherwise")
     # a model is sent to each executor once, and each of its Python processes opens it once
-    light = replace(fitted, scorer=fitted.scorer.frozen(), counts=None, register=None, columns=None, n_jobs=1)
-    shared = df.sparkSession.sparkContext.broadcast(light)
+    shared = df.sparkSession.sparkContext.broadcast(without_memory(fitted))
     return map_in_arrow(
         df,
         batch_scorer(shared, df.columns.index(text), prediction, probability, score),
@@ -86,10 +86,16 @@ def as_fitted(model: Any) -> FittedModel:
     return fitted
 
 
+def without_memory(fitted: FittedModel) -> FittedModel:
+    """The model as executors need it: what only updates use is left at home, and a task is one thread."""
+    left = dict.fromkeys(("counts", "register", "text_hashes", "columns"))
+    return replace(fitted, scorer=fitted.scorer.frozen(), n_jobs=1, **left)  # type: ignore[arg-type]
+
+
 def label_type(fitted: FittedModel) -> str:
     """Spark's type of the labels that a model gives."""
     one = SPARK_TYPES[type(fitted.classes[0])]
-    return f"array<{one}>" if fitted.multilabel else one
+    return one if fitted.decision.exclusive and not fitted.multilabel else f"array<{one}>"
 
 
 def _schema(df: Any, fitted: FittedModel, prediction: str | None, probability: str | None, score: str | None) -> Any:
@@ -144,8 +150,8 @@ def decided_labels(fitted: FittedModel, scores: Floats) -> Any:
     if fitted.decision.exclusive and not fitted.multilabel:
         best: NDArray[np.int64] = scores.argmax(axis=1).astype(np.int64)
         return classes.take(pa.array(best))
-    Y = fitted.decide(scores)
-    return pa.ListArray.from_arrays(pa.array(Y.indptr.astype(np.int32)), classes.take(pa.array(Y.indices)))
+    sets = label_sets(fitted.decide(scores), fitted.classes, scores)
+    return pa.array([list(names) for names in sets], pa.list_(classes.type))
 
 
 def _class_array(fitted: FittedModel) -> Any:
