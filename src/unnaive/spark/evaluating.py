@@ -55,11 +55,11 @@ def batch_tally(shared: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
                 found.update([(name, "tp") for name in right & chosen])
                 found.update([(name, "fp") for name in chosen - right])
                 found.update([(name, "fn") for name in right - chosen])
-        names, whats = [name for name, _ in found], [what for _, what in found]
+        names, kinds = [name for name, _ in found], [kind for _, kind in found]
         yield pa.record_batch(
             {
                 "label": pa.array(names, pa.string()),
-                "what": pa.array(whats, pa.string()),
+                "what": pa.array(kinds, pa.string()),
                 "n": pa.array(list(found.values()), pa.int64()),
             }
         )
