@@ -1,4 +1,4 @@
-"""Files in batches of bytes (native for CSV and JSON lines, pyarrow for Parquet): the very same documents, warnings and errors as row by row, in one buffer."""
+"""Files in batches of bytes: the very same documents, warnings and errors as row by row."""
 
 import json
 import warnings

@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unnaive.reading.binary_tables import ParquetTable
-from unnaive.reading.blocks import Cells, NotPlain, read_csv, read_json
+from unnaive.reading.blocks import NotPlain, read_csv, read_json
 from unnaive.reading.columns import Columns
 from unnaive.reading.corpus import Labels
 from unnaive.reading.json_tables import JsonTable
 from unnaive.reading.tables import CsvTable, Table
 from unnaive.text.buffer import TextBuffer, TextChunks, as_texts
+
+__all__ = ["Documents", "NotPlain", "concatenate", "count_empty", "number_rows", "read_batches"]
 
 Parse = Callable[[Any], Labels]
 Rows = dict[str, Any]  # Cells, or ArrowCells, by the name of their column

@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +24,9 @@ from unnaive.text.backend import thread_count
 from unnaive.text.buffer import TextBuffer
 from unnaive.types import Ids
 
-native: Any
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
 try:
     import unnaive.reading._rows as native
 except ImportError:  # built without a compiler
@@ -36,7 +37,8 @@ PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\xff\xfe", b"\xfe\x
 STRING = 1  # kinds of cells: 0 is a key that a record lacks, 2 any other JSON as it stands in the file
 
 Bytes = NDArray[np.uint8]
-Item, Made = TypeVar("Item"), TypeVar("Made")
+Item = TypeVar("Item")
+Made = TypeVar("Made")
 
 
 class NotPlain(Exception):
@@ -161,6 +163,8 @@ def map_in_order(work: Callable[[Item], Made], items: Iterable[Item], threads: i
     >>> list(map_in_order(lambda number: number * number, range(5), threads=2))
     [0, 1, 4, 9, 16]
     """
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(threads) as pool:
         ahead: deque[Future[Made]] = deque()
         for item in items:
