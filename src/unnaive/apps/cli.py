@@ -29,7 +29,7 @@ EXIT_INTERRUPTED = 130
 
 
 def modules_for(arguments: list[str]) -> tuple[str, ...]:
-    """The modules of the verbs that may be meant: of one alone if it is named first, which saves the time of the others.
+    """The modules of the verbs that may be meant: of one alone if it is named first, which saves time.
 
     >>> modules_for(["update", "tickets.model"]), modules_for(["--help"]) == VERBS
     (('change',), True)
