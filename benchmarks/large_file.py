@@ -2,9 +2,9 @@
 
 python benchmarks/large_file.py [--copies N] [--repeats N]
 
-The file is so many copies of 20 Newsgroups as JSON lines, CSV and Parquet: ten are 377 MB of JSON lines. Wanted: training
-from JSON lines in 1.6 s, and of each format the documents in memory at half of the rate, or more, at which pyarrow merely
-reads the same file with the same number of threads, in one run.
+The file is so many copies of 20 Newsgroups as JSON lines, CSV and Parquet: ten are 377 MB of JSON lines. Wanted:
+training from JSON lines in 1.6 s, and of each format the documents in memory at half of the rate, or more, at which
+pyarrow merely reads the same file with the same number of threads, in one run.
 """
 
 import argparse
