@@ -62,6 +62,8 @@ class Cells:
     def values(self) -> list[Any]:
         """The cells as Python values; None for a key that is not there."""
         strings = TextBuffer(self.blob, self.offsets)
+        if bool((self.kinds == STRING).all()):
+            return list(strings)
         return [_value(kind, text) for kind, text in zip(self.kinds.tolist(), strings, strict=True)]
 
     def distinct(self) -> tuple[NDArray[np.int32], list[Any]]:

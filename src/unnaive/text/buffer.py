@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
@@ -96,7 +97,11 @@ class TextBuffer(Sequence[str]):
         return (self,)
 
     def __iter__(self) -> Iterator[str]:
-        return (self[row] for row in range(len(self)))
+        for chunk in self.chunks:
+            ends = (chunk.offsets - chunk.offsets[0]).tolist()
+            data = chunk.blob[chunk.offsets[0] : chunk.offsets[-1]].tobytes()
+            for start, end in pairwise(ends):
+                yield data[start:end].decode("utf-8", "replace")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, (list, tuple, TextBuffer)):
