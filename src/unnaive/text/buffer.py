@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.errors import BadData
+from unnaive.errors import BadData, count_noun
 from unnaive.lazy import lazy_property
 
 LARGEST_TEXT = 2**32 - 4  # bytes: counts of one text then fit 32 bits
@@ -111,7 +111,7 @@ class TextBuffer(Sequence[str]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"TextBuffer({len(self)} texts, {int(self.offsets[-1] - self.offsets[0])} bytes)"
+        return f"TextBuffer({count_noun(len(self), 'text')}, {int(self.offsets[-1] - self.offsets[0])} bytes)"
 
 
 class TextChunks(TextBuffer):

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array, hstack
 
 from unnaive.core.linear import Linear, refuse_full_table
 from unnaive.core.named_counts import over_classes
+from unnaive.core.progress import report_classes
 from unnaive.core.protocol import available_if
 from unnaive.core.settings import setting
 from unnaive.core.targets import Targets, check_known_classes, class_columns, sorted_classes
@@ -145,7 +146,7 @@ class HigherOrderNB(UnweightedDocumentsModel):
         parts = [B[rows] for rows in class_columns(labels)]
         masses = np.array([part.shape[0] for part in parts], np.float64)
         everything = np.full(Y.shape[1], float(Y.shape[0]))
-        sums = [TermSums.of(part) for part in parts]
+        sums = [TermSums.of(part) for part in report_classes(parts, len(parts), progress, self.name)]
         found = [one.paths(part) for one, part in zip(sums, parts, strict=True)]
         paths = np.array([total for _, total in found])
         inside = _path_shares(np.column_stack([containing for containing, _ in found]), paths)
