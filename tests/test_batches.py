@@ -230,3 +230,35 @@ def test_a_bad_row_after_many_good_ones_is_found_where_it_is(monkeypatch, tmp_pa
 def test_unusual_files_are_read_row_by_row(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     assert isinstance(same(tmp_path / name), tuple)
+
+
+def test_kept_columns_are_the_same_as_row_by_row(tmp_path):
+    path = tmp_path / "d.jsonl"
+    rows = [
+        {"text": "a", "n": 1, "tags": ["x", "é"], "note": None},
+        {"n": 2.5, "text": 'b\n"c"', "deep": {"k": [1, {"z": "}"}]}},
+        {"text": "", "note": "", "deep": {}, "n": True},
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    fast = [batch.kept for batch in DataFile(str(path)).batches(labelled=False, keep=True)]
+    given, batches.READERS = batches.READERS, {}
+    try:
+        slow = [batch.kept for batch in DataFile(str(path)).batches(labelled=False, keep=True)]
+    finally:
+        batches.READERS = given
+    assert fast == slow
+    assert fast[0]["note"] == [None, None, ""]  # a key that a record lacks
+    assert fast[0]["deep"] == [None, {"k": [1, {"z": "}"}]}, {}]
+
+
+@pytest.mark.skipif(blocks.native is None, reason="built without a compiler")
+def test_files_that_are_read_natively_are_not_read_row_by_row(tmp_path):
+    """What is compared above is two ways, not the same one twice."""
+    for name, content in (
+        ("d.csv", 'text,label\n"a ""b"",\nc",x\n\ny,z\n'),
+        ("d.jsonl", '{"text": "a", "label": 1}\n'),
+    ):
+        (tmp_path / name).write_text(content)
+        corpus = DataFile(str(tmp_path / name), **COLUMNS).corpus()
+        assert isinstance(corpus.texts, TextBuffer)
+    assert corpus.labels == [("1",)]
