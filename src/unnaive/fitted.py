@@ -145,8 +145,8 @@ class FittedModel:
         """How held-out documents scored, or an error that says how to get them."""
         if self.conformal is None:
             raise UnnaiveError(
-                f"this {self.spec.model.title} kept no scores of held-out documents, which sets with a confidence need; "
-                "train it with calibrate='temperature' (--calibrate temperature)"
+                f"this {self.spec.model.title} kept no scores of held-out documents, which sets with a confidence "
+                "need; train it with calibrate='temperature' (--calibrate temperature)"
             )
         return self.conformal
 

@@ -66,8 +66,8 @@ def read_costs(path: Path) -> Costs:
         raise BadData(f"the costs in {path} cannot be read ({reason}); give a CSV file") from problem
     if len(rows) < 2 or len(rows[0]) < 2:
         raise BadData(
-            f"{path} holds no table of costs; give a first line with the classes that may be given, and then a line for "
-            "each true class with its costs"
+            f"{path} holds no table of costs; give a first line with the classes that may be given, and then a line "
+            "for each true class with its costs"
         )
     given = [name.strip() for name in rows[0][1:]]
     costs: Costs = {}

@@ -208,20 +208,39 @@ def _tuned(fitted: FittedModel, held_out: HeldOut | None, targets: Targets, tuni
             calibration = FITS[spec.calibration](link, scores, Y, exclusive=not targets.multilabel)
             fitted = replace(fitted, calibration=calibration)
         if fitted.probabilistic:
-            fitted = replace(fitted, conformal=ConformalScores.of(fitted.log_probabilities(scores), Y))
+            log_p = _cross_fitted(fitted, scores, Y)
+            fitted = replace(fitted, conformal=ConformalScores.of(log_p, Y))
         if tuning is not None:
             fitted = replace(fitted, decision=TUNINGS[tuning](scores, Y, link))
     if spec.optimise in (None, "accuracy") or targets.multilabel:
         return fitted
     if not fitted.probabilistic:
         raise UnnaiveError(
-            f"{spec.model.title} gives no probabilities to optimise by; calibrate it with temperature, platt or isotonic"
+            f"{spec.model.title} gives no probabilities to optimise by; calibrate it with temperature, platt or "
+            "isotonic"
         )
     if isinstance(spec.optimise, dict):
         return replace(fitted, decision=least_cost(spec.optimise, fitted.classes))
     if held_out is None or not len(held_out.rows):
         return fitted
-    return replace(fitted, decision=tune_macro_f1(fitted.probabilities(held_out.scores), Y))
+    return replace(fitted, decision=tune_macro_f1(np.exp(log_p), Y))
+
+
+def _cross_fitted(fitted: FittedModel, scores: Floats, Y: Sparse) -> Floats:
+    """log p of held-out documents (n_docs, n_classes), each by a calibration that was fitted without it.
+
+    A calibration fits the documents that it was made of a little too well, the isotonic one more than a little: sets
+    made of such probabilities would cover less than they promise.
+    """
+    kind, link = fitted.spec.calibration, fitted.scorer.link
+    if kind is None or len(scores) < 2 * N_FOLDS:
+        return fitted.log_probabilities(scores)
+
+    def score(train: Ids, aside: Ids) -> Floats:
+        calibration = FITS[kind](link, scores[train], Y[train], exclusive=not fitted.multilabel)
+        return calibration.log_probabilities(link, scores[aside])
+
+    return out_of_fold(score, Y, n_folds=N_FOLDS, seed=fitted.spec.random_state)
 
 
 def out_of_fold_scores(

@@ -61,7 +61,22 @@ def train(
         typer.Option(metavar="[MEASURE:]K", help="Keep the K best terms: 2000, chi2:2000, …", rich_help_panel=LEARNING),
     ] = None,
     decision: Annotated[str | None, typer.Option(help=DECISION_HELP, rich_help_panel=LEARNING)] = None,
-    calibrate: Annotated[bool, typer.Option(help="Calibrate probabilities.", rich_help_panel=LEARNING)] = False,
+    calibrate: Annotated[
+        str | None,
+        typer.Option(help="Make probabilities true: temperature, platt, isotonic or none.", rich_help_panel=LEARNING),
+    ] = None,
+    optimise: Annotated[
+        str | None,
+        typer.Option(
+            metavar="AIM|COST.csv",
+            help="Decide for accuracy, macro-f1 (rare classes count alike), or the least cost by a table of true and "
+            "given classes.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None,
+    class_weight: Annotated[
+        str | None, typer.Option(help="balanced: documents of rare classes weigh more.", rich_help_panel=LEARNING)
+    ] = None,
     language: Annotated[str, typer.Option(help="Of the texts: en, tr, de, … (ISO 639).", rich_help_panel=WORDS)] = "en",
     stopwords: Annotated[
         str | None, typer.Option(help="smart, a language code, or a file of words.", rich_help_panel=WORDS)
@@ -104,6 +119,7 @@ def train(
         "ngrams": parse_ngrams(ngrams), "lowercase": not keep_case, "min_length": min_length, "digits": digits,
         "html": html, "message": message, "min_df": min_df, "select": parse_select(select), "decision": decision,
         "segmenter": segmenter, "symbols": symbols, "calibrate": calibrate, "n_jobs": threads, "random_state": seed,
+        "optimise": optimise, "class_weight": class_weight,
     }  # fmt: skip
     parameters |= parse_settings(settings or [])
     parameters |= {name: value for name, value in (("alpha", alpha), ("smoothing", smoothing)) if value is not None}
