@@ -58,7 +58,7 @@ def test_measures_agree_with_the_classifier(single):
     assert found.measures["accuracy"] == pytest.approx(classifier.score(corpus.texts, truth))
     assert found.confusion.sum() == len(corpus)
     assert np.diag(found.confusion).sum() == found.tally.tp.sum()
-    assert len(found.measures) == 12
+    assert len(found.measures) == 14
 
 
 def test_calibration_is_shown_before_and_after(single):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.compress import compress_model, parse_size
 from unnaive.core.learner import TrainingSpec, calibration_name
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.protocol import Protocol, available_if
@@ -330,11 +331,19 @@ class TextClassifier(Protocol):
         """The terms that speak most for a class, with what a mention adds to its score."""
         return self._fitted().strongest_terms(label, limit)
 
-    def save(self, path: str | Path, *, frozen: bool = False) -> None:
-        """Write the model to one file; `frozen` leaves out what only updates need."""
+    def save(self, path: str | Path, *, frozen: bool = False, max_size: str | int | None = None) -> None:
+        """Write the model to one file; `frozen` leaves out what only updates need.
+
+        max_size  bytes that the file may have, such as "5MB": weights are rounded, and then terms left out, until it
+                  fits; such a model cannot be updated. This classifier stays as it is.
+        """
         if not self.__sklearn_is_fitted__():
             raise UnnaiveError("this TextClassifier has not learnt anything yet; call fit before saving")
-        save(self.fitted_, path, frozen=frozen)
+        if max_size is None:
+            save(self.fitted_, path, frozen=frozen)
+            return
+        small = compress_model(self.fitted_, parse_size(max_size))
+        save(small.fitted, path, frozen=frozen or small.frozen)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

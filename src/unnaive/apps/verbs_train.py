@@ -98,6 +98,10 @@ def train(
     holdout: Annotated[
         float | None, typer.Option(help="Share of the documents to measure on first, such as 0.2.")
     ] = None,
+    max_size: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Of the file, such as 5MB: weights are rounded and terms left out to fit."),
+    ] = None,
     frozen: Annotated[bool, typer.Option("--frozen", help="Leave out what only updates need.")] = False,
     register: Annotated[
         bool, typer.Option("--register", help="Keep hashes of the documents, so that only these can be forgotten.")
@@ -125,7 +129,9 @@ def train(
     parameters |= {name: value for name, value in (("alpha", alpha), ("smoothing", smoothing)) if value is not None}
     classifier = TextClassifier(**parameters)
     finish = registering(register, key, frozen)
-    summary = train_file(classifier, source, output, test=test, holdout=holdout, frozen=frozen, finish=finish)
+    summary = train_file(
+        classifier, source, output, test=test, holdout=holdout, frozen=frozen, finish=finish, max_size=max_size
+    )  # fmt: skip
     if as_json:
         echo(visible_json(summary))
     else:
@@ -141,15 +147,19 @@ def train_file(
     holdout: float | None = None,
     frozen: bool = False,
     finish: Finish | None = None,
+    max_size: str | None = None,
 ) -> dict[str, Any]:
     """Train, measure if asked, write; the sizes and measures as plain values. `finish` is applied before writing."""
     from dataclasses import replace
 
     from unnaive.apps.output import read_as_trained, warn_about_learnt
     from unnaive.apps.screen import reading_progress
-    from unnaive.errors import count_noun
+    from unnaive.apps.sizes import describe_size, measure_cost
+    from unnaive.compress import compress_model, parse_size
+    from unnaive.errors import UnnaiveError, count_noun
     from unnaive.store import check_writable, save
 
+    limit = None if max_size is None else parse_size(max_size)
     check_writable(output)  # before minutes of work
     classifier.spec()  # likewise: an error if a setting is wrong
     start = time.perf_counter()
@@ -169,8 +179,22 @@ def train_file(
             measured["test"] = measure(fitted, aside)
             learnt = {hash(text) for text in corpus.texts}
             warn_about_learnt(sum(hash(text) in learnt for text in aside.texts), aside)
+        fitted = finish(fitted, corpus) if finish else fitted
+        if limit is not None:
+            bar.rename("making it smaller")
+            small = compress_model(replace(fitted, counts=None) if frozen else fitted, limit, texts=corpus.texts)
+            if finish and small.frozen:
+                raise UnnaiveError(
+                    f"a model of at most {limit:,} bytes has no room for a register; allow {small.bytes_before:,}, or "
+                    "leave out --register"
+                )
+            measured["size"] = describe_size(small, limit)
+            if small.lossy:
+                bar.rename("measuring what that costs")
+                measured["size"] |= {"cost": measure_cost(classifier, corpus, limit, multilabel), "set_aside": True}
+            fitted, frozen = small.fitted, frozen or small.frozen
         bar.rename("writing")
-        save(finish(fitted, corpus) if finish else fitted, output, frozen=frozen)
+        save(fitted, output, frozen=frozen)
     return {
         "model": classifier.model,
         "file": str(output),
@@ -254,6 +278,11 @@ def show_summary(summary: dict[str, Any]) -> None:
         if name in summary:
             one = summary[name]
             say(f"{headline(one, summary['multilabel'])} on {count_noun(one['documents'], 'document')} {words}")
+    if "size" in summary:
+        from unnaive.apps.sizes import size_sentences
+
+        for sentence in size_sentences(summary["size"], summary["multilabel"]):
+            say(sentence)
     say(f"wrote {summary['file']} ({format_size(summary['bytes'])})")
 
 
