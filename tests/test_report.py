@@ -207,10 +207,11 @@ def test_the_page_has_everything(pages):
     parts = (
         "Summary", "Classes", "Confusion", "Precision, recall and calibration", "Learning and vocabulary",
         "Terms that speak for a class", "Most confident mistakes", "before calibration", "breakeven",
+        "Rejecting the least sure", "Sets of labels",
     )  # fmt: skip
     for part in parts:
         assert part in pages["single"]
-    assert pages["single"].count("<svg") == 4
+    assert pages["single"].count("<svg") == 5
     assert '<mark class="for"' in pages["single"]
     assert '<mark class="against"' in pages["single"]
 

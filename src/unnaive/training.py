@@ -85,6 +85,7 @@ def train(
     scorer, active = make_scorer(spec, named, X, targets, weight, progress)
     held_out: HeldOut | None = getattr(scorer, "held_out", None)
     if held_out is not None:
+        held_out = HeldOut(*held_out)
         scorer = replace(scorer, held_out=None)  # type: ignore[type-var]  # only dataclasses have the field
     fitted = _fitted(spec, named, targets.target_type, scorer, active, **reading)
     tuning = _find_tuning(spec, targets, tune)
@@ -124,10 +125,13 @@ def train_from_counts(
     named = named.in_order()
     scorer, active = make_scorer(spec, named, None, None, None, None, exclusive=target_type == "single")
     made = _fitted(spec, named, target_type, scorer, active, **reading)
-    if before is None:
-        return made
-    decision = _kept_decision(spec, before, made) or made.decision
-    calibration = _kept_calibration(spec, before, made)
+    return made if before is None else _with_tuning_of(before, made)
+
+
+def _with_tuning_of(before: FittedModel, made: FittedModel) -> FittedModel:
+    """With the decision, the calibration and the held-out scores of before, where they fit."""
+    decision = _kept_decision(made.spec, before, made) or made.decision
+    calibration = _kept_calibration(made.spec, before, made)
     same = before.classes == made.classes and calibration == before.calibration
     return replace(
         made, decision=decision, calibration=calibration, conformal=before.conformal if same else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from unnaive.core.counts import Counts
 from unnaive.core.scorer import Scorer
@@ -37,13 +37,12 @@ class Learner(Protocol):
     ) -> Scorer:  # fmt: skip
         """Of models that learn from documents: the scorer made of X (n_docs, n_terms) and Y (n_docs, n_classes).
 
-        A model that held documents out while it learnt hands their scores on as `held_out` of the scorer, a HeldOut;
-        calibration, decisions and conformal sets then need no further fits. Training takes it off the scorer.
+        A model that held documents out while it learnt hands on their rows and scores in the field `held_out` of its
+        scorer (a HeldOut): calibration, decisions and conformal sets then need no further fits. Training takes it off.
         """
 
 
-@dataclass(frozen=True, eq=False)
-class HeldOut:
+class HeldOut(NamedTuple):
     """Scores of documents by models that had not learnt from them.
 
     rows    which of the documents, by their place in X (n_rows,)

@@ -241,7 +241,7 @@ def risk_coverage_figure(
             look = _look(number)
             axes.plot(
                 [point.coverage], [point.accuracy], color=look["color"], marker=look["marker"], markersize=7,
-                linestyle="", label=f"{100 * target:g} %: p ≥ {point.threshold:.2f}", clip_on=False, zorder=3,
+                linestyle="", label=f"{100 * target:g} %: p ≥ {point.threshold:.3f}", clip_on=False, zorder=3,
             )  # fmt: skip
         low = min(whole, float(np.min(curve.accuracy)))
         axes.set(xlim=(0, 1.02), ylim=(max(0.0, min(low, 0.98) - 0.02), 1.005))

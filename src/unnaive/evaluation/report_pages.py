@@ -228,12 +228,20 @@ def curve_figures(found: Evaluation) -> str:
                 reliability,
                 title="Calibration",
                 alt=f"Share that came true against probability given; calibration error: {errors}",
-                caption="Beside a dot, how many predictions it stands for. Below the dotted line the classifier is too "
+                caption=f"{_chance_sentence(found)}Beside a dot, how many predictions it stands for. Below the dotted line the classifier is too "
                 "sure. A model that counts evidence twice where terms repeat each other, as naive Bayes does, is sure "
                 "too soon; calibration takes that back.",
             )
         )
     return html.figures(*drawn)
+
+
+def _chance_sentence(found: Evaluation) -> str:
+    """How much of the calibration error is chance."""
+    if "ece-excess" not in found.measures:
+        return ""
+    chance = found.measures["ece"] - found.measures["ece-excess"]
+    return f"On so many documents, probabilities that are true would show an error of {chance:.3f} by chance. "
 
 
 def abstention_section(found: Evaluation) -> str:
