@@ -20,6 +20,9 @@ from unnaive.core.logs import log_softmax
 from unnaive.errors import BadData, BadModel, choose
 from unnaive.types import Floats
 
+LEAST_SLOPE = 1e-6
+MOST_STEPS = 60  # of Newton's method, which needs about ten
+
 
 class Calibration(Protocol):
     """A frozen value: scores (n_docs, n_classes) of a link in, probabilities of the same shape out."""
@@ -353,21 +356,48 @@ def _exclusive_temperature(logits: Floats, Y: Any) -> float:
 
 
 def _logistic_line(logits: Floats, truth: NDArray[Any]) -> tuple[float, float]:
-    """Slope > 0 and offset of the logistic regression of truth, 0 to 1, on logits."""
+    """Slope > 0 and offset of the logistic regression of truth, 0 to 1, on logits.
+
+    Newton's method in two unknowns, halving steps that do not help; the slope is kept above a millionth, and where it
+    stays there the offset alone is fitted.
+    """
     if not len(logits):
         return 1.0, 0.0
-    from scipy.optimize import minimize
-    from scipy.special import expit
-
     centre, spread = float(logits.mean()), float(logits.std()) or 1.0
     unit = (logits - centre) / spread
+    line = np.array([1.0, 0.0])
+    before = _logistic_loss(unit, truth, line)
+    for _ in range(MOST_STEPS):
+        p = 1 / (1 + np.exp(-np.clip(line[0] * unit + line[1], -500, 500)))
+        error, weight = p - truth, p * (1 - p)
+        gradient = np.array([(error * unit).mean(), error.mean()])
+        cross = float((weight * unit).mean())
+        curve = np.array([[(weight * unit * unit).mean(), cross], [cross, weight.mean()]]) + 1e-12 * np.eye(2)
+        at_end = line[0] <= LEAST_SLOPE and gradient[0] > 0
+        step = np.array([0.0, gradient[1] / curve[1, 1]]) if at_end else _solve(curve, gradient)
+        size = 1.0
+        while size > 1e-6:
+            tried = np.array([max(line[0] - size * step[0], LEAST_SLOPE), line[1] - size * step[1]])
+            after = _logistic_loss(unit, truth, tried)
+            if after < before:
+                break
+            size /= 2
+        else:
+            break
+        line, gain, before = tried, before - after, after
+        if gain < 1e-15:
+            break
+    slope = float(line[0]) / spread
+    return slope, float(line[1]) - slope * centre
 
-    def loss(parameters: Floats) -> tuple[float, Floats]:
-        line = parameters[0] * unit + parameters[1]
-        error = expit(line) - truth
-        return float((np.logaddexp(0.0, line) - truth * line).mean()), np.array([error @ unit, error.sum()]) / len(unit)
 
-    best = minimize(loss, [1.0, 0.0], jac=True, method="L-BFGS-B", bounds=[(1e-6, 1e6), (-1e6, 1e6)],
-                    options={"ftol": 1e-14, "gtol": 1e-9})  # fmt: skip
-    slope = float(best.x[0]) / spread
-    return slope, float(best.x[1]) - slope * centre
+def _logistic_loss(unit: Floats, truth: NDArray[Any], line: Floats) -> float:
+    logits = line[0] * unit + line[1]
+    return float((np.logaddexp(0.0, logits) - truth * logits).mean())
+
+
+def _solve(table: Floats, right: Floats) -> Floats:
+    """The solution of two equations; by hand, since a library for large ones wakes its threads."""
+    (a, b), (c, d) = table
+    solution: Floats = np.array([d * right[0] - b * right[1], a * right[1] - c * right[0]]) / (a * d - b * c)
+    return solution

@@ -228,9 +228,9 @@ def curve_figures(found: Evaluation) -> str:
                 reliability,
                 title="Calibration",
                 alt=f"Share that came true against probability given; calibration error: {errors}",
-                caption=f"{_chance_sentence(found)}Beside a dot, how many predictions it stands for. Below the dotted line the classifier is too "
-                "sure. A model that counts evidence twice where terms repeat each other, as naive Bayes does, is sure "
-                "too soon; calibration takes that back.",
+                caption=f"{_chance_sentence(found)}Beside a dot, how many predictions it stands for. Below the dotted "
+                "line the classifier is too sure. A model that counts evidence twice where terms repeat each other, as "
+                "naive Bayes does, is sure too soon; calibration takes that back.",
             )
         )
     return html.figures(*drawn)
