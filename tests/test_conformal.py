@@ -1,6 +1,7 @@
 """Conformal sets: ranks by hand, the coverage that is promised, both entrances, files, and sentences."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -60,7 +61,10 @@ def test_scores_are_rounded_up_to_32_bits():
 @pytest.mark.parametrize("by_class", [False, True])
 @pytest.mark.parametrize("confidence", [0.8, 0.9, 0.95])
 def test_new_documents_are_covered_as_promised(confidence, by_class):
-    """Over 30 draws of 1,000 held-out and 1,000 new documents the mean coverage is the confidence, within .006."""
+    """Over 30 draws of 1,000 held-out and 1,000 new documents: between the confidence and 1/(n+1) more.
+
+    n is 1,000, or by class about 200; the standard error of the mean over draws is .002.
+    """
     covered, each = [], []
     for seed in range(30):
         held_out = ConformalScores.of(*drawn(1000, seed))
@@ -69,7 +73,8 @@ def test_new_documents_are_covered_as_promised(confidence, by_class):
         hit = inside[np.arange(1000), Y.argmax(axis=1)]
         covered.append(hit.mean())
         each.append([hit[Y[:, c] == 1].mean() for c in range(5)])
-    assert np.mean(covered) == pytest.approx(confidence, abs=0.006)  # standard error of the mean: .002
+    more = 1 / 200 if by_class else 1 / 1000
+    assert confidence - 0.006 < np.mean(covered) < confidence + more + 0.006
     if by_class:
         assert np.mean(each, axis=0) == pytest.approx([confidence] * 5, abs=0.015)  # a fifth of the documents each
 
@@ -78,7 +83,7 @@ def test_higher_confidence_holds_lower_and_sets_start_with_the_most_probable():
     made = TextClassifier(calibrate="temperature").fit(TEXTS, LABELS)
     new = ["a ball", "bread and law", "nothing known", ""]
     sets = [made.predict_set(new, share) for share in (0.5, 0.8, 0.9)]
-    for small, large in zip(sets[:-1], sets[1:], strict=True):
+    for small, large in pairwise(sets):
         assert all(set(one) <= set(two) for one, two in zip(small, large, strict=True))
     best = made.classes_[made.predict_proba(new).argmax(axis=1)]
     assert [one[0] for one in made.predict_set(new, 0.9, at_least_one=True)] == list(best)
@@ -145,7 +150,7 @@ def test_a_damaged_file_is_one_sentence(tmp_path):
 
 def test_without_held_out_scores_there_is_a_sentence():
     plain = TextClassifier().fit(TEXTS, LABELS)
-    with pytest.raises(UnnaiveError, match="kept no scores of held-out documents.*calibrate='temperature'"):
+    with pytest.raises(UnnaiveError, match=r"kept no scores of held-out documents.*calibrate='temperature'"):
         plain.predict_set(["a ball"])
     made = TextClassifier(calibrate=True).fit(TEXTS, LABELS)
     for wrong in (0, 1, 90, float("nan"), "0.9"):
@@ -175,8 +180,8 @@ class Searching(DocumentsModel):
         rows = np.arange(20)
         scores = scorer(np.arange(20, X.shape[0])).scores(X[rows])
         whole = scorer(np.arange(X.shape[0]))
-        return Searched(**{one: getattr(whole, one) for one in ("sparse_weights", "bias", "class_offset", "term_offset")},
-                        held_out=(rows, scores))  # fmt: skip
+        names = ("sparse_weights", "bias", "class_offset", "term_offset")
+        return Searched(**{one: getattr(whole, one) for one in names}, held_out=(rows, scores))
 
 
 def test_scores_that_the_model_held_out_itself_are_used_and_taken_off():
@@ -200,7 +205,7 @@ def test_updates_keep_the_table_while_the_classes_are_the_same():
 
 
 def test_tickets_are_covered():
-    """275 test documents: two standard errors of a coverage of .9 are .036; measured .909 (nbsvm), .887 (multinomial)."""
+    """275 test documents: two standard errors of a coverage of .9 are .036. Measured: nbsvm .909, multinomial .887."""
     train_part, test = (load_tickets().part(part) for part in ("train", "test"))
     targets = [one[0] for one in train_part.labels]
     for model in ("nbsvm", "multinomial"):
@@ -216,4 +221,3 @@ def test_a_class_that_the_model_never_saw_is_in_no_set():
     made = TextClassifier(calibrate=True).fit(TEXTS, LABELS)
     found = evaluate(made, ["a ball", "rain"], ["sport", "weather"]).coverage(0.5)[0]
     assert found.coverage == 0.5
-    assert replace(found, coverage=0.0).coverage == 0.0
