@@ -19,7 +19,7 @@ def run(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     for part in ("train", "test"):
         corpus = load_tickets().part(part)
-        with Path(f"{part}.csv").Path("w").open(newline="", encoding="utf-8") as file:
+        with Path(f"{part}.csv").open("w", newline="", encoding="utf-8") as file:
             rows = list(zip(corpus.texts, (one[0] for one in corpus.labels), strict=True))
             csv.writer(file).writerows([("text", "label"), *rows[:300]])
 
@@ -101,7 +101,7 @@ def test_evaluate_refuses_what_cannot_be(run, model):
     code, out, _ = run("evaluate", "svm.model", "test.csv")
     assert code == 0
     assert "reject below" not in out
-    with Path("odd.csv").Path("w").open(encoding="utf-8") as file:
+    with Path("odd.csv").open("w", encoding="utf-8") as file:
         file.write("text,label\nan invoice was paid twice,bug\n")
     refused(run("evaluate", model, "odd.csv", "--abstain-for", "0.9"), "ask for less")
 
@@ -121,7 +121,7 @@ def test_optimise(run):
     names = sorted({one[0] for one in load_tickets().part("train").labels})
     lines = ["true," + ",".join(names)]
     lines += [f"{true}," + ",".join("0" if given == true else "1" for given in names) for true in names]
-    with Path("costs.csv").Path("w").open(encoding="utf-8") as file:
+    with Path("costs.csv").open("w", encoding="utf-8") as file:
         file.write("\n".join(lines))
     assert run("train", "train.csv", "-o", "c.model", "--optimise", "costs.csv")[0] == 0
     found = json.loads(run("inspect", "c.model", "--json")[1])
@@ -133,7 +133,7 @@ def test_optimise(run):
     refused(run("train", "train.csv", "-o", "d.model", "--optimise", "macro_f1"), "did you mean 'macro-f1'?")
     refused(run("train", "train.csv", "-o", "d.model", "--optimise", "cost.csv"), "cannot be read")
     refused(run("train", "train.csv", "-o", "d.model", "--optimise", "train.csv"), "train.csv")
-    with Path("costs.csv").Path("a").open(encoding="utf-8") as file:
+    with Path("costs.csv").open("a", encoding="utf-8") as file:
         file.write("\nbugs" + ",1" * len(names))
     refused(run("train", "train.csv", "-o", "d.model", "--optimise", "costs.csv"), "did you mean 'bug'?")
 
