@@ -310,6 +310,8 @@ def describe_model(fitted: FittedModel) -> str:
     spec = fitted.spec
     training = {one.name: getattr(spec, one.name) for one in fields(TrainingSpec)[1:]}
     changed = {one.name: training[one.name] for one in fields(TrainingSpec)[1:] if training[one.name] != one.default}
+    if isinstance(changed.get("optimise"), dict):
+        changed["optimise"] = "costs"
     rule = {} if fitted.token_rule is None else fitted.token_rule.to_dict()
     usual = TokenRule().to_dict()
     reading = {name: value for name, value in rule.items() if value != usual[name]}
