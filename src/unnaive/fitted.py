@@ -19,6 +19,7 @@ from unnaive.core.named_counts import NamedCounts
 from unnaive.core.register import Register
 from unnaive.core.scorer import Scorer
 from unnaive.core.targets import class_codes, label_sets
+from unnaive.core.text_hashes import TextHashes
 from unnaive.decisions import Argmax, Decision
 from unnaive.errors import UnnaiveError
 from unnaive.explain import Explanation, explain_document
@@ -48,6 +49,7 @@ class FittedModel:
     counts         the sums that it was made of, for the whole vocabulary; None where they were not kept
     columns        of the file that it was trained on: a convenience for reading the next one
     register       hashes of the documents learnt, where that was asked for
+    text_hashes    of the texts learnt, short ones, where `unnaive train` kept them
     n_jobs         threads that read texts; None for all cores. Not stored
     conformal      how held-out documents scored, for sets of labels with a confidence; None where none were held out
     """
@@ -64,6 +66,7 @@ class FittedModel:
     counts: NamedCounts | None = None
     columns: Columns | None = None
     register: Register | None = None
+    text_hashes: TextHashes | None = None
     n_jobs: int | None = None
     conformal: ConformalScores | None = None
 
@@ -101,7 +104,7 @@ class FittedModel:
         return self.reader.known_terms(documents)
 
     def predict(self, documents: Any) -> Any:
-        """The labels of each document in the form in which labels came."""
+        """The labels of each document in the form in which labels came; label sets by score, the highest first."""
         if isinstance(self.decision, Argmax) and not self.multilabel:
             best = self.reader.best_classes(documents)
             if best is None:
@@ -110,7 +113,7 @@ class FittedModel:
             return self.class_array[best]
         if self.decision.per_batch:
             return self.labels_of(self.scores(documents))
-        return self._labels(self.decide(scores) for scores in self.reader.score_chunks(documents))
+        return self._labels(self.reader.score_chunks(documents))
 
     def predict_proba(self, documents: Any) -> Floats:
         """p of each class (n_docs, n_classes); rows sum to one unless the target is multilabel."""
@@ -181,7 +184,7 @@ class FittedModel:
 
     def labels_of(self, scores: Floats) -> Any:
         """What `scores` gave, as the labels that `predict` gives."""
-        return self._labels(iter([self.decide(scores)]))
+        return self._labels(iter([scores]))
 
     def explain(self, document: Any, label: Label | None = None, *, against: Label | None = None) -> Explanation:
         """Which terms spoke for and against a class, by default the one with the best score."""
@@ -211,15 +214,16 @@ class FittedModel:
         chunks = [of_scores(scores) for scores in self.reader.score_chunks(documents)]
         return np.concatenate([np.zeros((0, len(self.classes))), *chunks])
 
-    def _labels(self, parts: Iterator[Sparse]) -> Any:
-        """Decisions (n_docs, n_classes) in the form in which labels came."""
-        rows = list(parts)
+    def _labels(self, chunks: Iterator[Floats]) -> Any:
+        """What is decided of scores (n_docs, n_classes), in the form in which labels came."""
+        if self.target_type == "sets" or not (self.multilabel or self.decision.exclusive):
+            parts = (label_sets(self.decide(scores), self.classes, scores) for scores in chunks)
+            return [names for part in parts for names in part]
+        rows = [self.decide(scores) for scores in chunks]
         Y = csr_array(vstack(rows)) if rows else csr_array((0, len(self.classes)), dtype=np.int64)
-        if not self.multilabel and self.decision.exclusive:
+        if not self.multilabel:
             return self.class_array[Y.indices]
-        if self.target_type == "indicator":
-            return Y.toarray()
-        return Y if self.target_type == "sparse" else label_sets(Y, self.classes)
+        return Y.toarray() if self.target_type == "indicator" else Y
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the fields, not what was derived from them."""

@@ -31,6 +31,7 @@ from unnaive.core.named_counts import NamedCounts
 from unnaive.core.register import Register
 from unnaive.core.scorer import Scorer
 from unnaive.core.targets import TARGET_TYPES, sorted_classes
+from unnaive.core.text_hashes import TextHashes
 from unnaive.decisions import Decision, decision_from_dict
 from unnaive.errors import BadModel, UnnaiveError, choose
 from unnaive.fitted import FittedModel
@@ -73,7 +74,7 @@ def find_scorer(kind: str) -> type[Scorer]:
 
 
 def save(fitted: FittedModel, path: str | Path, *, frozen: bool = False) -> None:
-    """Write the model; `frozen` leaves out the counts, so that it is smaller and cannot be updated.
+    """Write the model; `frozen` leaves out the counts and all hashes of documents, so it cannot be updated.
 
     The same model gives the same bytes. A file that is there already is replaced only if it is a model too.
     """
@@ -252,6 +253,8 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
         arrays |= {f"conformal.{name}": array for name, array in tables.items()}
     if fitted.register is not None and counts is not None:
         arrays["register"], about["register"] = fitted.register.hashes, fitted.register.to_dict()
+    if fitted.text_hashes is not None and not frozen:
+        arrays["text_hashes"] = fitted.text_hashes.values
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, about
 
 
@@ -320,6 +323,7 @@ def unpack(arrays: Arrays, about: dict[str, Any]) -> FittedModel:
         vocabulary=vocabulary,
         counts=counts,
         register=_register(arrays, about, counts),
+        text_hashes=TextHashes.from_file(arrays["text_hashes"]) if "text_hashes" in arrays else None,
         columns=Columns.from_dict(about.get("columns")),
         conformal=_conformal(arrays, about.get("conformal"), len(classes)),
     )

@@ -20,7 +20,7 @@ from unnaive.core.scorer import Scorer
 from unnaive.core.selection import check_select, select_terms
 from unnaive.core.targets import Targets
 from unnaive.decisions import TUNINGS, Decision, default_decision, out_of_fold
-from unnaive.errors import UnnaiveError, UnnaiveWarning, choose
+from unnaive.errors import UnnaiveError, UnnaiveWarning, choose, count_noun
 from unnaive.fitted import FittedModel
 from unnaive.optimise import least_cost, read_optimise, tune_macro_f1
 from unnaive.text.vocabulary import Vocabulary
@@ -28,6 +28,7 @@ from unnaive.types import Floats, Ids, Progress, Sparse
 
 TUNED_FROM = 50  # documents: with fewer, held-out scores say too little to tune thresholds by
 N_FOLDS = 5
+FEWEST_TEXTS = 20  # with fewer, nothing is said of terms that no two of them share
 DECISIONS = ("argmax", "untuned", *TUNINGS)
 
 
@@ -38,7 +39,7 @@ def check_spec(spec: TrainingSpec) -> None:
     if isinstance(spec.decision, str):
         choose(list(DECISIONS), spec.decision, "decision")
     elif spec.decision is not None and not hasattr(spec.decision, "decide"):
-        raise UnnaiveError(f"decision is {spec.decision!r}; give argmax, untuned, scut, rcut, pcut or a Decision")
+        raise UnnaiveError(f"decision is {spec.decision!r}; give {', '.join(DECISIONS)} or a Decision")
     if spec.calibration is not None:
         choose([*FITS, "none"], spec.calibration, "calibration")
     if read_optimise(spec.optimise) not in (None, "accuracy") and spec.decision not in (None, "argmax"):
@@ -67,7 +68,7 @@ def train(
 ) -> FittedModel:
     """Learn from documents X (n_docs, n_terms) and their labels.
 
-    With `tune`, a multilabel decision that is not named is scut from 50 documents up; without, it is the untuned one.
+    With `tune`, a multilabel decision that is not named is "best" from 50 documents up; without, it is the untuned one.
     `vocabulary` names the columns of X where they come from texts; `reading` are the fields of FittedModel that say
     how documents are read: token_rule, feature_names, columns, n_jobs.
 
@@ -82,6 +83,7 @@ def train(
     _check_costs(spec, targets)
     weight = class_sample_weight(spec.class_weight, targets, sample_weight)
     named = NamedCounts.of(X, targets, vocabulary, weight)
+    _warn_about_lone_terms(named)
     scorer, active = make_scorer(spec, named, X, targets, weight, progress)
     held_out: HeldOut | None = getattr(scorer, "held_out", None)
     if held_out is not None:
@@ -98,6 +100,20 @@ def train(
     return _tuned(fitted, held_out, targets, tuning)
 
 
+def _warn_about_lone_terms(named: NamedCounts) -> None:
+    """Warn if texts have, on average, not even one term that another text has: ids, or words that were not split."""
+    counts = named.counts
+    if named.vocabulary is None or counts.n_docs < FEWEST_TEXTS:
+        return
+    if counts.df[counts.df > 1].sum() < counts.n_docs:
+        warnings.warn(
+            f"{count_noun(counts.n_terms, 'term')} in {count_noun(counts.n_docs, 'document')}, and hardly a term is in "
+            "two of them, so there is little to learn; is that the column of texts, and are its words split rightly?",
+            UnnaiveWarning,
+            stacklevel=4,
+        )
+
+
 def _find_tuning(spec: TrainingSpec, targets: Targets, tune: bool) -> str | None:
     """The name of the tuning that the decision asks for; None for none."""
     if spec.optimise == "macro-f1" and targets.multilabel:
@@ -105,7 +121,7 @@ def _find_tuning(spec: TrainingSpec, targets: Targets, tune: bool) -> str | None
     if isinstance(spec.decision, str):
         return spec.decision if spec.decision in TUNINGS else None
     by_default = spec.decision is None and tune and targets.multilabel and targets.Y.shape[0] >= TUNED_FROM
-    return "scut" if by_default else None
+    return "best" if by_default else None
 
 
 def train_from_counts(
@@ -311,7 +327,7 @@ def _kept_decision(spec: TrainingSpec, before: FittedModel, made: FittedModel) -
 
 def _tuning_name(spec: TrainingSpec) -> str:
     if spec.optimise in (None, "accuracy"):
-        return str(spec.decision or "scut")
+        return str(spec.decision or "best")
     return "costs" if isinstance(spec.optimise, dict) else str(spec.optimise)
 
 

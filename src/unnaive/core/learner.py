@@ -60,7 +60,7 @@ class TrainingSpec:
     model         the model with its settings
     min_df        leave out terms of fewer documents
     select        keep the best terms: a number, by information gain, or a pair (measure, number)
-    decision      "argmax", "scut", "rcut", "pcut", a Decision, or None for the default of the target type
+    decision      "argmax", "best", "scut", "rcut", "pcut", a Decision, or None for the default of the target type
     calibrate     "temperature" (or True), "platt", "isotonic": fitted on held-out scores; "none" (or False); None: a
                   temperature where `optimise` needs probabilities, else none
     class_weight  None, "balanced", or a dict from class to weight
