@@ -105,6 +105,15 @@ def test_dear_mistakes_are_avoided():
     assert TextClassifier().fit(TEXTS, [*LABELS[:-1], "sport"]).predict(["unknown"]).tolist() == ["sport"]
 
 
+def test_the_service_decides_by_the_costs_too():
+    from unnaive.apps.service.answers import Answers
+
+    made = TextClassifier(optimise=COSTS).fit(TEXTS, LABELS)
+    new = ["nothing known here", "a ball", "warm bread"]
+    found = Answers.of(made.fitted_, made.scores(new)).labels()
+    assert [label for (label,) in found] == made.predict(new).tolist()
+
+
 def test_updates_keep_the_decision():
     made = TextClassifier(optimise=COSTS).fit(TEXTS, LABELS)
     decision = made.fitted_.decision
