@@ -1,5 +1,6 @@
 """The Python of the pages in docs/ runs, and what it prints is what a comment beside it says."""
 
+import doctest
 import importlib.util
 import re
 import shutil
@@ -36,6 +37,11 @@ def test_the_page_on_spark_runs(capsys):
     shown = capsys.readouterr().out
     page = (DOCS / "spark.md").read_text(encoding="utf-8")
     assert shown.splitlines() == re.findall(r"^print\(.*\)  # (.*)$", page, re.MULTILINE)
+
+
+def test_the_page_on_confidence_runs():
+    found = doctest.testfile(str(DOCS / "confidence.md"), module_relative=False)
+    assert (found.failed, found.attempted > 8) == (0, True)
 
 
 def test_the_page_of_reproductions_is_what_its_figures_and_the_papers_give():

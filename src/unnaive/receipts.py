@@ -66,7 +66,8 @@ def model_hash(fitted: FittedModel) -> str:
 def kept_from_before(fitted: FittedModel) -> list[str]:
     """What was tuned on held-out scores while the documents were there, and is not tuned anew by forgetting."""
     tuned = ["decision"] if was_tuned(fitted.spec, fitted) else []
-    return tuned + (["calibration"] if fitted.calibration is not None else [])
+    tuned += ["calibration"] if fitted.calibration is not None else []
+    return tuned + (["table of held-out scores"] if fitted.conformal is not None else [])
 
 
 def make_receipt(

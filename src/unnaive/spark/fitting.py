@@ -93,8 +93,8 @@ def check_trainable(spec: TrainingSpec) -> None:
         raise UnnaiveError(
             f"{spec.model.title} needs all documents in one place; Spark trains {', '.join(trainable_models())}"
         )
-    if spec.decision in TUNINGS or spec.calibrate:
-        what = "calibration" if spec.calibrate else f"decision {spec.decision!r}"
+    if spec.decision in tuple(TUNINGS) or spec.calibration:
+        what = "calibration" if spec.calibration else f"decision {spec.decision!r}"
         raise UnnaiveError(
             f"the {what} is tuned on held-out documents in one place, which Spark training has not; train without it"
         )
