@@ -174,6 +174,7 @@ class SparkScaling(Scaling):
         self.in_bayes_form = weighting.norm == "l1"
         self.longest = max(documents.longest(), 1e-300)
         self.first = aligned_zeros(len(self.observed))
+        self.threads = 1  # of a task; Spark runs many
 
 
 class _CellPasses:
@@ -182,7 +183,9 @@ class _CellPasses:
     def __init__(self, documents: CountedDocuments, cells: Cells) -> None:
         self.documents, self.cells = documents, cells
 
-    def expectations(self, weights: Floats, targets: Any, weight: Floats, offset: Floats) -> tuple[float, Floats]:
+    def expectations(
+        self, weights: Floats, targets: Any, weight: Floats, offset: Floats, *, threads: int = 1
+    ) -> tuple[float, Floats]:
         """Log-likelihood of the labels, and the expected count of every cell (n_cells,)."""
         likelihood, expected = self.documents.sum(sum_expectations, (self.cells, weights, offset))
         return likelihood, expected
