@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import stat
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -24,14 +25,16 @@ from unnaive.atomic import replacing
 from unnaive.calibration import Temperature
 from unnaive.core.arrays import FLOATS, read_csr
 from unnaive.core.counts import Counts
-from unnaive.core.learner import TrainingSpec
+from unnaive.core.kept_documents import KeptDocuments
+from unnaive.core.learner import DOCUMENTS_LIMIT, TrainingSpec
 from unnaive.core.links import LINKS
 from unnaive.core.named_counts import NamedCounts
+from unnaive.core.packed_documents import PackedDocuments, pack_documents
 from unnaive.core.register import Register
 from unnaive.core.scorer import Scorer
 from unnaive.core.targets import TARGET_TYPES, sorted_classes
 from unnaive.decisions import Decision, decision_from_dict
-from unnaive.errors import BadModel, UnnaiveError, choose
+from unnaive.errors import BadModel, UnnaiveError, UnnaiveWarning, choose
 from unnaive.fitted import FittedModel
 from unnaive.models.catalogue import make_model
 from unnaive.reading.columns import Columns
@@ -72,7 +75,7 @@ def find_scorer(kind: str) -> type[Scorer]:
 
 
 def save(fitted: FittedModel, path: str | Path, *, frozen: bool = False) -> None:
-    """Write the model; `frozen` leaves out the counts, so that it is smaller and cannot be updated.
+    """Write the model; `frozen` leaves out the counts or documents, so that it is smaller and cannot be updated.
 
     The same model gives the same bytes. A file that is there already is replaced only if it is a model too.
     """
@@ -234,7 +237,7 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
         "model": spec.model.name,
         "settings": {name: _plain(value, name) for name, value in spec.model.changed_settings().items()},
         "token_rule": fitted.token_rule.to_dict(),
-        "training": {name: _plain(getattr(spec, name), name) for name in TRAINING},
+        "training": {name: _plain(getattr(spec, name), name) for name in (*TRAINING, "documents_limit")},
         "classes": list(fitted.classes),
         "target_type": fitted.target_type,
         "decision": fitted.decision.to_dict(),
@@ -246,9 +249,32 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
         "format": FORMAT,
         "version": __version__,
     }
-    if fitted.register is not None and counts is not None:
+    documents = None if frozen else _pack_documents(fitted)
+    if documents is not None:
+        arrays |= {f"documents.{name}": array for name, array in documents.arrays.items()}
+        about["documents"] = documents.about
+    if fitted.register is not None and (counts is not None or documents is not None):
         arrays["register"], about["register"] = fitted.register.hashes, fitted.register.to_dict()
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, about
+
+
+def _pack_documents(fitted: FittedModel) -> PackedDocuments | None:
+    """The documents as a file holds them; None, and a warning, where they take more than they may."""
+    kept, limit = fitted.documents, fitted.spec.documents_limit
+    if kept is None or fitted.vocabulary is None or fitted.token_rule is None:
+        return None
+    if isinstance(kept, KeptDocuments):
+        grams = fitted.token_rule.char_ngrams if fitted.token_rule.analyzer == "both" else None
+        kept = pack_documents(kept, fitted.vocabulary, exclusive=not fitted.multilabel, grams=grams)
+    if kept.nbytes <= limit:
+        return kept
+    warnings.warn(
+        f"the {kept.n_docs:,} counted documents would take {kept.nbytes:,} bytes in the file and may take {limit:,}, so "
+        "it is written without them and cannot be updated; raise the limit of documents to keep them",
+        UnnaiveWarning,
+        stacklevel=4,
+    )
+    return None
 
 
 def _plain(value: Any, name: str) -> Any:
@@ -305,6 +331,9 @@ def unpack(arrays: Arrays, about: dict[str, Any]) -> FittedModel:
     decision.decide(np.zeros((1, len(classes))))  # of the wrong number of classes: an error
     target_type = choose(list(TARGET_TYPES), about["target_type"], "type of target")
     counts = _counts(arrays, tuple(classes), vocabulary) if about["counts"] else None
+    documents = _documents(
+        arrays, about.get("documents"), tuple(classes), vocabulary, exclusive=target_type == "single"
+    )
     return FittedModel(
         spec=_spec(about, decision),
         classes=tuple(classes),
@@ -315,7 +344,8 @@ def unpack(arrays: Arrays, about: dict[str, Any]) -> FittedModel:
         token_rule=TokenRule.from_dict(about["token_rule"]),
         vocabulary=vocabulary,
         counts=counts,
-        register=_register(arrays, about, counts),
+        documents=documents,
+        register=_register(arrays, about, counts if counts is not None else documents),
         columns=Columns.from_dict(about.get("columns")),
     )
 
@@ -332,6 +362,7 @@ def _calibration(stored: Any, *, exclusive: bool) -> Temperature | None:
 def _spec(about: dict[str, Any], decision: Decision) -> TrainingSpec:
     """The model with its settings, and how it was trained."""
     training = {name: about["training"][name] for name in TRAINING}
+    training["documents_limit"] = about["training"].get("documents_limit", DOCUMENTS_LIMIT)
     select = training["select"]
     training["select"] = tuple(select) if isinstance(select, list) else select
     model = make_model(about["model"], dict(about["settings"]))
@@ -364,12 +395,22 @@ def _counts(arrays: Arrays, classes: tuple[Any, ...], in_use: Vocabulary) -> Nam
     return NamedCounts(classes, vocabulary, counts)
 
 
-def _register(arrays: Arrays, about: dict[str, Any], counts: NamedCounts | None) -> Register | None:
+def _documents(
+    arrays: Arrays, about: Any, classes: tuple[Any, ...], in_use: Vocabulary, *, exclusive: bool
+) -> PackedDocuments | None:
+    """The documents, packed as they are: they are looked at when an update needs them."""
+    if about is None:
+        return None
+    own = {name.removeprefix("documents."): one for name, one in arrays.items() if name.startswith("documents.")}
+    return PackedDocuments.from_file(own, about, classes, in_use, exclusive=exclusive)
+
+
+def _register(arrays: Arrays, about: dict[str, Any], kept: NamedCounts | PackedDocuments | None) -> Register | None:
     if "register" not in about:
         return None
-    if counts is None:
-        raise BadModel("it has a register and no counts; train it again")
-    return Register.from_file(arrays["register"], about["register"], counts.counts.n_docs)
+    if kept is None:
+        raise BadModel("it has a register and neither counts nor documents; train it again")
+    return Register.from_file(arrays["register"], about["register"], kept.n_docs)
 
 
 def _numbers(arrays: Arrays, name: str, size: int) -> NDArray[Any]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from unnaive.calibration import fit_temperature
 from unnaive.core.counts import Counts
+from unnaive.core.kept_documents import KeptDocuments
 from unnaive.core.learner import TrainingSpec
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.sample_weights import class_sample_weight
@@ -32,6 +33,9 @@ DECISIONS = ("argmax", "untuned", *TUNINGS)
 def check_spec(spec: TrainingSpec) -> None:
     """An error of one sentence if anything about the model or its training cannot be."""
     spec.model.check_settings()
+    limit = spec.documents_limit
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
+        raise UnnaiveError(f"documents_limit is {limit!r}; give a number of bytes from 0 on, 0 for no documents")
     check_select(spec.select)
     if isinstance(spec.decision, str):
         choose(list(DECISIONS), spec.decision, "decision")
@@ -52,6 +56,7 @@ def train(
 ) -> FittedModel:
     """Learn from documents X (n_docs, n_terms) and their labels.
 
+    Models that learn from documents keep them, and read them in an order of their own; see `train_from_documents`.
     With `tune`, a multilabel decision that is not named is scut from 50 documents up; without, it is the untuned one.
     `vocabulary` names the columns of X where they come from texts; `reading` are the fields of FittedModel that say
     how documents are read: token_rule, feature_names, columns, n_jobs.
@@ -64,13 +69,58 @@ def train(
     array(['ham'], dtype='<U4')
     """
     check_spec(spec)
+    if spec.model.statistic == "documents":
+        documents = KeptDocuments.of(X, targets, vocabulary, sample_weight)
+        return train_from_documents(spec, documents, targets.target_type, progress=progress, tune=tune, **reading)
     weight = class_sample_weight(spec.class_weight, targets, sample_weight)
     named = NamedCounts.of(X, targets, vocabulary, weight)
-    scorer, active = make_scorer(spec, named, X, targets, weight, progress)
-    fitted = _fitted(spec, named, targets.target_type, scorer, active, **reading)
-    tuning = _find_tuning(spec, targets, tune)
+    return _learn(spec, named, X, targets, weight, progress, tune, None, {"counts": named, **reading})
+
+
+def train_from_documents(
+    spec: TrainingSpec,
+    documents: KeptDocuments,
+    target_type: str,
+    *,
+    before: FittedModel | None = None,
+    progress: Progress | None = None,
+    tune: bool = False,
+    **reading: Any,
+) -> FittedModel:
+    """Learn from kept documents, whose order depends on nothing but what is in them: so does all that is learnt.
+
+    A decision and a calibration are tuned on these documents, as at first. Only a model that chose (`keeps_choice`)
+    holds to the choice of `before`: what it chose is trained on these documents without choosing again, and a decision
+    and a calibration that were tuned with it are kept where they fit.
+    """
+    check_spec(spec)
+    targets = documents.targets(target_type)
+    weight = class_sample_weight(spec.class_weight, targets, documents.weight)
+    named = documents.counts(target_type, weight)
+    kept = {"documents": documents if spec.documents_limit else None, **reading}
+    if before is None or not spec.model.keeps_choice:
+        return _learn(spec, named, documents.X, targets, weight, progress, tune, None, kept)
+    made = _learn(replace(spec, calibrate=False), named, documents.X, targets, weight, progress, False, before, kept)
+    return _with_tuning_of(before, replace(made, spec=spec))
+
+
+def _learn(
+    spec: TrainingSpec,
+    named: NamedCounts,
+    X: Sparse,
+    targets: Targets,
+    weight: Floats | None,
+    progress: Progress | None,
+    tune: bool,
+    before: FittedModel | None,
+    kept: dict[str, Any],
+) -> FittedModel:
+    """The model of these documents; `kept` are the fields of FittedModel that are not learnt."""
+    scorer, active = make_scorer(spec, named, X, targets, weight, progress, before=before)
+    fitted = _fitted(spec, named, targets.target_type, scorer, active, **kept)
+    tuning = _find_tuning(spec, targets, tune) if before is None else None
     if spec.calibrate or tuning is not None:
-        scores = out_of_fold_scores(spec, X, targets, weight, terms=vocabulary, progress=progress)
+        scores = out_of_fold_scores(spec, X, targets, weight, terms=named.vocabulary, progress=progress)
         return _tuned(fitted, scores, targets, tuning)
     return fitted
 
@@ -99,11 +149,14 @@ def train_from_counts(
     check_spec(spec)
     named = named.in_order()
     scorer, active = make_scorer(spec, named, None, None, None, None, exclusive=target_type == "single")
-    made = _fitted(spec, named, target_type, scorer, active, **reading)
-    if before is None:
-        return made
-    decision = _kept_decision(spec, before, made) or made.decision
-    calibration = before.calibration if spec.calibrate else None
+    made = _fitted(spec, named, target_type, scorer, active, counts=named, **reading)
+    return made if before is None else _with_tuning_of(before, made)
+
+
+def _with_tuning_of(before: FittedModel, made: FittedModel) -> FittedModel:
+    """With the decision and the calibration that were tuned before, where they fit."""
+    decision = _kept_decision(made.spec, before, made) or made.decision
+    calibration = before.calibration if made.spec.calibrate else None
     return replace(made, decision=decision, calibration=calibration)
 
 
@@ -116,8 +169,12 @@ def make_scorer(
     progress: Progress | None,
     *,
     exclusive: bool | None = None,
+    before: FittedModel | None = None,
 ) -> tuple[Scorer, Ids | None]:
-    """The scorer, and the columns of the terms that it uses: None for all of them."""
+    """The scorer, and the columns of the terms that it uses: None for all of them.
+
+    With `before`, what was chosen for it is trained without choosing again.
+    """
     single = exclusive if targets is None else not targets.multilabel
     model, counts = spec.model, named.counts
     if named.vocabulary is None and spec.select is None and spec.min_df == 1:
@@ -135,10 +192,12 @@ def make_scorer(
     more: dict[str, Any] = {}
     if model.takes_terms and named.vocabulary is not None:
         more["terms"] = (named.vocabulary if active is None else named.vocabulary.take(active)).terms
-    scorer = model.learn(
-        documents, targets.Y, exclusive=bool(single), sample_weight=sample_weight, progress=progress, **more
-    )  # fmt: skip
-    return scorer, active
+    more |= {"exclusive": bool(single), "sample_weight": sample_weight, "progress": progress}
+    if before is not None:
+        place = {label: position for position, label in enumerate(targets.classes)}
+        places = np.array([place.get(label, -1) for label in before.classes], np.int64)
+        return model.relearn(before.scorer, places, documents, targets.Y, **more), active
+    return model.learn(documents, targets.Y, **more), active
 
 
 def _fitted(
@@ -147,7 +206,7 @@ def _fitted(
     target_type: str,
     scorer: Scorer,
     active: Ids | None,
-    **reading: Any,
+    **kept: Any,
 ) -> FittedModel:
     vocabulary = named.vocabulary
     if vocabulary is not None and active is not None:
@@ -159,8 +218,7 @@ def _fitted(
         scorer=scorer,
         decision=_untuned_decision(spec, target_type, scorer),
         vocabulary=vocabulary,
-        counts=named if spec.model.statistic == "counts" else None,
-        **reading,
+        **kept,
     )
 
 

@@ -60,8 +60,8 @@ def inspect(
 
 def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int) -> dict[str, Any]:
     """What there is to know of a model and its file, as plain values."""
-    counts, spec = fitted.counts, fitted.spec
-    documents = dict(zip(fitted.classes, counts.counts.class_docs.tolist(), strict=True)) if counts is not None else {}
+    kept, spec = fitted.statistic, fitted.spec
+    documents = {} if kept is None else dict(zip(fitted.classes, kept.class_docs.tolist(), strict=True))
     rule = {} if fitted.token_rule is None else fitted.token_rule.to_dict()
     return {
         "file": str(path),
@@ -76,10 +76,10 @@ def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int
         "decision": describe_decision(fitted.decision),
         "thresholds": class_thresholds(fitted),
         "temperature": fitted.calibration and fitted.calibration.value,
-        "documents": None if counts is None else _plain_number(counts.counts.n_docs),
+        "documents": None if kept is None else _plain_number(kept.n_docs),
         "terms": fitted.scorer.n_terms,
-        "terms_seen": None if counts is None else counts.counts.n_terms,
-        "can_be_updated": counts is not None,
+        "terms_seen": None if kept is None else kept.n_terms,
+        "can_be_updated": kept is not None,
         "classes": [
             {
                 "class": label,

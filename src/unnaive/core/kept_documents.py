@@ -80,6 +80,11 @@ class KeptDocuments:
         return int(self.X.shape[0])
 
     @property
+    def n_terms(self) -> int:
+        """How many columns there are."""
+        return int(self.X.shape[1])
+
+    @property
     def class_docs(self) -> NDArray[np.int64]:
         """How many documents each class has (n_classes,)."""
         return np.bincount(self.Y.indices, minlength=len(self.classes))
@@ -243,10 +248,11 @@ def _plain_cells(X: Sparse) -> Sparse:
 def _terms_in_order(documents: KeptDocuments, vocabulary: Vocabulary) -> KeptDocuments:
     """With the terms that some document has, sorted."""
     seen = np.bincount(documents.X.indices, minlength=len(vocabulary)) > 0
-    order = vocabulary.sorted_ids()
-    order = order[seen[order]]
-    if len(order) == len(vocabulary) and bool(np.all(order[1:] > order[:-1])):
+    order = vocabulary.order()
+    if order is None and bool(seen.all()):
         return documents
+    order = np.arange(len(vocabulary)) if order is None else order
+    order = order[seen[order]]
     places = np.full(len(vocabulary), -1, np.int64)
     places[order] = np.arange(len(order))
     return replace(documents, vocabulary=vocabulary.take(order), X=move_columns(documents.X, places, len(order)))

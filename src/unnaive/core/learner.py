@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from unnaive.core.counts import Counts
 from unnaive.core.scorer import Scorer
 from unnaive.types import Floats, Progress, Sparse
+
+DOCUMENTS_LIMIT = 500_000_000  # bytes, packed: about 200 times the 11,314 messages of 20 Newsgroups
 
 
 class Learner(Protocol):
@@ -18,6 +23,7 @@ class Learner(Protocol):
     statistic: ClassVar[Literal["counts", "documents"]]
     takes_sample_weight: ClassVar[bool]
     takes_terms: ClassVar[bool]
+    keeps_choice: ClassVar[bool]
 
     def check_settings(self) -> None:
         """An error of one sentence if a setting is of the wrong type or out of range."""
@@ -37,6 +43,12 @@ class Learner(Protocol):
     ) -> Scorer:  # fmt: skip
         """Of models that learn from documents: the scorer made of X (n_docs, n_terms) and Y (n_docs, n_classes)."""
 
+    def relearn(self, before: Scorer, places: NDArray[np.int64], X: Sparse, Y: Sparse, **same: Any) -> Scorer:
+        """The scorer that what was chosen for `before` gives on these documents; `same` as in `learn`.
+
+        Class i of `before` is column places[i] of Y now, −1 where it is gone.
+        """
+
 
 @dataclass(frozen=True, eq=False)
 class TrainingSpec:
@@ -49,6 +61,7 @@ class TrainingSpec:
     calibrate     fit a temperature on held-out scores
     class_weight  None, "balanced", or a dict from class to weight
     random_state  seed of the folds for tuning
+    documents_limit  bytes that counted documents may take in the model's file, of models that keep them; 0 for none
     """
 
     model: Learner
@@ -58,3 +71,4 @@ class TrainingSpec:
     calibrate: bool = False
     class_weight: Any = None
     random_state: int = 0
+    documents_limit: int = DOCUMENTS_LIMIT

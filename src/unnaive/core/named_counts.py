@@ -60,6 +60,11 @@ class NamedCounts:
         return self.counts.n_docs
 
     @property
+    def n_terms(self) -> int:
+        """How many columns there are."""
+        return self.counts.n_terms
+
+    @property
     def class_docs(self) -> NDArray[Any]:
         """How many documents each class has (n_classes,)."""
         return self.counts.class_docs

@@ -53,6 +53,17 @@ class PackedDocuments:
     in_use: Vocabulary
     exclusive: bool
 
+    @classmethod
+    def from_file(
+        cls, arrays: Arrays, about: Any, classes: tuple[Label, ...], in_use: Vocabulary, *, exclusive: bool
+    ) -> PackedDocuments:
+        """The documents of a model file; only the number of documents is looked at here."""
+        if not isinstance(about, dict):
+            raise BadModel("the documents kept in this model have no description; train it again")
+        _whole(about["documents"])
+        _whole(about["all_terms"])
+        return cls(arrays, about, classes, in_use, exclusive)
+
     @property
     def n_docs(self) -> int:
         """How many documents there are, as the file says."""
@@ -64,15 +75,24 @@ class PackedDocuments:
         return sum(array.nbytes for array in self.arrays.values())
 
     @property
+    def n_terms(self) -> int:
+        """How many terms they have, as the file says."""
+        return int(self.about["all_terms"])
+
+    @property
     def class_docs(self) -> NDArray[np.int64]:
-        """How many documents each class has (n_classes,)."""
-        return self.documents.class_docs
+        """How many documents each class has (n_classes,); nothing but the labels is unpacked."""
+        return np.bincount(self._checked(_read_labels).indices, minlength=len(self.classes))
 
     @lazy_property
     def documents(self) -> KeptDocuments:
         """The documents; a file in which they are damaged is refused here."""
+        documents: KeptDocuments = self._checked(_unpack)
+        return documents
+
+    def _checked(self, read: Callable[[PackedDocuments], Any]) -> Any:
         try:
-            return _unpack(self)
+            return read(self)
         except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, zlib.error) as problem:
             reason = (str(problem).splitlines() or ["no reason given"])[0][:120]
             raise BadModel(f"the documents kept in this model are damaged ({reason}); train it again") from problem
@@ -106,7 +126,7 @@ def pack_documents(
         arrays["sizes"], widths["sizes"] = _planes(np.diff(offsets))
     about = {
         "documents": rows.n_docs, "cells": by_term.nnz, "codes": Y.nnz, "terms": len(vocabulary), "widths": widths,
-        "bytes": int(vocabulary.to_arrays()[1][-1]), "grams": None if rest is None else list(grams or ()),
+        "all_terms": documents.n_terms,        "bytes": int(vocabulary.to_arrays()[1][-1]), "grams": None if rest is None else list(grams or ()),
     }  # fmt: skip
     packed = PackedDocuments(arrays, about, documents.classes, in_use, exclusive)
     packed.__dict__["documents"] = documents  # known: nothing is to be unpacked
@@ -123,7 +143,7 @@ def _planes(values: NDArray[Any]) -> tuple[NDArray[np.uint8], int]:
 def _deflate(plain: NDArray[np.uint8], strategy: int = zlib.Z_RLE) -> NDArray[np.uint8]:
     """Runs and single bytes: six times as fast as looking for repeated strings, which gaps do not have."""
     deflate = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, strategy)
-    return np.frombuffer(deflate.compress(np.ascontiguousarray(plain)) + deflate.flush(), np.uint8)
+    return np.frombuffer(deflate.compress(plain.tobytes()) + deflate.flush(), np.uint8)
 
 
 def _inflate(packed: NDArray[np.uint8], size: int, name: str) -> NDArray[np.uint8]:
@@ -140,32 +160,17 @@ def _inflate(packed: NDArray[np.uint8], size: int, name: str) -> NDArray[np.uint
 def _unpack(packed: PackedDocuments) -> KeptDocuments:
     """Trusts nothing: every number is looked at before it is used as a place."""
     about, arrays = packed.about, packed.arrays
-    n_docs, cells, n_codes, n_terms = (_whole(about[name]) for name in ("documents", "cells", "codes", "terms"))
-
-    def read(name: str, size: int, least: int, below: int) -> NDArray[np.int64]:
-        width = about["widths"][name]
-        kind = np.dtype(INTEGERS[width]).newbyteorder("<")
-        planes = _inflate(arrays[name], size * width, name).reshape(width, size)
-        values = np.ascontiguousarray(planes.T).view(kind).ravel()
-        if size and (int(values.min()) < least or int(values.max()) >= below):
-            raise ValueError(f"their {name} are not all from {least} to {below - 1}")
-        return values.astype(np.int64)
+    n_docs, cells, n_terms = (_whole(about[name]) for name in ("documents", "cells", "terms"))
 
     vocabulary = packed.in_use
     if "terms" in arrays:
         blob = _inflate(arrays["terms"], _whole(about["bytes"]), "terms")
-        sizes = read("sizes", n_terms, 0, len(blob) + 1)
+        sizes = _read(packed, "sizes", n_terms, 0, len(blob) + 1)
         vocabulary = Vocabulary.from_arrays(blob, np.concatenate([[0], np.cumsum(sizes)]))
     if len(vocabulary) != n_terms:
         raise ValueError(f"they have {n_terms} terms and the vocabulary {len(vocabulary)}")
-    X = _read_cells(read, n_docs, cells, n_terms)
-    each = read("labels", n_docs, 1 if packed.exclusive else 0, 2 if packed.exclusive else len(packed.classes) + 1)
-    if int(each.sum()) != n_codes:
-        raise ValueError("their labels are more or fewer than there should be")
-    codes = read("codes", n_codes, 0, len(packed.classes)).astype(np.int32)
-    Y = csr_array((np.ones(n_codes, np.int64), codes, np.concatenate([[0], np.cumsum(each)])), (n_docs, len(packed.classes)))
-    if not Y.has_canonical_format:
-        raise ValueError("a document has a label twice")
+    X = _read_cells(packed, n_docs, cells, n_terms)
+    Y = _read_labels(packed)
     weight = None
     if "weight" in arrays:
         weight = _inflate(arrays["weight"], 8 * n_docs, "weights").view("<f8").astype(np.float64)
@@ -180,18 +185,44 @@ def _unpack(packed: PackedDocuments) -> KeptDocuments:
     return _with_grams(documents, (shortest, longest)).in_order()
 
 
+def _read(packed: PackedDocuments, name: str, size: int, least: int, below: int) -> NDArray[np.int64]:
+    """The numbers called `name`, if there are `size` of them from `least` to below `below`."""
+    width = packed.about["widths"][name]
+    planes = _inflate(packed.arrays[name], size * width, name).reshape(width, size)
+    values = np.ascontiguousarray(planes.T).view(np.dtype(INTEGERS[width]).newbyteorder("<")).ravel()
+    if size and (int(values.min()) < least or int(values.max()) >= below):
+        raise ValueError(f"their {name} are not all from {least} to {below - 1}")
+    return values.astype(np.int64)
+
+
+def _read_labels(packed: PackedDocuments) -> Sparse:
+    """Y (n_docs, n_classes); one label each where classes exclude each other."""
+    n_docs, n_codes, n_classes = _whole(packed.about["documents"]), _whole(packed.about["codes"]), len(packed.classes)
+    least, most = (1, 1) if packed.exclusive else (0, n_classes)
+    each = _read(packed, "labels", n_docs, least, most + 1)
+    if int(each.sum()) != n_codes:
+        raise ValueError("their labels are more or fewer than there should be")
+    codes = _read(packed, "codes", n_codes, 0, n_classes).astype(np.int32)
+    ends = np.concatenate([[0], np.cumsum(each)])
+    Y = csr_array((np.ones(n_codes, np.int64), codes, ends), shape=(n_docs, n_classes))
+    if not Y.has_canonical_format:
+        raise ValueError("a document has a label twice")
+    return Y
+
+
 def _whole(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**40:
         raise ValueError(f"{str(value)[:20]} is no number of documents, cells or terms")
     return value
 
 
-def _read_cells(read: Callable[[str, int, int, int], NDArray[np.int64]], n_docs: int, cells: int, n_terms: int) -> Sparse:
+def _read_cells(packed: PackedDocuments, n_docs: int, cells: int, n_terms: int) -> Sparse:
     """X (n_docs, n_terms): numbers of documents are sums of gaps, which begin anew with each term."""
-    df = read("df", n_terms, 1, n_docs + 1)
+    df = _read(packed, "df", n_terms, 1, n_docs + 1)
     if int(df.sum()) != cells:
         raise ValueError("their terms have more or fewer cells than there should be")
-    gaps, counts = read("gaps", cells, 0, n_docs), read("counts", cells, 1, 2**31)
+    gaps = _read(packed, "gaps", cells, 0, n_docs)
+    counts = _read(packed, "counts", cells, 1, 2**31)
     ends = np.concatenate([[0], np.cumsum(df)])
     starts = np.zeros(cells, np.bool_)
     starts[ends[:-1]] = True

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from unnaive.errors import BadData, BadModel
 from unnaive.lazy import lazy_property
 from unnaive.text.backend import kernel
+from unnaive.text.term_order import term_order
 from unnaive.types import Ids
 
 Bytes = NDArray[np.uint8]
-MANY = 20_000  # terms: from here on arrays are faster than a str for each
 
 
 class Vocabulary:
@@ -129,30 +129,24 @@ class Vocabulary:
         both = Vocabulary([*self.terms, *new]) if new else self
         return both, both.ids(other)
 
-    def sorted_ids(self) -> Ids:
-        """The ids of the terms by code point, which is also the order of their bytes.
+    def in_order(self, order: NDArray[np.int64] | None = None) -> Vocabulary:
+        """The same terms sorted by code point, which is also the order of their bytes; itself where they are.
 
-        >>> Vocabulary(["vote", "ball"]).sorted_ids()
-        array([1, 0])
-        """
-        if len(self) < MANY:
-            return np.array(sorted(range(len(self)), key=self.terms.__getitem__), np.int64)
-        import pyarrow as arrow
-        from pyarrow.compute import array_sort_indices
-
-        blob, offsets = self._arrays
-        buffers = [None, arrow.py_buffer(offsets), arrow.py_buffer(blob)]
-        terms = arrow.Array.from_buffers(arrow.large_binary(), len(self), buffers)
-        return np.asarray(array_sort_indices(terms)).astype(np.int64)
-
-    def in_order(self) -> Vocabulary:
-        """The same terms sorted by code point; itself where they are.
+        `order` is what `order()` gave, where it is known already.
 
         >>> Vocabulary(["vote", "ball"]).in_order().terms
         ['ball', 'vote']
         """
-        order = self.sorted_ids()
-        return self if bool(np.all(order[1:] > order[:-1])) else self.take(order)
+        order = self.order() if order is None else order
+        return self if order is None else self._taken(order)
+
+    def order(self) -> NDArray[np.int64] | None:
+        """The ids of the terms sorted by code point; None where they are in that order.
+
+        >>> Vocabulary(["vote", "ball"]).order()
+        array([1, 0])
+        """
+        return term_order(*self._arrays)
 
     def take(self, ids: ArrayLike) -> Vocabulary:
         """The vocabulary of the terms with these ids, in this order.
@@ -163,12 +157,19 @@ class Vocabulary:
         chosen = np.asarray(ids)
         if chosen.size and not (chosen.min() >= 0 and chosen.max() < len(self)):
             raise BadData(f"ids reach from {chosen.min()} to {chosen.max()}; the vocabulary has {len(self)} terms")
-        if len(chosen) < MANY or len(np.unique(chosen)) < len(chosen):
-            return Vocabulary(self.terms[place] for place in chosen.tolist())
+        if len(np.unique(chosen)) != chosen.size:
+            return Vocabulary(self.terms[place] for place in chosen.tolist())  # says which term is there twice
+        return self._taken(chosen)
+
+    def _taken(self, ids: NDArray[Any]) -> Vocabulary:
+        """`take` of distinct ids: their bytes are copied, and no term is decoded."""
         blob, offsets = self._arrays
-        sizes = np.diff(offsets)[chosen]
-        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-        places = np.arange(ends[-1]) + np.repeat(offsets[chosen] - ends[:-1], sizes)
+        starts, lengths = offsets[:-1][ids], np.diff(offsets)[ids]
+        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        index = np.int32 if len(blob) < 1 << 31 else np.int64
+        # where each byte of the new blob stands in the old one
+        places = np.repeat((starts - ends[:-1]).astype(index), lengths)
+        places += np.arange(ends[-1], dtype=index)
         return Vocabulary.trusted(blob[places], ends)
 
 
