@@ -44,8 +44,9 @@ class TextClassifier(Protocol):
     """A text classifier of the Bayesian family; a scikit-learn estimator whose X is raw texts.
 
     Counts, or counted documents where a model learns from those, are kept for the whole vocabulary, and `min_df` and
-    `select` are applied when weights are made: so updating, forgetting and merging are exact, in any order. Any number of threads may predict while one updates: each call sees
-    one version of the model, since what was learnt is one immutable value, `fitted_`, that is replaced whole.
+    `select` are applied when weights are made: so updating, forgetting and merging are exact, in any order. Any number
+    of threads may predict while one updates: each call sees one version of the model, since what was learnt is one
+    immutable value, `fitted_`, that is replaced whole.
 
     Parameters
     ----------

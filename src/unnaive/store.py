@@ -269,8 +269,8 @@ def _pack_documents(fitted: FittedModel) -> PackedDocuments | None:
     if kept.nbytes <= limit:
         return kept
     warnings.warn(
-        f"the {kept.n_docs:,} counted documents would take {kept.nbytes:,} bytes in the file and may take {limit:,}, so "
-        "it is written without them and cannot be updated; raise the limit of documents to keep them",
+        f"the {kept.n_docs:,} counted documents would take {kept.nbytes:,} bytes in the model's file and may take "
+        f"{limit:,}, so it is written without them and cannot be updated; to keep them, raise documents_limit",
         UnnaiveWarning,
         stacklevel=4,
     )

@@ -213,8 +213,8 @@ def _without(keys: list[bytes], gone: list[bytes]) -> NDArray[np.int64]:
             left.append(row)
     if lost := sum(away.values()):
         raise BadData(
-            f"{lost} of {count_noun(len(gone), 'document')} cannot be taken away, because the model has learnt none "
-            "with the same counts, labels and weight, or not as often; forget only documents that the model was trained on"
+            f"{lost} of {count_noun(len(gone), 'document')} cannot be taken away, because the model has none (or "
+            "fewer) with the same counts, labels and weight; forget only documents that the model was trained on"
         )
     return np.array(left, np.int64)
 

@@ -1,8 +1,8 @@
 """PackedDocuments: kept documents as a model file holds them, small; unpacked, and looked at, when they are needed.
 
 Documents are laid out class by class and written term by term: for each term how many documents have it, the gaps
-between their numbers, and the counts. Gaps and counts are small numbers, so their high bytes are mostly 0: each plane of
-bytes is written by itself and deflated. What the words of a document tell of its character n-grams is left out and
+between their numbers, and the counts. Gaps and counts are small numbers, so their high bytes are mostly 0: each plane
+of bytes is written by itself and deflated. What the words of a document tell of its character n-grams is left out and
 counted again on reading: X_grams = X_words · G + rest, and only the rest is written.
 """
 
@@ -126,7 +126,8 @@ def pack_documents(
         arrays["sizes"], widths["sizes"] = _planes(np.diff(offsets))
     about = {
         "documents": rows.n_docs, "cells": by_term.nnz, "codes": Y.nnz, "terms": len(vocabulary), "widths": widths,
-        "all_terms": documents.n_terms,        "bytes": int(vocabulary.to_arrays()[1][-1]), "grams": None if rest is None else list(grams or ()),
+        "all_terms": documents.n_terms, "bytes": int(vocabulary.to_arrays()[1][-1]),
+        "grams": None if rest is None else list(grams or ()),
     }  # fmt: skip
     packed = PackedDocuments(arrays, about, documents.classes, in_use, exclusive)
     packed.__dict__["documents"] = documents  # known: nothing is to be unpacked
@@ -162,6 +163,7 @@ def _unpack(packed: PackedDocuments) -> KeptDocuments:
     about, arrays = packed.about, packed.arrays
     n_docs, cells, n_terms = (_whole(about[name]) for name in ("documents", "cells", "terms"))
 
+    Y = _read_labels(packed)  # first: there are as many documents as labels are written of, whatever the file says
     vocabulary = packed.in_use
     if "terms" in arrays:
         blob = _inflate(arrays["terms"], _whole(about["bytes"]), "terms")
@@ -170,7 +172,6 @@ def _unpack(packed: PackedDocuments) -> KeptDocuments:
     if len(vocabulary) != n_terms:
         raise ValueError(f"they have {n_terms} terms and the vocabulary {len(vocabulary)}")
     X = _read_cells(packed, n_docs, cells, n_terms)
-    Y = _read_labels(packed)
     weight = None
     if "weight" in arrays:
         weight = _inflate(arrays["weight"], 8 * n_docs, "weights").view("<f8").astype(np.float64)
