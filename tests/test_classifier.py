@@ -481,7 +481,9 @@ def test_a_fitted_model_reads_as_it_learnt_until_it_is_fitted_again(tmp_path):
     before = model.scores(NEW)
     model.set_params(stem="porter")
     for action in (model.partial_fit, model.forget):
-        with pytest.raises(UnnaiveError, match="what was counted depends on how texts were read; to read them otherwise, fit"):
+        with pytest.raises(
+            UnnaiveError, match="what was counted depends on how texts were read; to read them otherwise, fit"
+        ):
             action(TEXTS[:1], LABELS[:1])
     model.save(tmp_path / "m.model")
     copy = pickle.loads(pickle.dumps(model))  # noqa: S301  # our own bytes

@@ -51,7 +51,10 @@ def test_order_grouping_and_taking_back_leave_the_same_arrays(multilabel, weight
 
     rows = np.random.default_rng(2).permutation(40)
     built = part(rows[:7]) + part(rows[7:30]) + part(rows[30:])
-    for one, other in ((built.X, whole.X), (built.Y, whole.Y)):
+    unpacked = pack_documents(built, words, exclusive=False)
+    del unpacked.__dict__["documents"]
+    pairs = [(other, whole) for other in (built, unpacked.documents)]
+    for one, other in [(mine.X, its.X) for mine, its in pairs] + [(mine.Y, its.Y) for mine, its in pairs]:
         for name in ("data", "indices", "indptr"):
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
             assert getattr(one, name).dtype == getattr(other, name).dtype
@@ -178,7 +181,9 @@ def test_other_models_from_the_same_documents():
     model.remake(model="multinomial", alpha=0.5)
     fresh = TextClassifier("multinomial", alpha=0.5).fit(TEXTS, LABELS)
     assert model.fitted_.counts == fresh.fitted_.counts
-    with pytest.raises(UnnaiveError, match="linear support vector machine learns from documents, and this model keeps counts"):
+    with pytest.raises(
+        UnnaiveError, match="linear support vector machine learns from documents, and this model keeps counts"
+    ):
         model.remake(model="svm")
 
 

@@ -84,6 +84,10 @@ def train(
         float | None, typer.Option(help="Share of the documents to measure on first, such as 0.2.")
     ] = None,
     frozen: Annotated[bool, typer.Option("--frozen", help="Leave out what only updates need.")] = False,
+    documents_limit: Annotated[
+        str,
+        typer.Option(metavar="SIZE", help="Most that the counted documents, which updates need, may take in the file."),
+    ] = "500MB",
     register: Annotated[
         bool, typer.Option("--register", help="Keep hashes of the documents, so that only these can be forgotten.")
     ] = False,
@@ -104,6 +108,7 @@ def train(
         "ngrams": parse_ngrams(ngrams), "lowercase": not keep_case, "min_length": min_length, "digits": digits,
         "html": html, "message": message, "min_df": min_df, "select": parse_select(select), "decision": decision,
         "segmenter": segmenter, "symbols": symbols, "calibrate": calibrate, "n_jobs": threads, "random_state": seed,
+        "documents_limit": parse_size(documents_limit),
     }  # fmt: skip
     parameters |= parse_settings(settings or [])
     parameters |= {name: value for name, value in (("alpha", alpha), ("smoothing", smoothing)) if value is not None}
@@ -246,6 +251,22 @@ def headline(measured: dict[str, Any], multilabel: bool) -> str:
     if multilabel:
         return f"micro F1 {measured['micro-f1']:.3f}, macro F1 {measured['macro-f1']:.3f}"
     return f"accuracy {100 * measured['accuracy']:.1f} %, macro F1 {measured['macro-f1']:.3f}"
+
+
+def parse_size(text: str) -> int:
+    """ "500MB", "20 kB" or "1000" as bytes.
+
+    >>> parse_size("5MB"), parse_size("1.5 kB"), parse_size("7")
+    (5000000, 1500, 7)
+    """
+    import re
+
+    from unnaive.errors import UnnaiveError
+
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kKmMgG]?)[bB]?\s*", text)
+    if not found:
+        raise UnnaiveError(f"a size came as {text!r}; give bytes, or a number with kB, MB or GB such as 5MB")
+    return int(float(found[1]) * {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}[found[2].lower()])
 
 
 def parse_ngrams(text: str) -> tuple[int, int]:

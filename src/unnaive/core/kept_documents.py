@@ -170,7 +170,9 @@ class KeptDocuments:
             documents = _terms_in_order(documents, documents.vocabulary)
         keys = documents._keys().view(np.uint64).reshape(-1, KEY_WORDS)
         order = np.lexsort(keys.T[::-1])
-        return documents if bool(np.all(order[1:] > order[:-1])) else documents._take(order)
+        if not bool(np.all(order[1:] > order[:-1])):
+            documents = documents._take(order)
+        return replace(documents, X=_plain_index(documents.X), Y=_plain_index(documents.Y))
 
     def _keys(self) -> NDArray[np.void]:
         """40 bytes for each document that are those of another only if its cells, weight and labels are (n_docs,).
@@ -230,6 +232,15 @@ def move_columns(table: Sparse, columns: Ids | None, n_columns: int) -> Sparse:
 def _sorted_cells(table: Sparse) -> Sparse:
     """With ascending columns in every row; two transpositions sort all rows in linear time."""
     return table if table.has_sorted_indices else csr_array(table.tocsc().tocsr())
+
+
+def _plain_index(table: Sparse) -> Sparse:
+    """With indices of 32 bits where they suffice: learners keep some, and the same documents give the same bytes."""
+    kind = np.int32 if max(table.nnz, *table.shape) < 2**31 else np.int64
+    parts = table.data, table.indices.astype(kind, copy=False), table.indptr.astype(kind, copy=False)
+    plain = csr_array(parts, shape=table.shape)
+    plain.has_canonical_format = True  # known, so that nobody needs to look
+    return plain
 
 
 def _plain_cells(X: Sparse) -> Sparse:
