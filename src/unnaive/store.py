@@ -270,7 +270,8 @@ def _pack_documents(fitted: FittedModel) -> PackedDocuments | None:
         return kept
     warnings.warn(
         f"the {kept.n_docs:,} counted documents would take {kept.nbytes:,} bytes in the model's file and may take "
-        f"{limit:,}, so it is written without them and cannot be updated; to keep them, raise documents_limit, or --documents-limit",
+        f"{limit:,}, so it is written without them and cannot be updated; to keep them, raise "
+        "documents_limit, or --documents-limit",
         UnnaiveWarning,
         stacklevel=4,
     )

@@ -196,8 +196,10 @@ def make_scorer(
     if before is not None:
         place = {label: position for position, label in enumerate(targets.classes)}
         places = np.array([place.get(label, -1) for label in before.classes], np.int64)
-        return model.relearn(before.scorer, places, documents, targets.Y, **more), active
-    return model.learn(documents, targets.Y, **more), active
+        scorer = model.relearn(before.scorer, places, documents, targets.Y, **more)
+    else:
+        scorer = model.learn(documents, targets.Y, **more)
+    return scorer, active
 
 
 def _fitted(

@@ -1,4 +1,4 @@
-"""Laws of learning more and forgetting: what was learnt adds up, comes off again, and meets in any order, bit for bit."""
+"""Laws of learning more and forgetting: what was learnt adds up, comes off again and meets in any order, exactly."""
 
 import numpy as np
 import pandas as pd
