@@ -174,6 +174,25 @@ def test_tuned_thresholds_and_temperature_are_those_of_the_documents_that_are_th
     assert model_hash(parts.fitted_) == model_hash(whole.fitted_)
 
 
+def test_auto_holds_to_its_choice_byte_for_byte(tmp_path):
+    """What was chosen on 60 documents is trained on 75 and on 60 again; a class that comes later is learnt."""
+    texts, labels = [f"{text} {number}" for number in range(4) for text in TEXTS], LABELS * 4
+    more = TEXTS, [*LABELS[:12], "weather", "weather", "weather"]
+    TextClassifier("auto").fit(texts, labels).save(tmp_path / "m.model")
+    before = (tmp_path / "m.model").read_bytes()
+    updated = TextClassifier.load(tmp_path / "m.model").partial_fit(*more, grow=True)
+    updated.save(tmp_path / "more.model")
+    assert updated.classes_.tolist() == ["food", "politics", "sport", "weather"]
+    loaded = TextClassifier.load(tmp_path / "m.model")
+    for row in (14, 3):
+        loaded.partial_fit(more[0][row:], more[1][row:], grow=True)
+        more = more[0][:row], more[1][:row]
+    loaded.partial_fit(*more, grow=True).save(tmp_path / "other.model")
+    assert (tmp_path / "other.model").read_bytes() == (tmp_path / "more.model").read_bytes()
+    loaded.forget(TEXTS, [*LABELS[:12], "weather", "weather", "weather"]).save(tmp_path / "less.model")
+    assert (tmp_path / "less.model").read_bytes() == before
+
+
 def test_other_models_from_the_same_documents():
     model = TextClassifier("svm").fit(TEXTS, LABELS)
     model.remake(model="knn", k=3)

@@ -2,6 +2,7 @@
 
 case         every estimator
 updatable    those that update, forget and merge
+choosing     those that hold to what they chose when they are updated
 counting     those that learn from counts
 weighted     those that take sample weights
 probable     those that give probabilities
@@ -24,6 +25,7 @@ HERE = Path(__file__).parent
 ABOUT = {
     "case": lambda estimator: True,
     "updatable": lambda estimator: hasattr(estimator, "forget"),
+    "choosing": lambda estimator: estimator.keeps_choice,
     "counting": lambda estimator: hasattr(estimator, "from_counts"),
     "weighted": lambda estimator: has_fit_parameter(estimator, "sample_weight"),
     "probable": lambda estimator: hasattr(estimator, "predict_proba"),
