@@ -23,7 +23,7 @@ class Case:
 
 ABSENCE = "absent terms are evidence, so an empty document is not without any"
 LEARNED = "its prior is learned together with its weights, and is not the share of documents"
-HELD_OUT = "which documents are held out while it chooses depends on their order and number"
+HELD_OUT = "which documents are held out while it chooses depends on their number"
 CHOICE = "updates hold to what it chose on the documents of its fit; what_was_chosen_is_held_to has the law"
 NO_PRIOR = "it has no prior: an empty document leaves all classes alike"
 
@@ -53,8 +53,6 @@ CASES = [
             "prior": LEARNED,
             **dict.fromkeys(
                 (
-                    "order_of_documents_is_irrelevant",
-                    "entries_in_pieces_or_out_of_order_are_irrelevant_and_left_alone",
                     "weights_are_repetitions_and_zero_is_absence",
                     "in_multi_output_weights_are_repetitions",
                     "check_sample_weight_equivalence_on_dense_data",
