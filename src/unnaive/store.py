@@ -131,6 +131,14 @@ def is_model(path: Path) -> bool:
     return start[8:9] == b"{" and f'"{KEY}"'.encode() in start
 
 
+def documents_bytes(path: Path) -> int:
+    """How many bytes of a model file are counted documents, which only updates need."""
+    with path.open("rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+    spans = [one["data_offsets"] for name, one in header.items() if name.startswith("documents.")]
+    return sum(end - start for start, end in spans)
+
+
 def check_writable(path: str | Path) -> Path:
     """Where to write: links are followed; a folder, a device or somebody's other file is refused."""
     target = Path(os.path.realpath(path))

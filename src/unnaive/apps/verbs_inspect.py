@@ -60,6 +60,8 @@ def inspect(
 
 def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int) -> dict[str, Any]:
     """What there is to know of a model and its file, as plain values."""
+    from unnaive.store import documents_bytes
+
     kept, spec = fitted.statistic, fitted.spec
     documents = {} if kept is None else dict(zip(fitted.classes, kept.class_docs.tolist(), strict=True))
     rule = {} if fitted.token_rule is None else fitted.token_rule.to_dict()
@@ -77,6 +79,7 @@ def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int
         "thresholds": class_thresholds(fitted),
         "temperature": fitted.calibration and fitted.calibration.value,
         "documents": None if kept is None else _plain_number(kept.n_docs),
+        "documents_bytes": documents_bytes(path),
         "terms": fitted.scorer.n_terms,
         "terms_seen": None if kept is None else kept.n_terms,
         "can_be_updated": kept is not None,
@@ -151,12 +154,21 @@ def description_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         ("settings", pairs(found["settings"])),
         ("reading", pairs(found["reading"])),
-        ("documents", "not kept" if found["documents"] is None else f"{found['documents']:,}"),
+        ("documents", _describe_documents(found)),
         ("terms", f"{found['terms']:,}" + (f" of {seen:,} seen" if seen and seen != found["terms"] else "")),
         ("labels", found["labels"]),
         ("decision", found["decision"]),
         ("can be updated", "yes" if found["can_be_updated"] else "no"),
     ]
+
+
+def _describe_documents(found: dict[str, Any]) -> str:
+    from unnaive.apps.screen import format_size
+
+    if found["documents"] is None:
+        return "not kept"
+    kept = found["documents_bytes"]
+    return f"{found['documents']:,}" + (f", kept as counts in {format_size(kept)} of the file" if kept else "")
 
 
 def show_network(

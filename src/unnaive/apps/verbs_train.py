@@ -137,7 +137,7 @@ def train_file(
     from unnaive.apps.output import read_as_trained, warn_about_learnt
     from unnaive.apps.screen import reading_progress
     from unnaive.errors import count_noun
-    from unnaive.store import check_writable, save
+    from unnaive.store import check_writable, documents_bytes, save
 
     check_writable(output)  # before minutes of work
     classifier.spec()  # likewise: an error if a setting is wrong
@@ -164,6 +164,7 @@ def train_file(
         "model": classifier.model,
         "file": str(output),
         "bytes": output.stat().st_size,
+        "documents_bytes": documents_bytes(output),
         "documents": len(corpus),
         "classes": len(fitted.classes),
         "terms": fitted.scorer.n_terms,
@@ -243,7 +244,9 @@ def show_summary(summary: dict[str, Any]) -> None:
         if name in summary:
             one = summary[name]
             say(f"{headline(one, summary['multilabel'])} on {count_noun(one['documents'], 'document')} {words}")
-    say(f"wrote {summary['file']} ({format_size(summary['bytes'])})")
+    kept = summary["documents_bytes"]
+    of_them = f", {format_size(kept)} of it counted documents for updates" if kept else ""
+    say(f"wrote {summary['file']} ({format_size(summary['bytes'])}{of_them})")
 
 
 def headline(measured: dict[str, Any], multilabel: bool) -> str:
