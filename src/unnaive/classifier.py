@@ -106,7 +106,7 @@ class TextClassifier(Protocol):
         Threads for reading texts; None for all cores.
     random_state : int from 0, default=0
         Seed of everything random.
-    documents_limit : int from 0, default=500_000_000
+    documents_limit : int from 0, default=500000000
         Bytes that the counted documents, which models that learn from documents keep for updates, may take in the
         model's file. Where they take more, the file is written without them, with a warning. 0: they are not kept.
     **settings
