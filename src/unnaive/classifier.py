@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,6 +17,7 @@ from unnaive.core.register import Register
 from unnaive.core.sample_weights import check_sample_weight
 from unnaive.core.settings import same_value, unknown_setting
 from unnaive.core.targets import Targets, label_sets, read_targets, refuse_one_class
+from unnaive.core.text_hashes import TextHashes, join_text_hashes
 from unnaive.decisions import Decision
 from unnaive.errors import BadData, UnknownName, UnnaiveError, count_noun
 from unnaive.explain import Explanation
@@ -90,14 +92,15 @@ class TextClassifier(Protocol):
     multilabel : bool or None, default=None
         Whether a text may have any number of labels; None goes by how labels come: a list, tuple or set for each text,
         or a 0/1 matrix, means any number.
-    decision : {"argmax", "untuned", "scut", "rcut", "pcut"}, Decision or None, default=None
-        From scores to labels. None: the best class, or for multilabel targets "scut" where `fit` has 50 documents or
+    decision : {"argmax", "untuned", "best", "scut", "rcut", "pcut"}, Decision or None, default=None
+        From scores to labels. None: the best class, or for multilabel targets "best" where `fit` has 50 documents or
         more, else "untuned". "scut" gives each class the threshold that is best on held-out scores, "rcut" each text
-        the same number of labels, "pcut" each class the share of texts that it had in training. "untuned" gives every
-        class above even odds (of the OR gate and of cosines those within a tenth of the best score), which is what the
-        estimators on counts do unless told otherwise. Models that learn from counts, and auto, keep thresholds when
-        they are updated, forget or are merged (those only ever fed by `partial_fit` have none to keep); models that
-        learn from documents tune them on the documents that they have then.
+        the same number of labels, "best" is the better of these two on held-out scores, "pcut" gives each class the
+        share of texts that it had in training. "untuned" gives every class above even odds (of the OR gate and of
+        cosines those within a tenth of the best score), which is what the estimators on counts do unless told
+        otherwise. Models that learn from counts, and auto, keep thresholds when they are updated, forget or are merged
+        (those only ever fed by `partial_fit` have none to keep); models that learn from documents tune them on the
+        documents that they have then.
     calibrate : bool, default=False
         Fit a temperature on held-out scores, so that probabilities are calibrated.
     class_weight : dict, "balanced" or None, default=None
@@ -227,7 +230,8 @@ class TextClassifier(Protocol):
             self.fitted_ = train_from(spec, new, targets.target_type, token_rule=rule, n_jobs=self.n_jobs)
         else:
             register = _changed_register(before, "plus", texts, targets, sample_weight)
-            self.fitted_ = learn_more(before, new, grow=grow, register=register)
+            hashes = _changed_text_hashes(before, "plus", texts, sample_weight)
+            self.fitted_ = learn_more(before, new, grow=grow, register=register, text_hashes=hashes)
         return self
 
     def forget(self, texts: Any, labels: Any, sample_weight: Any = None) -> Self:
@@ -242,14 +246,16 @@ class TextClassifier(Protocol):
         before = self._updatable(spec, rule)
         gone, targets = self._count_labelled(spec, texts, labels, sample_weight, rule, before)
         register = _changed_register(before, "without", texts, targets, sample_weight)
-        self.fitted_ = forget_documents(before, gone, register=register)
+        hashes = _changed_text_hashes(before, "without", texts, sample_weight)
+        self.fitted_ = forget_documents(before, gone, register=register, text_hashes=hashes)
         return self
 
     def merge(self, *others: TextClassifier) -> Self:
         """Take in models that were trained apart: this one becomes the one that saw all their documents."""
         spec, rule = self.spec(), self.token_rule
-        before = self._updatable(spec, rule)
-        self.fitted_ = merge_models(before, *(other._fitted() for other in others))
+        parts = [self._updatable(spec, rule), *(other._fitted() for other in others)]
+        hashes = join_text_hashes([part.text_hashes for part in parts])
+        self.fitted_ = replace(merge_models(*parts), text_hashes=hashes)
         return self
 
     def remake(self, **parameters: Any) -> Self:
@@ -267,7 +273,7 @@ class TextClassifier(Protocol):
         other = type(self)(**kept, **settings).set_params(**parameters)
         spec = other.spec()
         other._check_same_rule(before)
-        fitted = remake_model(before, spec)
+        fitted = replace(remake_model(before, spec), text_hashes=before.text_hashes)
         for name, value in other.__dict__.items():
             self.__dict__[name] = value
         self.fitted_ = fitted
@@ -276,7 +282,10 @@ class TextClassifier(Protocol):
     # Predicting: what was learnt is read once a call, so that each call sees one version of it.
 
     def predict(self, texts: Any) -> Any:
-        """The label of each text: an array of classes or, for multilabel targets, a list of tuples or a 0/1 matrix."""
+        """The label of each text: an array of classes or, for multilabel targets, a list of tuples or a 0/1 matrix.
+
+        The labels of a tuple come by score, the most probable first.
+        """
         return self._fitted().predict(as_texts(texts))
 
     @available_if(lambda self: self._has("probabilistic") or self.calibrate)
@@ -482,6 +491,14 @@ def _changed_register(
     if before.register is None or sample_weight is not None:
         return None
     changed: Register = getattr(before.register, change)(as_texts(texts), label_sets(targets.Y, targets.classes))
+    return changed
+
+
+def _changed_text_hashes(before: FittedModel, change: str, texts: Any, sample_weight: Any) -> TextHashes | None:
+    """The hashes of texts with or without these; None where the model keeps none, or cannot follow weights."""
+    if before.text_hashes is None or sample_weight is not None:
+        return None
+    changed: TextHashes = getattr(before.text_hashes, change)(as_texts(texts))
     return changed
 
 

@@ -20,6 +20,7 @@ from unnaive.core.packed_documents import PackedDocuments
 from unnaive.core.register import Register
 from unnaive.core.scorer import Scorer
 from unnaive.core.targets import class_codes, label_sets
+from unnaive.core.text_hashes import TextHashes
 from unnaive.decisions import Decision
 from unnaive.explain import Explanation, explain_document
 from unnaive.lazy import lazy_property
@@ -49,6 +50,7 @@ class FittedModel:
     documents      the counted documents that it was made of, of models that learn from them; None where not kept
     columns        of the file that it was trained on: a convenience for reading the next one
     register       hashes of the documents learnt, where that was asked for
+    text_hashes    of the texts learnt, short ones, where `unnaive train` kept them
     n_jobs         threads that read texts; None for all cores. Not stored
     """
 
@@ -65,6 +67,7 @@ class FittedModel:
     documents: KeptDocuments | PackedDocuments | None = None
     columns: Columns | None = None
     register: Register | None = None
+    text_hashes: TextHashes | None = None
     n_jobs: int | None = None
 
     @property
@@ -106,7 +109,7 @@ class FittedModel:
         return self.reader.known_terms(documents)
 
     def predict(self, documents: Any) -> Any:
-        """The labels of each document in the form in which labels came."""
+        """The labels of each document in the form in which labels came; label sets by score, the highest first."""
         if self.decision.exclusive:
             best = self.reader.best_classes(documents)
             if best is None:
@@ -116,7 +119,7 @@ class FittedModel:
                 return self.class_array[best]
         if self.decision.per_batch:
             return self.labels_of(self.scores(documents))
-        return self._labels(self.decide(scores) for scores in self.reader.score_chunks(documents))
+        return self._labels(self.reader.score_chunks(documents))
 
     def predict_proba(self, documents: Any) -> Floats:
         """p of each class (n_docs, n_classes); rows sum to one unless the target is multilabel."""
@@ -157,7 +160,7 @@ class FittedModel:
 
     def labels_of(self, scores: Floats) -> Any:
         """What `scores` gave, as the labels that `predict` gives."""
-        return self._labels(iter([self.decide(scores)]))
+        return self._labels(iter([scores]))
 
     def explain(self, document: Any, label: Label | None = None, *, against: Label | None = None) -> Explanation:
         """Which terms spoke for and against a class, by default the one with the best score."""
@@ -187,15 +190,16 @@ class FittedModel:
         chunks = [of_scores(scores) for scores in self.reader.score_chunks(documents)]
         return np.concatenate([np.zeros((0, len(self.classes))), *chunks])
 
-    def _labels(self, parts: Iterator[Sparse]) -> Any:
-        """Decisions (n_docs, n_classes) in the form in which labels came."""
-        rows = list(parts)
+    def _labels(self, chunks: Iterator[Floats]) -> Any:
+        """What is decided of scores (n_docs, n_classes), in the form in which labels came."""
+        if self.target_type == "sets" or not (self.multilabel or self.decision.exclusive):
+            parts = (label_sets(self.decide(scores), self.classes, scores) for scores in chunks)
+            return [names for part in parts for names in part]
+        rows = [self.decide(scores) for scores in chunks]
         Y = csr_array(vstack(rows)) if rows else csr_array((0, len(self.classes)), dtype=np.int64)
-        if not self.multilabel and self.decision.exclusive:
+        if not self.multilabel:
             return self.class_array[Y.indices]
-        if self.target_type == "indicator":
-            return Y.toarray()
-        return Y if self.target_type == "sparse" else label_sets(Y, self.classes)
+        return Y.toarray() if self.target_type == "indicator" else Y
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the fields, not what was derived from them."""

@@ -33,6 +33,7 @@ from unnaive.core.packed_documents import PackedDocuments, pack_documents
 from unnaive.core.register import Register
 from unnaive.core.scorer import Scorer
 from unnaive.core.targets import TARGET_TYPES, sorted_classes
+from unnaive.core.text_hashes import TextHashes
 from unnaive.decisions import Decision, decision_from_dict
 from unnaive.errors import BadModel, UnnaiveError, UnnaiveWarning, choose
 from unnaive.fitted import FittedModel
@@ -75,7 +76,7 @@ def find_scorer(kind: str) -> type[Scorer]:
 
 
 def save(fitted: FittedModel, path: str | Path, *, frozen: bool = False) -> None:
-    """Write the model; `frozen` leaves out the counts or documents, so that it is smaller and cannot be updated.
+    """Write the model; `frozen` leaves out counts, documents and all hashes of documents, so it cannot be updated.
 
     The same model gives the same bytes. A file that is there already is replaced only if it is a model too.
     """
@@ -263,6 +264,8 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
         about["documents"] = documents.about
     if fitted.register is not None and (counts is not None or documents is not None):
         arrays["register"], about["register"] = fitted.register.hashes, fitted.register.to_dict()
+    if fitted.text_hashes is not None and not frozen:
+        arrays["text_hashes"] = fitted.text_hashes.values
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, about
 
 
@@ -355,6 +358,7 @@ def unpack(arrays: Arrays, about: dict[str, Any]) -> FittedModel:
         counts=counts,
         documents=documents,
         register=_register(arrays, about, counts if counts is not None else documents),
+        text_hashes=TextHashes.from_file(arrays["text_hashes"]) if "text_hashes" in arrays else None,
         columns=Columns.from_dict(about.get("columns")),
     )
 

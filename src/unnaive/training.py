@@ -20,13 +20,14 @@ from unnaive.core.scorer import Scorer
 from unnaive.core.selection import check_select, select_terms
 from unnaive.core.targets import Targets
 from unnaive.decisions import TUNINGS, Decision, default_decision, out_of_fold
-from unnaive.errors import UnnaiveError, UnnaiveWarning, choose
+from unnaive.errors import UnnaiveError, UnnaiveWarning, choose, count_noun
 from unnaive.fitted import FittedModel
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Floats, Ids, Progress, Sparse
 
 TUNED_FROM = 50  # documents: with fewer, held-out scores say too little to tune thresholds by
 N_FOLDS = 5
+FEWEST_TEXTS = 20  # with fewer, nothing is said of terms that no two of them share
 DECISIONS = ("argmax", "untuned", *TUNINGS)
 
 
@@ -40,7 +41,7 @@ def check_spec(spec: TrainingSpec) -> None:
     if isinstance(spec.decision, str):
         choose(list(DECISIONS), spec.decision, "decision")
     elif spec.decision is not None and not hasattr(spec.decision, "decide"):
-        raise UnnaiveError(f"decision is {spec.decision!r}; give argmax, untuned, scut, rcut, pcut or a Decision")
+        raise UnnaiveError(f"decision is {spec.decision!r}; give {', '.join(DECISIONS)} or a Decision")
 
 
 def train(
@@ -57,7 +58,7 @@ def train(
     """Learn from documents X (n_docs, n_terms) and their labels.
 
     Models that learn from documents keep them, and read them in an order of their own; see `train_from_documents`.
-    With `tune`, a multilabel decision that is not named is scut from 50 documents up; without, it is the untuned one.
+    With `tune`, a multilabel decision that is not named is "best" from 50 documents up; without, it is the untuned one.
     `vocabulary` names the columns of X where they come from texts; `reading` are the fields of FittedModel that say
     how documents are read: token_rule, feature_names, columns, n_jobs.
 
@@ -116,6 +117,7 @@ def _learn(
     kept: dict[str, Any],
 ) -> FittedModel:
     """The model of these documents; `kept` are the fields of FittedModel that are not learnt."""
+    _warn_about_lone_terms(named)
     scorer, active = make_scorer(spec, named, X, targets, weight, progress, before=before)
     fitted = _fitted(spec, named, targets.target_type, scorer, active, **kept)
     tuning = _find_tuning(spec, targets, tune) if before is None else None
@@ -125,12 +127,26 @@ def _learn(
     return fitted
 
 
+def _warn_about_lone_terms(named: NamedCounts) -> None:
+    """Warn if texts have, on average, not even one term that another text has: ids, or words that were not split."""
+    counts = named.counts
+    if named.vocabulary is None or counts.n_docs < FEWEST_TEXTS:
+        return
+    if counts.df[counts.df > 1].sum() < counts.n_docs:
+        warnings.warn(
+            f"{count_noun(counts.n_terms, 'term')} in {count_noun(counts.n_docs, 'document')}, and hardly a term is in "
+            "two of them, so there is little to learn; is that the column of texts, and are its words split rightly?",
+            UnnaiveWarning,
+            stacklevel=5,
+        )
+
+
 def _find_tuning(spec: TrainingSpec, targets: Targets, tune: bool) -> str | None:
     """The name of the tuning that the decision asks for; None for none."""
     if isinstance(spec.decision, str):
         return spec.decision if spec.decision in TUNINGS else None
     by_default = spec.decision is None and tune and targets.multilabel and targets.Y.shape[0] >= TUNED_FROM
-    return "scut" if by_default else None
+    return "best" if by_default else None
 
 
 def train_from_counts(
@@ -280,7 +296,7 @@ def _kept_decision(spec: TrainingSpec, before: FittedModel, made: FittedModel) -
     if before.classes == made.classes:
         return before.decision
     warnings.warn(
-        f"the classes have changed, so the decision tuned by {spec.decision or 'scut'} is gone; fit anew to tune it "
+        f"the classes have changed, so the decision tuned by {spec.decision or 'best'} is gone; fit anew to tune it "
         "again",
         UnnaiveWarning,
         stacklevel=4,

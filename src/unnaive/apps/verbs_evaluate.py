@@ -41,7 +41,7 @@ def evaluate(
 
     unnaive evaluate tickets.model test.csv --html report.html
     """
-    from unnaive.apps.output import read_as_trained, respell_labels, warn_about_overlap, write_text
+    from unnaive.apps.output import read_as_trained, respell_labels, warn_about_learnt, write_text
     from unnaive.apps.screen import reading_progress, summary
     from unnaive.evaluation.evaluate import evaluate as evaluate_model
     from unnaive.evaluation.report import as_dict, as_markdown
@@ -51,7 +51,7 @@ def evaluate(
     fitted = load(model)
     with reading_progress(read_as_trained(source, fitted)) as (watched, bar):
         corpus = respell_labels(fitted, watched.corpus())
-        warn_about_overlap(fitted, corpus)
+        warn_about_learnt(fitted, corpus)
         bar.rename("measuring")
         found = evaluate_model(fitted, corpus.texts, corpus.labels, name=corpus.name, ids=corpus.ids)
         values = {name: found.measure(name) for name in measure} if measure else found.measures

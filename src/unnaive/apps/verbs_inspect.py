@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.options import AsJson, ModelFile, Quiet
+from unnaive.apps.options import AsJson, ModelFile
 from unnaive.apps.screen import echo, visible_json
 from unnaive.errors import UnnaiveError
 
@@ -34,7 +34,6 @@ def inspect(
     members: Annotated[
         str, typer.Option(metavar="N|all", help="Of averaged networks this one, the best being 1, or all of them.")
     ] = "1",
-    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the settings, sizes and strongest terms of a model.
@@ -104,11 +103,20 @@ def describe_decision(decision: Any) -> str:
     """
     words = {
         "argmax": "the best class",
-        "top-k": f"the {getattr(decision, 'k', 0)} best classes of every document",
+        "top-k": f"the {best_classes(getattr(decision, 'k', 0))} of every document",
         "thresholds": f"every class that reaches its threshold of {SCALES.get(getattr(decision, 'on', ''), '')}",
         "proportional": "each class goes to its share of the documents",
     }
     return words.get(decision.kind, str(decision))
+
+
+def best_classes(k: int) -> str:
+    """So many of the best classes.
+
+    >>> best_classes(1), best_classes(2)
+    ('best class', '2 best classes')
+    """
+    return "best class" if k == 1 else f"{k} best classes"
 
 
 def class_thresholds(fitted: FittedModel) -> dict[str, float]:

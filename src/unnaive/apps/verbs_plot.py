@@ -99,7 +99,7 @@ def curve_figure(path: Path, name: str, measure: str | None, title: str | None) 
 
 def model_figure(path: Path, source: DataFile | None, archives: Path | None, name: str, title: str | None) -> Any:
     """What a model does on labelled data."""
-    from unnaive.apps.output import read_as_trained, respell_labels
+    from unnaive.apps.output import read_as_trained, respell_labels, warn_about_learnt
     from unnaive.evaluation import plots
     from unnaive.evaluation.evaluate import evaluate
     from unnaive.evaluation.grids import short_name
@@ -112,6 +112,7 @@ def model_figure(path: Path, source: DataFile | None, archives: Path | None, nam
     corpus = read_corpus(read_as_trained(source, fitted), archives)
     tested = has_own_split(corpus)  # a model is drawn on documents that it has not learned from
     shown = respell_labels(fitted, corpus.part("test") if tested else corpus)
+    warn_about_learnt(fitted, shown)
     found = evaluate(fitted, shown.texts, shown.labels, name=shown.name)
     heading = title or f"{short_name(found.name)}{', test documents' if tested else ''}: {OF_A_MODEL[name]}"
     if name == "precision-recall":

@@ -57,7 +57,7 @@ class TrainingSpec:
     model         the model with its settings
     min_df        leave out terms of fewer documents
     select        keep the best terms: a number, by information gain, or a pair (measure, number)
-    decision      "argmax", "scut", "rcut", "pcut", a Decision, or None for the default of the target type
+    decision      "argmax", "best", "scut", "rcut", "pcut", a Decision, or None for the default of the target type
     calibrate     fit a temperature on held-out scores
     class_weight  None, "balanced", or a dict from class to weight
     random_state  seed of the folds for tuning
