@@ -208,11 +208,11 @@ def test_other_models_from_the_same_documents():
 
 def test_without_documents_a_model_cannot_be_updated_and_says_why(tmp_path):
     model = TextClassifier("svm", documents_limit=0).fit(TEXTS, LABELS)
-    with pytest.raises(UnnaiveError, match="cannot be updated: it was saved frozen, without its documents"):
+    with pytest.raises(UnnaiveError, match="cannot be updated: it was saved without its documents, frozen or over"):
         model.partial_fit(TEXTS, LABELS)
     save_svm(tmp_path / "m.model").save(tmp_path / "frozen.model", frozen=True)
     assert (tmp_path / "frozen.model").stat().st_size < (tmp_path / "m.model").stat().st_size
-    with pytest.raises(UnnaiveError, match="cannot forget: it was saved frozen, without its documents"):
+    with pytest.raises(UnnaiveError, match="cannot forget: it was saved without its documents, frozen or over"):
         TextClassifier.load(tmp_path / "frozen.model").forget(TEXTS, LABELS)
     with pytest.raises(UnnaiveError, match="documents_limit is -1; give a number of bytes from 0 on"):
         TextClassifier("svm", documents_limit=-1).fit(TEXTS, LABELS)

@@ -120,8 +120,9 @@ def kept_statistic(fitted: FittedModel, purpose: str) -> Statistic:
     """The counts or documents of the model, or an error that says why it cannot do what was asked."""
     kept = fitted.statistic
     if kept is None:
-        what = fitted.spec.model.statistic
-        raise UnnaiveError(f"this model cannot {purpose}: it was saved frozen, without its {what}")
+        counts = fitted.spec.model.statistic == "counts"
+        why = "frozen, without its counts" if counts else "without its documents, frozen or over their limit"
+        raise UnnaiveError(f"this model cannot {purpose}: it was saved {why}")
     return kept.documents if isinstance(kept, PackedDocuments) else kept
 
 
