@@ -135,7 +135,7 @@ class TestTrain:
             ["-m", "knn", "--set", "k=3"],
             ["--set", "smoothing=jelinek-mercer", "--set", "beta=0.5"],
             ["--smoothing", "absolute"],
-            ["--stopwords", "en", "--stem", "porter", "--no-digits", "--keep-case", "--html", "--calibrate"],
+            ["--stopwords", "en", "--stem", "porter", "--no-digits", "--keep-case", "--html", "--calibrate", "platt"],
             ["--select", "5"],
         ],
     )

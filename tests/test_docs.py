@@ -1,5 +1,6 @@
 """The Python of the pages in docs/ runs, and what it prints is what a comment beside it says."""
 
+import doctest
 import importlib.util
 import re
 from pathlib import Path
@@ -19,6 +20,11 @@ def test_the_page_on_networks_runs(capsys):
     assert shown.startswith("('tariff', 'vessel', 'trade')\nnetwork unnaive {")
     assert "[[0.25 0.75]]" in shown
     assert "'CMDL'" in shown
+
+
+def test_the_page_on_confidence_runs():
+    found = doctest.testfile(str(DOCS / "confidence.md"), module_relative=False)
+    assert (found.failed, found.attempted > 8) == (0, True)
 
 
 def test_the_page_of_reproductions_is_what_its_figures_and_the_papers_give():

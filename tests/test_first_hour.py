@@ -417,7 +417,7 @@ class TestCommandLine:
         shown = []
         monkeypatch.setattr(Progress, "_put", lambda self, title, total, done: shown.append((title, done, total)))
         write_csv(tmp_path / "many.csv", [row for row in ROWS for _ in range(15)])
-        assert run("train", "many.csv", "-o", "my.model", "--calibrate", "--holdout", "0.2", "-q")[0] == 0
+        assert run("train", "many.csv", "-o", "my.model", "--calibrate", "platt", "--holdout", "0.2", "-q")[0] == 0
         assert shown[0][0] == "2/4 measuring multinomial on documents set aside"
         assert ("3/4 learning multinomial from 60 documents, tuning on documents held out, fold 5 of 5", 4, 5) in shown
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.core.learner import DOCUMENTS_LIMIT, TrainingSpec
+from unnaive.compress import compress_model, parse_size
+from unnaive.core.learner import DOCUMENTS_LIMIT, TrainingSpec, calibration_name
 from unnaive.core.protocol import Protocol, available_if
 from unnaive.core.register import Register
 from unnaive.core.sample_weights import check_sample_weight
@@ -24,6 +25,7 @@ from unnaive.explain import Explanation
 from unnaive.fitted import FittedModel
 from unnaive.models.catalogue import find_model, make_model
 from unnaive.models.estimator import subset_accuracy
+from unnaive.optimise import read_optimise
 from unnaive.store import load, save
 from unnaive.text.counting import TextCounter, as_texts
 from unnaive.text.tokens import TokenRule
@@ -101,8 +103,15 @@ class TextClassifier(Protocol):
         otherwise. Models that learn from counts, and auto, keep thresholds when they are updated, forget or are merged
         (those only ever fed by `partial_fit` have none to keep); models that learn from documents tune them on the
         documents that they have then.
-    calibrate : bool, default=False
-        Fit a temperature on held-out scores, so that probabilities are calibrated.
+    calibrate : {"temperature", "platt", "isotonic", "none"}, bool or None, default=None
+        Fit probabilities to held-out scores, so that they are calibrated: one temperature for all classes (True), or
+        for each class against the rest a logistic line or a rising function. Labels stay the same. None: a temperature
+        where `optimise` needs probabilities.
+    optimise : {"accuracy", "macro-f1"}, path, dict or None, default=None
+        What labels are decided by, for documents with one label each: the best class; weights of the classes tuned on
+        held-out documents for macro F1, which gives rare classes their due; or the least expected cost, from a CSV file
+        with a line for each true class and a column for each given one, or a dict of dicts. For multilabel targets
+        "macro-f1" is decision="scut".
     class_weight : dict, "balanced" or None, default=None
         Weight of each class.
     n_jobs : int from 1 or None, default=None
@@ -160,7 +169,8 @@ class TextClassifier(Protocol):
         select: int | tuple[str, int] | None = None,
         multilabel: bool | None = None,
         decision: str | Decision | None = None,
-        calibrate: bool = False,
+        calibrate: str | bool | None = None,
+        optimise: Any = None,
         class_weight: Any = None,
         n_jobs: int | None = None,
         random_state: int = 0,
@@ -188,6 +198,7 @@ class TextClassifier(Protocol):
         self.multilabel = multilabel
         self.decision = decision
         self.calibrate = calibrate
+        self.optimise = optimise
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -288,15 +299,24 @@ class TextClassifier(Protocol):
         """
         return self._fitted().predict(as_texts(texts))
 
-    @available_if(lambda self: self._has("probabilistic") or self.calibrate)
+    @available_if(lambda self: self._has_probabilities())
     def predict_proba(self, texts: Any) -> Floats:
         """p of each class (n_texts, n_classes); rows sum to one unless the target is multilabel."""
         return self._fitted().predict_proba(as_texts(texts))
 
-    @available_if(lambda self: self._has("probabilistic") or self.calibrate)
+    @available_if(lambda self: self._has_probabilities())
     def predict_log_proba(self, texts: Any) -> Floats:
         """log p of each class (n_texts, n_classes), exact also where p underflows."""
         return self._fitted().predict_log_proba(as_texts(texts))
+
+    def predict_set(
+        self, texts: Any, confidence: float = 0.9, *, by_class: bool = False, at_least_one: bool = False
+    ) -> list[tuple[Label, ...]]:
+        """The labels of each text that hold the right one with this confidence, the most probable first.
+
+        Needs held-out scores, which `calibrate` or the model itself made. See `FittedModel.predict_set`.
+        """
+        return self._fitted().predict_set(as_texts(texts), confidence, by_class=by_class, at_least_one=at_least_one)
 
     @available_if(lambda self: self._has("probabilistic") and self._has("generative"))
     def predict_joint_log_proba(self, texts: Any) -> Floats:
@@ -325,11 +345,19 @@ class TextClassifier(Protocol):
         """The terms that speak most for a class, with what a mention adds to its score."""
         return self._fitted().strongest_terms(label, limit)
 
-    def save(self, path: str | Path, *, frozen: bool = False) -> None:
-        """Write the model to one file; `frozen` leaves out what only updates need."""
+    def save(self, path: str | Path, *, frozen: bool = False, max_size: str | int | None = None) -> None:
+        """Write the model to one file; `frozen` leaves out what only updates need.
+
+        max_size  bytes that the file may have, such as "5MB": weights are rounded, and then terms left out, until it
+                  fits; such a model cannot be updated. This classifier stays as it is.
+        """
         if not self.__sklearn_is_fitted__():
             raise UnnaiveError("this TextClassifier has not learnt anything yet; call fit before saving")
-        save(self.fitted_, path, frozen=frozen)
+        if max_size is None:
+            save(self.fitted_, path, frozen=frozen)
+            return
+        small = compress_model(self.fitted_, parse_size(max_size))
+        save(small.fitted, path, frozen=frozen or small.frozen)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -346,8 +374,8 @@ class TextClassifier(Protocol):
         made = cls(
             spec.model.name, **_rule_parameters(rule), min_df=spec.min_df, select=spec.select, decision=spec.decision,
             calibrate=spec.calibrate, class_weight=spec.class_weight, random_state=spec.random_state,
-            multilabel=fitted.multilabel or None, n_jobs=fitted.n_jobs, documents_limit=spec.documents_limit,
-            **changed,
+            multilabel=fitted.multilabel or None, n_jobs=fitted.n_jobs, optimise=spec.optimise,
+            documents_limit=spec.documents_limit, **changed,
         )  # fmt: skip
         made.fitted_ = fitted
         return made
@@ -383,13 +411,16 @@ class TextClassifier(Protocol):
             raise UnknownName(f"{self.model}: {unknown_setting(unknown[0], known)}")
         spec = TrainingSpec(
             make_model(self.model, self._settings, **runtime), self.min_df, self.select, self.decision, self.calibrate,
-            self.class_weight, self.random_state, documents_limit=self.documents_limit,
+            self.class_weight, self.random_state, read_optimise(self.optimise), self.documents_limit,
         )  # fmt: skip
         check_spec(spec)
         return spec
 
     def _has(self, trait: str) -> bool:
         return bool(getattr(find_model(self.model), trait))
+
+    def _has_probabilities(self) -> bool:
+        return self._has("probabilistic") or calibration_name(self.calibrate, self.optimise) is not None
 
     def _count(self, texts: Any, rule: TokenRule) -> tuple[Sparse, Vocabulary]:
         counter = TextCounter(rule, threads=self.n_jobs)

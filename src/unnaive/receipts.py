@@ -70,7 +70,8 @@ def kept_from_before(fitted: FittedModel) -> list[str]:
         return []
     chosen = ["choice of models"] if model.keeps_choice else []
     tuned = ["decision"] if was_tuned(fitted.spec, fitted) else []
-    return chosen + tuned + (["calibration"] if fitted.calibration is not None else [])
+    tuned += ["calibration"] if fitted.calibration is not None else []
+    return chosen + tuned + (["table of held-out scores"] if fitted.conformal is not None else [])
 
 
 def make_receipt(

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from unnaive import __version__
 from unnaive.atomic import replacing
-from unnaive.calibration import Temperature
+from unnaive.calibration import Calibration, calibration_from_dict
+from unnaive.conformal import ConformalScores
 from unnaive.core.arrays import FLOATS, read_csr
 from unnaive.core.counts import Counts
 from unnaive.core.kept_documents import KeptDocuments
@@ -246,7 +247,7 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
         "model": spec.model.name,
         "settings": {name: _plain(value, name) for name, value in spec.model.changed_settings().items()},
         "token_rule": fitted.token_rule.to_dict(),
-        "training": {name: _plain(getattr(spec, name), name) for name in (*TRAINING, "documents_limit")},
+        "training": {name: _plain(getattr(spec, name), name) for name in (*TRAINING, "optimise", "documents_limit")},
         "classes": list(fitted.classes),
         "target_type": fitted.target_type,
         "decision": fitted.decision.to_dict(),
@@ -258,6 +259,9 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
         "format": FORMAT,
         "version": __version__,
     }
+    if fitted.conformal is not None:
+        tables, about["conformal"] = fitted.conformal.to_arrays()
+        arrays |= {f"conformal.{name}": array for name, array in tables.items()}
     documents = None if frozen else _pack_documents(fitted)
     if documents is not None:
         arrays |= {f"documents.{name}": array for name, array in documents.arrays.items()}
@@ -352,7 +356,7 @@ def unpack(arrays: Arrays, about: dict[str, Any]) -> FittedModel:
         target_type=target_type,
         scorer=scorer,
         decision=decision,
-        calibration=_calibration(about["calibration"], exclusive=target_type == "single"),
+        calibration=_calibration(about["calibration"], exclusive=target_type == "single", n_classes=len(classes)),
         token_rule=TokenRule.from_dict(about["token_rule"]),
         vocabulary=vocabulary,
         counts=counts,
@@ -360,22 +364,31 @@ def unpack(arrays: Arrays, about: dict[str, Any]) -> FittedModel:
         register=_register(arrays, about, counts if counts is not None else documents),
         text_hashes=TextHashes.from_file(arrays["text_hashes"]) if "text_hashes" in arrays else None,
         columns=Columns.from_dict(about.get("columns")),
+        conformal=_conformal(arrays, about.get("conformal"), len(classes)),
     )
 
 
-def _calibration(stored: Any, *, exclusive: bool) -> Temperature | None:
+def _calibration(stored: Any, *, exclusive: bool, n_classes: int) -> Calibration | None:
     if stored is None:
         return None
-    found = Temperature.from_dict(stored)
-    if found.exclusive != exclusive:
+    found = calibration_from_dict(stored)
+    if found.exclusive != exclusive or found.n_classes not in (None, n_classes):
         raise BadModel("its calibration is for another kind of labels; train it again")
     return found
+
+
+def _conformal(arrays: Arrays, stored: Any, n_classes: int) -> ConformalScores | None:
+    if stored is None:
+        return None
+    own = {name: arrays[f"conformal.{name}"] for name in ("overall", "by_class")}
+    return ConformalScores.from_arrays(own, stored, n_classes)
 
 
 def _spec(about: dict[str, Any], decision: Decision) -> TrainingSpec:
     """The model with its settings, and how it was trained."""
     training = {name: about["training"][name] for name in TRAINING}
     training["documents_limit"] = about["training"].get("documents_limit", DOCUMENTS_LIMIT)
+    training["optimise"] = about["training"].get("optimise")  # files from before it could be chosen have none
     select = training["select"]
     training["select"] = tuple(select) if isinstance(select, list) else select
     model = make_model(about["model"], dict(about["settings"]))

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.calibration import fit_temperature
+from unnaive.calibration import FITS, Calibration
+from unnaive.conformal import ConformalScores
 from unnaive.core.counts import Counts
 from unnaive.core.kept_documents import KeptDocuments
-from unnaive.core.learner import TrainingSpec
+from unnaive.core.learner import HeldOut, TrainingSpec
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.sample_weights import class_sample_weight
 from unnaive.core.scorer import Scorer
@@ -22,6 +23,7 @@ from unnaive.core.targets import Targets
 from unnaive.decisions import TUNINGS, Decision, default_decision, out_of_fold
 from unnaive.errors import UnnaiveError, UnnaiveWarning, choose, count_noun
 from unnaive.fitted import FittedModel
+from unnaive.optimise import least_cost, read_optimise, tune_macro_f1
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Floats, Ids, Progress, Sparse
 
@@ -42,6 +44,19 @@ def check_spec(spec: TrainingSpec) -> None:
         choose(list(DECISIONS), spec.decision, "decision")
     elif spec.decision is not None and not hasattr(spec.decision, "decide"):
         raise UnnaiveError(f"decision is {spec.decision!r}; give {', '.join(DECISIONS)} or a Decision")
+    if spec.calibration is not None:
+        choose([*FITS, "none"], spec.calibration, "calibration")
+    if read_optimise(spec.optimise) not in (None, "accuracy") and spec.decision not in (None, "argmax"):
+        raise UnnaiveError("both a decision and what to optimise by it were given; leave one of the two out")
+
+
+def _check_costs(spec: TrainingSpec, targets: Targets) -> None:
+    """An error before anything is learnt if the costs do not fit the labels."""
+    if not isinstance(spec.optimise, dict):
+        return
+    if targets.multilabel:
+        raise UnnaiveError("costs are for documents with one label each; these are multilabel, so optimise macro-f1")
+    least_cost(spec.optimise, targets.classes)
 
 
 def train(
@@ -70,6 +85,7 @@ def train(
     array(['ham'], dtype='<U4')
     """
     check_spec(spec)
+    _check_costs(spec, targets)
     if spec.model.statistic == "documents":
         documents = KeptDocuments.of(X, targets, vocabulary, sample_weight)
         return train_from_documents(spec, documents, targets.target_type, progress=progress, tune=tune, **reading)
@@ -96,13 +112,12 @@ def train_from_documents(
     """
     check_spec(spec)
     targets = documents.targets(target_type)
+    _check_costs(spec, targets)
     weight = class_sample_weight(spec.class_weight, targets, documents.weight)
     named = documents.counts(target_type, weight)
     kept = {"documents": documents if spec.documents_limit else None, **reading}
-    if before is None or not spec.model.keeps_choice:
-        return _learn(spec, named, documents.X, targets, weight, progress, tune, None, kept)
-    made = _learn(replace(spec, calibrate=False), named, documents.X, targets, weight, progress, False, before, kept)
-    return _with_tuning_of(before, replace(made, spec=spec))
+    held = before if spec.model.keeps_choice else None
+    return _learn(spec, named, documents.X, targets, weight, progress, tune, held, kept)
 
 
 def _learn(
@@ -116,15 +131,27 @@ def _learn(
     before: FittedModel | None,
     kept: dict[str, Any],
 ) -> FittedModel:
-    """The model of these documents; `kept` are the fields of FittedModel that are not learnt."""
+    """The model of these documents; `kept` are the fields of FittedModel that are not learnt.
+
+    With `before`, the choice, the decision and the calibration that it has are held to.
+    """
     _warn_about_lone_terms(named)
     scorer, active = make_scorer(spec, named, X, targets, weight, progress, before=before)
+    held_out: HeldOut | None = getattr(scorer, "held_out", None)
+    if held_out is not None:
+        held_out = HeldOut(*held_out)
+        scorer = replace(scorer, held_out=None)  # type: ignore[type-var]  # only dataclasses have the field
     fitted = _fitted(spec, named, targets.target_type, scorer, active, **kept)
-    tuning = _find_tuning(spec, targets, tune) if before is None else None
-    if spec.calibrate or tuning is not None:
-        scores = out_of_fold_scores(spec, X, targets, weight, terms=named.vocabulary, progress=progress)
-        return _tuned(fitted, scores, targets, tuning)
-    return fitted
+    if before is not None:
+        return _with_tuning_of(before, fitted)
+    tuning = _find_tuning(spec, targets, tune)
+    if held_out is None and (spec.calibration or tuning or spec.optimise == "macro-f1"):
+        n_folds = min(N_FOLDS, X.shape[0])
+        scores = out_of_fold_scores(
+            spec, X, targets, weight, terms=named.vocabulary, progress=progress, n_folds=n_folds
+        )  # fmt: skip
+        held_out = HeldOut(np.arange(X.shape[0]), scores)
+    return _tuned(fitted, held_out, targets, tuning)
 
 
 def _warn_about_lone_terms(named: NamedCounts) -> None:
@@ -143,6 +170,8 @@ def _warn_about_lone_terms(named: NamedCounts) -> None:
 
 def _find_tuning(spec: TrainingSpec, targets: Targets, tune: bool) -> str | None:
     """The name of the tuning that the decision asks for; None for none."""
+    if spec.optimise == "macro-f1" and targets.multilabel:
+        return "scut"  # a threshold for the best F1 of each class
     if isinstance(spec.decision, str):
         return spec.decision if spec.decision in TUNINGS else None
     by_default = spec.decision is None and tune and targets.multilabel and targets.Y.shape[0] >= TUNED_FROM
@@ -170,10 +199,13 @@ def train_from_counts(
 
 
 def _with_tuning_of(before: FittedModel, made: FittedModel) -> FittedModel:
-    """With the decision and the calibration that were tuned before, where they fit."""
+    """With the decision, the calibration and the held-out scores of before, where they fit."""
     decision = _kept_decision(made.spec, before, made) or made.decision
-    calibration = before.calibration if made.spec.calibrate else None
-    return replace(made, decision=decision, calibration=calibration)
+    calibration = _kept_calibration(made.spec, before, made)
+    same = before.classes == made.classes and calibration == before.calibration
+    return replace(
+        made, decision=decision, calibration=calibration, conformal=before.conformal if same else None
+    )  # fmt: skip
 
 
 def make_scorer(
@@ -248,15 +280,48 @@ def _untuned_decision(spec: TrainingSpec, target_type: str, scorer: Scorer) -> D
     return default_decision("single" if spec.decision == "argmax" else target_type, scorer.link, scorer.n_classes)
 
 
-def _tuned(fitted: FittedModel, scores: Floats, targets: Targets, tuning: str | None) -> FittedModel:
-    """With the decision and the calibration that held-out scores ask for."""
+def _tuned(fitted: FittedModel, held_out: HeldOut | None, targets: Targets, tuning: str | None) -> FittedModel:
+    """With the calibration, the decision and the conformal scores that held-out scores give."""
     spec, link = fitted.spec, fitted.scorer.link
-    if spec.calibrate:
-        temperature = fit_temperature(link, scores, targets.Y, exclusive=not targets.multilabel)
-        fitted = replace(fitted, calibration=temperature)
-    if tuning is not None:
-        fitted = replace(fitted, decision=TUNINGS[tuning](scores, targets.Y, link))
-    return fitted
+    if held_out is not None and len(held_out.rows):
+        scores, Y = held_out.scores, targets.Y[held_out.rows]
+        if spec.calibration is not None:
+            calibration = FITS[spec.calibration](link, scores, Y, exclusive=not targets.multilabel)
+            fitted = replace(fitted, calibration=calibration)
+        if fitted.probabilistic:
+            log_p = _cross_fitted(fitted, scores, Y)
+            fitted = replace(fitted, conformal=ConformalScores.of(log_p, Y))
+        if tuning is not None:
+            fitted = replace(fitted, decision=TUNINGS[tuning](scores, Y, link))
+    if spec.optimise in (None, "accuracy") or targets.multilabel:
+        return fitted
+    if not fitted.probabilistic:
+        raise UnnaiveError(
+            f"{spec.model.title} gives no probabilities to optimise by; calibrate it with temperature, platt or "
+            "isotonic"
+        )
+    if isinstance(spec.optimise, dict):
+        return replace(fitted, decision=least_cost(spec.optimise, fitted.classes))
+    if held_out is None or not len(held_out.rows):
+        return fitted
+    return replace(fitted, decision=tune_macro_f1(np.exp(log_p), Y))
+
+
+def _cross_fitted(fitted: FittedModel, scores: Floats, Y: Sparse) -> Floats:
+    """log p of held-out documents (n_docs, n_classes), each by a calibration that was fitted without it.
+
+    A calibration fits the documents that it was made of a little too well, the isotonic one more than a little: sets
+    made of such probabilities would cover less than they promise.
+    """
+    kind, link = fitted.spec.calibration, fitted.scorer.link
+    if kind is None or len(scores) < 2 * N_FOLDS:
+        return fitted.log_probabilities(scores)
+
+    def score(train: Ids, aside: Ids) -> Floats:
+        calibration = FITS[kind](link, scores[train], Y[train], exclusive=not fitted.multilabel)
+        return calibration.log_probabilities(link, scores[aside])
+
+    return out_of_fold(score, Y, n_folds=N_FOLDS, seed=fitted.spec.random_state)
 
 
 def out_of_fold_scores(
@@ -271,7 +336,9 @@ def out_of_fold_scores(
 ) -> Floats:
     """Scores (n_docs, n_classes) of every document by a model that has not seen it.
 
-    Models that learn from counts take the fold off the total: no document is counted twice.
+    Models that learn from counts take the fold off the total: no document is counted twice. Where probabilities are to
+    be believed, a fold is a run of documents and no shuffle: on messages ordered by date, sets of 90 % that covered
+    81 % of later messages so cover 86 %, and elsewhere it makes no difference.
     """
     total = Counts.of(X, targets.Y, weight)
     fold = itertools.count()
@@ -286,7 +353,23 @@ def out_of_fold_scores(
         scorer, active = make_scorer(spec, rest, X[train], part, inside, None)
         return scorer.scores(X[held_out] if active is None else X[held_out][:, active])
 
-    return out_of_fold(score, targets.Y, n_folds=n_folds, seed=spec.random_state)
+    blocked = spec.calibration is not None
+    return out_of_fold(score, targets.Y, n_folds=n_folds, seed=spec.random_state, blocked=blocked)
+
+
+def _kept_calibration(spec: TrainingSpec, before: FittedModel, made: FittedModel) -> Calibration | None:
+    """A calibration outlives an update, as long as it is of no single classes or the classes are the same."""
+    if spec.calibration is None or before.calibration is None:
+        return None
+    if before.calibration.n_classes is None or before.classes == made.classes:
+        return before.calibration
+    warnings.warn(
+        f"the classes have changed, so the {spec.calibration} calibration of each class is gone; fit anew to calibrate "
+        "again",
+        UnnaiveWarning,
+        stacklevel=4,
+    )
+    return None
 
 
 def _kept_decision(spec: TrainingSpec, before: FittedModel, made: FittedModel) -> Decision | None:
@@ -296,16 +379,21 @@ def _kept_decision(spec: TrainingSpec, before: FittedModel, made: FittedModel) -
     if before.classes == made.classes:
         return before.decision
     warnings.warn(
-        f"the classes have changed, so the decision tuned by {spec.decision or 'best'} is gone; fit anew to tune it "
-        "again",
+        f"the classes have changed, so the decision tuned by {_tuning_name(spec)} is gone; fit anew to tune it again",
         UnnaiveWarning,
         stacklevel=4,
     )
     return None
 
 
+def _tuning_name(spec: TrainingSpec) -> str:
+    if spec.optimise in (None, "accuracy"):
+        return str(spec.decision or "best")
+    return "costs" if isinstance(spec.optimise, dict) else str(spec.optimise)
+
+
 def was_tuned(spec: TrainingSpec, before: FittedModel) -> bool:
     """Whether held-out scores made the decision: by name, or by default for multilabel targets."""
-    if spec.decision is not None:
+    if spec.decision is not None and spec.optimise in (None, "accuracy"):
         return spec.decision in tuple(TUNINGS)
     return before.decision != default_decision(before.target_type, before.scorer.link, before.scorer.n_classes)

@@ -63,12 +63,31 @@ def train(
         typer.Option(metavar="[MEASURE:]K", help="Keep the K best terms: 2000, chi2:2000, …", rich_help_panel=LEARNING),
     ] = None,
     decision: Annotated[str | None, typer.Option(help=DECISION_HELP, rich_help_panel=LEARNING)] = None,
-    calibrate: Annotated[bool, typer.Option(help="Calibrate probabilities.", rich_help_panel=LEARNING)] = False,
+    calibrate: Annotated[
+        str | None,
+        typer.Option(help="Make probabilities true: temperature, platt, isotonic or none.", rich_help_panel=LEARNING),
+    ] = None,
+    optimise: Annotated[
+        str | None,
+        typer.Option(
+            metavar="AIM|COST.csv",
+            help="Decide for accuracy, macro-f1 (rare classes count alike), or the least cost by a table of true and "
+            "given classes.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None,
+    class_weight: Annotated[
+        str | None, typer.Option(help="balanced: documents of rare classes weigh more.", rich_help_panel=LEARNING)
+    ] = None,
     test: Annotated[
         list[str] | None, typer.Option(metavar="DATA", help="Documents to measure the model on, which it never saw.")
     ] = None,
     holdout: Annotated[
         float | None, typer.Option(help="Share of the documents to measure on first, such as 0.2.")
+    ] = None,
+    max_size: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Of the file, such as 5MB: weights are rounded and terms left out to fit."),
     ] = None,
     frozen: Annotated[
         bool, typer.Option("--frozen", help="Leave out what only updates need, and hashes of documents.")
@@ -92,17 +111,21 @@ def train(
     unnaive train tickets.csv -o tickets.model --holdout 0.2
     """
     from unnaive.classifier import TextClassifier
+    from unnaive.compress import parse_size
     from unnaive.core.settings import parse_settings
 
     parameters: dict[str, Any] = words | {
         "model": model, "min_df": min_df, "select": parse_select(select), "decision": decision, "calibrate": calibrate,
-        "n_jobs": threads, "random_state": seed, "documents_limit": parse_size(documents_limit),
+        "n_jobs": threads, "random_state": seed, "optimise": optimise, "class_weight": class_weight,
+        "documents_limit": parse_size(documents_limit),
     }  # fmt: skip
     parameters |= parse_settings(settings or [])
     parameters |= {name: value for name, value in (("alpha", alpha), ("smoothing", smoothing)) if value is not None}
     classifier = TextClassifier(**parameters)
     finish = registering(register, key, frozen)
-    summary = train_file(classifier, source, output, test=test, holdout=holdout, frozen=frozen, finish=finish)
+    summary = train_file(
+        classifier, source, output, test=test, holdout=holdout, frozen=frozen, finish=finish, max_size=max_size
+    )  # fmt: skip
     if as_json:
         echo(visible_json(summary))
     else:
@@ -118,21 +141,26 @@ def train_file(
     holdout: float | None = None,
     frozen: bool = False,
     finish: Finish | None = None,
+    max_size: str | None = None,
 ) -> dict[str, Any]:
     """Train, measure if asked, write; the sizes and measures as plain values. `finish` is applied before writing."""
     from dataclasses import replace
 
     from unnaive.apps.output import read_as_trained, warn_about_learnt
     from unnaive.apps.screen import reading_progress
+    from unnaive.apps.sizes import describe_size, measure_cost
+    from unnaive.compress import compress_model, parse_size
     from unnaive.core.text_hashes import TextHashes
-    from unnaive.errors import count_noun
+    from unnaive.errors import UnnaiveError, count_noun
     from unnaive.store import check_writable, documents_bytes, save
 
+    limit = None if max_size is None else parse_size(max_size)
     check_writable(output)  # before minutes of work
     classifier.spec()  # likewise: an error if a setting is wrong
     start = time.perf_counter()
     source = replace(source, options=replace(source.options, language=classifier.language or "en"))
     steps = 3 + (holdout is not None) + bool(test)  # reading, learning and writing are always among them
+    steps += 0 if limit is None else 2
     with reading_progress(source, steps=steps) as (watched, bar):
         corpus = watched.corpus()
         described = watched.describe()
@@ -151,8 +179,22 @@ def train_file(
             aside = read_as_trained(replace(source, paths=tuple(test)), fitted).corpus()
             measured["test"] = measure(fitted, aside)
             warn_about_learnt(fitted, aside)
+        fitted = finish(fitted, corpus) if finish else fitted
+        if limit is not None:
+            bar.rename("making it smaller")
+            small = compress_model(replace(fitted, counts=None) if frozen else fitted, limit, texts=corpus.texts)
+            if finish and small.frozen:
+                raise UnnaiveError(
+                    f"a model of at most {limit:,} bytes has no room for a register; allow {small.bytes_before:,}, or "
+                    "leave out --register"
+                )
+            measured["size"] = describe_size(small, limit)
+            if small.lossy:
+                bar.rename("measuring what that costs")
+                measured["size"] |= {"cost": measure_cost(classifier, corpus, limit, multilabel), "set_aside": True}
+            fitted, frozen = small.fitted, frozen or small.frozen
         bar.rename("writing")
-        save(finish(fitted, corpus) if finish else fitted, output, frozen=frozen)
+        save(fitted, output, frozen=frozen)
     return {
         "model": classifier.model,
         "file": str(output),
@@ -252,6 +294,11 @@ def show_summary(summary: dict[str, Any]) -> None:
         if name in summary:
             one = summary[name]
             say(f"{headline(one, summary['multilabel'])} on {count_noun(one['documents'], 'document')} {words}")
+    if "size" in summary:
+        from unnaive.apps.sizes import size_sentences
+
+        for sentence in size_sentences(summary["size"], summary["multilabel"]):
+            say(sentence)
     kept = summary["documents_bytes"]
     of_them = f", {format_size(kept)} of it counted documents for updates" if kept else ""
     say(f"wrote {summary['file']} ({format_size(summary['bytes'])}{of_them})")
@@ -262,22 +309,6 @@ def headline(measured: dict[str, Any], multilabel: bool) -> str:
     if multilabel:
         return f"micro F1 {measured['micro-f1']:.3f}, macro F1 {measured['macro-f1']:.3f}"
     return f"accuracy {100 * measured['accuracy']:.1f} %, macro F1 {measured['macro-f1']:.3f}"
-
-
-def parse_size(text: str) -> int:
-    """ "500MB", "20 kB" or "1000" as bytes.
-
-    >>> parse_size("5MB"), parse_size("1.5 kB"), parse_size("7")
-    (5000000, 1500, 7)
-    """
-    import re
-
-    from unnaive.errors import UnnaiveError
-
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kKmMgG]?)[bB]?\s*", text)
-    if not found:
-        raise UnnaiveError(f"a size came as {text!r}; give bytes, or a number with kB, MB or GB such as 5MB")
-    return int(float(found[1]) * {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}[found[2].lower()])
 
 
 def parse_select(text: str | None) -> Any:

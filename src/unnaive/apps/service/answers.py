@@ -37,7 +37,7 @@ class Answers:
         """The labels that the model's decision gives to each text, the most probable first."""
         classes = self.fitted.classes
         if not self.fitted.multilabel and self.fitted.decision.exclusive:
-            return [[classes[best]] for best in self.scores.argmax(axis=1).tolist()]
+            return [[classes[best]] for best in self.fitted.decide(self.scores).indices.tolist()]
         chosen = self.fitted.decide(self.scores)
         found = []
         for at, (start, end) in enumerate(zip(chosen.indptr[:-1], chosen.indptr[1:], strict=True)):
