@@ -93,6 +93,10 @@ def train(
     frozen: Annotated[
         bool, typer.Option("--frozen", help="Leave out what only updates need, and hashes of documents.")
     ] = False,
+    documents_limit: Annotated[
+        str,
+        typer.Option(metavar="SIZE", help="Most that the counted documents, which updates need, may take in the file."),
+    ] = "500MB",
     register: Annotated[
         bool, typer.Option("--register", help="Keep hashes of the documents, so that only these can be forgotten.")
     ] = False,
@@ -111,11 +115,13 @@ def train(
     unnaive train tickets.csv -o tickets.model --holdout 0.2
     """
     from unnaive.classifier import TextClassifier
+    from unnaive.compress import parse_size
     from unnaive.core.settings import parse_settings
 
     parameters: dict[str, Any] = words | {
         "model": model, "min_df": min_df, "select": parse_select(select), "decision": decision, "calibrate": calibrate,
         "n_jobs": threads, "random_state": seed, "optimise": optimise, "class_weight": class_weight,
+        "documents_limit": parse_size(documents_limit),
     }  # fmt: skip
     parameters |= parse_settings(settings or [])
     parameters |= {name: value for name, value in (("alpha", alpha), ("smoothing", smoothing)) if value is not None}
@@ -155,7 +161,7 @@ def train_file(
     from unnaive.compress import compress_model, parse_size
     from unnaive.core.text_hashes import TextHashes
     from unnaive.errors import UnnaiveError, count_noun
-    from unnaive.store import check_writable, save
+    from unnaive.store import check_writable, documents_bytes, save
 
     limit = None if max_size is None else parse_size(max_size)
     check_writable(output)  # before minutes of work
@@ -204,6 +210,7 @@ def train_file(
         "model": classifier.model,
         "file": str(output),
         "bytes": output.stat().st_size,
+        "documents_bytes": documents_bytes(output),
         "documents": len(corpus),
         "classes": len(fitted.classes),
         "terms": fitted.scorer.n_terms,
@@ -304,7 +311,9 @@ def show_summary(summary: dict[str, Any]) -> None:
 
         for sentence in size_sentences(summary["size"], summary["multilabel"]):
             say(sentence)
-    say(f"wrote {summary['file']} ({format_size(summary['bytes'])})")
+    kept = summary["documents_bytes"]
+    of_them = f", {format_size(kept)} of it counted documents for updates" if kept else ""
+    say(f"wrote {summary['file']} ({format_size(summary['bytes'])}{of_them})")
 
 
 def headline(measured: dict[str, Any], multilabel: bool) -> str:
