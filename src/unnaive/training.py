@@ -66,6 +66,8 @@ def train(
     check_spec(spec)
     weight = class_sample_weight(spec.class_weight, targets, sample_weight)
     named = NamedCounts.of(X, targets, vocabulary, weight)
+    if spec.model.statistic == "counts":
+        named = named.in_order()  # X keeps its columns, which only the folds of tuning still need
     scorer, active = make_scorer(spec, named, X, targets, weight, progress)
     fitted = _fitted(spec, named, targets.target_type, scorer, active, **reading)
     tuning = _find_tuning(spec, targets, tune)
@@ -93,8 +95,8 @@ def train_from_counts(
 ) -> FittedModel:
     """Learn from sums over documents; a decision and a calibration that `before` had tuned are kept where they fit.
 
-    Terms are put in order first. So whatever was learnt, forgotten and merged in whatever order, of the same documents
-    comes the same model, bit for bit; `train` leaves them in the order of first occurrence, which costs nothing.
+    Terms are put in order first, here and in `train`. So whatever was learnt at once, in parts, on several machines,
+    forgotten and merged in whatever order, of the same documents comes the same model, bit for bit.
     """
     check_spec(spec)
     named = named.in_order()
