@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.apps.options import AsJson, KeyFile, reading
+from unnaive.apps.out_of_core import Limits
 from unnaive.apps.screen import echo, visible_json
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 WORDS = "Words"  # panels of the help
 LEARNING = "Learning"
+LARGE_DATA = "Large data"
 
 
 DECISION_HELP = (
@@ -88,6 +90,30 @@ def train(
         bool, typer.Option("--register", help="Keep hashes of the documents, so that only these can be forgotten.")
     ] = False,
     key: KeyFile = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Such as 2G: what counting may take. Beyond it sums go to disk; the rarest terms are left out only if "
+            "the model itself does not fit.",
+            rich_help_panel=LARGE_DATA,
+        ),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Go on from here after an interruption.", rich_help_panel=LARGE_DATA),
+    ] = None,
+    checkpoint_every: Annotated[
+        str, typer.Option(metavar="SIZE", help="Text between two checkpoints.", rich_help_panel=LARGE_DATA)
+    ] = "256M",
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Keep the counted documents here, and use them again for the next model of the same data.",
+            rich_help_panel=LARGE_DATA,
+        ),
+    ] = None,
     threads: Annotated[int | None, typer.Option(help="All cores by default.", show_default=False)] = None,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     as_json: AsJson = False,
@@ -109,11 +135,14 @@ def train(
     parameters |= {name: value for name, value in (("alpha", alpha), ("smoothing", smoothing)) if value is not None}
     classifier = TextClassifier(**parameters)
     finish = registering(register, key, frozen)
-    summary = train_file(classifier, source, output, test=test, holdout=holdout, frozen=frozen, finish=finish)
+    limits = Limits(memory, checkpoint, checkpoint_every, cache, output.absolute().parent)
+    summary = train_file(
+        classifier, source, output, test=test, holdout=holdout, frozen=frozen, finish=finish, limits=limits
+    )  # fmt: skip
     if as_json:
         echo(visible_json(summary))
     else:
-        show_summary(summary)
+        show_summary(summary, memory)
 
 
 def train_file(
@@ -125,10 +154,12 @@ def train_file(
     holdout: float | None = None,
     frozen: bool = False,
     finish: Finish | None = None,
+    limits: Limits | None = None,
 ) -> dict[str, Any]:
     """Train, measure if asked, write; the sizes and measures as plain values. `finish` is applied before writing."""
     from dataclasses import replace
 
+    from unnaive.apps.out_of_core import learn_out_of_core
     from unnaive.apps.output import read_as_trained, warn_about_learnt
     from unnaive.apps.screen import reading_progress
     from unnaive.errors import count_noun
@@ -138,28 +169,42 @@ def train_file(
     classifier.spec()  # likewise: an error if a setting is wrong
     start = time.perf_counter()
     source = replace(source, options=replace(source.options, language=classifier.language or "en"))
+    needs_corpus = "--holdout" if holdout is not None else None if finish is None else "--register"
     with reading_progress(source) as (watched, bar):
-        corpus = watched.corpus()
+        learnt: set[int] = set()
+        bar.rename(f"learning {classifier.model}")
+        found = learn_out_of_core(
+            classifier, watched, limits or Limits(), needs_corpus=needs_corpus, progress=bar.event,
+            on_documents=(lambda texts, _: learnt.update(map(hash, texts))) if test else None,
+        )  # fmt: skip
+        measured: dict[str, Any] = {}
+        if found is not None:
+            fitted, report = found
+            n_docs, measured = report.documents, {"out_of_core": report.to_dict()} if report.to_dict() else {}
+        else:
+            corpus = watched.corpus()
+            n_docs, multilabel = len(corpus), corpus.multilabel or bool(source.multilabel)
+            bar.rename(f"learning {classifier.model} from {count_noun(n_docs, 'document')}")
+            if holdout is not None:
+                measured["holdout"] = measure_holdout(classifier, corpus, holdout, multilabel)
+            classifier.fit(corpus.texts, as_targets(corpus, multilabel), progress=bar.event)
+            columns = watched.options.log.columns
+            fitted = replace(classifier.fitted_, columns=columns and replace(columns, separator=source.separator))
+            fitted = finish(fitted, corpus) if finish else fitted
+            learnt = {hash(text) for text in corpus.texts} if test else set()
         described = watched.describe()
-        multilabel = corpus.multilabel or bool(source.multilabel)
-        bar.rename(f"learning {classifier.model} from {count_noun(len(corpus), 'document')}")
-        measured = {} if holdout is None else {"holdout": measure_holdout(classifier, corpus, holdout, multilabel)}
-        classifier.fit(corpus.texts, as_targets(corpus, multilabel), progress=bar.event)
-        columns = watched.options.log.columns
-        fitted = replace(classifier.fitted_, columns=columns and replace(columns, separator=source.separator))
         if test:
             bar.rename("measuring")
             aside = read_as_trained(replace(source, paths=tuple(test)), fitted).corpus()
             measured["test"] = measure(fitted, aside)
-            learnt = {hash(text) for text in corpus.texts}
             warn_about_learnt(sum(hash(text) in learnt for text in aside.texts), aside)
         bar.rename("writing")
-        save(finish(fitted, corpus) if finish else fitted, output, frozen=frozen)
+        save(fitted, output, frozen=frozen)
     return {
         "model": classifier.model,
         "file": str(output),
         "bytes": output.stat().st_size,
-        "documents": len(corpus),
+        "documents": n_docs,
         "classes": len(fitted.classes),
         "terms": fitted.scorer.n_terms,
         "multilabel": fitted.multilabel,
@@ -222,8 +267,9 @@ def measure(fitted: FittedModel, corpus: Corpus) -> dict[str, Any]:
     }
 
 
-def show_summary(summary: dict[str, Any]) -> None:
+def show_summary(summary: dict[str, Any], memory: str | None = None) -> None:
     """The summary for people."""
+    from unnaive.apps.out_of_core import describe_report
     from unnaive.apps.screen import format_size
     from unnaive.apps.screen import summary as say
     from unnaive.errors import count_noun
@@ -234,6 +280,8 @@ def show_summary(summary: dict[str, Any]) -> None:
         f"learnt {count_noun(summary['documents'], 'document')}, {count_noun(summary['classes'], 'class', 'classes')} "
         f"({kind}), {count_noun(summary['terms'], 'term')} in {summary['seconds']:.2f} s"
     )
+    for line in describe_report(summary.get("out_of_core", {}), memory):
+        say(line)
     for name, words in (("holdout", "set aside"), ("test", "of the test file")):
         if name in summary:
             one = summary[name]

@@ -153,7 +153,22 @@ class Counts:
         """The same sums with room for classes and terms that come after those already there."""
         if (n_classes, n_terms) == self.class_terms.shape:
             return self
-        return self.placed(np.arange(self.n_classes), np.arange(self.n_terms), n_classes, n_terms)
+        more = n_classes - self.n_classes, n_terms - self.n_terms
+
+        def widen(table: Sparse) -> Sparse:
+            ends = np.pad(table.indptr, (0, more[0]), mode="edge")
+            wide = csr_array((table.data, table.indices, ends), shape=(n_classes, n_terms))
+            wide.has_canonical_format = True
+            return wide
+
+        return Counts(
+            self.n_docs,
+            np.pad(self.class_docs, (0, more[0])),
+            widen(self.class_terms),
+            widen(self.class_df),
+            np.pad(self.terms, (0, more[1])),
+            np.pad(self.df, (0, more[1])),
+        )
 
     def take(self, rows: NDArray[Any], columns: NDArray[Any]) -> Counts:
         """The sums of the classes `rows` and the terms `columns` only; corpus totals stay those of all documents."""
