@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.core.arrays import find_csr_problem
-from unnaive.core.targets import Targets, place_columns, sorted_classes
+from unnaive.core.targets import Targets, sorted_classes
 from unnaive.errors import BadData
 from unnaive.scale.array_folder import ArrayWriter, is_whole, open_arrays
 from unnaive.text.vocabulary import Vocabulary
@@ -86,7 +86,8 @@ class CachedMatrix:
         """Y with its classes sorted, as `read_targets` makes it of the labels."""
         classes = sorted_classes(self.labels)
         place = {label: position for position, label in enumerate(classes)}
-        Y = place_columns(self.Y, np.array([place[label] for label in self.labels], np.int64), len(classes))
+        places = np.array([place[label] for label in self.labels], np.int64)
+        Y = csr_array((self.Y.data, places[self.Y.indices], self.Y.indptr), shape=(self.Y.shape[0], len(classes)))
         Y.sort_indices()
         return Targets(classes, Y, "sets" if multilabel else "single")
 
@@ -107,7 +108,10 @@ def open_matrix(folder: Path) -> CachedMatrix:
             raise BadData(f"the matrix in {folder} {problem}; remove the folder and count again")
     X = csr_array((arrays["X.data"], arrays["X.indices"], arrays["X.indptr"]), shape=shapes["X"], copy=False)
     X.has_canonical_format = True
-    Y = csr_array((Y_data, np.array(arrays["Y.indices"]), np.array(arrays["Y.indptr"])), shape=shapes["Y"])
+    indices, ends = (
+        arrays[f"Y.{part}"].astype(np.int64) for part in ("indices", "indptr")
+    )  # as `read_targets` has them
+    Y = csr_array((Y_data, indices, ends), shape=shapes["Y"])
     return CachedMatrix(X, Y, labels, vocabulary, about["of"])
 
 

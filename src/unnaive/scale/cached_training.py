@@ -26,7 +26,7 @@ from unnaive.scale.checkpoint import fingerprint
 from unnaive.scale.counting import LETTERS
 from unnaive.scale.memory import table_budget, table_bytes
 from unnaive.scale.read_ahead import read_ahead
-from unnaive.scale.streaming import OnDocuments, Report, Resources
+from unnaive.scale.streaming import OnDocuments, Report, Resources, learnt_columns
 from unnaive.scale.sums import LabelCodes
 from unnaive.text.buffer import TextBuffer
 from unnaive.text.counting import TextCounter
@@ -80,8 +80,7 @@ def train_cached(
             spec, cached.X, targets, vocabulary=cached.vocabulary, token_rule=rule, n_jobs=n_jobs, progress=progress,
             tune=True,
         )  # fmt: skip
-    columns = source.options.log.columns
-    return replace(fitted, columns=columns and replace(columns, separator=source.separator)), report
+    return replace(fitted, columns=learnt_columns(source)), report
 
 
 @dataclass(frozen=True)
@@ -135,7 +134,7 @@ def _count(source: DataFile, how: _Counting, on_documents: OnDocuments | None, *
             raise BadData(
                 f"none of the {count_noun(n_docs, 'text')} has a term to learn from; check the column and the settings"
             )
-        columns = source.options.log.columns
+        columns = learnt_columns(source)
         about = how.of | {"columns": columns and columns.to_dict(), "multilabel": multilabel}
         writer.finish(counter.vocabulary, codes.labels, about)
     except BaseException:

@@ -278,4 +278,6 @@ def find_min_df(folder: Path, budget: int | None) -> tuple[int, int]:
             f"not even the terms of {int(limits[-1]):,} documents or more fit in the memory allowed; give more with "
             "--memory, or a model of fewer classes"
         )
-    return int(limits[fits[0]]), int(dropped[fits[0]])
+    place = fits[0]
+    # terms of as many documents as the limit before are the last ones to go
+    return 1 if not place else int(limits[place - 1]) + 1, int(dropped[place])

@@ -16,6 +16,7 @@ from typing import Any
 from unnaive.core.learner import TrainingSpec
 from unnaive.errors import BadData, UnnaiveError, count_noun
 from unnaive.fitted import FittedModel
+from unnaive.reading.columns import Columns
 from unnaive.reading.datafiles import DataFile
 from unnaive.scale.checkpoint import Checkpoint
 from unnaive.scale.counting import DocumentCounter
@@ -95,8 +96,15 @@ def train_stream(
         fitted = train_from_counts(spec, named, "sets" if multilabel else "single", token_rule=rule, n_jobs=n_jobs)
         if resources.checkpoint is not None:
             resources.checkpoint.remove(counter)
-    columns = source.options.log.columns
-    return replace(fitted, columns=columns and replace(columns, separator=source.separator)), report
+    return replace(fitted, columns=learnt_columns(source)), report
+
+
+def learnt_columns(source: DataFile) -> Columns | None:
+    """The columns that a model remembers of the data that it was trained on; a folder for each class has none."""
+    log = source.options.log
+    if log.format == "folder" and log.files == 1:
+        log.columns = None
+    return log.columns and replace(log.columns, separator=source.separator)
 
 
 def _scratch_folder(resources: Resources, stack: ExitStack) -> Path | None:
