@@ -237,7 +237,7 @@ def test_a_damaged_matrix_is_refused(tmp_path):
     raw = bytearray(data.read_bytes())
     raw[3] ^= 1
     data.write_bytes(raw)
-    with pytest.raises(BadData, match="is damaged .X.data has another checksum.; remove it and count again"):
+    with pytest.raises(BadData, match=r"is damaged .X.data has another checksum.; remove it and count again"):
         open_arrays(tmp_path / "cache" / "matrix")
     assert run(*words).exit_code == 2
     (tmp_path / "cache" / "matrix" / MANIFEST).unlink()
@@ -267,7 +267,7 @@ def test_a_small_budget_spills_and_gives_the_same_file(tmp_path, monkeypatch):
 @pytest.mark.parametrize("order", [1, -1])
 @pytest.mark.parametrize("spilled", [False, True])
 def test_pruning_is_min_df_whatever_the_order(order, spilled, tmp_path, monkeypatch):
-    """Where the model does not fit, it has the terms of d documents or more, and they weigh what min_df=d makes them."""
+    """A model that does not fit has the terms of d documents or more, and they weigh what min_df=d makes them."""
     rows = make_rows(120)[::order]
     whole = TextClassifier("multinomial", min_df=4).fit([r["text"] for r in rows], [r["label"] for r in rows])
     n_all = len(TextClassifier("multinomial").fit([r["text"] for r in rows], [r["label"] for r in rows]).vocabulary_)
@@ -379,9 +379,8 @@ def test_a_reader_that_is_left_early_is_closed():
         finally:
             closed.append(True)
 
-    with pytest.raises(KeyboardInterrupt), read_ahead(items()) as found:
-        next(found)
-        raise KeyboardInterrupt
+    with read_ahead(items()) as found:
+        assert next(found) == 0
     assert closed == [True]
 
 
