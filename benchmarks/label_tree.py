@@ -27,7 +27,7 @@ from unnaive.text.counting import TextCounter
 
 KS = (1, 3, 5)
 BLOCK = 500  # labels that one-vs-rest learns at a time
-SETTINGS = {"C": 1.0, "tol": 0.01, "max_iter": 1000, "random_state": 0, "n_jobs": 1}
+SETTINGS = {"C": 1.0, "tol": 0.01, "random_state": 0, "n_jobs": 1}
 
 
 def make_collection(n_labels, n_docs, seed=0):
@@ -84,7 +84,9 @@ def label_tree(X, Y, X_test, top, exclusive):
 
 def compare(name, X, Y, X_test, Y_test, exclusive):
     """One line for each way, and what the tree loses and gains."""
-    print(f"\n{name}: {X.shape[0]:,} documents, {Y.shape[1]:,} labels, {X.shape[1]:,} terms; {X_test.shape[0]:,} to test")
+    print(
+        f"\n{name}: {X.shape[0]:,} documents, {Y.shape[1]:,} labels, {X.shape[1]:,} terms; {X_test.shape[0]:,} to test"
+    )
     weights = propensities(Y)
     found = {}
     tree, tree_seconds, each = label_tree(X, Y, X_test, max(KS), exclusive)

@@ -61,7 +61,9 @@ def propensity_scored_precision_at(best: Ranking, Y: Sparse, propensity: Floats,
 def _hits(best: Ranking, Y: Sparse, k: int) -> Floats:
     """1 where document d has the label that is ranked i-th (n_docs, k)."""
     if best.shape[0] != Y.shape[0] or best.shape[1] < k:
-        raise BadData(f"rankings of shape {best.shape} came for {Y.shape[0]} documents; give {k} labels or more for each")
+        raise BadData(
+            f"rankings of shape {best.shape} came for {Y.shape[0]} documents; give {k} labels or more for each"
+        )
     given = csr_array(Y)
     rows = np.repeat(np.arange(given.shape[0]), np.diff(given.indptr))
     have = rows.astype(np.int64) * given.shape[1] + given.indices

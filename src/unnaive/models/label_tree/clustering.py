@@ -16,9 +16,10 @@ ROUNDS = 20  # of reassigning labels to two means, at most
 Places = NDArray[np.int64]
 
 
-def label_centroids(Z: Sparse, Y: Sparse) -> Sparse:
+def label_centroids(Z: Sparse, Y: Sparse, weight: NDArray[np.float64]) -> Sparse:
     """The mean document of each label, of length 1: (n_labels, n_terms) of documents Z (n_docs, n_terms)."""
-    sums = csr_array(csr_array(Y, dtype=np.float64).T @ Z)
+    repeated = csr_array((np.repeat(weight, np.diff(Y.indptr)), Y.indices, Y.indptr), shape=Y.shape)
+    sums = csr_array(repeated.T @ Z)
     lengths = np.maximum(NORMS["l2"](sums), 1e-300)
     return csr_array((sums.data / np.repeat(lengths, np.diff(sums.indptr)), sums.indices, sums.indptr), sums.shape)
 
@@ -52,7 +53,7 @@ def halve(centroids: Sparse, rng: np.random.Generator) -> tuple[Places, Places]:
 
 def _mean(centroids: Sparse, rows: NDArray[np.bool_]) -> NDArray[np.float64]:
     total = np.asarray(centroids.T @ rows.astype(np.float64))
-    return total / max(float(np.sqrt(total @ total)), 1e-300)
+    return total / max(float(np.sqrt(np.square(total).sum())), 1e-300)
 
 
 def cluster_labels(centroids: Sparse, n_groups: list[int], seed: int) -> tuple[Places, list[Places]]:

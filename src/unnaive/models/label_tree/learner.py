@@ -20,6 +20,8 @@ from unnaive.types import Floats, Progress, Sparse
 
 Places = NDArray[np.int64]
 
+MOST_PASSES = 1000  # over the documents of a node
+
 
 class LabelTree(DocumentsModel):
     """A tree of labels with a linear classifier at each node, for thousands of classes.
@@ -47,7 +49,6 @@ class LabelTree(DocumentsModel):
     weights: str = setting("How documents are weighted.", default="tf-idf", choices=DOCUMENT_WEIGHTINGS)
     least_weight: float = setting("Weights nearer to 0 are left out.", default=0.01, at_least=0)
     tol: float = setting("Largest violation of the optimality conditions.", default=0.01, above=0)
-    max_iter: int = setting("Passes over the documents, at most.", default=1000, at_least=1)
     random_state: int = setting("Seed of the clustering and of the order of documents.", default=0, at_least=0)
     n_jobs: int | None = setting("Threads over classes; None for all cores. Results do not depend on it.", default=None)
     class_weight: Any = class_weight_setting()
@@ -60,13 +61,15 @@ class LabelTree(DocumentsModel):
         if Y.shape[1] < 1 or not Y.nnz:
             raise BadData("no document has a label; a tree of labels needs some")
         weighting = document_weighting(self.weights, X, sample_weight)
-        Z = weighting.apply(X)
-        order, ends = cluster_labels(label_centroids(Z, Y), group_numbers(Y.shape[1], self.levels), self.random_state)
+        weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        Z, labels = weighting.apply(X), csr_array(Y != 0)
+        if not weight.all():  # a weight of zero is absence
+            Z, labels, weight = Z[weight > 0], labels[weight > 0], weight[weight > 0]
+        centroids = label_centroids(Z, labels, weight)
+        order, ends = cluster_labels(centroids, group_numbers(Y.shape[1], self.levels), self.random_state)
         leaf = np.empty(len(order), np.int64)
         leaf[order] = np.arange(len(order))
-        labels = csr_array(Y != 0)
-        by_leaf = csr_array((np.ones(labels.nnz), leaf[labels.indices], labels.indptr), shape=Y.shape)
-        weight = np.ones(Z.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        by_leaf = csr_array((np.ones(labels.nnz), leaf[labels.indices], labels.indptr), shape=labels.shape)
         rows, biases = [], []
         above = np.array([0, len(order)])
         for level, below in enumerate(ends):
@@ -100,7 +103,7 @@ class LabelTree(DocumentsModel):
             (part.data, compact.ravel().astype(np.int32), part.indptr), shape=(len(documents), len(columns))
         )
         found = squared_hinge(
-            part, targets, C=self.C, weight=weight[documents], tol=self.tol, max_iter=self.max_iter,
+            part, targets, C=self.C, weight=weight[documents], tol=self.tol, max_iter=MOST_PASSES,
             random_state=self.random_state, n_jobs=thread_count(self.n_jobs),
         )  # fmt: skip
         kept = csr_array(
