@@ -24,7 +24,7 @@ from unnaive.reading.sources import STDIN
 from unnaive.scale.cache import CachedMatrix, MatrixWriter, find_matrix, open_matrix
 from unnaive.scale.checkpoint import fingerprint
 from unnaive.scale.counting import LETTERS
-from unnaive.scale.memory import table_budget, table_bytes
+from unnaive.scale.memory import return_large_blocks, table_budget, table_bytes
 from unnaive.scale.read_ahead import read_ahead
 from unnaive.scale.streaming import OnDocuments, Report, Resources, learnt_columns
 from unnaive.scale.sums import LabelCodes
@@ -60,6 +60,7 @@ def train_cached(
     the matrix is removed at the end.
     """
     check_spec(spec)
+    return_large_blocks()
     resources = resources or Resources()
     of = {} if keep is None else fingerprint(source, rule)
     report = Report()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
+from contextlib import suppress
 
 from unnaive.errors import UnnaiveError
 
+LARGE_BLOCK = 1 << 20
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 FIXED = 320 << 20  # the program, batches being read and decoded, documents being summed: measured, see docs/scale.md
 LEAST = 512 << 20
@@ -48,3 +51,14 @@ def table_bytes(n_terms: int, letters: int, n_cells: int) -> int:
 def table_budget(memory: int | None) -> int | None:
     """How much tables of counts may take of the memory; None for any amount."""
     return None if memory is None else max(0, memory - FIXED)
+
+
+def return_large_blocks() -> None:
+    """Make the C library give large blocks back to the system as soon as they are free.
+
+    glibc raises the size from which it does so with every large block that is freed, up to 32 MB; what comes and goes
+    with each batch then stays in a heap with holes, which grows for a while by half. Setting the size once keeps it.
+    """
+    mmap_threshold = -3  # M_MMAP_THRESHOLD of malloc.h
+    with suppress(OSError, AttributeError):  # another C library has no such setting
+        ctypes.CDLL(None).mallopt(mmap_threshold, LARGE_BLOCK)

@@ -20,6 +20,7 @@ from unnaive.reading.columns import Columns
 from unnaive.reading.datafiles import DataFile
 from unnaive.scale.checkpoint import Checkpoint
 from unnaive.scale.counting import DocumentCounter
+from unnaive.scale.memory import return_large_blocks
 from unnaive.scale.read_ahead import read_ahead
 from unnaive.scale.sums import UNLABELLED
 from unnaive.text.buffer import TextBuffer
@@ -81,6 +82,7 @@ def train_stream(
     `on_documents` is told of every batch that is learnt. NeedsDocuments where thresholds are to be tuned.
     """
     check_spec(spec)
+    return_large_blocks()
     resources = resources or Resources()
     with ExitStack() as stack:
         folder = _scratch_folder(resources, stack)

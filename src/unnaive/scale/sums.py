@@ -15,7 +15,7 @@ from unnaive.core.targets import sorted_classes
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Label, Sparse
 
-HELD = 1 << 21  # entries of documents that wait to be summed together
+HELD = 1 << 20  # entries of documents that wait to be summed together
 UNLABELLED = ""  # the class of documents without a label, until it is known what they are; no label is empty
 
 
