@@ -113,11 +113,10 @@ def test_the_command_follows_stdin_and_stops_cleanly(model, tmp_path):
     assert model.read_bytes() == expected(tmp_path / "e.model", records(7))
     source = tmp_path / "in.jsonl"
     source.write_text(lines(records(3, start=7)))
-    command[4] = str(source)
+    command[5] = str(source)
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        while not Path(f"{model}.follow").exists() or str(source) not in Path(f"{model}.follow").read_text():
+        while process.poll() is None and str(source) not in Path(f"{model}.follow").read_text():
             time.sleep(0.05)
-        time.sleep(0.3)
         os.kill(process.pid, signal.SIGINT)
         out, _ = process.communicate(timeout=60)
     assert process.returncode == 0
