@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from unnaive import TextClassifier
 from unnaive.apps.cli import exit_code
+from unnaive.core.text_hashes import TextHashes
 from unnaive.errors import BadData, UnnaiveError, UnnaiveWarning
 from unnaive.reading.datafiles import DataFile
 from unnaive.scale import counting, memory, runs, sums
@@ -53,16 +54,18 @@ def write_jsonl(path: Path, rows: list[dict]) -> Path:
     return path
 
 
-def trained_in_memory(source: DataFile, path: Path, model: str = "multinomial", **parameters) -> bytes:
-    """The file of the model that `TextClassifier.fit` makes."""
+def trained_in_memory(source: DataFile, path: Path, model: str = "multinomial", *, hashed: bool = False) -> bytes:
+    """The file of the model that `TextClassifier.fit` makes; `hashed` as `unnaive train` keeps hashes of its texts."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnnaiveWarning)
         corpus = source.corpus()
     several = corpus.multilabel or bool(source.multilabel)
     labels = list(corpus.labels) if several else [names[0] for names in corpus.labels]
-    classifier = TextClassifier(model, **parameters).fit(corpus.texts, labels)
+    classifier = TextClassifier(model).fit(corpus.texts, labels)
     columns = source.options.log.columns
-    save(replace(classifier.fitted_, columns=columns and replace(columns, separator=source.separator)), path)
+    columns = columns and replace(columns, separator=source.separator)
+    hashes = TextHashes.of(corpus.texts) if hashed else None
+    save(replace(classifier.fitted_, columns=columns, text_hashes=hashes), path)
     return path.read_bytes()
 
 
@@ -112,7 +115,7 @@ def formats(tmp_path):
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "parquet", "many files", "folder"])
 def test_the_command_writes_the_file_of_training_in_memory(formats, form, tmp_path):
-    expected = trained_in_memory(DataFile(tuple(formats[form])), tmp_path / "memory.model")
+    expected = trained_in_memory(DataFile(tuple(formats[form])), tmp_path / "memory.model", hashed=True)
     result = run(*formats[form], "-o", str(tmp_path / "streamed.model"), "-m", "multinomial")
     assert result.exit_code == 0, result.output
     assert (tmp_path / "streamed.model").read_bytes() == expected
@@ -121,7 +124,7 @@ def test_the_command_writes_the_file_of_training_in_memory(formats, form, tmp_pa
 @pytest.mark.parametrize("model", ["multinomial", "bernoulli", "complement", "or-gate", "rocchio-counts", "hos"])
 def test_every_counting_model_gives_the_same_file(model, tmp_path):
     path = write_jsonl(tmp_path / "a.jsonl", make_rows(60))
-    expected = trained_in_memory(DataFile(str(path)), tmp_path / "memory.model", model)
+    expected = trained_in_memory(DataFile(str(path)), tmp_path / "memory.model", model, hashed=True)
     assert run(str(path), "-o", str(tmp_path / "b.model"), "-m", model).exit_code == 0
     assert (tmp_path / "b.model").read_bytes() == expected
 
@@ -174,7 +177,7 @@ def test_rows_without_a_label_are_left_out_as_in_memory(tmp_path):
     rows[0] = {"text": "onlyhere", "label": ""}
     rows[7]["label"] = None
     path = write_jsonl(tmp_path / "a.jsonl", rows)
-    expected = trained_in_memory(DataFile(str(path)), tmp_path / "memory.model")
+    expected = trained_in_memory(DataFile(str(path)), tmp_path / "memory.model", hashed=True)
     result = run(str(path), "-o", str(tmp_path / "b.model"), "-m", "multinomial")
     assert "2 of 60 rows have no label and are left out" in result.output
     assert (tmp_path / "b.model").read_bytes() == expected
@@ -190,12 +193,13 @@ def test_the_matrix_on_disk_gives_the_same_file(model, several, tmp_path):
     rows = make_rows(60, several=several)
     rows[30]["label"] = [] if several else ""
     path = write_jsonl(tmp_path / "a.jsonl", rows)
-    expected = trained_in_memory(DataFile(str(path)), tmp_path / "memory.model", model)
+    expected = trained_in_memory(DataFile(str(path)), tmp_path / "memory.model", model, hashed=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnnaiveWarning)
         classifier = TextClassifier(model)
         fitted, report = train_cached(
-            classifier.spec(), DataFile(str(path)), classifier.token_rule, resources=Resources(scratch=tmp_path)
+            classifier.spec(), DataFile(str(path)), classifier.token_rule, resources=Resources(scratch=tmp_path),
+            hash_texts=True,
         )  # fmt: skip
     save(fitted, tmp_path / "b.model")
     assert (tmp_path / "b.model").read_bytes() == expected
@@ -409,7 +413,7 @@ def test_a_document_of_50_mb_and_null_texts(tmp_path):
     rows[9]["text"] = None
     path = write_jsonl(tmp_path / "a.jsonl", rows)
     assert path.stat().st_size > 50 << 20
-    expected = trained_in_memory(DataFile(str(path)), tmp_path / "memory.model")
+    expected = trained_in_memory(DataFile(str(path)), tmp_path / "memory.model", hashed=True)
     result = run(str(path), "-o", str(tmp_path / "b.model"), "-m", "multinomial")
     assert result.exit_code == 0, result.output
     assert "1 of 60 texts is empty" in result.output

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from unnaive.core.learner import TrainingSpec
     from unnaive.fitted import FittedModel
     from unnaive.reading.datafiles import DataFile
-    from unnaive.scale.streaming import OnDocuments, Report
+    from unnaive.scale.streaming import Report
 
 LARGE = 256 << 20  # bytes of input from which documents models are trained through a matrix on disk
 
@@ -43,8 +43,7 @@ class Limits:
 
 
 def learn_out_of_core(
-    classifier: TextClassifier, source: DataFile, limits: Limits, *, needs_corpus: str | None, progress: Any = None,
-    on_documents: OnDocuments | None = None,
+    classifier: TextClassifier, source: DataFile, limits: Limits, *, needs_corpus: str | None, progress: Any = None
 ) -> tuple[FittedModel, Report] | None:  # fmt: skip
     """The model and what became of the documents; None where training takes them into memory.
 
@@ -61,7 +60,9 @@ def learn_out_of_core(
         return None
     spec, rule = classifier.spec(), classifier.token_rule
     resources = _resources(limits, source, classifier)
-    common: dict[str, Any] = {"n_jobs": classifier.n_jobs, "resources": resources, "on_documents": on_documents}
+    # 8 bytes a document are kept in memory only where that is not limited, and where nothing is recorded on the way
+    hashed = limits.memory is None and limits.checkpoint is None
+    common: dict[str, Any] = {"n_jobs": classifier.n_jobs, "resources": resources, "hash_texts": hashed}
     large = limits.memory is not None or limits.cache is not None or input_size(source) >= LARGE
     if learns_from_sums(spec) and limits.cache is None and not (is_stdin(source) and spec.decision is None):
         try:
@@ -98,7 +99,8 @@ def learns_from_sums(spec: TrainingSpec) -> bool:
     from unnaive.decisions import TUNINGS
 
     tuned = isinstance(spec.decision, str) and spec.decision in TUNINGS
-    return spec.model.statistic == "counts" and not spec.calibrate and not tuned and spec.class_weight is None
+    held_out = tuned or bool(spec.calibration) or spec.optimise not in (None, "accuracy")
+    return spec.model.statistic == "counts" and not held_out and spec.class_weight is None
 
 
 def is_stdin(source: DataFile) -> bool:

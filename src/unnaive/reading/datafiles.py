@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from unnaive.errors import BadData, UnnaiveWarning
+from unnaive.errors import BadData, UnnaiveWarning, count_noun
 from unnaive.reading import arrow
 from unnaive.reading.binary_tables import SQLITE
 from unnaive.reading.columns import ColumnRequest, Columns, choose_columns, join_names
@@ -215,7 +215,9 @@ class DataFile:
             warnings.warn(f"{self.name}: {rows} line {skipped[0]}", UnnaiveWarning, stacklevel=2)
         if empty:
             verb = "is" if empty == 1 else "are"
-            warnings.warn(f"{self.name}: {empty} of {seen} texts {verb} empty", UnnaiveWarning, stacklevel=2)
+            warnings.warn(
+                f"{self.name}: {empty} of {count_noun(seen, 'text')} {verb} empty", UnnaiveWarning, stacklevel=2
+            )
 
 
 class _RowReader:
@@ -332,7 +334,9 @@ def _warn_about_unlabelled(name: str, seen: int, unlabelled: int) -> None:
         raise BadData(f"no row of {name} has a label; name the column with --label")
     if unlabelled:
         verb = "has no label and is" if unlabelled == 1 else "have no label and are"
-        warnings.warn(f"{name}: {unlabelled} of {seen} rows {verb} left out", UnnaiveWarning, stacklevel=4)
+        warnings.warn(
+            f"{name}: {unlabelled} of {count_noun(seen, 'row')} {verb} left out", UnnaiveWarning, stacklevel=4
+        )
 
 
 def _warn_about_many_classes(name: str, classes: int, documents: int) -> None:

@@ -26,7 +26,7 @@ from unnaive.scale.checkpoint import fingerprint
 from unnaive.scale.counting import LETTERS
 from unnaive.scale.memory import return_large_blocks, table_budget, table_bytes
 from unnaive.scale.read_ahead import read_ahead
-from unnaive.scale.streaming import OnDocuments, Report, Resources, learnt_columns
+from unnaive.scale.streaming import LearntHashes, Report, Resources, learnt_columns
 from unnaive.scale.sums import LabelCodes
 from unnaive.text.buffer import TextBuffer
 from unnaive.text.counting import TextCounter
@@ -52,7 +52,7 @@ def train_cached(
     resources: Resources | None = None,
     keep: Path | None = None,
     progress: Progress | None = None,
-    on_documents: OnDocuments | None = None,
+    hash_texts: bool = False,
 ) -> tuple[FittedModel, Report]:
     """Learn from all documents of a source through a matrix on disk.
 
@@ -64,12 +64,13 @@ def train_cached(
     resources = resources or Resources()
     of = {} if keep is None else fingerprint(source, rule)
     report = Report()
+    hashes = LearntHashes() if hash_texts and keep is None else None  # a matrix that is used again comes without texts
     with ExitStack() as stack:
         temporary = tempfile.TemporaryDirectory(prefix=".unnaive-", dir=resources.scratch) if keep is None else None
         folder = (keep if temporary is None else Path(stack.enter_context(temporary))) / "matrix"  # type: ignore[operator]
-        cached = None if keep is None or on_documents is not None else find_matrix(folder, of)
+        cached = None if keep is None else find_matrix(folder, of)
         if cached is None:
-            cached = _count_source(source, _Counting(rule, n_jobs, resources.memory, folder, of), on_documents)
+            cached = _count_source(source, _Counting(rule, n_jobs, resources.memory, folder, of), hashes)
         else:
             report.notes.append(f"the counted matrix of the same data is taken from {keep}")
             source.options.log.columns = Columns.from_dict(cached.of["columns"])
@@ -81,7 +82,8 @@ def train_cached(
             spec, cached.X, targets, vocabulary=cached.vocabulary, token_rule=rule, n_jobs=n_jobs, progress=progress,
             tune=True,
         )  # fmt: skip
-    return replace(fitted, columns=learnt_columns(source)), report
+    found = None if hashes is None else hashes.total(multilabel=True)
+    return replace(fitted, columns=learnt_columns(source), text_hashes=found), report
 
 
 @dataclass(frozen=True)
@@ -95,20 +97,22 @@ class _Counting:
     of: dict[str, Any]
 
 
-def _count_source(source: DataFile, counting: _Counting, on_documents: OnDocuments | None) -> CachedMatrix:
+def _count_source(source: DataFile, counting: _Counting, hashes: LearntHashes | None) -> CachedMatrix:
     """Count the documents; from the start again where some without a label turn out to belong to multilabel data."""
     try:
-        return _count(source, counting, on_documents, multilabel=bool(source.multilabel))
+        return _count(source, counting, hashes, multilabel=bool(source.multilabel))
     except _KeepUnlabelled as found:
         if STDIN in source.files():
             raise BadData(
                 f"stdin has {count_noun(found.n_dropped, 'document')} without a label before the first with several, "
                 "and cannot be read a second time; put the data into a file"
             ) from None
-        return _count(source, counting, on_documents, multilabel=True)
+        if hashes is not None:
+            hashes.clear()
+        return _count(source, counting, hashes, multilabel=True)
 
 
-def _count(source: DataFile, how: _Counting, on_documents: OnDocuments | None, *, multilabel: bool) -> CachedMatrix:
+def _count(source: DataFile, how: _Counting, hashes: LearntHashes | None, *, multilabel: bool) -> CachedMatrix:
     """The matrix of a source. Unless `multilabel`, documents without a label are left out, as they are in memory."""
     counter, codes = TextCounter(how.rule, threads=how.threads), LabelCodes()
     budget, n_docs, n_dropped = table_budget(how.memory), 0, 0
@@ -124,8 +128,8 @@ def _count(source: DataFile, how: _Counting, on_documents: OnDocuments | None, *
                 if not multilabel and not all(labels):
                     texts, labels = _labelled(texts, labels)
                     n_dropped += len(batch.labels) - len(labels)
-                if on_documents is not None:
-                    on_documents(texts, labels)
+                if hashes is not None:
+                    hashes.add(texts, labels)
                 X = counter.count(texts, grow=True)
                 writer.add(X, codes.matrix(labels, unlabelled=None))
                 n_docs += len(labels)

@@ -13,7 +13,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from unnaive.core.learner import TrainingSpec
+from unnaive.core.text_hashes import TextHashes
+from unnaive.core.text_hashes import hash_texts as hashes_of
 from unnaive.errors import BadData, UnnaiveError, count_noun
 from unnaive.fitted import FittedModel
 from unnaive.reading.columns import Columns
@@ -25,7 +30,7 @@ from unnaive.scale.read_ahead import read_ahead
 from unnaive.scale.sums import UNLABELLED
 from unnaive.text.buffer import TextBuffer
 from unnaive.text.tokens import TokenRule
-from unnaive.training import TUNED_FROM, check_spec, train_from_counts
+from unnaive.training import TUNED_FROM, check_spec, train_from_counts, warn_about_lone_terms
 
 Documents = tuple[Any, Sequence[tuple[Any, ...]]]  # texts and their label sets
 OnDocuments = Callable[[Any, Sequence[tuple[Any, ...]]], None]
@@ -75,11 +80,11 @@ def train_stream(
     *,
     n_jobs: int | None = None,
     resources: Resources | None = None,
-    on_documents: OnDocuments | None = None,
+    hash_texts: bool = False,
 ) -> tuple[FittedModel, Report]:
     """Learn from all documents of a source, a batch at a time.
 
-    `on_documents` is told of every batch that is learnt. NeedsDocuments where thresholds are to be tuned.
+    With `hash_texts` the model keeps short hashes of its texts. NeedsDocuments where thresholds are to be tuned.
     """
     check_spec(spec)
     return_large_blocks()
@@ -87,7 +92,8 @@ def train_stream(
     with ExitStack() as stack:
         folder = _scratch_folder(resources, stack)
         counter = DocumentCounter(rule, n_jobs, resources.memory, folder)
-        report = Report()
+        report, hashes = Report(), LearntHashes()
+        on_documents = hashes.add if hash_texts else None
         count_source(counter, source, resources.checkpoint, report, on_documents, _refuse_tuning(spec, source, counter))
         check_counted(source, counter)
         multilabel = is_multilabel(source, counter)
@@ -95,10 +101,36 @@ def train_stream(
         report.documents = int(named.counts.n_docs)
         report.runs_written = counter.n_spilled
         report.pruned_terms, report.pruned_below_df = counter.n_pruned, counter.min_df
+        warn_about_lone_terms(named)
         fitted = train_from_counts(spec, named, "sets" if multilabel else "single", token_rule=rule, n_jobs=n_jobs)
         if resources.checkpoint is not None:
             resources.checkpoint.remove(counter)
-    return replace(fitted, columns=learnt_columns(source)), report
+    found = hashes.total(multilabel=multilabel) if hash_texts else None
+    return replace(fitted, columns=learnt_columns(source), text_hashes=found), report
+
+
+class LearntHashes:
+    """Hashes of texts, batch by batch; those of documents without a label apart, until it is known what they are."""
+
+    def __init__(self) -> None:
+        self._labelled: list[NDArray[np.uint64]] = []
+        self._unlabelled: list[NDArray[np.uint64]] = []
+
+    def add(self, texts: Any, labels: Sequence[tuple[Any, ...]]) -> None:
+        """The hashes of some documents."""
+        found = hashes_of(texts)
+        has_label = np.fromiter(map(bool, labels), np.bool_, len(labels))
+        self._labelled.append(found[has_label])
+        self._unlabelled.append(found[~has_label])
+
+    def clear(self) -> None:
+        """Start anew."""
+        self._labelled, self._unlabelled = [], []
+
+    def total(self, *, multilabel: bool) -> TextHashes:
+        """Of all documents that were learnt."""
+        parts = [*self._labelled, *(self._unlabelled if multilabel else ())]
+        return TextHashes(np.sort(np.concatenate([np.zeros(0, np.uint64), *parts])))
 
 
 def learnt_columns(source: DataFile) -> Columns | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unnaive.errors import BadData, BadModel
+from unnaive.errors import BadData, BadModel, count_noun
 from unnaive.lazy import lazy_property
 from unnaive.text.backend import kernel
 from unnaive.text.term_order import term_order
@@ -106,7 +106,7 @@ class Vocabulary:
 
     def __repr__(self) -> str:
         few = ", ".join(map(repr, self.terms[:3]))
-        return f"Vocabulary({len(self)} terms{': ' if few else ''}{few}{', …' if len(self) > 3 else ''})"
+        return f"Vocabulary({count_noun(len(self), 'term')}{': ' if few else ''}{few}{', …' if len(self) > 3 else ''})"
 
     def id(self, term: str) -> int:
         """The id of a term that is there; `ids` takes terms that may not be."""
@@ -156,7 +156,9 @@ class Vocabulary:
         """
         chosen = np.asarray(ids)
         if chosen.size and not (chosen.min() >= 0 and chosen.max() < len(self)):
-            raise BadData(f"ids reach from {chosen.min()} to {chosen.max()}; the vocabulary has {len(self)} terms")
+            raise BadData(
+                f"ids reach from {chosen.min()} to {chosen.max()}; the vocabulary has {count_noun(len(self), 'term')}"
+            )
         if len(np.unique(chosen)) != chosen.size:
             return Vocabulary(self.terms[place] for place in chosen.tolist())  # says which term is there twice
         return self._taken(chosen)
