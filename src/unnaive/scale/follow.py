@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from select import select
@@ -120,11 +122,12 @@ def follow(
 
     def learn() -> None:
         nonlocal waiting, learnt, writes, deadline
-        if waiting.texts:
-            _learn(model, waiting, journal, options)
-            learnt, writes = learnt + len(waiting.texts), writes + 1
-            tell(f"learnt {count_noun(learnt, 'document')} in {count_noun(writes, 'write')}")
-        waiting, deadline = Waiting(offset=waiting.offset), time.monotonic() + options.every
+        with _undisturbed():
+            if waiting.texts:
+                _learn(model, waiting, journal, options)
+                learnt, writes = learnt + len(waiting.texts), writes + 1
+                tell(f"learnt {count_noun(learnt, 'document')} in {count_noun(writes, 'write')}")
+            waiting, deadline = Waiting(offset=waiting.offset), time.monotonic() + options.every
 
     try:
         for line, offset in _lines(path, journal.offset):
@@ -141,6 +144,16 @@ def follow(
             reader.drop_open_batch(waiting)
     learn()
     return {"documents": learnt, "writes": writes, "left_out": reader.left_out, "again": reader.again}
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Ctrl-C waits until the block is done: documents that are being learnt are not learnt again."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class _Records:
