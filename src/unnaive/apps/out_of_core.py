@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unnaive.errors import UnnaiveError
+from unnaive.errors import UnnaiveError, count_noun
 
 if TYPE_CHECKING:
     from unnaive.classifier import TextClassifier
@@ -43,11 +43,13 @@ class Limits:
 
 
 def learn_out_of_core(
-    classifier: TextClassifier, source: DataFile, limits: Limits, *, needs_corpus: str | None, progress: Any = None
+    classifier: TextClassifier, source: DataFile, limits: Limits, *, needs_corpus: str | None, progress: Any = None,
+    on_counted: Callable[[int], None] = lambda n_docs: None,
 ) -> tuple[FittedModel, Report] | None:  # fmt: skip
     """The model and what became of the documents; None where training takes them into memory.
 
-    `needs_corpus` names an option that needs all documents in memory, if one was given.
+    `needs_corpus` names an option that needs all documents in memory, if one was given. `on_counted` is told how many
+    documents there are when all of them are counted.
     """
     from unnaive.scale.cached_training import train_cached
     from unnaive.scale.streaming import NeedsDocuments, train_stream
@@ -62,7 +64,12 @@ def learn_out_of_core(
     resources = _resources(limits, source, classifier)
     # 8 bytes a document are kept in memory only where that is not limited, and where nothing is recorded on the way
     hashed = limits.memory is None and limits.checkpoint is None
-    common: dict[str, Any] = {"n_jobs": classifier.n_jobs, "resources": resources, "hash_texts": hashed}
+    common: dict[str, Any] = {
+        "n_jobs": classifier.n_jobs,
+        "resources": resources,
+        "hash_texts": hashed,
+        "on_counted": on_counted,
+    }
     large = limits.memory is not None or limits.cache is not None or input_size(source) >= LARGE
     if learns_from_sums(spec) and limits.cache is None and not (is_stdin(source) and spec.decision is None):
         try:
@@ -126,16 +133,17 @@ def describe_report(report: dict[str, Any], memory: str | None) -> Sequence[str]
     """What a reader should know about how a large collection was learnt.
 
     >>> list(describe_report({"pruned_terms": 1200, "pruned_below_df": 3}, "2G"))
-    ['1,200 terms of fewer than 3 documents were left out, so that the model fits in 2G of memory']
+    ['1,200 terms of fewer than 3 documents left out, so that the model fits in 2G of memory']
     """
     lines = []
     if "resumed_at" in report:
         lines.append(f"went on after row {report['resumed_at']:,}, where the checkpoint was")
     if "runs_written" in report:
-        lines.append(f"wrote sums to disk {report['runs_written']:,} times, when memory was full")
+        lines.append(f"wrote sums to disk {count_noun(report['runs_written'], 'time')}, when memory was full")
     if "pruned_terms" in report:
         lines.append(
-            f"{report['pruned_terms']:,} terms of fewer than {report['pruned_below_df']:,} documents were left out, so "
-            f"that the model fits in {memory} of memory"
+            f"{count_noun(report['pruned_terms'], 'term')} of fewer than "
+            f"{count_noun(report['pruned_below_df'], 'document')} left out, so that the model fits in {memory} of "
+            "memory"
         )
     return [*lines, *report.get("notes", ())]

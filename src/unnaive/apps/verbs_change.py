@@ -75,7 +75,7 @@ def follow_source(
     """Learn what arrives in a growing file of JSON lines, or on stdin."""
     from unnaive.apps.screen import is_quiet
     from unnaive.apps.screen import summary as say
-    from unnaive.errors import UnnaiveError
+    from unnaive.errors import UnnaiveError, count_noun
     from unnaive.scale.follow import FollowOptions, follow
     from unnaive.store import load
     from unnaive.updates import kept_counts
@@ -99,9 +99,10 @@ def follow_source(
     if as_json:
         echo(visible_json(found))
     else:
-        extra = f", {found['left_out']:,} lines left out" if found["left_out"] else ""
+        extra = f", {count_noun(found['left_out'], 'line')} left out" if found["left_out"] else ""
         extra += f", {found['again']:,} of batches that it had learnt already" if found["again"] else ""
-        say(f"{model} learnt {found['documents']:,} documents in {found['writes']:,} writes{extra}")
+        learnt, writes = count_noun(found["documents"], "document"), count_noun(found["writes"], "write")
+        say(f"{model} learnt {learnt} in {writes}{extra}")
 
 
 @reading("The documents to unlearn, with the labels that they were learnt with.")

@@ -187,9 +187,9 @@ def train_file(
     steps = 3 + (holdout is not None) + bool(test)  # reading, learning and writing are always among them
     steps += 0 if limit is None else 2
     with reading_progress(source, steps=steps) as (watched, bar):
-        bar.rename(f"learning {classifier.model}")
         found = learn_out_of_core(
             classifier, watched, limits or Limits(), progress=bar.event,
+            on_counted=lambda n: bar.rename(f"learning {classifier.model} from {count_noun(n, 'document')}"),
             needs_corpus=next((name for name, given in needs.items() if given), None),
         )  # fmt: skip
         measured: dict[str, Any] = {}
@@ -198,7 +198,6 @@ def train_file(
             fitted, report = found
             n_docs, measured = report.documents, {"out_of_core": report.to_dict()} if report.to_dict() else {}
         else:
-            bar.rename("reading")
             corpus = watched.corpus()
             n_docs, multilabel = len(corpus), corpus.multilabel or bool(source.multilabel)
             if holdout is not None:

@@ -341,5 +341,5 @@ def _warn_about_unlabelled(name: str, seen: int, unlabelled: int) -> None:
 
 def _warn_about_many_classes(name: str, classes: int, documents: int) -> None:
     if documents >= 20 and classes > documents / 2:
-        warnings.warn(f"{name}: {classes:,} classes in {documents:,} documents; is that the column of labels?",
-                      UnnaiveWarning, stacklevel=3)  # fmt: skip
+        found = f"{classes:,} classes in {count_noun(documents, 'document')}"
+        warnings.warn(f"{name}: {found}; is that the column of labels?", UnnaiveWarning, stacklevel=3)

@@ -6,7 +6,7 @@ The learner gets X as a memory map, in the type and with the columns that it has
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -53,6 +53,7 @@ def train_cached(
     keep: Path | None = None,
     progress: Progress | None = None,
     hash_texts: bool = False,
+    on_counted: Callable[[int], None] = lambda n_docs: None,
 ) -> tuple[FittedModel, Report]:
     """Learn from all documents of a source through a matrix on disk.
 
@@ -78,6 +79,7 @@ def train_cached(
         targets = cached.targets(multilabel=cached.multilabel)
         refuse_one_class(targets)
         report.documents = cached.X.shape[0]
+        on_counted(report.documents)
         fitted = train(
             spec, cached.X, targets, vocabulary=cached.vocabulary, token_rule=rule, n_jobs=n_jobs, progress=progress,
             tune=True,

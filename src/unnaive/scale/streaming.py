@@ -81,6 +81,7 @@ def train_stream(
     n_jobs: int | None = None,
     resources: Resources | None = None,
     hash_texts: bool = False,
+    on_counted: Callable[[int], None] = lambda n_docs: None,
 ) -> tuple[FittedModel, Report]:
     """Learn from all documents of a source, a batch at a time.
 
@@ -102,6 +103,7 @@ def train_stream(
         report.runs_written = counter.n_spilled
         report.pruned_terms, report.pruned_below_df = counter.n_pruned, counter.min_df
         warn_about_lone_terms(named)
+        on_counted(report.documents)
         fitted = train_from_counts(spec, named, "sets" if multilabel else "single", token_rule=rule, n_jobs=n_jobs)
         if resources.checkpoint is not None:
             resources.checkpoint.remove(counter)

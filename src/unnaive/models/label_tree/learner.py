@@ -80,7 +80,7 @@ class LabelTree(DocumentsModel):
                 rows.append(W)
                 biases.append(b)
             if progress is not None:
-                progress(self.name, {"level": level + 1, "of": len(ends), "nodes": len(below) - 1})
+                progress(self.name, {"iteration": level + 1, "of": len(ends)})
             above = below
         weights = csr_array(vstack(rows, format="csr"))
         link = "softmax" if exclusive else "log-odds"
