@@ -182,7 +182,9 @@ def train_file(
     check_writable(output)  # before minutes of work
     classifier.spec()  # likewise: an error if a setting is wrong
     start = time.perf_counter()
-    source = replace(source, options=replace(source.options, language=classifier.language or "en"))
+    source = replace(
+        source, options=replace(source.options, language=classifier.language or "en", threads=classifier.n_jobs)
+    )
     needs = {"--holdout": holdout is not None, "--register": finish is not None, "--max-size": limit is not None}
     steps = 3 + (holdout is not None) + bool(test)  # reading, learning and writing are always among them
     steps += 0 if limit is None else 2
