@@ -33,7 +33,7 @@ from unnaive.scale.streaming import Resources, train_stream
 from unnaive.store import load, save
 from unnaive.text.tokens import TokenRule
 
-WORDS = [f"{start}{end}" for start in ("kal", "mor", "tis", "bren") for end in ("a", "ist", "ong", "ü", "erisation")]
+WORDS = [f"{start}{end}" for start in ("kal", "mur", "tis", "bren") for end in ("a", "isk", "ong", "ü", "erisation")]
 LABELS = ["sport", "politics", "arts"]
 
 
