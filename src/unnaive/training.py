@@ -21,6 +21,7 @@ from unnaive.core.targets import Targets
 from unnaive.decisions import TUNINGS, Decision, default_decision, out_of_fold
 from unnaive.errors import UnnaiveError, UnnaiveWarning, choose
 from unnaive.fitted import FittedModel
+from unnaive.text.backend import thread_count
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Floats, Ids, Progress, Sparse
 
@@ -65,7 +66,7 @@ def train(
     """
     check_spec(spec)
     weight = class_sample_weight(spec.class_weight, targets, sample_weight)
-    named = NamedCounts.of(X, targets, vocabulary, weight)
+    named = NamedCounts.of(X, targets, vocabulary, weight, threads=thread_count(reading.get("n_jobs")))
     scorer, active = make_scorer(spec, named, X, targets, weight, progress)
     fitted = _fitted(spec, named, targets.target_type, scorer, active, **reading)
     tuning = _find_tuning(spec, targets, tune)
