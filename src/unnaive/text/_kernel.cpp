@@ -16,6 +16,7 @@ namespace unnaive {
 
 uint64_t hash_seed = 0;
 uint8_t kinds[kMaxCode + 1] = {};
+Loops loops = loops_for(false);
 
 template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -374,6 +375,7 @@ NB_MODULE(_kernel, m) {
   if (!__builtin_cpu_supports("popcnt")) throw nb::import_error("this processor, of before 2009, cannot count bits");
 #endif
   fill_kinds();
+  loops = loops_for(has_wide());
   std::random_device random;
   hash_seed = static_cast<uint64_t>(random()) << 32 | random();
   nb::class_<Threads>(m, "Threads")
@@ -399,5 +401,11 @@ NB_MODULE(_kernel, m) {
       .def("scores", &scores, "texts"_a, "threads"_a, "limit"_a)
       .def("best", &best, "texts"_a, "threads"_a, "limit"_a);
   m.def("read_files", &files, "paths"_a, "threads"_a);
+  // for comparison: the loops for any processor, or for this one; says which there were
+  m.def("use_wide", [](bool wide) {
+    const bool before = loops.sort_ids != loops_for(false).sort_ids;
+    loops = loops_for(wide && has_wide());
+    return before;
+  });
   m.def("check_terms", &check_terms, "terms"_a, "ends"_a);
 }

@@ -15,16 +15,22 @@ struct Stop {
   std::atomic<bool> now{false};
 };
 
-// Bounds of `shards` contiguous runs of documents of about equal bytes, but for the first, which has `first` of a
-// share.
-inline std::vector<size_t> shard_bounds(const Documents& documents, unsigned shards, double first = 1) {
-  std::vector<size_t> bounds{0};
-  double total = 0, sum = 0;
-  for (size_t row = 0; row < documents.count; ++row) total += static_cast<double>(documents.at(row).length + 16);
-  const double share = total / (first + shards - 1);
-  for (size_t row = 0; row < documents.count && bounds.size() < shards; ++row) {
-    sum += static_cast<double>(documents.at(row).length + 16);
-    if (sum >= share * (first + static_cast<double>(bounds.size() - 1))) bounds.push_back(row + 1);
+inline size_t size_of(const Documents& documents, size_t row) { return documents.at(row).length + 16; }
+
+inline size_t total_size(const Documents& documents, size_t from = 0) {
+  size_t total = 0;
+  for (size_t row = from; row < documents.count; ++row) total += size_of(documents, row);
+  return total;
+}
+
+// Bounds of `shards` contiguous runs of about equal bytes of the documents from row `from` on.
+inline std::vector<size_t> shard_bounds(const Documents& documents, unsigned shards, size_t from = 0) {
+  std::vector<size_t> bounds{from};
+  const size_t share = total_size(documents, from) / shards + 1;
+  size_t sum = 0;
+  for (size_t row = from; row < documents.count && bounds.size() < shards; ++row) {
+    sum += size_of(documents, row);
+    if (sum >= share * bounds.size()) bounds.push_back(row + 1);
   }
   while (bounds.size() <= shards) bounds.push_back(documents.count);
   return bounds;
