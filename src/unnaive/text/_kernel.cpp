@@ -184,6 +184,18 @@ nb::tuple count(Engine& engine, nb::handle texts, bool grow, const Threads& thre
   return nb::make_tuple(numpy_of(std::move(rows.counts)), numpy_of(std::move(rows.ids)), numpy_of(std::move(ends)));
 }
 
+// What counting takes, without the counts: a model of machines with more cores is made of these parts.
+nb::tuple time_phases(Engine& engine, nb::handle texts, const Threads& threads, size_t limit) {
+  const Held input = held(texts, limit);
+  Phases took;
+  {
+    nb::gil_scoped_release release;
+    const std::unique_lock<std::shared_mutex> lock(engine.mutex());
+    took = engine.count(input.documents, true, threads, listen).phases;
+  }
+  return nb::make_tuple(took.head, took.copy, took.shards, took.merge, took.join);
+}
+
 // The tokens of one text as they are read, for comparison with the reference.
 nb::list tokens(Engine& engine, nb::str text, size_t limit) {
   nb::list words;
@@ -388,6 +400,7 @@ NB_MODULE(_kernel, m) {
            "vocabulary"_a, "vocabulary_ends"_a)
       .def("__len__", &size)
       .def("count", &count, "texts"_a, "grow"_a, "threads"_a, "limit"_a)
+      .def("time_phases", &time_phases, "texts"_a, "threads"_a, "limit"_a)
       .def("tokens", &tokens, "text"_a, "limit"_a)
       .def("learn", &learn, "texts"_a, "grow"_a, "threads"_a, "limit"_a)
       .def("pending", &pending)

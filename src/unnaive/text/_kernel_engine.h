@@ -25,9 +25,15 @@ struct Threads {
   }
 };
 
+// What a call took, in processor seconds of the longest thread of each phase.
+struct Phases {
+  double head, copy, shards, merge, join;
+};
+
 struct Counts {
   Rows rows;
   Array<int64_t> ends;
+  Phases phases;
 };
 
 // Slots that are made at once for the words of so many bytes: more come with time, but a table that grows is read and
@@ -172,6 +178,7 @@ inline Counts Engine::count(const Documents& documents, bool grow, const Threads
   std::vector<Shard> shards(n);
   Counts counts;
   counts.ends = Array<int64_t>(documents.count + 1);
+  Phases& phases = counts.phases;
   Stop stop;
   const auto read = [&](unsigned s, size_t from, size_t to) {
     const Reader words = reader(shards[s].own_terms ? *shards[s].own_terms : terms_, learns);
@@ -185,20 +192,22 @@ inline Counts Engine::count(const Documents& documents, bool grow, const Threads
   start_shard(shards[0], bytes / n, learns, true);
   // the first documents teach most of the words that come often, so that shards learn few by themselves
   const size_t head = n > 1 && learns ? shard_bounds(documents, static_cast<unsigned>(bytes / kHead) + 16)[1] : 0;
-  read(0, 0, head);
+  phases.head = run_sharded(1, stop, [&](unsigned) { read(0, 0, head); });
   const Terms::Known known = terms_.known();
-  run_sharded(n, stop, [&](unsigned s) {
+  phases.copy = run_sharded(n, stop, [&](unsigned s) {
     if (s) start_shard(shards[s], bytes / n, learns, false);
   });
   const std::vector<size_t> bounds = shard_bounds(documents, n, head);
-  run_sharded(n, stop, [&](unsigned s) { read(s, bounds[s], bounds[s + 1]); });
-  for (Shard& shard : shards)
-    if (shard.own_terms) shard.ids = terms_.merge(*shard.own_terms, known);
+  phases.shards = run_sharded(n, stop, [&](unsigned s) { read(s, bounds[s], bounds[s + 1]); });
+  phases.merge = run_sharded(1, stop, [&](unsigned) {
+    for (Shard& shard : shards)
+      if (shard.own_terms) shard.ids = terms_.merge(*shard.own_terms, known);
+  });
   for (size_t row = 0; row < documents.count; ++row) counts.ends[row + 1] += counts.ends[row];
   counts.rows = std::move(shards[0].rows);
   counts.rows.resize(static_cast<size_t>(counts.ends[documents.count]));
   // every thread takes a share of each later shard
-  run_sharded(n, stop, [&](unsigned part) {
+  phases.join = run_sharded(n, stop, [&](unsigned part) {
     for (unsigned s = 1; s < n; ++s) {
       const size_t rows = bounds[s + 1] - bounds[s];
       const size_t from = bounds[s] + rows * part / n, to = bounds[s] + rows * (part + 1) / n;
