@@ -100,9 +100,9 @@ def check_counts(some_texts, rule, threads):
         assert same_rows(ours.count(part, grow), reference.count(part, grow))
         assert ours.vocabulary == reference.vocabulary
         if part is not some_texts:
-            given = reference.vocabulary
-    ours = TextCounter(rule, given, threads=threads)
-    reference = TextCounter(rule, given, backend="reference")
+            early = reference.vocabulary
+    ours = TextCounter(rule, early, threads=threads)
+    reference = TextCounter(rule, early, backend="reference")
     assert same_rows(ours.count(some_texts[::-1], True), reference.count(some_texts[::-1], True))
     assert ours.vocabulary == reference.vocabulary
     fixed = TextCounter(rule, reference.vocabulary, threads=threads)
