@@ -15,6 +15,7 @@ import pyarrow.parquet
 import pytest
 
 from unnaive import TextClassifier, TopK, __version__
+from unnaive.apps import cli
 from unnaive.apps.cli import exit_code
 
 ROWS = [
@@ -135,7 +136,7 @@ class TestTrain:
             ["-m", "knn", "--set", "k=3"],
             ["--set", "smoothing=jelinek-mercer", "--set", "beta=0.5"],
             ["--smoothing", "absolute"],
-            ["--stopwords", "en", "--stem", "porter", "--no-digits", "--keep-case", "--html", "--calibrate"],
+            ["--stopwords", "en", "--stem", "porter", "--no-digits", "--keep-case", "--html", "--calibrate", "platt"],
             ["--select", "5"],
         ],
     )
@@ -277,7 +278,8 @@ class TestPredict:
 class TestEvaluateExplainInspect:
     def test_evaluate(self, run, model, data):
         code, out, err = run("evaluate", model, data)
-        assert (code, err) == (0, "")
+        assert (code, err.count("\n")) == (0, 1)
+        assert err.startswith("note: 12 of 12 documents of data.csv are among those that the model learnt from")
         assert "data.csv: 12 documents, 3 classes" in out
         assert "accuracy" in out
         found = json.loads(run("evaluate", model, data, "--json", "--measure", "accuracy", "--measure", "f1@2")[1])
@@ -470,3 +472,12 @@ def test_demo_says_at_once_that_its_folder_cannot_be(run, tmp_path, monkeypatch)
         "",
         "unnaive: taken cannot be made a folder (File exists); name another\n",
     )
+
+
+def test_each_command_is_built_by_its_own_module_alone():
+    for command in cli.build_app().registered_commands:
+        name = command.callback.__name__
+        modules = cli.modules_for([name])
+        assert len(modules) == 1
+        assert name in [one.callback.__name__ for one in cli.build_app(modules).registered_commands]
+    assert cli.modules_for(["change"]) == cli.modules_for([]) == cli.VERBS

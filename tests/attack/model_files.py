@@ -5,12 +5,14 @@ import json
 import os
 import random
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from safetensors.numpy import load_file, save
 
 from unnaive import TextClassifier
+from unnaive.core.text_hashes import TextHashes
 from unnaive.errors import BadModel, UnnaiveError
 from unnaive.models.catalogue import MODELS, find_model
 from unnaive.receipts import register_documents
@@ -48,6 +50,7 @@ def make_models(folder):
     tuned = TextClassifier(min_df=2, select=("chi2", 6), decision="scut", calibrate=True).fit(TEXTS, SETS).fitted_
     warm = TextClassifier(calibrate=True, ngrams=(1, 2), stem="porter").fit(TEXTS, LABELS).fitted_
     listed = register_documents(TextClassifier().fit(TEXTS, LABELS).fitted_, TEXTS, [(one,) for one in LABELS])
+    listed = replace(listed, text_hashes=TextHashes.of(TEXTS))
     return found + [_parts(one, folder) for one in (tuned, warm, listed)]
 
 

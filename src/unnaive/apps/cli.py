@@ -6,29 +6,44 @@ import os
 import sys
 import warnings
 from importlib import import_module
+from pathlib import Path
+from types import UnionType
 from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 import typer.core
+from typer.models import OptionInfo
 
 from unnaive import __version__
 from unnaive.apps.guard import guarded
-from unnaive.apps.options import Quiet
+from unnaive.apps.options import Quiet, with_quiet
 from unnaive.apps.screen import note, set_quiet, visible
 from unnaive.errors import UnnaiveError, UnnaiveWarning
 
 # each module has `register(app)`; heavy imports happen inside the verbs, so that help is instant
 VERBS = (
-    "train", "predict", "evaluate", "explain", "inspect", "change", "verify", "demo", "collections", "compare",
-    "reproduce", "plot", "doctor",
+    "train", "predict", "evaluate", "explain", "inspect", "change", "compress", "verify", "demo", "collections",
+    "compare", "reproduce", "plot", "doctor", "serve",
 )  # fmt: skip
+COMMANDS = {"update": "change", "forget": "change", "merge": "change", "remake": "change"}  # not called as their module
 
 EXIT_MISTAKE = 2
 EXIT_INTERRUPTED = 130
 
 
-def build_app() -> typer.Typer:
-    """The app with all its verbs."""
+def modules_for(arguments: list[str]) -> tuple[str, ...]:
+    """The modules of the verbs that may be meant: of one alone if it is named first, which saves time.
+
+    >>> modules_for(["update", "tickets.model"]), modules_for(["--help"]) == VERBS
+    (('change',), True)
+    """
+    word = arguments[0] if arguments else ""
+    module = COMMANDS.get(word, word)
+    return (module,) if module in VERBS and word not in COMMANDS.values() else VERBS
+
+
+def build_app(modules: tuple[str, ...] = VERBS) -> typer.Typer:
+    """The app with the verbs of these modules, by default all."""
     app = typer.Typer(
         cls=Group,
         pretty_exceptions_enable=False,
@@ -36,45 +51,58 @@ def build_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(top)
-    for name in VERBS:
+    for name in modules:
         import_module(f"unnaive.apps.verbs_{name}").register(app)
-    show_flags(top)
-    for command in app.registered_commands:
-        command.cls = Command
-        show_flags(command.callback)
-        command.callback = guarded(command.callback) if command.callback else None
+    name_values(top)
+    for verbs in (app, *(group.typer_instance for group in app.registered_groups if group.typer_instance)):
+        for command in verbs.registered_commands:
+            command.cls = Command
+            if command.callback:
+                command.callback = guarded(name_values(with_quiet(command.callback)))
+        own = verbs.registered_callback
+        if verbs is not app and own is not None and own.callback:  # a verb with verbs of its own
+            verbs.info.cls = own.cls = Group
+            own.callback = name_values(with_quiet(own.callback))
     return app
 
 
-class Command(typer.core.TyperCommand):
-    """A command whose --help is shown as the flag that it is."""
+class PlainHelp:
+    """Of a command: help shows flags as flags and arguments by their names, where typer would show types."""
 
-    def get_help_option(self, ctx: Any) -> Any:
-        """The option, without a type."""
-        return _without_type(super().get_help_option(ctx))
-
-
-class Group(typer.core.TyperGroup):
-    """The same for the commands as a whole."""
-
-    def get_help_option(self, ctx: Any) -> Any:
-        """The option, without a type."""
-        return _without_type(super().get_help_option(ctx))
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Options and arguments."""
+        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for one in found:
+            if getattr(one, "is_flag", False):
+                one.metavar = ""
+            if one.param_type_name == "argument" and hasattr(one, "display_type_rich"):
+                one.display_type_rich = lambda ctx: None  # newer versions of typer would say <list[str]> of DATA
+        return found
 
 
-def _without_type(option: Any) -> Any:
-    if option is not None:
-        option.metavar = ""
-    return option
+class Command(PlainHelp, typer.core.TyperCommand):
+    """A verb."""
 
 
-def show_flags(verb: Any) -> None:
-    """Let help show flags as flags: typer would say <bool> of each."""
+class Group(PlainHelp, typer.core.TyperGroup):
+    """All of them, or those of a verb that has several."""
+
+
+# what help calls the value of an option of a type, unless the option says so itself
+VALUES: dict[Any, str] = {Path: "FILE", int: "N", float: "NUMBER", str: "TEXT", list[str]: "TEXT"}
+
+
+def name_values(verb: Any) -> Any:
+    """Let help show what an option wants in a word: typer would say <path> or <list[str]>."""
     for annotation in get_type_hints(verb, localns={"DataFile": Any}, include_extras=True).values():
         kind, *notes = get_args(annotation) or (None,)
+        plain = (
+            next((one for one in get_args(kind) if one is not type(None)), kind) if type(kind) is UnionType else kind
+        )
         for one in notes:
-            if hasattr(one, "metavar") and kind in (bool, bool | None):
-                one.metavar = ""
+            if isinstance(one, OptionInfo) and one.metavar is None and plain in VALUES:
+                one.metavar = VALUES[plain]
+    return verb
 
 
 def top(
@@ -111,7 +139,7 @@ def exit_code(arguments: list[str]) -> int:
 
 def _run(arguments: list[str]) -> int:
     try:
-        code = build_app()(args=arguments, prog_name="unnaive", standalone_mode=False)
+        code = build_app(modules_for(arguments))(args=arguments, prog_name="unnaive", standalone_mode=False)
         sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         code = EXIT_INTERRUPTED

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.core.products import NATIVE
+from unnaive.core.products import NATIVE, WORTH_THREADS
 from unnaive.types import Sparse
 
 DENSE_SHARE = 4  # classes × terms up to this many times the entries: then a class is counted in an array of all terms
@@ -63,6 +63,7 @@ def _suits(X: Sparse, by_class: Sparse, weight: NDArray[Any], number: Any) -> bo
 
 def _native_sums(X: Sparse, by_class: Sparse, threads: int) -> ClassSums | None:
     """The sums by the extension; None where a count is zero or the sums outgrow 32 bits."""
+    threads = threads if X.nnz >= WORTH_THREADS else 1
     found = NATIVE.class_sums(
         X.indptr, X.indices, X.data, by_class.indptr, by_class.indices.astype(np.int32), X.shape[1], threads
     )  # fmt: skip
