@@ -85,6 +85,7 @@ def test_both_ways_of_counting_equal_brute_force(share, in_order, monkeypatch):
 def test_native_sums_equal_those_of_numpy(threads, monkeypatch):
     """Sets of labels, one label each, no label at all; zeros that are stored; every width of index."""
     monkeypatch.setattr(class_sums, "DENSE_SHARE", 1e9)
+    monkeypatch.setattr(class_sums, "WORTH_THREADS", 0)
     for seed in range(20):
         X, Y = random_documents(seed, n_docs=60, n_terms=30 + seed)
         single = csr_array(np.eye(4, dtype=int)[np.random.default_rng(seed).integers(0, 3, 60)])
