@@ -33,7 +33,7 @@ struct Phases {
 struct Counts {
   Rows rows;
   Array<int64_t> ends;
-  Phases phases;
+  Phases phases{};
 };
 
 // Slots that are made at once for the words of so many bytes: more come with time, but a table that grows is read and
@@ -180,6 +180,12 @@ inline Counts Engine::count(const Documents& documents, bool grow, const Threads
   counts.ends = Array<int64_t>(documents.count + 1);
   Phases& phases = counts.phases;
   Stop stop;
+  // a short text is read sooner than the system tells the time
+  const auto timed = [&](unsigned parts, const auto& work) {
+    if (bytes > kShort) return longest_of(parts, stop, work);
+    run_sharded(parts, stop, work);
+    return 0.0;
+  };
   const auto read = [&](unsigned s, size_t from, size_t to) {
     const Reader words = reader(shards[s].own_terms ? *shards[s].own_terms : terms_, learns);
     auto scratch = take_scratch();
@@ -192,14 +198,14 @@ inline Counts Engine::count(const Documents& documents, bool grow, const Threads
   start_shard(shards[0], bytes / n, learns, true);
   // the first documents teach most of the words that come often, so that shards learn few by themselves
   const size_t head = n > 1 && learns ? shard_bounds(documents, static_cast<unsigned>(bytes / kHead) + 16)[1] : 0;
-  phases.head = run_sharded(1, stop, [&](unsigned) { read(0, 0, head); });
+  phases.head = timed(1, [&](unsigned) { read(0, 0, head); });
   const Terms::Known known = terms_.known();
-  phases.copy = run_sharded(n, stop, [&](unsigned s) {
+  phases.copy = timed(n, [&](unsigned s) {
     if (s) start_shard(shards[s], bytes / n, learns, false);
   });
   const std::vector<size_t> bounds = shard_bounds(documents, n, head);
-  phases.shards = run_sharded(n, stop, [&](unsigned s) { read(s, bounds[s], bounds[s + 1]); });
-  phases.merge = run_sharded(1, stop, [&](unsigned) {
+  phases.shards = timed(n, [&](unsigned s) { read(s, bounds[s], bounds[s + 1]); });
+  phases.merge = timed(1, [&](unsigned) {
     for (Shard& shard : shards)
       if (shard.own_terms) shard.ids = terms_.merge(*shard.own_terms, known);
   });
@@ -207,7 +213,7 @@ inline Counts Engine::count(const Documents& documents, bool grow, const Threads
   counts.rows = std::move(shards[0].rows);
   counts.rows.resize(static_cast<size_t>(counts.ends[documents.count]));
   // every thread takes a share of each later shard
-  phases.join = run_sharded(n, stop, [&](unsigned part) {
+  phases.join = timed(n, [&](unsigned part) {
     for (unsigned s = 1; s < n; ++s) {
       const size_t rows = bounds[s + 1] - bounds[s];
       const size_t from = bounds[s] + rows * part / n, to = bounds[s] + rows * (part + 1) / n;

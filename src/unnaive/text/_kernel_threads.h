@@ -50,21 +50,18 @@ inline double thread_seconds() {
 #endif
 }
 
-// work(shard) for every shard, the first on this thread; the first exception is thrown again here. Gives the processor
-// seconds of the longest: what it takes where every shard has a core of its own.
+// work(shard) for every shard, the first on this thread; the first exception is thrown again here.
 template <class Work>
-double run_sharded(unsigned shards, Stop& stop, Work&& work) {
+void run_sharded(unsigned shards, Stop& stop, Work&& work) {
+  if (shards == 1) return work(0);
   std::vector<std::exception_ptr> errors(shards);
-  std::vector<double> seconds(shards);
   const auto guarded = [&](unsigned shard) {
-    const double start = thread_seconds();
     try {
       work(shard);
     } catch (...) {
       errors[shard] = std::current_exception();
       stop.now = true;
     }
-    seconds[shard] = thread_seconds() - start;
   };
   std::vector<std::thread> threads;
   for (unsigned shard = 1; shard < shards; ++shard) {
@@ -78,6 +75,17 @@ double run_sharded(unsigned shards, Stop& stop, Work&& work) {
   for (auto& thread : threads) thread.join();
   for (const auto& error : errors)
     if (error) std::rethrow_exception(error);
+}
+
+// The same; gives the processor seconds of the longest shard: what it takes where each has a core of its own.
+template <class Work>
+double longest_of(unsigned shards, Stop& stop, Work&& work) {
+  std::vector<double> seconds(shards);
+  run_sharded(shards, stop, [&](unsigned shard) {
+    const double start = thread_seconds();
+    work(shard);
+    seconds[shard] = thread_seconds() - start;
+  });
   return *std::max_element(seconds.begin(), seconds.end());
 }
 
