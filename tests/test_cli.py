@@ -394,7 +394,7 @@ class TestChange:
         np.testing.assert_array_equal(TextClassifier.load("b.model").scores(NEW), fresh.scores(NEW))
         code, _, err = run("remake", model, "--model", "knn")
         assert code == 2
-        assert "k nearest neighbours learns from all documents at once" in err
+        assert "k nearest neighbours learns from documents, and this model keeps counts; train it anew" in err
 
     def test_a_decision_that_was_handed_in_outlives_an_update(self, run, tmp_path):
         labels = [("sport",), ("politics",), ("food", "sport")]

@@ -13,6 +13,7 @@ import typer
 
 from unnaive.apps.options import AsJson, ModelFile, reading
 from unnaive.apps.screen import echo
+from unnaive.apps.spark_engine import Engine, Master, Ship, SparkEngine, predict_on_spark
 
 if TYPE_CHECKING:
     from unnaive.apps.writers import Write
@@ -68,6 +69,9 @@ def predict(
     excel_safe: Annotated[
         bool, typer.Option("--excel-safe", help="CSV without formulas: a ' before cells that begin like one.")
     ] = False,
+    engine: Engine = "local",
+    master: Master = None,
+    ship: Ship = False,
     as_json: AsJson = False,
 ) -> None:
     """Label new documents.
@@ -84,6 +88,13 @@ def predict(
 
     if document and source.path != "-":
         raise UnnaiveError(f"texts came with --document and as {source.path}; give one of the two")
+    spark = SparkEngine.asked(engine, master, ship)
+    if spark is not None:
+        others = {"--document": document, "--all": every, "--top": top > 1, "--unknown": unknown, "--json": as_json}
+        others |= {"--reject-below": reject_below is not None, "--explain": explain, "--unbuffered": unbuffered}
+        spark.refuse("predict", others | {"--no-keep-columns": not keep_columns, "--excel-safe": excel_safe})
+        predict_on_spark(spark, load(model), source, output)
+        return
     kind = output_format(output, as_json)
     fitted = load(model)
     people = output is None and not as_json and sys.stdout.isatty()

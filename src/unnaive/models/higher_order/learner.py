@@ -177,7 +177,7 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
     >>> model = HigherOrderSmoothing()
     >>> for order in (1, 2):
     ...     for X, y in shards:
-    ...         model = model.partial_fit(X, y, classes=["a", "b"], order=order)
+    ...         model = model.fit_pass(X, y, classes=["a", "b"], order=order)
     >>> whole = HigherOrderSmoothing().fit([[1, 1, 0], [0, 1, 1], [0, 0, 1]], ["a", "b", "b"])
     >>> bool((model.predict_proba([[1, 0, 1]]) == whole.predict_proba([[1, 0, 1]])).all())
     True
@@ -255,13 +255,14 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
         return model._finish(two)
 
     @available_if(lambda self: self._in_shards)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, *, order: int = 1) -> Self:
+    def fit_pass(self, X: Any, y: Any, classes: Any = None, *, order: int = 1) -> Self:
         """Take some of the documents through the first pass (order=1) or, after all of them, the second (order=2).
 
         The first call needs `classes`, all that may come; after `fit`, which it does not go on from, they are known.
         The second pass must see the very documents that the first saw; with the last of them the model is there. A
-        further call with order=1 adds documents, after which the second pass starts again. Paths are not kept for
-        explanations. Weights "tfidf", which need document frequencies beforehand, and paths="paper" have no passes.
+        further call with order=1 adds documents, after which the second pass starts again. Documents are not kept: what
+        was learnt so has no paths in its explanations, and can neither be updated nor forget. Weights "tfidf", which
+        need document frequencies beforehand, and paths="paper" have no passes.
         """
         self.check_settings()
         begun: _Shards | None = self.__dict__.get("_shards")
@@ -269,7 +270,7 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
         if (order, begun is not None) not in ((1, False), (1, True), (2, True)):
             raise BadData(f"order is {order!r}; take all documents through order=1 first, then through order=2")
         if classes is None and begun is None and before is None:
-            raise BadData("classes must be passed on the first call to partial_fit")
+            raise BadData("classes must be passed on the first call to fit_pass")
         documents, targets, names = self._check_labelled(X, y)
         if begun is None:
             known = (
@@ -294,6 +295,15 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
         """Learn from documents X and labels y at once."""
         self.__dict__.pop("_shards", None)
         return super().fit(X, y, progress=progress)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, grow: bool = False) -> Self:  # type: ignore[override]
+        """Learn from more documents, as if they had come with those before; `fit_pass` is for those too many to keep.
+
+        The first call needs `classes`, all that may come. With `grow` there may be new ones at any call, and X may have
+        further columns; without it either is an error.
+        """
+        self.__dict__.pop("_shards", None)
+        return super().partial_fit(X, y, classes, grow)
 
     @property
     def n_features_in_(self) -> int:
