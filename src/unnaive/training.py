@@ -24,6 +24,7 @@ from unnaive.decisions import TUNINGS, Decision, default_decision, out_of_fold
 from unnaive.errors import UnnaiveError, UnnaiveWarning, choose, count_noun
 from unnaive.fitted import FittedModel
 from unnaive.optimise import least_cost, read_optimise, tune_macro_f1
+from unnaive.text.backend import thread_count
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Floats, Ids, Progress, Sparse
 
@@ -90,7 +91,7 @@ def train(
         documents = KeptDocuments.of(X, targets, vocabulary, sample_weight)
         return train_from_documents(spec, documents, targets.target_type, progress=progress, tune=tune, **reading)
     weight = class_sample_weight(spec.class_weight, targets, sample_weight)
-    named = NamedCounts.of(X, targets, vocabulary, weight)
+    named = NamedCounts.of(X, targets, vocabulary, weight, threads=thread_count(reading.get("n_jobs")))
     named = named.in_order()  # X keeps its columns, which only the folds of tuning still need
     return _learn(spec, named, X, targets, weight, progress, tune, None, {"counts": named, **reading})
 

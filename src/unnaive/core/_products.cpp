@@ -1,4 +1,5 @@
-// Sparse × thin products: a CSR matrix of documents times a tall dense matrix with one column for each class.
+// Sparse × thin products: a CSR matrix of documents times a tall dense matrix with one column for each class; and sums
+// of counts by class (_products_sums.h).
 // The specification is scipy.sparse (products.py); the order of additions is the same, so results are equal bit for
 // bit.
 #include <nanobind/nanobind.h>
@@ -11,9 +12,12 @@
 #include <cstdint>
 #include <system_error>
 #include <thread>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "_checks.h"
+#include "_products_sums.h"
 
 namespace nb = nanobind;
 
@@ -209,6 +213,60 @@ double run_expectations(Vector<int64_t> row_starts, Vector<int32_t> row_terms, V
   return plain::expectations(rows, listed, lists, documents, weights.data(), expected.data(), width, n_table, threads);
 }
 
+template <typename T>
+nb::object numpy_of(std::vector<T> values) {
+  auto* held = new std::vector<T>(std::move(values));
+  nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  nb::object out = nb::cast(nb::ndarray<nb::numpy, T>(held->data(), {held->size()}, owner));
+  // numpy has two 64-bit integers and prints the one that nanobind makes as a stranger
+  return std::is_same_v<T, int64_t> ? out.attr("view")("int64") : out;
+}
+
+// Cells as Python gets them: sums and numbers of documents.
+struct Unpacked {
+  std::vector<int64_t> sums, df;
+
+  explicit Unpacked(size_t size) : sums(size), df(size) {}
+  void set(const uint64_t* cells, size_t n, size_t at) {
+    for (size_t i = 0; i < n; ++i) {
+      sums[at + i] = sum_of(cells[i]);
+      df[at + i] = df_of(cells[i]);
+    }
+  }
+};
+
+// (where classes end, terms, sums, df; sums and df of the corpus), or None where cells are too small.
+template <typename Index, typename ClassIndex>
+nb::object run_class_sums(Vector<Index> starts, Vector<int32_t> columns, Vector<int32_t> values,
+                          Vector<ClassIndex> class_starts, Vector<int32_t> documents, int64_t n_terms,
+                          unsigned threads) {
+  require(columns.size() == values.size() && n_terms >= 0, "a sparse matrix has as many columns as values");
+  check_starts(starts.data(), starts.size(), columns.size(), "the row ends of a sparse matrix fall or pass its end");
+  check_inside(columns.data(), columns.size(), n_terms, "a column of the sparse matrix is no term");
+  const CountRows<Index> X{starts.data(), columns.data(), values.data(), height(starts) - 1, n_terms};
+  check_starts(class_starts.data(), class_starts.size(), documents.size(), "the ends of the classes fall or pass");
+  check_inside(documents.data(), documents.size(), X.rows, "a class has a document that is not there");
+  const ClassDocuments<ClassIndex> labels{class_starts.data(), documents.data(), height(class_starts) - 1};
+  if (!fits_cells(values.data(), values.size(), labels)) return nb::none();
+  std::vector<int64_t> ends{0};
+  std::vector<int32_t> terms;
+  Unpacked all(static_cast<size_t>(n_terms)), cells(0);
+  {
+    nb::gil_scoped_release free;
+    const std::vector<ClassSums> sums = sums_by_class(X, labels, threads);
+    for (const ClassSums& one : sums) ends.push_back(ends.back() + static_cast<int64_t>(one.terms.size()));
+    terms.reserve(static_cast<size_t>(ends.back()));
+    cells = Unpacked(static_cast<size_t>(ends.back()));
+    for (const ClassSums& one : sums) {
+      cells.set(one.cells.data(), one.cells.size(), terms.size());
+      terms.insert(terms.end(), one.terms.begin(), one.terms.end());
+    }
+    all.set(sums_of_corpus(X, labels, sums).data(), static_cast<size_t>(n_terms), 0);
+  }
+  return nb::make_tuple(numpy_of(std::move(ends)), numpy_of(std::move(terms)), numpy_of(std::move(cells.sums)),
+                        numpy_of(std::move(cells.df)), numpy_of(std::move(all.sums)), numpy_of(std::move(all.df)));
+}
+
 }  // namespace
 
 NB_MODULE(_products, m) {
@@ -217,6 +275,10 @@ NB_MODULE(_products, m) {
   m.def("product", &run_product<int64_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
   m.def("transposed", &run_transposed<int32_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
   m.def("transposed", &run_transposed<int64_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
+  m.def("class_sums", &run_class_sums<int32_t, int32_t>);
+  m.def("class_sums", &run_class_sums<int64_t, int32_t>);
+  m.def("class_sums", &run_class_sums<int32_t, int64_t>);
+  m.def("class_sums", &run_class_sums<int64_t, int64_t>);
   m.def("expectations", &run_expectations, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
         nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), out,
         nb::arg("threads") = 1);

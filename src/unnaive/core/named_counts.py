@@ -43,10 +43,11 @@ class NamedCounts:
 
     @classmethod
     def of(
-        cls, X: Sparse, targets: Targets, vocabulary: Vocabulary | None = None, sample_weight: Floats | None = None
-    ) -> NamedCounts:
+        cls, X: Sparse, targets: Targets, vocabulary: Vocabulary | None = None, sample_weight: Floats | None = None,
+        *, threads: int = 1,
+    ) -> NamedCounts:  # fmt: skip
         """Count documents X (n_docs, n_terms) with their labels."""
-        return cls(targets.classes, vocabulary, Counts.of(X, targets.Y, sample_weight))
+        return cls(targets.classes, vocabulary, Counts.of(X, targets.Y, sample_weight, threads=threads))
 
     @classmethod
     def empty(cls, classes: Sequence[Label] = (), n_terms: int | None = None) -> NamedCounts:
