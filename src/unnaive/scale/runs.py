@@ -73,6 +73,12 @@ class RunBlock:
         return low
 
 
+_NONE = np.zeros(0, np.int64)
+EMPTY = RunBlock(
+    np.zeros(0, np.uint8), np.zeros(1, np.int64), _NONE, _NONE, _NONE, np.zeros(0, np.int32), _NONE, _NONE
+)  # fmt: skip
+
+
 def write_run(folder: Path, counts: Counts, vocabulary: Vocabulary) -> None:
     """The sums of whole numbers as a run."""
     order = vocabulary.order()
@@ -111,6 +117,7 @@ def merge_runs(folders: Sequence[Path], target: Path) -> None:
         class_docs[: len(about["class_docs"])] += np.array(about["class_docs"], np.int64)
     writer = ArrayWriter(target)
     try:
+        _append(writer, EMPTY)  # so that runs of documents without a term have all arrays too
         for block in merge_blocks([_Cursor(arrays) for arrays, _ in opened], len(class_docs)):
             _append(writer, block)
         writer.finish({"documents": documents, "class_docs": class_docs.tolist()})
