@@ -59,7 +59,7 @@ SCORERS = {
     "hidden-networks": "unnaive.models.hierarchical.hidden_networks:HiddenNetworks",
     "neighbours": "unnaive.models.neighbours:Neighbours",
     "paths": "unnaive.models.higher_order.path_scorer:PathScorer",
-    "pool": "unnaive.models.auto.learner:Pool",
+    "pool": "unnaive.models.auto.pool:Pool",
     "trees": "unnaive.models.trees:Trees",
 }
 

@@ -138,7 +138,10 @@ def make_scorer(
     scorer = model.learn(
         documents, targets.Y, exclusive=bool(single), sample_weight=sample_weight, progress=progress, **more
     )  # fmt: skip
-    return scorer, active
+    used = scorer.used_terms() if named.vocabulary is not None else None
+    if used is None:
+        return scorer, active
+    return scorer.take_terms(used), used if active is None else active[used]
 
 
 def _fitted(

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from unnaive.core.links import LINKS, Link
 from unnaive.core.network import Network
 from unnaive.errors import BadData
-from unnaive.types import Arrays, Floats, Sparse
+from unnaive.types import Arrays, Floats, Ids, Sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +102,14 @@ class Scorer(ABC):
         `frequency` (n_terms,): mentions of each term in a document of the class, where counts were kept.
         """
         return []
+
+    def used_terms(self) -> Ids | None:
+        """The columns that scores depend on, of scorers that leave some out; None for all."""
+        return None
+
+    def take_terms(self, columns: Ids) -> Scorer:
+        """The same scores from these columns alone, among which are all used ones."""
+        return self
 
     def network(self, chosen: int, terms: Sequence[str], classes: Sequence[str], member: int = 0) -> Network:
         """The Bayesian network of a class as a value; `terms` names the columns, `classes` the classes."""
