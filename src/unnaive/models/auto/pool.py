@@ -17,7 +17,7 @@ from unnaive.types import Arrays, Floats, Ids, Sparse
 
 @dataclass(frozen=True, eq=False)
 class Pool(Scorer):
-    """score = bias + Σ_parts linear(x[columns]); log-probabilities up to a constant, or log-odds of each class.
+    """score = bias + Σ_parts linear(x[columns]), the log-odds of each class: of one that excludes the others, or alone.
 
     parts     the columns of each view, ascending, and the linear model over them
     bias      (n_classes,)
@@ -30,7 +30,7 @@ class Pool(Scorer):
     parts: tuple[tuple[Ids, Linear], ...]
     bias: Floats
     n_terms: int
-    link: str = "softmax"
+    link: str = "one-of-all"
     recipe: dict[str, Any] = field(default_factory=dict)
     held_out: tuple[Ids, Floats] | None = None
 
@@ -114,7 +114,7 @@ class Pool(Scorer):
                 bias.dtype != np.float64
                 or bias.ndim != 1
                 or not bool(np.all(np.isfinite(bias)))
-                or settings["link"] not in ("softmax", "log-odds")
+                or settings["link"] not in ("one-of-all", "log-odds")
             ):
                 raise BadModel("the pool in this model has a bias or a link that does not fit; train it again")
             recipe = check_recipe(settings["recipe"], len(bias))

@@ -9,6 +9,7 @@ import numpy as np
 from unnaive.core.logs import log_softmax
 from unnaive.types import Floats, Ids
 
+LOWEST = -15.0  # a level of scores at which σ is an exponential
 DROPPED = 0.08  # members with a smaller share of the pool's weight are left out, and the pool is fitted again
 
 
@@ -79,3 +80,23 @@ def fit_pool(scores: list[Floats], targets: Ids, *, shrink: float) -> PoolWeight
         if not small.any() or small.sum() == members:
             return PoolWeights(weights, found.x[members:])
         kept &= ~small
+
+
+def fit_saturation(scores: Floats, targets: Ids, *, shrink: float) -> tuple[float, float]:
+    """(k, b) with which p_c ∝ σ(k·s_c + b) has the least log-loss; drawn toward k = 1 and b = LOWEST, a softmax.
+
+    Where evidence for a class is overwhelming a softmax of pooled margins is too sure, and where all classes have
+    little it is not sure enough. σ bounds the first and leaves the slope to the second. The best class stays the best.
+    """
+    from scipy.optimize import minimize
+
+    rows = np.arange(len(targets))
+
+    def objective(point: Floats) -> float:
+        logs = log_softmax(-np.logaddexp(0.0, -(np.exp(point[0]) * scores + point[1])))
+        return float((-logs[rows, targets].sum() + shrink / 2 * (point[0] ** 2 + (point[1] / LOWEST) ** 2)) / len(rows))
+
+    bounds = [(-2.0, 2.0), (LOWEST, -LOWEST)]
+    starts = [np.array([0.0, b]) for b in (LOWEST / 2, 0.0)]
+    found = min((minimize(objective, start, method="L-BFGS-B", bounds=bounds) for start in starts), key=lambda one: one.fun)
+    return float(np.exp(found.x[0])), float(found.x[1])

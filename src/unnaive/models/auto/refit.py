@@ -46,7 +46,7 @@ def refit(
             linear = _fit_view(recipe, members, view, X, Y, sample_weight, random_state, n_jobs)
             bias += linear.bias
             parts.append((view.columns, linear))
-    link = "softmax" if recipe["kind"] == "single" else "log-odds"
+    link = "one-of-all" if recipe["kind"] == "single" else "log-odds"
     parts = [(columns, Linear(one.sparse_weights, np.zeros(len(bias)), weighting=one.weighting, link=link))
              for columns, one in parts]  # fmt: skip
     return Pool(tuple(parts), bias, X.shape[1], link, recipe)

@@ -19,7 +19,7 @@ from unnaive.models.auto.members import (
     member_scores,
 )
 from unnaive.models.auto.pool import take_columns
-from unnaive.models.auto.pooling import PoolWeights, fit_pool, fit_temperature_scale, log_loss
+from unnaive.models.auto.pooling import PoolWeights, fit_pool, fit_saturation, fit_temperature_scale, log_loss
 from unnaive.models.auto.views import View
 from unnaive.types import Floats, Ids, Sparse
 
@@ -159,12 +159,14 @@ class Search:
 def pool_views(chosen: Sequence[ChosenView], truth: Ids, n_classes: int) -> tuple[dict[str, Any], Floats]:
     """The recipe without its report, and the held-out scores of the pool of all views."""
     pool = fit_pool([one.scores for one in chosen], truth, shrink=SHRINK)
-    bias = pool.bias.copy()
+    pooled = pool.combine([one.scores for one in chosen])
+    slope, level = fit_saturation(pooled, truth, shrink=1.0)
+    bias = slope * pool.bias + level
     members = []
     for weight, one in zip(pool.weights, chosen, strict=True):
         if not weight:
             continue
-        bias += weight * one.pool.bias
+        bias += slope * weight * one.pool.bias
         for share, (candidate, scale) in zip(one.pool.weights, one.members, strict=True):
             if share:
                 members.append(
@@ -172,8 +174,8 @@ def pool_views(chosen: Sequence[ChosenView], truth: Ids, n_classes: int) -> tupl
                         "view": one.view.name,
                         "family": candidate.family,
                         "settings": list(candidate.settings),
-                        "factor": float(weight * share * scale),
+                        "factor": float(slope * weight * share * scale),
                     }
                 )
     recipe = {"kind": "single", "members": members, "bias": bias.tolist()}
-    return recipe, pool.combine([one.scores for one in chosen])
+    return recipe, slope * pooled + level
