@@ -5,15 +5,16 @@ The score of a linear model is a sum over the terms of the document, so the expl
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from math import floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
 from unnaive.core.scorer import Scorer
 from unnaive.errors import BadData
-from unnaive.text.tokens import Span
+from unnaive.text.tokens import GRAM, Span
 from unnaive.types import Label, Sparse
 
 if TYPE_CHECKING:
@@ -280,7 +281,39 @@ def _evidence(
     for column, count, value in zip(row.indices.tolist(), row.data.tolist(), values, strict=True):
         term = names[column]
         evidence.append(Evidence(term, count, value, tuple(places.get(term, ())), **details.get(column, {})))
+    if any(one.term.startswith(GRAM) and one.places for one in evidence):
+        evidence = _sum_over_words(evidence, found)
     return tuple(sorted(evidence, key=lambda one: (-abs(one.value), one.term)))
+
+
+def _sum_over_words(evidence: list[Evidence], found: list[Span]) -> list[Evidence]:
+    """The evidence of character grams added to that of the word in which they lie; the sum stays the same.
+
+    A gram that occurs several times gives each of its places a like part. Words that the model does not know by
+    themselves are named too, where it knows grams of them.
+    """
+    words = sorted({(start, end, term) for start, end, term in found if not term.startswith(GRAM) and " " not in term})
+    starts = [start for start, _, _ in words]
+    totals: dict[str, float] = {}
+    kept = []
+    for one in evidence:
+        if not one.term.startswith(GRAM) or not one.places:
+            kept.append(one)
+            continue
+        for start, end in one.places:
+            at = bisect_right(starts, start) - 1
+            inside = at >= 0 and end <= words[at][1]
+            term = words[at][2] if inside else one.term
+            totals[term] = totals.get(term, 0.0) + one.value / len(one.places)
+    known = {one.term: one for one in [*evidence, *kept]}
+    for term, value in totals.items():
+        before = known.get(term)
+        if before is not None and not term.startswith(GRAM):
+            kept[kept.index(before)] = replace(before, value=before.value + value)
+        else:
+            places = tuple((start, end) for start, end, name in found if name == term)
+            kept.append(Evidence(term, len(places), value, places))
+    return kept
 
 
 def _details(fitted: FittedModel, row: Sparse, chosen: int) -> dict[int, dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -9,32 +10,21 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 
-from unnaive.core.settings import setting
+from unnaive.core.settings import setting, shorten
 from unnaive.core.targets import single_labels
-from unnaive.errors import BadData
-from unnaive.models.auto.members import Candidate
+from unnaive.errors import BadData, UnnaiveError
+from unnaive.models.auto.plan import BUDGETS, Plan, Size, default_members, make_plan
 from unnaive.models.auto.pool import Pool
+from unnaive.models.auto.recipe import Recipe
 from unnaive.models.auto.refit import refit
-from unnaive.models.auto.search import Search, block_splits, pool_views
-from unnaive.models.auto.views import find_views
+from unnaive.models.auto.report import make_report
+from unnaive.models.auto.search import ChosenView, Search, block_splits, count_right, pool_views
+from unnaive.models.auto.views import View, find_views
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
-from unnaive.types import Floats, Progress, Sparse
+from unnaive.types import Floats, Ids, Progress, Sparse
 
-FEW, SOME = 1_500, 4_500  # documents: under the first five folds, under the second three, else one held-out part
-MOST_TRAINING, MOST_HELD_OUT = 6_000, 2_500
-LARGE = 20_000_000  # cells × classes of a view: above that the brief list of candidates
-
-THOROUGH = (
-    *(Candidate("complement", (alpha,)) for alpha in (0.03, 0.1, 0.3, 1.0)),
-    *(Candidate("maxent", (C, s, alpha)) for alpha in (0.1, 1.0) for C, s in ((1.0, 1.0), (10.0, 1.0), (10.0, 0.5))),
-    *(Candidate("nbsvm", (C,)) for C in (0.1, 0.3, 1.0)),
-    *(Candidate("svm", (C,)) for C in (0.3, 1.0, 3.0)),
-)
-BRIEF = (
-    *(Candidate("complement", (alpha,)) for alpha in (0.1, 0.3)),
-    *(Candidate("maxent", (C, 1.0, 0.1)) for C in (1.0, 10.0)),
-    Candidate("nbsvm", (0.3,)),
-)
+BRIEFEST = 10.0  # seconds: with fewer, and with the budget "fast", words alone are read
+REFIT_SHARE = 1.5  # of the estimate, kept for training what was chosen when the clock is watched
 
 
 class Auto(DocumentsModel):
@@ -42,11 +32,15 @@ class Auto(DocumentsModel):
 
     Views of the text (words; words and pairs; character 2–5-grams inside words) × families (complement naive Bayes;
     softmax with a naive Bayes prior; NB-SVM; linear SVM) are fitted on a part of the training documents and judged on
-    the rest, the same for all: five folds under 1,500 documents, three under 4,500, else one held-out part. The best of
-    each family joins a log-linear pool, then the views do; weights are drawn toward equal ones, and small ones are left
-    out. What was chosen is trained anew on all documents. Multilabel targets get the sum of an NB-SVM and a linear SVM
-    for each class on words, without a search, whose margins are taken as log-odds uncalibrated; tune thresholds with
-    decision="scut".
+    the rest, the same for all: five folds under 1,500 documents, three under 4,500, else one held-out part. Folds are
+    runs of neighbours, so that documents of one thread or one week are not on both sides. The best of each family joins
+    a log-linear pool, then the views do; weights are drawn toward equal ones, and small ones are left out. What was
+    chosen is trained anew on all documents, and kept as a recipe (`scorer_.recipe`) with a report of what was tried.
+
+    The budget "normal" takes about a minute at any size that fits in memory: with more data fewer candidates are tried,
+    on a sample, and what costs most for least is left out. "fast" is naive Bayes and a closed form on words, "thorough"
+    about ten minutes. These go by estimated work, so that the same data and seed give the same model on every machine;
+    a number of seconds goes by the clock.
 
     >>> texts = ["good ball", "fair vote", "ball game", "vote law"] * 3
     >>> from unnaive import TextClassifier
@@ -61,47 +55,124 @@ class Auto(DocumentsModel):
     token_rule_changes: ClassVar[dict[str, Any]] = {"analyzer": "both", "ngrams": (1, 2)}
     takes_terms: ClassVar[bool] = True
 
-    random_state: int = setting("Seed of the held-out part and of the solvers.", default=0, at_least=0)
+    budget: str | float = setting('Work to spend: "fast", "normal", "thorough", or seconds.', default="normal", above=0)
+    random_state: int = setting("Seed of samples and of the solvers.", default=0, at_least=0)
     n_jobs: int | None = setting("Threads; None for all cores. Results do not depend on it.", default=None)
     class_weight: Any = class_weight_setting()
+
+    @classmethod
+    def token_rule_for(cls, settings: dict[str, Any]) -> dict[str, Any]:
+        """How texts are read: by words alone where the budget is small."""
+        budget = settings.get("budget", "normal")
+        brief = budget == "fast" or (not isinstance(budget, str) and budget < BRIEFEST)
+        return {} if brief else cls.token_rule_changes
+
+    def check_settings(self) -> None:
+        """An error of one sentence if a setting is of the wrong type or out of range."""
+        super().check_settings()
+        if isinstance(self.budget, str) and self.budget not in BUDGETS:
+            raise UnnaiveError(f"budget of auto came as {shorten(self.budget)}; give {', '.join(BUDGETS)}, or seconds")
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: Progress | None = None, terms: Sequence[str] | None = None,
     ) -> Pool:  # fmt: skip
         """Choose on held-out documents, then train on all."""
-        X, Y, targets = csr_array(X), csr_array(Y), single_labels(Y)
-        common: dict[str, Any] = {"random_state": self.random_state, "n_jobs": self.n_jobs}
-        views = find_views(X, terms)
-        if targets is None or not exclusive:
-            members = [
-                {"view": views[0].name, "family": family, "settings": [C], "factor": 1.0}
-                for family, C in (("nbsvm", 0.3), ("svm", 1.0))
-            ]
-            recipe = {"kind": "multilabel", "members": members, "bias": [0.0] * Y.shape[1], "report": {}}
-            return refit(recipe, X, Y, terms, sample_weight=sample_weight, **common)
+        X, Y = csr_array(X), csr_array(Y)
+        targets = single_labels(Y) if exclusive else None
+        views = find_views(X, terms, Y.shape[1])
+        size = Size(X.shape[0], Y.shape[1], {view.name: _count_cells(X, view) for view in views})
+        clock = None if isinstance(self.budget, str) else _Clock(float(self.budget))
+        if targets is None:
+            recipe = self._multilabel_recipe(views, Y.shape[1])
+            plan, held_out = None, None
+        else:
+            plan = make_plan(size, self.budget if clock is None else clock.left())
+            recipe, held_out = self._choose(X, targets, views, size, plan, sample_weight, progress, clock)
+        pool = refit(
+            recipe, X, Y, terms, sample_weight=sample_weight, random_state=self.random_state, n_jobs=self.n_jobs
+        )
+        return replace(pool, held_out=held_out)
+
+    def _choose(
+        self, X: Sparse, targets: Ids, views: list[View], size: Size, plan: Plan, weight: Floats | None,
+        progress: Progress | None, clock: _Clock | None,
+    ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
+        """The recipe, and rows with their held-out scores."""
         if len(np.unique(targets)) < 2:
             raise BadData("every document has one class; auto needs at least two classes to tell apart")
-        n = len(targets)
         splits = list(
             block_splits(
-                targets, Y.shape[1], n_folds=5 if n < FEW else 3 if n < SOME else 4, first_alone=n >= SOME,
-                most_training=MOST_TRAINING, most_held_out=MOST_HELD_OUT, random_state=self.random_state,
+                targets, size.classes, n_folds=plan.n_folds, all_folds=plan.all_folds, most_training=plan.training,
+                most_held_out=plan.held_out, random_state=self.random_state,
             )
         )  # fmt: skip
-        if not splits:
-            raise BadData("no class has two documents")
+        planned = [view for view in views if view.name in plan.views]
+        if not splits:  # no class has two documents: nothing can be held out
+            members = default_members([view.name for view in planned])
+            report = {"budget": self.budget, "left-out": ["any search: no class has two documents to hold one out"]}
+            return {"kind": "single", "members": members, "bias": [-2.0] * size.classes, "report": report}, None
+        tell = _Teller(progress, len(planned) * len(plan.candidates) * len(splits))
+        search = Search(
+            X, targets, size.classes, splits, weight=weight, random_state=self.random_state, n_jobs=self.n_jobs,
+            told=tell,
+        )  # fmt: skip
+        chosen: list[ChosenView] = []
+        for view in planned:
+            if chosen and clock is not None and clock.is_short(plan, size, view.name, [one.view.name for one in chosen]):
+                plan = replace(plan, left_out=(*plan.left_out, f"{view.name}, since the time was up"))
+                continue
+            chosen.append(search.choose(view, plan.candidates))
+        recipe, scores, shares = pool_views(chosen, search.soft)
+        right = count_right(chosen, search.truth, search.soft)
+        report = make_report(self.budget, plan, chosen, shares, right, len(search.truth))
+        return {**recipe, "report": report}, (search.rows, scores)
 
-        def told(what: str, work: float) -> None:
-            if progress is not None:
-                progress("auto", {"view": what})
+    def _multilabel_recipe(self, views: list[View], n_classes: int) -> Recipe:
+        """NB-SVM and linear SVM for each class by itself, on words."""
+        members = [
+            {"view": views[0].name, "family": family, "settings": [C], "factor": 1.0}
+            for family, C in (("nbsvm", 0.3), ("svm", 1.0))
+        ]
+        return {"kind": "multilabel", "members": members, "bias": [0.0] * n_classes, "report": {}}
 
-        search = Search(X, targets, Y.shape[1], splits, weight=sample_weight, told=told, **common)
-        chosen = []
-        for view in views:
-            nnz = np.isin(X.indices, view.columns).sum() if len(views) > 1 else X.nnz
-            chosen.append(search.choose(view, BRIEF if nnz * Y.shape[1] > LARGE else THOROUGH))
-        recipe, scores = pool_views(chosen, search.truth, Y.shape[1])
-        recipe["report"] = {}
-        pool = refit(recipe, X, Y, terms, sample_weight=sample_weight, **common)
-        return replace(pool, held_out=(search.rows, scores))
+
+class _Clock:
+    """Seconds that are left, and how fast this machine is beside the estimates, as far as it was seen."""
+
+    def __init__(self, seconds: float) -> None:
+        self.start, self.seconds = time.perf_counter(), seconds
+
+    def left(self) -> float:
+        """Seconds until the budget is spent."""
+        return max(0.0, self.seconds - (time.perf_counter() - self.start))
+
+    def is_short(self, plan: Plan, size: Size, view: str, done: list[str]) -> bool:
+        """Whether another view, and training all that was chosen, would pass the budget at the speed seen so far."""
+        spent = time.perf_counter() - self.start
+        pace = spent / max(1e-9, sum(plan.search_cost(size, one) for one in done))
+        coming = plan.search_cost(size, view) + REFIT_SHARE * sum(plan.refit_cost(size, one) for one in (*done, view))
+        return spent + pace * coming > self.seconds
+
+
+class _Teller:
+    """Tells `progress` of every candidate that is about to be fitted, and how many there are."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self.progress, self.total, self.done = progress, total, 0
+
+    def __call__(self, what: str) -> None:
+        if self.progress is not None:
+            self.progress("auto", {"iteration": self.done, "max_iter": self.total, "candidate": what})
+        self.done += 1
+
+
+def _count_cells(X: Sparse, view: View) -> int:
+    """Nonzero cells of the view's columns."""
+    if len(view.columns) == X.shape[1]:
+        return int(X.nnz)
+    inside = np.zeros(X.shape[1], np.bool_)
+    inside[view.columns] = True
+    return int(np.count_nonzero(inside[X.indices]))
+
+

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -16,7 +17,7 @@ from unnaive.lazy import lazy_property
 from unnaive.models.naive_bayes import ComplementNB
 from unnaive.models.nbsvm import log_count_ratio
 from unnaive.text.backend import thread_count
-from unnaive.types import Floats, Ids, Sparse
+from unnaive.types import Floats, Sparse
 
 NEVER = -1e6  # the bias of a class without documents
 MOST_PASSES = 200
@@ -53,8 +54,8 @@ class Training:
         return int(self.Y.shape[1])
 
     @lazy_property
-    def targets(self) -> Ids | None:
-        """The class of each document, where each has one."""
+    def targets(self) -> Any:
+        """The class of each document (n_docs,), where each has one; else None."""
         return single_labels(self.Y)
 
     @lazy_property

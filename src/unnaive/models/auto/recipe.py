@@ -17,6 +17,7 @@ from typing import Any
 
 from unnaive.errors import BadModel
 from unnaive.models.auto.members import FAMILIES
+from unnaive.models.auto.report import check_report
 from unnaive.models.auto.views import CHARACTERS, COLUMNS, PAIRS, WORDS
 
 Recipe = dict[str, Any]
@@ -30,6 +31,7 @@ def check_recipe(recipe: Any, n_classes: int) -> Recipe:
         isinstance(recipe, dict)
         and recipe.get("kind") in KINDS
         and isinstance(recipe.get("report"), dict)
+        and check_report(recipe["report"])
         and _are_numbers(recipe.get("bias"))
         and len(recipe["bias"]) == n_classes
         and isinstance(recipe.get("members"), list)
@@ -43,8 +45,8 @@ def check_recipe(recipe: Any, n_classes: int) -> Recipe:
 def _is_member(member: Any) -> bool:
     if not isinstance(member, dict) or member.get("view") not in VIEWS or member.get("family") not in FAMILIES:
         return False
-    settings, arguments = member.get("settings"), FAMILIES[member["family"]].arguments
-    return _are_numbers(settings) and len(settings) == len(arguments) and _are_numbers([member.get("factor")])
+    numbers = [*member["settings"], member["factor"]] if isinstance(member.get("settings"), list) else None
+    return _are_numbers(numbers) and len(member["settings"]) == len(FAMILIES[member["family"]].arguments)
 
 
 def _are_numbers(values: Any) -> bool:

@@ -38,7 +38,7 @@ def refit(
     X, Y = csr_array(X), csr_array(Y)
     bias = np.array(recipe["bias"], np.float64)
     parts = []
-    for view in find_views(X, terms):
+    for view in find_views(X, terms, Y.shape[1]):
         members = [one for one in recipe["members"] if one["view"] == view.name]
         if members:
             if told is not None:

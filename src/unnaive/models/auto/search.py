@@ -19,7 +19,7 @@ from unnaive.models.auto.members import (
     member_scores,
 )
 from unnaive.models.auto.pool import take_columns
-from unnaive.models.auto.pooling import PoolWeights, fit_pool, fit_saturation, fit_temperature_scale, log_loss
+from unnaive.models.auto.pooling import PoolWeights, fit_pool, fit_saturation, fit_temperature_scale, log_loss, soften
 from unnaive.models.auto.views import View
 from unnaive.types import Floats, Ids, Sparse
 
@@ -47,17 +47,23 @@ class Tried:
 
 @dataclass(frozen=True, eq=False)
 class ChosenView:
-    """What was chosen for a view: candidates with their scale, the weights of their pool, and its held-out scores."""
+    """What was chosen for a view.
+
+    members  the best candidate of each family with its scale, and `scaled` its held-out scores times that
+    pool     the weights of their pool, and `scores` its held-out scores
+    tried    every candidate
+    """
 
     view: View
     members: list[tuple[Candidate, float]]
     pool: PoolWeights
+    scaled: list[Floats]
     scores: Floats
     tried: list[Tried]
 
 
 def block_splits(
-    targets: Ids, n_classes: int, *, n_folds: int, first_alone: bool, most_training: int, most_held_out: int,
+    targets: Ids, n_classes: int, *, n_folds: int, all_folds: bool, most_training: int, most_held_out: int,
     random_state: int,
 ) -> Iterator[Split]:  # fmt: skip
     """Splits in which a fold is a run of neighbours: of each class, the documents that came one after another.
@@ -69,7 +75,7 @@ def block_splits(
     fold = _block_folds(targets, n_folds)
     alone = np.bincount(targets, minlength=n_classes)[targets] < 2
     random = np.random.default_rng(random_state)
-    for number in range(1 if first_alone else n_folds):
+    for number in range(n_folds if all_folds else 1):
         train = _sample(np.flatnonzero((fold != number) | alone), targets, most_training, random)
         known = np.bincount(targets[train], minlength=n_classes) > 0
         held_out = np.flatnonzero((fold == number) & ~alone & known[targets])
@@ -107,13 +113,14 @@ class Search:
 
     def __init__(
         self, X: Sparse, targets: Ids, n_classes: int, splits: Sequence[Split], *, weight: Floats | None,
-        random_state: int, n_jobs: int | None, told: Callable[[str, float], None],
+        random_state: int, n_jobs: int | None, told: Callable[[str], None],
     ) -> None:  # fmt: skip
         self.X, self.targets, self.n_classes, self.weight = X, targets, n_classes, weight
         self.random_state, self.n_jobs, self.told = random_state, n_jobs, told
         self.splits = splits
         self.rows = np.concatenate([one.held_out for one in splits])
         self.truth = targets[self.rows]
+        self.soft = soften(self.truth, np.bincount(targets, minlength=n_classes) > 0)
 
     def choose(self, view: View, candidates: Sequence[Candidate]) -> ChosenView:
         """The best candidate of each family by accuracy − log-loss / 10, scaled, and their pool."""
@@ -121,15 +128,15 @@ class Search:
         best: dict[str, tuple[float, Candidate, float]] = {}
         tried = []
         for one, found in scores.items():
-            scale = fit_temperature_scale(found, self.truth)
+            scale = fit_temperature_scale(found, self.soft)
             accuracy, loss = self.accuracy(found), log_loss(scale * found, self.truth)
             tried.append(Tried(view.name, one, accuracy, loss))
             if one.family not in best or accuracy - 0.1 * loss > best[one.family][0]:
                 best[one.family] = (accuracy - 0.1 * loss, one, scale)
         members = [(one, scale) for _, one, scale in best.values()]
         scaled = [scale * scores[one] for one, scale in members]
-        pool = fit_pool(scaled, self.truth, shrink=SHRINK)
-        return ChosenView(view, members, pool, pool.combine(scaled), tried)
+        pool = fit_pool(scaled, self.soft, shrink=SHRINK)
+        return ChosenView(view, members, pool, scaled, pool.combine(scaled), tried)
 
     def accuracy(self, scores: Floats) -> float:
         """The share of held-out documents whose best class is the right one."""
@@ -148,7 +155,7 @@ class Search:
             )
             Z = as_float32(weighting.apply(X[split.held_out]))
             for one in candidates:
-                self.told(f"{view.name}: {FAMILIES[one.family].title}", inside.nnz * self.n_classes)
+                self.told(f"{view.name}, {FAMILIES[one.family].title}")
                 scores[one][at : at + len(split.held_out)] = member_scores(
                     fit_family(one.family, one.settings, data), Z
                 )
@@ -156,19 +163,20 @@ class Search:
         return scores
 
 
-def pool_views(chosen: Sequence[ChosenView], truth: Ids, n_classes: int) -> tuple[dict[str, Any], Floats]:
-    """The recipe without its report, and the held-out scores of the pool of all views."""
-    pool = fit_pool([one.scores for one in chosen], truth, shrink=SHRINK)
+def pool_views(chosen: Sequence[ChosenView], soft: Floats) -> tuple[dict[str, Any], Floats, dict[tuple[str, str], float]]:
+    """The recipe without its report, the held-out scores of the pool of all views, and the shares of its members."""
+    pool = fit_pool([one.scores for one in chosen], soft, shrink=SHRINK)
     pooled = pool.combine([one.scores for one in chosen])
-    slope, level = fit_saturation(pooled, truth, shrink=1.0)
+    slope, level = fit_saturation(pooled, soft, shrink=1.0)
     bias = slope * pool.bias + level
-    members = []
+    members, shares = [], {}
     for weight, one in zip(pool.weights, chosen, strict=True):
         if not weight:
             continue
         bias += slope * weight * one.pool.bias
         for share, (candidate, scale) in zip(one.pool.weights, one.members, strict=True):
             if share:
+                shares[one.view.name, candidate.family] = float(weight * share)
                 members.append(
                     {
                         "view": one.view.name,
@@ -177,5 +185,22 @@ def pool_views(chosen: Sequence[ChosenView], truth: Ids, n_classes: int) -> tupl
                         "factor": float(slope * weight * share * scale),
                     }
                 )
+    whole = sum(shares.values())
     recipe = {"kind": "single", "members": members, "bias": bias.tolist()}
-    return recipe, slope * pooled + level
+    return recipe, slope * pooled + level, {key: share / whole for key, share in shares.items()}
+
+
+def count_right(chosen: Sequence[ChosenView], truth: Ids, soft: Floats) -> int:
+    """How many held-out documents a pool gets right whose weights were fitted on the other half of them."""
+    right = 0
+    half = np.arange(len(truth)) % 2 == 0
+    for fitted in (half, ~half):
+        if not fitted.any():
+            continue
+        views = []
+        for one in chosen:
+            pool = fit_pool([part[fitted] for part in one.scaled], soft[fitted], shrink=SHRINK)
+            views.append(pool.combine(one.scaled))
+        pool = fit_pool([part[fitted] for part in views], soft[fitted], shrink=SHRINK)
+        right += int((pool.combine(views).argmax(axis=1) == truth)[~fitted].sum())
+    return right

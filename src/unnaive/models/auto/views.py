@@ -23,26 +23,38 @@ class View:
     columns: Ids
 
 
-def find_views(X: Sparse, terms: Sequence[str] | None) -> list[View]:
+MOST_CELLS = 1 << 25  # classes × columns of a view, whose weights are held as one table: 256 MB of float64
+
+
+def find_views(X: Sparse, terms: Sequence[str] | None, n_classes: int) -> list[View]:
     """The views that the names of the columns tell; one of all columns where they have none.
 
-    Pairs and character grams of a single document are left out: they cost most and say least. Single words stay.
+    Pairs and character grams of a single document are left out: they cost most and say least. Single words stay. Where
+    classes × columns are more than MOST_CELLS, the columns of most documents are taken.
 
     >>> from scipy.sparse import csr_array
     >>> X = csr_array([[1, 1, 1, 1], [1, 0, 1, 0]])
-    >>> [(view.name, view.columns.tolist()) for view in find_views(X, ["good", "ball", "#go", "good ball"])]
+    >>> [(view.name, view.columns.tolist()) for view in find_views(X, ["good", "ball", "#go", "good ball"], 2)]
     [('words', [0, 1]), ('words and pairs', [0, 1]), ('characters', [2])]
     """
+    df = np.bincount(presence(X).indices, minlength=X.shape[1])
+    most = max(1, MOST_CELLS // max(1, n_classes))
     if terms is None:
-        return [View(COLUMNS, np.arange(X.shape[1]))]
-    often = np.bincount(presence(X).indices, minlength=X.shape[1]) > 1
+        return [View(COLUMNS, _most_frequent(np.arange(X.shape[1]), df, most))]
     is_gram, is_pair = _kinds_of_terms(terms)
     found = {
         WORDS: ~is_gram & ~is_pair,
-        PAIRS: ~is_gram & (often | ~is_pair) if is_pair.any() else np.zeros(len(terms), np.bool_),
-        CHARACTERS: is_gram & often,
+        PAIRS: ~is_gram & ((df > 1) | ~is_pair) if is_pair.any() else np.zeros(len(terms), np.bool_),
+        CHARACTERS: is_gram & (df > 1),
     }
-    return [View(name, np.flatnonzero(mask)) for name, mask in found.items() if mask.any()]
+    return [View(name, _most_frequent(np.flatnonzero(mask), df, most)) for name, mask in found.items() if mask.any()]
+
+
+def _most_frequent(columns: Ids, df: Ids, most: int) -> Ids:
+    """At most so many of the columns, those of most documents; of equals the first."""
+    if len(columns) <= most:
+        return columns
+    return np.sort(columns[np.argsort(-df[columns], kind="stable")[:most]])
 
 
 def _kinds_of_terms(terms: Sequence[str]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
