@@ -100,7 +100,9 @@ def choose_strength(model, Z, labels):
     found = dict.fromkeys(STRENGTHS[model][1], 0.0)
     for train, aside in list(parts.split(Z, labels)):
         for strength in found:
-            found[strength] += (make(model, strength).fit(Z[train], labels[train]).predict(Z[aside]) == labels[aside]).mean()
+            found[strength] += (
+                make(model, strength).fit(Z[train], labels[train]).predict(Z[aside]) == labels[aside]
+            ).mean()
     return max(found, key=found.__getitem__)
 
 

@@ -107,7 +107,9 @@ def test_merging_joins_registers(folder):
 
 def test_a_register_takes_no_weights_and_frozen_models_no_register(folder):
     texts, labels = [text for text, _ in ROWS], [label for _, label in ROWS]
-    fitted = register_documents(TextClassifier().fit(texts, labels).fitted_, texts, [(one,) for one in labels])
+    fitted = register_documents(
+        TextClassifier("multinomial").fit(texts, labels).fitted_, texts, [(one,) for one in labels]
+    )
     with pytest.raises(UnnaiveError, match="with texts and labels, and no weights"):
         TextClassifier.from_fitted(fitted).partial_fit(["ball"], ["sport"], sample_weight=[2])
     assert run("train all.csv -o m.model --register --frozen") == 2

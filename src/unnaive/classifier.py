@@ -48,8 +48,8 @@ class TextClassifier(Protocol):
 
     Parameters
     ----------
-    model : str, default="multinomial"
-        A name of the catalogue: "multinomial", "bernoulli", "complement", "or-gate", "maxent", "svm", …
+    model : str, default="auto"
+        A name of the catalogue: "auto", "multinomial", "bernoulli", "complement", "or-gate", "maxent", "svm", …
     language : str or None, default="en"
         ISO 639 code of the texts' language: case folding, stemmer, code page. None for no language.
     stopwords : str, sequence of str or None, default=None
@@ -130,7 +130,7 @@ class TextClassifier(Protocol):
 
     def __init__(
         self,
-        model: str = "multinomial",
+        model: str = "auto",
         *,
         language: str | None = "en",
         stopwords: str | Sequence[str] | None = None,
@@ -251,7 +251,7 @@ class TextClassifier(Protocol):
     def remake(self, **parameters: Any) -> Self:
         """Make the weights anew with another model or other settings, from the counts: no document is needed.
 
-        >>> model = TextClassifier().fit(["good ball", "fair vote"], ["sport", "politics"])
+        >>> model = TextClassifier("multinomial").fit(["good ball", "fair vote"], ["sport", "politics"])
         >>> model.remake(model="bernoulli", alpha=0.5)
         TextClassifier(model='bernoulli', alpha=0.5)  # 2 classes, 4 terms
         """

@@ -70,6 +70,9 @@ def train(
     fitted = _fitted(spec, named, targets.target_type, scorer, active, **reading)
     tuning = _find_tuning(spec, targets, tune)
     if spec.calibrate or tuning is not None:
+        if scorer.held_out is not None:  # the learner held documents out itself
+            rows, scores = scorer.held_out
+            return _tuned(fitted, scores, Targets(targets.classes, targets.Y[rows], targets.target_type), tuning)
         scores = out_of_fold_scores(spec, X, targets, weight, terms=vocabulary, progress=progress)
         return _tuned(fitted, scores, targets, tuning)
     return fitted

@@ -181,7 +181,7 @@ class Progress:
                 self._bar.update(self._task, description=title, total=total, completed=done or 0.0)
 
 
-EVENTS = {"tuning": "tuning on documents held out", "em": "learning the network"}
+EVENTS = {"auto": "choosing among models", "tuning": "tuning on documents held out", "em": "learning the network"}
 COUNTERS = (("fold", "folds"), ("class", "classes"), ("iteration", "max_iter"))
 
 

@@ -32,6 +32,13 @@ DECISION_HELP = (
 )
 
 
+MODEL_HELP = "auto, multinomial, bernoulli, complement, or-gate, …"
+BUDGET_HELP = (
+    "How long auto may search: fast is naive Bayes and a closed form on words; normal about a minute at most; thorough "
+    "ten; or so many seconds."
+)
+
+
 def register(app: typer.Typer) -> None:
     """Add the verb to the command line."""
     app.command()(train)
@@ -42,18 +49,22 @@ def train(
     source: DataFile,
     output: Annotated[Path, typer.Option("-o", "--output", help="The model file to write.", show_default=False)],
     model: Annotated[
-        str,
-        typer.Option("--model", "-m", help="multinomial, bernoulli, complement, or-gate, …", rich_help_panel=LEARNING),
-    ] = "multinomial",
+        str | None,
+        typer.Option("--model", "-m", help=MODEL_HELP, rich_help_panel=LEARNING, show_default="auto"),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(metavar="fast|normal|thorough|SECONDS", help=BUDGET_HELP, rich_help_panel=LEARNING),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A setting of the model.", rich_help_panel=LEARNING),
     ] = None,
     alpha: Annotated[
-        float | None, typer.Option(help="Additive smoothing; short for --set alpha=…", rich_help_panel=LEARNING)
+        float | None, typer.Option(help="Additive smoothing of naive Bayes.", rich_help_panel=LEARNING)
     ] = None,
     smoothing: Annotated[
-        str | None, typer.Option(help="laplace, jelinek-mercer or absolute.", rich_help_panel=LEARNING)
+        str | None, typer.Option(help="laplace, jelinek-mercer or absolute, of naive Bayes.", rich_help_panel=LEARNING)
     ] = None,
     min_df: Annotated[int, typer.Option(help="Leave out terms of fewer documents.", rich_help_panel=LEARNING)] = 1,
     select: Annotated[
@@ -100,13 +111,14 @@ def train(
     from unnaive.core.settings import parse_settings
 
     parameters: dict[str, Any] = {
-        "model": model, "language": language, "stopwords": read_stop_words(stopwords), "stem": stem,
+        "model": choose_model(model, alpha, smoothing), "language": language, "stopwords": read_stop_words(stopwords), "stem": stem,
         "ngrams": parse_ngrams(ngrams), "lowercase": not keep_case, "min_length": min_length, "digits": digits,
         "html": html, "message": message, "min_df": min_df, "select": parse_select(select), "decision": decision,
         "segmenter": segmenter, "symbols": symbols, "calibrate": calibrate, "n_jobs": threads, "random_state": seed,
     }  # fmt: skip
     parameters |= parse_settings(settings or [])
     parameters |= {name: value for name, value in (("alpha", alpha), ("smoothing", smoothing)) if value is not None}
+    parameters |= parse_budget(budget, parameters["model"])
     classifier = TextClassifier(**parameters)
     finish = registering(register, key, frozen)
     summary = train_file(classifier, source, output, test=test, holdout=holdout, frozen=frozen, finish=finish)
@@ -165,6 +177,7 @@ def train_file(
         "multilabel": fitted.multilabel,
         "seconds": round(time.perf_counter() - start, 3),
         "read": described,
+        **describe_search(fitted),
         **measured,
     }
 
@@ -234,11 +247,56 @@ def show_summary(summary: dict[str, Any]) -> None:
         f"learnt {count_noun(summary['documents'], 'document')}, {count_noun(summary['classes'], 'class', 'classes')} "
         f"({kind}), {count_noun(summary['terms'], 'term')} in {summary['seconds']:.2f} s"
     )
+    for line in search_lines(summary):
+        say(line)
     for name, words in (("holdout", "set aside"), ("test", "of the test file")):
         if name in summary:
             one = summary[name]
             say(f"{headline(one, summary['multilabel'])} on {count_noun(one['documents'], 'document')} {words}")
     say(f"wrote {summary['file']} ({format_size(summary['bytes'])})")
+
+
+def choose_model(model: str | None, alpha: float | None, smoothing: str | None) -> str:
+    """The model that was named; else auto, or multinomial naive Bayes where a setting of its was given.
+
+    >>> choose_model(None, None, None), choose_model(None, 0.5, None), choose_model("bernoulli", 0.5, None)
+    ('auto', 'multinomial', 'bernoulli')
+    """
+    return model or ("auto" if alpha is None and smoothing is None else "multinomial")
+
+
+def parse_budget(text: str | None, model: str) -> dict[str, Any]:
+    """The setting of auto that --budget gives: a name, or seconds.
+
+    >>> parse_budget("fast", "auto"), parse_budget("90", "auto"), parse_budget(None, "auto")
+    ({'budget': 'fast'}, {'budget': 90.0}, {})
+    """
+    from unnaive.errors import UnnaiveError
+
+    if text is None:
+        return {}
+    if model != "auto":
+        raise UnnaiveError(f"--budget is for the model auto, and this one is {model}; leave one of the two out")
+    word = text.strip().removesuffix("s") if text.strip()[:1].isdigit() else text.strip()
+    try:
+        return {"budget": float(word)}
+    except ValueError:
+        return {"budget": word}
+
+
+def describe_search(fitted: FittedModel) -> dict[str, Any]:
+    """What auto tried, as the model keeps it; nothing of other models."""
+    recipe = getattr(fitted.scorer, "recipe", None)
+    return {"search": recipe["report"]} if recipe else {}
+
+
+def search_lines(summary: dict[str, Any]) -> list[str]:
+    """What auto tried, for people."""
+    if not summary.get("search"):
+        return []
+    from unnaive.models.auto.report import report_lines
+
+    return report_lines(summary["search"])
 
 
 def headline(measured: dict[str, Any], multilabel: bool) -> str:

@@ -40,6 +40,8 @@ class Scorer(ABC):
     kind: ClassVar[str]  # its name in model files
     link: str  # the name of the link, which gives scores their meaning (links.py)
     n_terms: int
+    # rows of the training documents and their scores by models that never saw them, where the learner has any
+    held_out: tuple[Ids, Floats] | None = None
 
     @property
     @abstractmethod

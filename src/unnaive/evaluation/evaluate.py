@@ -58,7 +58,7 @@ def evaluate(
     Examples
     --------
     >>> from unnaive import TextClassifier
-    >>> model = TextClassifier().fit(["good ball", "fair vote"], ["sport", "politics"])
+    >>> model = TextClassifier("multinomial").fit(["good ball", "fair vote"], ["sport", "politics"])
     >>> evaluate(model, ["a ball", "a vote", "the ball"], ["sport", "politics", "politics"]).measures["accuracy"]
     0.6666666666666666
     """
@@ -273,7 +273,7 @@ def describe_model(fitted: FittedModel) -> str:
     """The model and all that is not default about it, on one line.
 
     >>> from unnaive import TextClassifier
-    >>> describe_model(TextClassifier(alpha=0.5, stem="porter").fit(["good ball", "fair vote"], [0, 1]).fitted_)
+    >>> describe_model(TextClassifier("multinomial", alpha=0.5, stem="porter").fit(["good ball", "fair vote"], [0, 1]).fitted_)
     'multinomial naive Bayes, alpha=0.5, stem=porter'
     """
     spec = fitted.spec

@@ -13,7 +13,8 @@ from scipy.sparse import csr_array
 from unnaive.core.settings import setting, shorten
 from unnaive.core.targets import single_labels
 from unnaive.errors import BadData, UnnaiveError
-from unnaive.models.auto.plan import BUDGETS, Plan, Size, default_members, make_plan
+from unnaive.models.auto.multilabel import choose_multilabel
+from unnaive.models.auto.plan import BUDGETS, FEW, Plan, Size, default_members, make_plan
 from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe
 from unnaive.models.auto.refit import refit
@@ -41,6 +42,9 @@ class Auto(DocumentsModel):
     on a sample, and what costs most for least is left out. "fast" is naive Bayes and a closed form on words, "thorough"
     about ten minutes. These go by estimated work, so that the same data and seed give the same model on every machine;
     a number of seconds goes by the clock.
+
+    Multilabel targets get the sum of a linear SVM, an NB-SVM and Rocchio's centroids for each class by itself, on words,
+    out of fold turned into log-odds; thresholds are tuned on the same out-of-fold scores.
 
     >>> texts = ["good ball", "fair vote", "ball game", "vote law"] * 3
     >>> from unnaive import TextClassifier
@@ -84,8 +88,10 @@ class Auto(DocumentsModel):
         size = Size(X.shape[0], Y.shape[1], {view.name: _count_cells(X, view) for view in views})
         clock = None if isinstance(self.budget, str) else _Clock(float(self.budget))
         if targets is None:
-            recipe = self._multilabel_recipe(views, Y.shape[1])
-            plan, held_out = None, None
+            recipe, held_out = choose_multilabel(
+                X, Y, views[0], self.budget, weight=sample_weight, random_state=self.random_state, n_jobs=self.n_jobs,
+                told=_Teller(progress, 3 * (5 if X.shape[0] < FEW else 3)),
+            )  # fmt: skip
         else:
             plan = make_plan(size, self.budget if clock is None else clock.left())
             recipe, held_out = self._choose(X, targets, views, size, plan, sample_weight, progress, clock)
@@ -119,7 +125,11 @@ class Auto(DocumentsModel):
         )  # fmt: skip
         chosen: list[ChosenView] = []
         for view in planned:
-            if chosen and clock is not None and clock.is_short(plan, size, view.name, [one.view.name for one in chosen]):
+            if (
+                chosen
+                and clock is not None
+                and clock.is_short(plan, size, view.name, [one.view.name for one in chosen])
+            ):
                 plan = replace(plan, left_out=(*plan.left_out, f"{view.name}, since the time was up"))
                 continue
             chosen.append(search.choose(view, plan.candidates))
@@ -127,14 +137,6 @@ class Auto(DocumentsModel):
         right = count_right(chosen, search.truth, search.soft)
         report = make_report(self.budget, plan, chosen, shares, right, len(search.truth))
         return {**recipe, "report": report}, (search.rows, scores)
-
-    def _multilabel_recipe(self, views: list[View], n_classes: int) -> Recipe:
-        """NB-SVM and linear SVM for each class by itself, on words."""
-        members = [
-            {"view": views[0].name, "family": family, "settings": [C], "factor": 1.0}
-            for family, C in (("nbsvm", 0.3), ("svm", 1.0))
-        ]
-        return {"kind": "multilabel", "members": members, "bias": [0.0] * n_classes, "report": {}}
 
 
 class _Clock:
@@ -174,5 +176,3 @@ def _count_cells(X: Sparse, view: View) -> int:
     inside = np.zeros(X.shape[1], np.bool_)
     inside[view.columns] = True
     return int(np.count_nonzero(inside[X.indices]))
-
-

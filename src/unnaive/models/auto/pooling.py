@@ -118,5 +118,7 @@ def fit_saturation(scores: Floats, soft: Floats, *, shrink: float) -> tuple[floa
 
     bounds = [(-2.0, 2.0), (LOWEST, -LOWEST)]
     starts = [np.array([0.0, b]) for b in (LOWEST / 2, 0.0)]
-    found = min((minimize(objective, start, method="L-BFGS-B", bounds=bounds) for start in starts), key=lambda one: one.fun)
+    found = min(
+        (minimize(objective, start, method="L-BFGS-B", bounds=bounds) for start in starts), key=lambda one: one.fun
+    )
     return float(np.exp(found.x[0])), float(found.x[1])

@@ -68,9 +68,12 @@ def report_lines(report: dict[str, Any]) -> list[str]:
             f"chosen on {report['held-out']:,} training documents held out: {100 * report['accuracy']:.1f} % right "
             f"(between {100 * low:.1f} and {100 * high:.1f} %), {len(report['tried'])} candidates tried"
         )
+    if "f1" in report:
+        lines.append(f"on {report['held-out']:,} training documents held out: micro F1 {report['f1']:.3f}")
     rows = sorted((one for one in report.get("tried", []) if one["share"]), key=lambda one: -one["share"])
     lines += [
-        f"  {100 * one['share']:3.0f} %  {one['view']}: {one['model']}, {_measured(one)} by itself" for one in rows[:SHOWN]
+        f"  {100 * one['share']:3.0f} %  {one['view']}: {one['model']}, {_measured(one)} by itself"
+        for one in rows[:SHOWN]
     ]
     if report.get("left-out"):
         lines.append(f"left out to stay within the budget: {'; '.join(report['left-out'])}")

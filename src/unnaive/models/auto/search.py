@@ -163,7 +163,9 @@ class Search:
         return scores
 
 
-def pool_views(chosen: Sequence[ChosenView], soft: Floats) -> tuple[dict[str, Any], Floats, dict[tuple[str, str], float]]:
+def pool_views(
+    chosen: Sequence[ChosenView], soft: Floats
+) -> tuple[dict[str, Any], Floats, dict[tuple[str, str], float]]:
     """The recipe without its report, the held-out scores of the pool of all views, and the shares of its members."""
     pool = fit_pool([one.scores for one in chosen], soft, shrink=SHRINK)
     pooled = pool.combine([one.scores for one in chosen])
