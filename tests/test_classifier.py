@@ -324,7 +324,7 @@ def test_models_of_documents_learn_all_at_once():
 )
 def test_mistakes_in_settings(arguments, error, problem):
     with pytest.raises(error, match=problem):
-        TextClassifier(**arguments).fit(TEXTS, LABELS)
+        TextClassifier(**{"model": "multinomial", **arguments}).fit(TEXTS, LABELS)
 
 
 @pytest.mark.parametrize(

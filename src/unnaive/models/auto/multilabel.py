@@ -109,7 +109,12 @@ def _report(budget: str | float, view: View, scores: list[Floats], pooled: Float
     """Each member, and the sum of all, with the best micro F1 that one threshold for all classes gives out of fold."""
     truth = csr_array(Y).toarray().ravel()
     tried = [
-        {"view": view.name, "model": str(one), "f1": round(best_cut(part.ravel(), truth)[1], 4), "share": 1 / len(scores)}
+        {
+            "view": view.name,
+            "model": str(one),
+            "f1": round(best_cut(part.ravel(), truth)[1], 4),
+            "share": 1 / len(scores),
+        }
         for one, part in zip(MEMBERS, scores, strict=True)
     ]
     return {

@@ -64,7 +64,11 @@ class Pool(Scorer):
         if not self.parts:
             return []
         columns, linear = self.parts[0]
-        own = None if frequency is None else frequency[columns]
+        idf = linear.weighting.idf
+        if frequency is not None:
+            own = frequency[columns]
+        else:  # counts were not kept, but idf tells in which share of the documents a term is
+            own = None if idf is None else np.exp(1 - idf)
         return [(int(columns[term]), value) for term, value in linear.strongest_terms(chosen, own, limit)]
 
     def used_terms(self) -> Ids | None:
