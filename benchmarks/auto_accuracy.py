@@ -4,7 +4,7 @@ python benchmarks/auto_accuracy.py [COLLECTION …] [--budget normal]
 
 Wanted: accuracy above the strongest peer's on six of the seven collections and nowhere more than 0.3 points below; 20
 Newsgroups at least .875, Ohsumed .71, tickets .92. ECE in 15 bins, less what a perfectly calibrated model would show on
-as many test documents (simulated): at most .03, on Ohsumed and 20 Newsgroups, whose test parts differ from training, .045.
+as many test documents (simulated): at most .03; .045 on Ohsumed and 20 Newsgroups, whose test parts differ.
 Peers that are not in auto_peers.json yet are measured first by auto_peers.py; figures there are of the same machine.
 Seconds are of the processor, from raw text to a saved model, and from raw text to labels.
 """

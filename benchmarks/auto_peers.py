@@ -106,26 +106,25 @@ def choose_strength(model, Z, labels):
     return max(found, key=found.__getitem__)
 
 
+def measure_split(model, view, texts, labels, test, truth):
+    """Accuracy, the strength chosen, and processor seconds of one fit from raw text and of predicting."""
+    reader, found = vectoriser(view), {}
+    reading = timed(lambda: found.update(Z=reader.fit_transform(texts)))[1]
+    strength = choose_strength(model, found["Z"], labels)
+    fitted = make(model, strength)
+    fitting = timed(lambda: fitted.fit(found["Z"], labels))[1]
+    predicting = timed(lambda: found.update(labels=fitted.predict(reader.transform(test))))[1]
+    return float((found["labels"] == truth).mean()), strength, reading + fitting, predicting
+
+
 def measure_peer(peer, parts):
-    """Mean accuracy over the splits, the strengths, and seconds of one fit from raw text and of predicting."""
-    model, view = PEERS[peer]
-    accuracy, strengths, fits, predictions = [], [], [], []
-    for texts, labels, test, truth in parts:
-        reader = vectoriser(view)
-        vectorised = {}
-        read = timed(lambda reader=reader, texts=texts: vectorised.update(Z=reader.fit_transform(texts)))
-        strength = choose_strength(model, vectorised["Z"], labels)
-        fitted = make(model, strength)
-        fits.append((read, timed(lambda: fitted.fit(vectorised["Z"], labels))))
-        said = {}
-        predictions.append(timed(lambda: said.update(labels=fitted.predict(reader.transform(test)))))
-        accuracy.append(float((said["labels"] == truth).mean()))
-        strengths.append(strength)
+    """Means over the splits, and the strengths that were chosen."""
+    accuracy, strengths, fits, predictions = zip(*(measure_split(*PEERS[peer], *part) for part in parts), strict=True)
     return {
         "accuracy": float(np.mean(accuracy)),
         "strengths": strengths,
-        "fit cpu seconds": round(float(np.mean([read[1] + fit[1] for read, fit in fits])), 3),
-        "predict cpu seconds": round(float(np.mean([cpu for _, cpu in predictions])), 3),
+        "fit cpu seconds": round(float(np.mean(fits)), 3),
+        "predict cpu seconds": round(float(np.mean(predictions)), 3),
     }
 
 

@@ -232,7 +232,9 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
     spec = fitted.spec
     about = {
         "model": spec.model.name,
-        "settings": {name: _plain(value, name) for name, value in spec.model.changed_settings().items()},
+        "settings": {
+            name: _plain(value, name) for name, value in spec.model.changed_settings().items() if name != "n_jobs"
+        },
         "token_rule": fitted.token_rule.to_dict(),
         "training": {name: _plain(getattr(spec, name), name) for name in TRAINING},
         "classes": list(fitted.classes),

@@ -111,8 +111,8 @@ def train(
     from unnaive.core.settings import parse_settings
 
     parameters: dict[str, Any] = {
-        "model": choose_model(model, alpha, smoothing), "language": language, "stopwords": read_stop_words(stopwords), "stem": stem,
-        "ngrams": parse_ngrams(ngrams), "lowercase": not keep_case, "min_length": min_length, "digits": digits,
+        "model": choose_model(model, alpha, smoothing), "language": language, "stopwords": read_stop_words(stopwords),
+        "stem": stem, "ngrams": parse_ngrams(ngrams), "lowercase": not keep_case, "min_length": min_length, "digits": digits,
         "html": html, "message": message, "min_df": min_df, "select": parse_select(select), "decision": decision,
         "segmenter": segmenter, "symbols": symbols, "calibrate": calibrate, "n_jobs": threads, "random_state": seed,
     }  # fmt: skip

@@ -273,7 +273,8 @@ def describe_model(fitted: FittedModel) -> str:
     """The model and all that is not default about it, on one line.
 
     >>> from unnaive import TextClassifier
-    >>> describe_model(TextClassifier("multinomial", alpha=0.5, stem="porter").fit(["good ball", "fair vote"], [0, 1]).fitted_)
+    >>> model = TextClassifier("multinomial", alpha=0.5, stem="porter").fit(["good ball", "fair vote"], [0, 1])
+    >>> describe_model(model.fitted_)
     'multinomial naive Bayes, alpha=0.5, stem=porter'
     """
     spec = fitted.spec

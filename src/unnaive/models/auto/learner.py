@@ -43,8 +43,8 @@ class Auto(DocumentsModel):
     about ten minutes. These go by estimated work, so that the same data and seed give the same model on every machine;
     a number of seconds goes by the clock.
 
-    Multilabel targets get the sum of a linear SVM, an NB-SVM and Rocchio's centroids for each class by itself, on words,
-    out of fold turned into log-odds; thresholds are tuned on the same out-of-fold scores.
+    Multilabel targets get the sum of a linear SVM, an NB-SVM and Rocchio's centroids for each class by itself, on
+    words, turned into log-odds out of fold; thresholds are tuned on the same out-of-fold scores.
 
     >>> texts = ["good ball", "fair vote", "ball game", "vote law"] * 3
     >>> from unnaive import TextClassifier

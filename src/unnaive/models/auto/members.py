@@ -112,7 +112,7 @@ def _nbsvm(data: Training, C: float) -> Weights:
 
 
 def _hinge(data: Training, C: float, scale: Floats | None) -> Weights:
-    """One class against the rest; of two classes that exclude each other the second alone, since the first mirrors it."""
+    """One class against the rest; of two that exclude each other the second alone, since the first mirrors it."""
     mirrored = data.n_classes == 2 and data.targets is not None
     Y = data.Y[:, [1]] if mirrored else data.Y
     own = scale[1:] if mirrored and scale is not None else scale

@@ -64,11 +64,9 @@ class Pool(Scorer):
         if not self.parts:
             return []
         columns, linear = self.parts[0]
-        idf = linear.weighting.idf
-        if frequency is not None:
-            own = frequency[columns]
-        else:  # counts were not kept, but idf tells in which share of the documents a term is
-            own = None if idf is None else np.exp(1 - idf)
+        own: Floats | None = None if frequency is None else frequency[columns]
+        if own is None and linear.weighting.idf is not None:
+            own = np.exp(1 - linear.weighting.idf)  # the share of documents that have the term, which idf tells
         return [(int(columns[term]), value) for term, value in linear.strongest_terms(chosen, own, limit)]
 
     def used_terms(self) -> Ids | None:
