@@ -270,7 +270,12 @@ def explain_document(
 
 
 def _evidence(
-    fitted: FittedModel, found: list[Span], row: Sparse, values: list[float], details: dict[int, dict[str, Any]], text: str
+    fitted: FittedModel,
+    found: list[Span],
+    row: Sparse,
+    values: list[float],
+    details: dict[int, dict[str, Any]],
+    text: str,
 ) -> tuple[Evidence, ...]:
     """The known terms of the document with their places in the text, the strongest first."""
     places: dict[str, list[tuple[int, int]]] = {}
