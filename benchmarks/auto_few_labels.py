@@ -52,7 +52,7 @@ def main():
             met[size] += gain.mean() >= 0
             print(
                 f"{name:14} {size:3} a class: auto {np.mean(ours):.4f}, {best} {np.mean(theirs[best]):.4f}, "
-                f"{100 * gain.mean():+.2f} points (standard error {100 * gain.std() / max(1, len(gain) - 1) ** 0.5:.2f})",
+                f"{100 * gain.mean():+.2f} points (± {100 * gain.std() / max(1, len(gain) - 1) ** 0.5:.2f})",
                 flush=True,
             )
     for size, number in met.items():

@@ -303,7 +303,7 @@ def test_models_of_documents_learn_all_at_once():
         ({"min_df": 999}, BadData, "no term is in 999 documents or more; lower min_df"),
         ({"select": "all"}, UnnaiveError, "select is 'all'; give how many terms to keep"),
         ({"select": ("chi", 2)}, UnknownName, "no selection called 'chi'"),
-        ({"decision": "best"}, UnknownName, "no decision called 'best'"),
+        ({"decision": "better"}, UnknownName, "no decision called 'better'"),
         ({"stem": "snow"}, UnknownName, "no stemmer called 'snow'"),
         ({"ngrams": (2, 1)}, UnnaiveError, r"ngrams is \(2, 1\)"),
         ({"alpha": -1}, UnnaiveError, "alpha of multinomial came as -1; give a number above 0"),
@@ -319,7 +319,11 @@ def test_models_of_documents_learn_all_at_once():
             UnnaiveError,
             "max_depth of tree came as 'x'; give a whole number or None",
         ),
-        ({"decision": 0.5}, UnnaiveError, "decision is 0.5; give argmax, untuned, scut, rcut, pcut or a Decision"),
+        (
+            {"decision": 0.5},
+            UnnaiveError,
+            "decision is 0.5; give argmax, untuned, best, scut, rcut, pcut or a Decision",
+        ),
     ],
 )
 def test_mistakes_in_settings(arguments, error, problem):

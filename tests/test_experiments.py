@@ -235,13 +235,13 @@ def test_figures_equal_scikit_learn_s_cross_validation_of_the_estimator(estimato
 @pytest.mark.parametrize("select", [None, 15])
 @pytest.mark.parametrize("model", ["multinomial", "or-gate", "rocchio", "svm"])
 def test_multilabel_figures_equal_those_of_text_classifier(model, select):
-    """Thresholds are tuned as TextClassifier(decision="scut") tunes them, relative to the best class where it does."""
+    """Thresholds are tuned as TextClassifier(decision="best") tunes them, relative to the best class where it does."""
     corpus = toy_texts(multilabel=True)
     data = Material.of(corpus, TokenRule())
     plan = Plan((Contender(model),), ("micro-f1", "accuracy"), folds=3, vocabularies=(select,), seed=1)
     records = iter(run(plan, data))
     for train, test in fold_splits(data.Y, 3, seed=1):
-        classifier = TextClassifier(model, select=select, decision="scut", random_state=1, multilabel=True)
+        classifier = TextClassifier(model, select=select, decision="best", random_state=1, multilabel=True)
         classifier.fit([corpus.texts[row] for row in train], [corpus.labels[row] for row in train])
         given = classifier.predict([corpus.texts[row] for row in test])
         truth, predicted = data.Y[test].toarray(), np.array([[f"c{c}" in one for c in range(4)] for one in given])

@@ -8,6 +8,7 @@ from importlib.machinery import ModuleSpec
 
 import pytest
 
+from unnaive import TextClassifier
 from unnaive.errors import BadModel, MissingExtra, UnknownName, UnnaiveError
 from unnaive.text.counting import TextCounter
 from unnaive.text.languages import SNOWBALL, stop_list, stop_lists
@@ -147,6 +148,18 @@ def test_a_segmenter_finds_words_in_chinese_only():
     counter = TextCounter(rule)
     counter.count(["我爱北京"], grow=True)
     assert counter.vocabulary.terms == ["爱", "北京", "爱 北京"]
+
+
+@pytest.mark.slow
+def test_the_dictionary_of_jieba(capfd):
+    pytest.importorskip("jieba", reason="jieba is not installed: pip install '.[chinese]'")
+    rule = TokenRule(segmenter="jieba")
+    # the sentence of its own documentation, which it cuts so
+    assert tokens("我来到北京清华大学 and left", rule) == ["我", "来到", "北京", "清华大学", "and", "left"]
+    texts = ["足球比赛非常精彩", "球队进球了", "议会通过了法律", "政府举行选举"]
+    classifier = TextClassifier("multinomial", segmenter="jieba").fit(texts, ["体育", "体育", "政治", "政治"])
+    assert classifier.predict(["精彩的进球", "新的法律"]).tolist() == ["体育", "政治"]
+    assert capfd.readouterr().err == ""  # no lines about the dictionary
 
 
 def test_a_segmenter_that_is_not_installed_says_how(monkeypatch):

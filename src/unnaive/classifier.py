@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.core.learner import TrainingSpec
+from unnaive.compress import compress_model, parse_size
+from unnaive.core.learner import TrainingSpec, calibration_name
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.protocol import Protocol, available_if
 from unnaive.core.register import Register
 from unnaive.core.sample_weights import check_sample_weight
 from unnaive.core.settings import same_value, unknown_setting
 from unnaive.core.targets import Targets, label_sets, read_targets, refuse_one_class
+from unnaive.core.text_hashes import TextHashes, join_text_hashes
 from unnaive.decisions import Decision
 from unnaive.errors import BadData, UnknownName, UnnaiveError, count_noun
 from unnaive.explain import Explanation
 from unnaive.fitted import FittedModel
 from unnaive.models.catalogue import find_model, make_model
 from unnaive.models.estimator import subset_accuracy
+from unnaive.optimise import read_optimise
 from unnaive.store import load, save
 from unnaive.text.counting import TextCounter, as_texts
 from unnaive.text.tokens import TokenRule
@@ -88,15 +92,23 @@ class TextClassifier(Protocol):
     multilabel : bool or None, default=None
         Whether a text may have any number of labels; None goes by how labels come: a list, tuple or set for each text,
         or a 0/1 matrix, means any number.
-    decision : {"argmax", "untuned", "scut", "rcut", "pcut"}, Decision or None, default=None
-        From scores to labels. None: the best class, or for multilabel targets "scut" where `fit` has 50 documents or
+    decision : {"argmax", "untuned", "best", "scut", "rcut", "pcut"}, Decision or None, default=None
+        From scores to labels. None: the best class, or for multilabel targets "best" where `fit` has 50 documents or
         more, else "untuned". "scut" gives each class the threshold that is best on held-out scores, "rcut" each text
-        the same number of labels, "pcut" each class the share of texts that it had in training. "untuned" gives every
-        class above even odds (of the OR gate and of cosines those within a tenth of the best score), which is what the
-        estimators on counts do unless told otherwise. Thresholds are kept by `partial_fit`, `forget` and `merge`; a
+        the same number of labels, "best" is the better of these two on held-out scores, "pcut" gives each class the
+        share of texts that it had in training. "untuned" gives every class above even odds (of the OR gate and of
+        cosines those within a tenth of the best score), which is what the estimators on counts do unless told
+        otherwise. Thresholds are kept by `partial_fit`, `forget` and `merge`; a
         model that was only ever fed by `partial_fit` has none to keep.
-    calibrate : bool, default=False
-        Fit a temperature on held-out scores, so that probabilities are calibrated.
+    calibrate : {"temperature", "platt", "isotonic", "none"}, bool or None, default=None
+        Fit probabilities to held-out scores, so that they are calibrated: one temperature for all classes (True), or
+        for each class against the rest a logistic line or a rising function. Labels stay the same. None: a temperature
+        where `optimise` needs probabilities.
+    optimise : {"accuracy", "macro-f1"}, path, dict or None, default=None
+        What labels are decided by, for documents with one label each: the best class; weights of the classes tuned on
+        held-out documents for macro F1, which gives rare classes their due; or the least expected cost, from a CSV file
+        with a line for each true class and a column for each given one, or a dict of dicts. For multilabel targets
+        "macro-f1" is decision="scut".
     class_weight : dict, "balanced" or None, default=None
         Weight of each class.
     n_jobs : int from 1 or None, default=None
@@ -151,7 +163,8 @@ class TextClassifier(Protocol):
         select: int | tuple[str, int] | None = None,
         multilabel: bool | None = None,
         decision: str | Decision | None = None,
-        calibrate: bool = False,
+        calibrate: str | bool | None = None,
+        optimise: Any = None,
         class_weight: Any = None,
         n_jobs: int | None = None,
         random_state: int = 0,
@@ -178,6 +191,7 @@ class TextClassifier(Protocol):
         self.multilabel = multilabel
         self.decision = decision
         self.calibrate = calibrate
+        self.optimise = optimise
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -222,7 +236,8 @@ class TextClassifier(Protocol):
             )  # fmt: skip
         else:
             register = _changed_register(before, "plus", texts, targets, sample_weight)
-            self.fitted_ = learn_more(before, new, grow=grow, register=register)
+            hashes = _changed_text_hashes(before, "plus", texts, sample_weight)
+            self.fitted_ = learn_more(before, new, grow=grow, register=register, text_hashes=hashes)
         return self
 
     def forget(self, texts: Any, labels: Any, sample_weight: Any = None) -> Self:
@@ -237,15 +252,17 @@ class TextClassifier(Protocol):
         before = self._updatable(spec, rule)
         gone, targets = self._count_labelled(texts, labels, sample_weight, rule, before)
         register = _changed_register(before, "without", texts, targets, sample_weight)
-        self.fitted_ = forget_documents(before, gone, register=register)
+        hashes = _changed_text_hashes(before, "without", texts, sample_weight)
+        self.fitted_ = forget_documents(before, gone, register=register, text_hashes=hashes)
         return self
 
     def merge(self, *others: TextClassifier) -> Self:
         """Take in models that were trained apart: this one becomes the one that saw all their documents."""
         spec, rule = self.spec(), self.token_rule
         refuse_documents_model(spec)
-        before = self._updatable(spec, rule)
-        self.fitted_ = merge_models(before, *(other._fitted() for other in others))
+        parts = [self._updatable(spec, rule), *(other._fitted() for other in others)]
+        hashes = join_text_hashes([part.text_hashes for part in parts])
+        self.fitted_ = replace(merge_models(*parts), text_hashes=hashes)
         return self
 
     def remake(self, **parameters: Any) -> Self:
@@ -262,7 +279,7 @@ class TextClassifier(Protocol):
         spec = other.spec()
         refuse_documents_model(spec)
         other._check_same_rule(before)
-        fitted = remake_model(before, spec)
+        fitted = replace(remake_model(before, spec), text_hashes=before.text_hashes)
         for name, value in other.__dict__.items():
             self.__dict__[name] = value
         self.fitted_ = fitted
@@ -271,18 +288,30 @@ class TextClassifier(Protocol):
     # Predicting: what was learnt is read once a call, so that each call sees one version of it.
 
     def predict(self, texts: Any) -> Any:
-        """The label of each text: an array of classes or, for multilabel targets, a list of tuples or a 0/1 matrix."""
+        """The label of each text: an array of classes or, for multilabel targets, a list of tuples or a 0/1 matrix.
+
+        The labels of a tuple come by score, the most probable first.
+        """
         return self._fitted().predict(as_texts(texts))
 
-    @available_if(lambda self: self._has("probabilistic") or self.calibrate)
+    @available_if(lambda self: self._has_probabilities())
     def predict_proba(self, texts: Any) -> Floats:
         """p of each class (n_texts, n_classes); rows sum to one unless the target is multilabel."""
         return self._fitted().predict_proba(as_texts(texts))
 
-    @available_if(lambda self: self._has("probabilistic") or self.calibrate)
+    @available_if(lambda self: self._has_probabilities())
     def predict_log_proba(self, texts: Any) -> Floats:
         """log p of each class (n_texts, n_classes), exact also where p underflows."""
         return self._fitted().predict_log_proba(as_texts(texts))
+
+    def predict_set(
+        self, texts: Any, confidence: float = 0.9, *, by_class: bool = False, at_least_one: bool = False
+    ) -> list[tuple[Label, ...]]:
+        """The labels of each text that hold the right one with this confidence, the most probable first.
+
+        Needs held-out scores, which `calibrate` or the model itself made. See `FittedModel.predict_set`.
+        """
+        return self._fitted().predict_set(as_texts(texts), confidence, by_class=by_class, at_least_one=at_least_one)
 
     @available_if(lambda self: self._has("probabilistic") and self._has("generative"))
     def predict_joint_log_proba(self, texts: Any) -> Floats:
@@ -311,11 +340,19 @@ class TextClassifier(Protocol):
         """The terms that speak most for a class, with what a mention adds to its score."""
         return self._fitted().strongest_terms(label, limit)
 
-    def save(self, path: str | Path, *, frozen: bool = False) -> None:
-        """Write the model to one file; `frozen` leaves out what only updates need."""
+    def save(self, path: str | Path, *, frozen: bool = False, max_size: str | int | None = None) -> None:
+        """Write the model to one file; `frozen` leaves out what only updates need.
+
+        max_size  bytes that the file may have, such as "5MB": weights are rounded, and then terms left out, until it
+                  fits; such a model cannot be updated. This classifier stays as it is.
+        """
         if not self.__sklearn_is_fitted__():
             raise UnnaiveError("this TextClassifier has not learnt anything yet; call fit before saving")
-        save(self.fitted_, path, frozen=frozen)
+        if max_size is None:
+            save(self.fitted_, path, frozen=frozen)
+            return
+        small = compress_model(self.fitted_, parse_size(max_size))
+        save(small.fitted, path, frozen=frozen or small.frozen)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -332,7 +369,7 @@ class TextClassifier(Protocol):
         made = cls(
             spec.model.name, **_rule_parameters(rule), min_df=spec.min_df, select=spec.select, decision=spec.decision,
             calibrate=spec.calibrate, class_weight=spec.class_weight, random_state=spec.random_state,
-            multilabel=fitted.multilabel or None, n_jobs=fitted.n_jobs, **changed,
+            multilabel=fitted.multilabel or None, n_jobs=fitted.n_jobs, optimise=spec.optimise, **changed,
         )  # fmt: skip
         made.fitted_ = fitted
         return made
@@ -368,13 +405,16 @@ class TextClassifier(Protocol):
             raise UnknownName(f"{self.model}: {unknown_setting(unknown[0], known)}")
         spec = TrainingSpec(
             make_model(self.model, self._settings, **runtime), self.min_df, self.select, self.decision, self.calibrate,
-            self.class_weight, self.random_state,
+            self.class_weight, self.random_state, read_optimise(self.optimise),
         )  # fmt: skip
         check_spec(spec)
         return spec
 
     def _has(self, trait: str) -> bool:
         return bool(getattr(find_model(self.model), trait))
+
+    def _has_probabilities(self) -> bool:
+        return self._has("probabilistic") or calibration_name(self.calibrate, self.optimise) is not None
 
     def _count(self, texts: Any, rule: TokenRule) -> tuple[Sparse, Vocabulary]:
         counter = TextCounter(rule, threads=self.n_jobs)
@@ -465,6 +505,14 @@ def _changed_register(
     if before.register is None or sample_weight is not None:
         return None
     changed: Register = getattr(before.register, change)(as_texts(texts), label_sets(targets.Y, targets.classes))
+    return changed
+
+
+def _changed_text_hashes(before: FittedModel, change: str, texts: Any, sample_weight: Any) -> TextHashes | None:
+    """The hashes of texts with or without these; None where the model keeps none, or cannot follow weights."""
+    if before.text_hashes is None or sample_weight is not None:
+        return None
+    changed: TextHashes = getattr(before.text_hashes, change)(as_texts(texts))
     return changed
 
 

@@ -15,10 +15,12 @@ from unnaive import __version__
 from unnaive.classifier import TextClassifier
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.register import HASH, LabelSets, Register, as_bytes, document_hashes, key_name, make_key
-from unnaive.errors import BadData, UnnaiveError
+from unnaive.core.text_hashes import TextHashes
+from unnaive.errors import BadData, UnnaiveError, count_noun
 from unnaive.fitted import FittedModel
 from unnaive.reading.sources import check_exists
 from unnaive.store import pack, write_arrays
+from unnaive.text.buffer import as_texts
 from unnaive.training import train_from_counts, was_tuned
 from unnaive.updates import kept_counts
 
@@ -64,7 +66,8 @@ def model_hash(fitted: FittedModel) -> str:
 def kept_from_before(fitted: FittedModel) -> list[str]:
     """What was tuned on held-out scores while the documents were there, and is not tuned anew by forgetting."""
     tuned = ["decision"] if was_tuned(fitted.spec, fitted) else []
-    return tuned + (["calibration"] if fitted.calibration is not None else [])
+    tuned += ["calibration"] if fitted.calibration is not None else []
+    return tuned + (["table of held-out scores"] if fitted.conformal is not None else [])
 
 
 def make_receipt(
@@ -122,8 +125,8 @@ def check_receipt(fitted: FittedModel, receipt: dict[str, Any], sha256: str) -> 
     checks = [Check("file", same, f"{words} (SHA-256 {sha256[:16]}…)")]
     if fitted.register is not None:
         left = fitted.register.count(receipt["document_hashes"])
-        gone = f"none of the {receipt['documents']} documents is in the model's register"
-        still = f"{left} of the documents are in the model's register: learnt more than once, or again"
+        gone = f"none of the {count_noun(receipt['documents'], 'document')} is in the model's register"
+        still = f"{left:,} of the documents {_is(left)} in the model's register: learnt more than once, or again"
         checks.append(Check("register", not left, still if left else gone))
     return checks
 
@@ -135,13 +138,18 @@ def check_against(
     if key_name(key) != receipt["hash"]["key"]:
         raise UnnaiveError("the receipt was made with another key, or with none; give the same --key")
     found = set(as_bytes(document_hashes(texts, labels, key))) & set(receipt["document_hashes"])
-    apart = f"{len(found)} of the forgotten documents are in the data" if found else "none of them is in the data"
+    inside = f"{len(found):,} of the forgotten documents {_is(len(found))} in the data"
+    apart = inside if found else "none of them is in the data"
     counts = _count_again(fitted, texts, labels)
     same = counts == fitted.counts
     checks = [Check("data", not found, apart), Check("counts", same, _counts_sentence(same))]
     if same:
         checks.append(_same_bytes(fitted, counts, texts, labels, key))
     return checks
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def _count_again(fitted: FittedModel, texts: Any, labels: LabelSets) -> NamedCounts:
@@ -165,6 +173,7 @@ def _same_bytes(fitted: FittedModel, counts: NamedCounts, texts: Any, labels: La
     made = train_from_counts(
         fitted.spec, counts, fitted.target_type, before=fitted, token_rule=fitted.token_rule,
         columns=fitted.columns, register=register,
+        text_hashes=None if fitted.text_hashes is None else TextHashes.of(as_texts(texts)),
     )  # fmt: skip
     same = model_hash(made) == model_hash(fitted)
     return Check("bytes", same, f"the file is {'' if same else 'not '}that of such a model, byte for byte")

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from unnaive import __version__
 from unnaive.atomic import replacing
-from unnaive.calibration import Temperature
+from unnaive.calibration import Calibration, calibration_from_dict
+from unnaive.conformal import ConformalScores
 from unnaive.core.arrays import FLOATS, read_csr
 from unnaive.core.counts import Counts
 from unnaive.core.learner import TrainingSpec
@@ -30,6 +31,7 @@ from unnaive.core.named_counts import NamedCounts
 from unnaive.core.register import Register
 from unnaive.core.scorer import Scorer
 from unnaive.core.targets import TARGET_TYPES, sorted_classes
+from unnaive.core.text_hashes import TextHashes
 from unnaive.decisions import Decision, decision_from_dict
 from unnaive.errors import BadModel, UnnaiveError, choose
 from unnaive.fitted import FittedModel
@@ -72,7 +74,7 @@ def find_scorer(kind: str) -> type[Scorer]:
 
 
 def save(fitted: FittedModel, path: str | Path, *, frozen: bool = False) -> None:
-    """Write the model; `frozen` leaves out the counts, so that it is smaller and cannot be updated.
+    """Write the model; `frozen` leaves out the counts and all hashes of documents, so it cannot be updated.
 
     The same model gives the same bytes. A file that is there already is replaced only if it is a model too.
     """
@@ -236,7 +238,7 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
             name: _plain(value, name) for name, value in spec.model.changed_settings().items() if name != "n_jobs"
         },
         "token_rule": fitted.token_rule.to_dict(),
-        "training": {name: _plain(getattr(spec, name), name) for name in TRAINING},
+        "training": {name: _plain(getattr(spec, name), name) for name in (*TRAINING, "optimise")},
         "classes": list(fitted.classes),
         "target_type": fitted.target_type,
         "decision": fitted.decision.to_dict(),
@@ -248,8 +250,13 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
         "format": FORMAT,
         "version": __version__,
     }
+    if fitted.conformal is not None:
+        tables, about["conformal"] = fitted.conformal.to_arrays()
+        arrays |= {f"conformal.{name}": array for name, array in tables.items()}
     if fitted.register is not None and counts is not None:
         arrays["register"], about["register"] = fitted.register.hashes, fitted.register.to_dict()
+    if fitted.text_hashes is not None and not frozen:
+        arrays["text_hashes"] = fitted.text_hashes.values
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, about
 
 
@@ -313,27 +320,37 @@ def unpack(arrays: Arrays, about: dict[str, Any]) -> FittedModel:
         target_type=target_type,
         scorer=scorer,
         decision=decision,
-        calibration=_calibration(about["calibration"], exclusive=target_type == "single"),
+        calibration=_calibration(about["calibration"], exclusive=target_type == "single", n_classes=len(classes)),
         token_rule=TokenRule.from_dict(about["token_rule"]),
         vocabulary=vocabulary,
         counts=counts,
         register=_register(arrays, about, counts),
+        text_hashes=TextHashes.from_file(arrays["text_hashes"]) if "text_hashes" in arrays else None,
         columns=Columns.from_dict(about.get("columns")),
+        conformal=_conformal(arrays, about.get("conformal"), len(classes)),
     )
 
 
-def _calibration(stored: Any, *, exclusive: bool) -> Temperature | None:
+def _calibration(stored: Any, *, exclusive: bool, n_classes: int) -> Calibration | None:
     if stored is None:
         return None
-    found = Temperature.from_dict(stored)
-    if found.exclusive != exclusive:
+    found = calibration_from_dict(stored)
+    if found.exclusive != exclusive or found.n_classes not in (None, n_classes):
         raise BadModel("its calibration is for another kind of labels; train it again")
     return found
+
+
+def _conformal(arrays: Arrays, stored: Any, n_classes: int) -> ConformalScores | None:
+    if stored is None:
+        return None
+    own = {name: arrays[f"conformal.{name}"] for name in ("overall", "by_class")}
+    return ConformalScores.from_arrays(own, stored, n_classes)
 
 
 def _spec(about: dict[str, Any], decision: Decision) -> TrainingSpec:
     """The model with its settings, and how it was trained."""
     training = {name: about["training"][name] for name in TRAINING}
+    training["optimise"] = about["training"].get("optimise")  # files from before it could be chosen have none
     select = training["select"]
     training["select"] = tuple(select) if isinstance(select, list) else select
     model = make_model(about["model"], dict(about["settings"]))

@@ -5,12 +5,14 @@ import json
 import os
 import random
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from safetensors.numpy import load_file, save
 
 from unnaive import TextClassifier
+from unnaive.core.text_hashes import TextHashes
 from unnaive.errors import BadModel, UnnaiveError
 from unnaive.models.catalogue import MODELS, find_model
 from unnaive.receipts import register_documents
@@ -54,6 +56,7 @@ def make_models(folder):
     listed = register_documents(
         TextClassifier("multinomial").fit(TEXTS, LABELS).fitted_, TEXTS, [(one,) for one in LABELS]
     )
+    listed = replace(listed, text_hashes=TextHashes.of(TEXTS))
     return found + [_parts(one, folder) for one in (tuned, warm, listed)]
 
 

@@ -345,6 +345,23 @@ def test_classes_about_as_many_as_documents_are_told_of(tmp_path):
         DataFile(str(tmp_path / "d.csv"), label="label").corpus()
 
 
+def test_terms_about_as_many_as_documents_are_told_of(tmp_path, capsys):
+    words = [f"{'ab'[row % 2]}{row:04x}" for row in range(40)]  # an id in the place of a text
+    (tmp_path / "ids.csv").write_text("text,label\n" + "".join(f"{word},{word[0]}\n" for word in words))
+    chinese = "".join(f"今天{chr(0x4E00 + 97 * row)}{chr(0x5000 + 89 * row)},{row % 2}\n" for row in range(40))
+    (tmp_path / "chinese.csv").write_text("text,label\n" + chinese)
+
+    def note(name, *words):
+        target = ["-o", str(tmp_path / "m.model"), "--text", "text", "--label", "label"]
+        assert exit_code(["train", str(tmp_path / name), *target, *words]) == 0
+        return [line for line in capsys.readouterr().err.splitlines() if " in two of them" in line]
+
+    (line,) = note("ids.csv")
+    assert line.startswith("note: 40 terms in 40 documents, and hardly a term is in two of them")
+    assert note("chinese.csv") == []
+    assert len(note("chinese.csv", "--unspaced", "whole", "--model", "svm")) == 1
+
+
 def test_several_inputs_on_the_command_line(tmp_path, capsys):
     model = str(tmp_path / "m.model")
     assert exit_code(["train", str(FILES / "parts/1.csv"), str(FILES / "parts/2.csv"), "-o", model]) == 0

@@ -6,21 +6,24 @@ import os
 import sys
 import warnings
 from importlib import import_module
+from pathlib import Path
+from types import UnionType
 from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 import typer.core
+from typer.models import OptionInfo
 
 from unnaive import __version__
 from unnaive.apps.guard import guarded
-from unnaive.apps.options import Quiet
+from unnaive.apps.options import Quiet, with_quiet
 from unnaive.apps.screen import note, set_quiet, visible
 from unnaive.errors import UnnaiveError, UnnaiveWarning
 
 # each module has `register(app)`; heavy imports happen inside the verbs, so that help is instant
 VERBS = (
-    "train", "predict", "evaluate", "explain", "inspect", "change", "verify", "demo", "collections", "compare",
-    "reproduce", "plot", "doctor",
+    "train", "predict", "evaluate", "explain", "inspect", "change", "compress", "verify", "demo", "collections",
+    "compare", "reproduce", "plot", "doctor", "serve",
 )  # fmt: skip
 
 EXIT_MISTAKE = 2
@@ -38,43 +41,56 @@ def build_app() -> typer.Typer:
     app.callback()(top)
     for name in VERBS:
         import_module(f"unnaive.apps.verbs_{name}").register(app)
-    show_flags(top)
-    for command in app.registered_commands:
-        command.cls = Command
-        show_flags(command.callback)
-        command.callback = guarded(command.callback) if command.callback else None
+    name_values(top)
+    for verbs in (app, *(group.typer_instance for group in app.registered_groups if group.typer_instance)):
+        for command in verbs.registered_commands:
+            command.cls = Command
+            if command.callback:
+                command.callback = guarded(name_values(with_quiet(command.callback)))
+        own = verbs.registered_callback
+        if verbs is not app and own is not None and own.callback:  # a verb with verbs of its own
+            verbs.info.cls = own.cls = Group
+            own.callback = name_values(with_quiet(own.callback))
     return app
 
 
-class Command(typer.core.TyperCommand):
-    """A command whose --help is shown as the flag that it is."""
+class PlainHelp:
+    """Of a command: help shows flags as flags and arguments by their names, where typer would show types."""
 
-    def get_help_option(self, ctx: Any) -> Any:
-        """The option, without a type."""
-        return _without_type(super().get_help_option(ctx))
-
-
-class Group(typer.core.TyperGroup):
-    """The same for the commands as a whole."""
-
-    def get_help_option(self, ctx: Any) -> Any:
-        """The option, without a type."""
-        return _without_type(super().get_help_option(ctx))
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Options and arguments."""
+        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for one in found:
+            if getattr(one, "is_flag", False):
+                one.metavar = ""
+            if one.param_type_name == "argument" and hasattr(one, "display_type_rich"):
+                one.display_type_rich = lambda ctx: None  # newer versions of typer would say <list[str]> of DATA
+        return found
 
 
-def _without_type(option: Any) -> Any:
-    if option is not None:
-        option.metavar = ""
-    return option
+class Command(PlainHelp, typer.core.TyperCommand):
+    """A verb."""
 
 
-def show_flags(verb: Any) -> None:
-    """Let help show flags as flags: typer would say <bool> of each."""
+class Group(PlainHelp, typer.core.TyperGroup):
+    """All of them, or those of a verb that has several."""
+
+
+# what help calls the value of an option of a type, unless the option says so itself
+VALUES: dict[Any, str] = {Path: "FILE", int: "N", float: "NUMBER", str: "TEXT", list[str]: "TEXT"}
+
+
+def name_values(verb: Any) -> Any:
+    """Let help show what an option wants in a word: typer would say <path> or <list[str]>."""
     for annotation in get_type_hints(verb, localns={"DataFile": Any}, include_extras=True).values():
         kind, *notes = get_args(annotation) or (None,)
+        plain = (
+            next((one for one in get_args(kind) if one is not type(None)), kind) if type(kind) is UnionType else kind
+        )
         for one in notes:
-            if hasattr(one, "metavar") and kind in (bool, bool | None):
-                one.metavar = ""
+            if isinstance(one, OptionInfo) and one.metavar is None and plain in VALUES:
+                one.metavar = VALUES[plain]
+    return verb
 
 
 def top(

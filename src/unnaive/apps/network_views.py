@@ -16,7 +16,7 @@ import numpy as np
 
 from unnaive.apps.output import open_output
 from unnaive.core.network import Network, mixture_network
-from unnaive.errors import BadData, MissingExtra, choose
+from unnaive.errors import BadData, MissingExtra, choose, count_noun
 
 if TYPE_CHECKING:
     from unnaive.fitted import FittedModel
@@ -159,13 +159,13 @@ class TanView:
     @property
     def about(self) -> str:
         """A file is all of the model."""
-        return f"the predictor: {len(self.value.nodes) - 1} terms and {self.value.nodes[0]}"
+        return f"the predictor: {count_noun(len(self.value.nodes) - 1, 'term')} and {self.value.nodes[0]}"
 
     def lines(self) -> Iterator[str]:
         """One line for each term, with the other that it depends on if there is one."""
         yield (
-            f"{self.value.nodes[0]}: {len(self.value.nodes) - 1} terms, each ◂ the term that it depends on besides the "
-            "class"
+            f"{self.value.nodes[0]}: {count_noun(len(self.value.nodes) - 1, 'term')}, each ◂ the term that it depends "
+            "on besides the class"
         )
         for node, parents in enumerate(self.value.parents):
             if node:

@@ -140,7 +140,6 @@ def reading(
         def wrapper(**given: Any) -> Any:
             shared = {name: given.pop(name) for name in _SHARED}
             paths = given.pop("data")
-            given.pop("quiet")
             return verb(source=data_file(paths, **shared) if paths else None, **given)
 
         keyword = inspect.Parameter.KEYWORD_ONLY
@@ -150,13 +149,30 @@ def reading(
                 shown.append(inspect.Parameter("data", keyword, default=default, annotation=data))
             else:
                 shown.append(parameter.replace(kind=keyword))
-        shown.append(inspect.Parameter("quiet", keyword, default=False, annotation=Quiet))
         shown += [inspect.Parameter(n, keyword, default=d, annotation=a) for n, (a, d) in _SHARED.items()]
         wrapper.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
         wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
         return wrapper
 
     return decorate
+
+
+def with_quiet(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """The verb with --quiet too, unless it has it."""
+    own = inspect.signature(verb, eval_str=True, locals={"DataFile": Any})
+    if "quiet" in own.parameters:
+        return verb
+
+    @functools.wraps(verb)
+    def wrapper(**given: Any) -> Any:
+        given.pop("quiet")
+        return verb(**given)
+
+    quiet = inspect.Parameter("quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Quiet)
+    shown = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
+    wrapper.__signature__ = inspect.Signature([*shown, quiet])  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in (*shown, quiet)}
+    return wrapper
 
 
 def shared_defaults() -> dict[str, Any]:
@@ -219,12 +235,14 @@ class Interrupted(UnnaiveError):
 def read_corpus(source: DataFile, data: Path | None) -> Corpus:
     """A data file, or a collection by its name and perhaps a view of it."""
     from unnaive.apps.output import say_what_was_read
+    from unnaive.reading.binary_tables import SQLITE
     from unnaive.reading.collections import COLLECTIONS, load
     from unnaive.reading.tickets import load_tickets
 
     name, _, view = source.path.partition(":")
     names = ["tickets", *COLLECTIONS]
-    if len(source.paths) == 1 and name not in names and is_collection_name(name):
+    address = source.path.startswith(SQLITE) or "://" in source.path
+    if len(source.paths) == 1 and name not in names and not address and is_collection_name(name):
         choose(names, name, "file, folder or collection")
     if len(source.paths) > 1 or Path(source.path).exists() or name not in names:
         corpus = source.corpus()

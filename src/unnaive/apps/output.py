@@ -97,22 +97,13 @@ def say_what_was_read(source: DataFile) -> None:
         echo(f"read {source.describe()}", err=True)
 
 
-def warn_about_overlap(fitted: FittedModel, corpus: Corpus) -> None:
-    """Warn if documents to measure on are in the model's register, if it has one that needs no key."""
-    from unnaive.core.register import as_bytes, document_hashes
-
-    if fitted.register is not None and fitted.register.key_id is None:
-        learnt = set(as_bytes(fitted.register.hashes))
-        given = as_bytes(document_hashes(corpus.texts, corpus.labels, None))
-        warn_about_learnt(sum(one in learnt for one in given), corpus)
-
-
-def warn_about_learnt(n: int, corpus: Corpus) -> None:
-    """Warn that a model is measured on n documents that it was trained on."""
+def warn_about_learnt(fitted: FittedModel, corpus: Corpus) -> None:
+    """Warn if a model is measured on documents that it was trained on, as far as its file tells."""
     import warnings
 
     from unnaive.errors import UnnaiveWarning, count_noun
 
+    n = 0 if fitted.text_hashes is None else fitted.text_hashes.count_learnt(corpus.texts)
     if n:
         warnings.warn(
             f"{n:,} of {count_noun(len(corpus), 'document')} of {corpus.name} {'is' if n == 1 else 'are'} among those "

@@ -107,10 +107,15 @@ def summary(line: str) -> None:
 
 
 class Progress:
-    """A bar on stderr that shows when something takes longer than a second; nothing when stderr is not a terminal."""
+    """A line on stderr that says what is done, how far and how long, once it takes longer than a second.
 
-    def __init__(self, title: str, total: float | None = None) -> None:
-        self._title, self._total, self._done = title, total, 0.0
+    Nothing when stderr is not a terminal. With `steps` it counts them: each `rename` begins the next.
+    """
+
+    def __init__(self, title: str, total: float | None = None, *, steps: int | None = None) -> None:
+        self._steps, self._step = steps, 0
+        self._base = self._name_step(title)
+        self._title, self._total, self._done = self._base, total, 0.0
         self._bar: Any = None
         self._task: Any = None
         self._lock = threading.Lock()
@@ -165,46 +170,59 @@ class Progress:
     def rename(self, title: str, total: float | None = None) -> None:
         """Something else is being done now."""
         with self._lock:
-            self._title, self._total, self._done = title, total, 0.0
-            if self._bar is not None:
-                self._bar.update(self._task, description=title, total=total, completed=0)
+            self._base = self._name_step(title)
+            self._put(self._base, total, 0.0)
+
+    def _name_step(self, title: str) -> str:
+        if self._steps is None:
+            return title
+        self._step += 1
+        return f"{self._step}/{self._steps} {title}"
+
+    def _put(self, title: str, total: float | None, done: float) -> None:
+        self._title, self._total, self._done = title, total, done
+        if self._bar is not None:
+            self._bar.update(self._task, description=title, total=total, completed=done)
 
     def event(self, name: str, details: dict[str, Any]) -> None:
         """What a learner reports: what it does, and how far it is, where it knows."""
-        done, total = find_progress(details)
-        title = EVENTS.get(name, "learning")
-        if done is not None and total is None:
-            title += f", round {done:.0f}"
+        words, done, total = find_progress(details)
+        title = f"{self._base}{f', {TUNING}' if name == 'tuning' else ''}{words}"
         with self._lock:
-            self._title, self._total, self._done = title, total, done or 0.0
-            if self._bar is not None:
-                self._bar.update(self._task, description=title, total=total, completed=done or 0.0)
+            self._put(title, total, done)
 
 
-EVENTS = {"auto": "choosing among models", "tuning": "tuning on documents held out", "em": "learning the network"}
-COUNTERS = (("fold", "folds"), ("class", "classes"), ("iteration", "max_iter"))
+TUNING = "tuning on documents held out"
 
 
-def find_progress(details: dict[str, Any]) -> tuple[float | None, float | None]:
-    """(how far, of how much) that a learner reports; None for what it does not know.
+def find_progress(details: dict[str, Any]) -> tuple[str, float, float | None]:
+    """What a learner reports, in words, and how far it is of how much: None where it cannot know before the end.
 
-    >>> find_progress({"class": 3, "classes": 10, "log_likelihood": -1.5}), find_progress({"iteration": 7})
-    ((3, 10), (7, None))
+    >>> find_progress({"class": 3, "classes": 10, "log_likelihood": -1.5})
+    (', class 4 of 10', 3, 10)
+    >>> find_progress({"iteration": 7, "max_iter": 1000}), find_progress({"iteration": 7})
+    ((', round 7 of at most 1,000', 0.0, None), (', round 7', 0.0, None))
     """
-    for done, total in COUNTERS:
-        if done in details and details.get(total) is not None:
-            return details[done], details[total]
-    return next((details[done] for done, _ in COUNTERS if done in details), None), None
+    for one, all_of_them in (("fold", "folds"), ("class", "classes"), ("candidate", "candidates")):
+        if one in details and details.get(all_of_them) is not None:
+            return f", {one} {details[one] + 1:,} of {details[all_of_them]:,}", details[one], details[all_of_them]
+    if "iteration" not in details:
+        return "", 0.0, None
+    most = details.get("max_iter")
+    limit = "" if most is None else f" of at most {most:,}"
+    return f", round {details['iteration']:,}{limit}", 0.0, None
 
 
 @contextmanager
-def reading_progress(source: Any, title: str = "reading") -> Iterator[tuple[Any, Progress]]:
+def reading_progress(
+    source: Any, title: str = "reading", *, steps: int | None = None
+) -> Iterator[tuple[Any, Progress]]:
     """The source, watched by a bar that knows how large the file is."""
     from dataclasses import replace
 
     files = [Path(path) for path in source.files()]
     total = sum(path.stat().st_size for path in files) if all(path.is_file() for path in files) else None
-    with Progress(title, total) as bar:
+    with Progress(title, total, steps=steps) as bar:
         yield replace(source, options=replace(source.options, on_read=bar.advance)), bar
 
 

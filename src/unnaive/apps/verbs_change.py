@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.options import AsJson, KeyFile, ModelFile, Quiet, reading
+from unnaive.apps.options import AsJson, KeyFile, ModelFile, reading
 from unnaive.apps.screen import echo, visible_json
 
 if TYPE_CHECKING:
@@ -100,9 +100,8 @@ def forget(
 
 
 def merge(
-    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="Two models or more.", show_default=False)],
+    models: Annotated[list[Path], typer.Argument(metavar="MODEL", help="Two models or more.", show_default=False)],
     output: Annotated[Path, typer.Option("-o", "--output", help="The model file to write.", show_default=False)],
-    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Join models that were trained apart.
@@ -111,7 +110,10 @@ def merge(
 
     unnaive merge north.model south.model -o all.model
     """
+    from dataclasses import replace
+
     from unnaive.apps.screen import Progress
+    from unnaive.core.text_hashes import join_text_hashes
     from unnaive.errors import UnnaiveError
     from unnaive.store import check_writable, load, save
     from unnaive.updates import merge_models
@@ -124,7 +126,9 @@ def merge(
         before = model_sizes(merged)
         for path in models[1:]:
             bar.advance(1)
-            merged = merge_models(merged, load(path))
+            other = load(path)
+            hashes = join_text_hashes([merged.text_hashes, other.text_hashes])
+            merged = replace(merge_models(merged, other), text_hashes=hashes)
         save(merged, output)
     show_change("merged", {"file": str(output), "before": before, "after": model_sizes(merged)}, as_json)
 
@@ -138,7 +142,6 @@ def remake(
     min_df: Annotated[int | None, typer.Option(help="Leave out terms of fewer documents.")] = None,
     select: Annotated[str | None, typer.Option(metavar="[MEASURE:]K", help="Keep the K best terms.")] = None,
     output: Output = None,
-    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Change the model or its settings without the documents.

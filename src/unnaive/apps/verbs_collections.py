@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.apps.screen import console, echo, visible_json
+from unnaive.errors import count_noun
 
 if TYPE_CHECKING:
     from unnaive.reading.collections import Check, Collection
@@ -75,7 +76,7 @@ def show_table(rows: list[dict[str, Any]]) -> None:
     for one in rows:
         size = f", {one['bytes'] / 1e6:.1f} MB" if one["bytes"] else ""
         lines = [
-            f"[bold]{escape(one['title'])}[/bold] ({one['documents']:,} documents{size})",
+            f"[bold]{escape(one['title'])}[/bold] ({count_noun(one['documents'], 'document')}{size})",
             f"{escape(one['about'])}; {escape(one['terms'])}",
             f"views: {', '.join(one['views'])}",
             f"from {escape((one['urls'] or [one['home']])[0])}",
@@ -130,7 +131,7 @@ def check_to_dict(found: Check) -> dict[str, Any]:
 def check_sentence(found: Check) -> str:
     """A check as one line."""
     parts = ", ".join(f"{part} {count:,}" for part, count in found.parts.items())
-    counts = f"{found.documents:,} documents" + (f" ({parts})" if parts else "")
+    counts = count_noun(found.documents, "document") + (f" ({parts})" if parts else "")
     if not found.good:
         return f"✗ {found.name}: {found.problem} [{found.path}]"
     how = {"archive": "checksum of the archive", "contents": "checksum of the contents"}

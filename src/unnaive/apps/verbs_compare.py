@@ -26,6 +26,7 @@ from unnaive.apps.options import (
 )
 from unnaive.apps.output import write_text
 from unnaive.apps.screen import echo
+from unnaive.apps.word_options import token_options
 from unnaive.errors import UnnaiveError, choose, count_noun
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from unnaive.reading.corpus import Corpus
     from unnaive.reading.datafiles import DataFile
 
-WORDS = "Words"  # panels of the help
 FAMILY = ("multinomial", "bernoulli", "complement", "or-gate", "rocchio", "hos", "maxent", "svm", "knn", "tree")
 DATA_HELP = "A data file or folder, or a collection: tickets, reuters, 20newsgroups:subject-body, …"
 
@@ -47,6 +47,7 @@ def register(app: typer.Typer) -> None:
 
 
 @reading(DATA_HELP)
+@token_options(page=True)
 def compare(
     source: DataFile,
     models: Annotated[
@@ -71,10 +72,8 @@ def compare(
     json_file: JsonFile = None,
     markdown: Annotated[Path | None, typer.Option(help="Write Markdown.", rich_help_panel=OUTPUT)] = None,
     archives: Archives = None,
-    language: Annotated[str, typer.Option(help="Of the texts: en, tr, de, …", rich_help_panel=WORDS)] = "en",
-    stopwords: Annotated[str | None, typer.Option(help="smart or a language code.", rich_help_panel=WORDS)] = None,
-    stem: Annotated[str | None, typer.Option(help="porter or snowball.", rich_help_panel=WORDS)] = None,
-    digits: Annotated[bool, typer.Option(help="Whether digits belong to words.", rich_help_panel=WORDS)] = True,
+    *,
+    words: dict[str, Any],
 ) -> None:
     """Compare models on the same splits: means, curves, significance.
 
@@ -86,7 +85,7 @@ def compare(
     from unnaive.text.tokens import TokenRule
 
     # whatever can be wrong with the command is found before the data is read
-    rule = TokenRule(language, digits=digits, stopwords=stopwords, stem=stem)
+    rule = TokenRule(**words)
     plan = Plan(
         tuple(Contender.parse(name) for name in (default_models() if models is None else split_list(models))),
         ("accuracy", "macro-f1") if measures is None else tuple(split_list(measures)),
@@ -100,7 +99,7 @@ def compare(
     names = [str(contender) for contender in plan.contenders]
     rival = names[0] if against is None else choose(names, against, "model in this comparison")
     make_output_folders([records, html, json_file, markdown])
-    corpus = read_corpus(replace(source, options=replace(source.options, language=language)), archives)
+    corpus = read_corpus(replace(source, options=replace(source.options, language=rule.language or "en")), archives)
     material = Material.of(corpus, rule)
     warn_about_small_classes(corpus)
     if measures is None and not material.exclusive:
@@ -171,8 +170,9 @@ def warn_about_small_classes(corpus: Corpus) -> None:
     alone = sorted(label for label, size in sizes.items() if size == 1)
     if alone:
         names = ", ".join(alone[:5]) + (", …" if len(alone) > 5 else "")
+        have = "has" if len(alone) == 1 else "have"
         warnings.warn(
-            f"{corpus.name}: {len(alone)} of {len(sizes)} classes have a single document ({names}); where one has no "
+            f"{corpus.name}: {len(alone)} of {len(sizes)} classes {have} a single document ({names}); where one has no "
             "test document, macro averages count it as 0",
             UnnaiveWarning,
             stacklevel=2,

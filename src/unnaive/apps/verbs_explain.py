@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from unnaive.apps.options import AsJson, ModelFile, Quiet
+from unnaive.apps.options import AsJson, ModelFile
 from unnaive.apps.screen import echo, visible_json
 
 
@@ -23,7 +23,6 @@ def explain(
     label: Annotated[str | None, typer.Option(help="The class to explain; the best one by default.")] = None,
     against: Annotated[str | None, typer.Option(help="The class to compare with.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a page: the text marked, a bar for each term.")] = None,
-    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Show which words spoke for and against a class.

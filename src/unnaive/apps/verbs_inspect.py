@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.options import AsJson, ModelFile, Quiet
+from unnaive.apps.options import AsJson, ModelFile
 from unnaive.apps.screen import echo, visible_json
 from unnaive.errors import UnnaiveError
 
@@ -34,7 +34,6 @@ def inspect(
     members: Annotated[
         str, typer.Option(metavar="N|all", help="Of averaged networks this one, the best being 1, or all of them.")
     ] = "1",
-    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the settings, sizes and strongest terms of a model.
@@ -77,7 +76,10 @@ def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int
         "labels": "any number for each document" if fitted.multilabel else "one for each document",
         "decision": describe_decision(fitted.decision),
         "thresholds": class_thresholds(fitted),
-        "temperature": fitted.calibration and fitted.calibration.value,
+        "calibration": fitted.calibration and fitted.calibration.kind,
+        "temperature": getattr(fitted.calibration, "value", None),
+        "optimised_for": describe_aim(spec.optimise),
+        "held_out_documents": fitted.conformal and fitted.conformal.overall.n,
         "documents": None if counts is None else _plain_number(counts.counts.n_docs),
         "terms": fitted.scorer.n_terms,
         "terms_seen": None if counts is None else counts.counts.n_terms,
@@ -95,6 +97,13 @@ def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int
     }
 
 
+def describe_aim(optimise: Any) -> str:
+    """What the decision was made for, in words."""
+    if isinstance(optimise, dict):
+        return "least expected cost"
+    return {"macro-f1": "macro F1"}.get(optimise, str(optimise or "accuracy"))
+
+
 def describe_decision(decision: Any) -> str:
     """How scores become labels, in words.
 
@@ -104,11 +113,22 @@ def describe_decision(decision: Any) -> str:
     """
     words = {
         "argmax": "the best class",
-        "top-k": f"the {getattr(decision, 'k', 0)} best classes of every document",
+        "weighted-argmax": "the class with the highest weighted probability, rare classes weighing more",
+        "least-cost": "the class with the least expected cost",
+        "top-k": f"the {best_classes(getattr(decision, 'k', 0))} of every document",
         "thresholds": f"every class that reaches its threshold of {SCALES.get(getattr(decision, 'on', ''), '')}",
         "proportional": "each class goes to its share of the documents",
     }
     return words.get(decision.kind, str(decision))
+
+
+def best_classes(k: int) -> str:
+    """So many of the best classes.
+
+    >>> best_classes(1), best_classes(2)
+    ('best class', '2 best classes')
+    """
+    return "best class" if k == 1 else f"{k} best classes"
 
 
 def class_thresholds(fitted: FittedModel) -> dict[str, float]:
@@ -161,8 +181,22 @@ def description_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("terms", f"{found['terms']:,}" + (f" of {seen:,} seen" if seen and seen != found["terms"] else "")),
         ("labels", found["labels"]),
         ("decision", found["decision"]),
+        ("probabilities", describe_calibration(found)),
         ("can be updated", "yes" if found["can_be_updated"] else "no"),
     ]
+
+
+def describe_calibration(found: dict[str, Any]) -> str:
+    """How probabilities were calibrated, in words."""
+    kind, held_out = found["calibration"], found["held_out_documents"]
+    words = {
+        None: "as the model gives them",
+        "temperature": f"calibrated by a temperature of {found['temperature'] or 1:.3g}",
+        "platt": "calibrated by a logistic line for each class (Platt)",
+        "isotonic": "calibrated by a rising function for each class (isotonic)",
+    }
+    sets = f"; sets with a confidence by {held_out:,} held-out documents" if held_out else ""
+    return words[kind] + sets
 
 
 def show_network(

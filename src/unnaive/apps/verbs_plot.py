@@ -18,6 +18,7 @@ CURVES = ("learning-curve", "vocabulary-curve")
 OF_A_MODEL = {
     "precision-recall": "precision and recall",
     "calibration": "calibration",
+    "abstention": "accuracy of the surest documents",
     "confusion": "documents by true and given class",
     "classes": "precision, recall and F1",
 }
@@ -99,7 +100,7 @@ def curve_figure(path: Path, name: str, measure: str | None, title: str | None) 
 
 def model_figure(path: Path, source: DataFile | None, archives: Path | None, name: str, title: str | None) -> Any:
     """What a model does on labelled data."""
-    from unnaive.apps.output import read_as_trained, respell_labels
+    from unnaive.apps.output import read_as_trained, respell_labels, warn_about_learnt
     from unnaive.evaluation import plots
     from unnaive.evaluation.evaluate import evaluate
     from unnaive.evaluation.grids import short_name
@@ -112,14 +113,19 @@ def model_figure(path: Path, source: DataFile | None, archives: Path | None, nam
     corpus = read_corpus(read_as_trained(source, fitted), archives)
     tested = has_own_split(corpus)  # a model is drawn on documents that it has not learned from
     shown = respell_labels(fitted, corpus.part("test") if tested else corpus)
+    warn_about_learnt(fitted, shown)
     found = evaluate(fitted, shown.texts, shown.labels, name=shown.name)
     heading = title or f"{short_name(found.name)}{', test documents' if tested else ''}: {OF_A_MODEL[name]}"
     if name == "precision-recall":
         return plots.precision_recall_figure(found.rankings(), title=heading)
     if name == "calibration":
         if not found.calibration():
-            raise BadData(f"{path} gives no probabilities to draw; train it with --calibrate")
+            raise BadData(f"{path} gives no probabilities to draw; train it with --calibrate temperature")
         return plots.calibration_figure(found.calibration(), title=heading)
+    if name == "abstention":
+        if found.abstention is None:
+            raise BadData(f"{path} gives no probabilities to draw; train it with --calibrate temperature")
+        return plots.risk_coverage_figure(found.abstention, title=heading)
     if name == "confusion":
         return plots.confusion_figure(found.confusion, found.classes, title=heading)
     order = classes_by_size(found)

@@ -37,7 +37,9 @@ def register(app: typer.Typer) -> None:
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="or-gate, maxent-bridge, higher-order, hierarchical or iir.")],
+    paper: Annotated[
+        str, typer.Argument(metavar="PAPER", help="or-gate, maxent-bridge, higher-order, hierarchical or iir.")
+    ],
     table: Annotated[str | None, typer.Option(help="Only this table.")] = None,
     models: Annotated[
         str | None, typer.Option(help="Only these: rows as printed, models, or families such as naive-bayes.")

@@ -11,24 +11,25 @@ import typer
 
 from unnaive.apps.options import AsJson, KeyFile, reading
 from unnaive.apps.screen import echo, visible_json
+from unnaive.apps.word_options import token_options
 
 if TYPE_CHECKING:
     from unnaive.classifier import TextClassifier
     from unnaive.fitted import FittedModel
     from unnaive.reading.corpus import Corpus
     from unnaive.reading.datafiles import DataFile
+    from unnaive.types import Progress
 
     Finish = Callable[[FittedModel, Corpus], FittedModel]
 
-WORDS = "Words"  # panels of the help
-LEARNING = "Learning"
+LEARNING = "Learning"  # panel of the help
 
 
 DECISION_HELP = (
     "How scores become labels. argmax: the best class, and no other (the default for one label each). scut: every "
-    "class that reaches its own threshold, tuned on documents held out (the default for multilabel data). rcut: the "
-    "same number of labels for every document. pcut: each class goes to the share of documents that it had in "
-    "training. untuned: every class above even odds."
+    "class that reaches its own threshold, tuned on documents held out. rcut: the same number of labels for every "
+    "document. best: the better of these two on documents held out (the default for multilabel data). pcut: each "
+    "class goes to the share of documents that it had in training. untuned: every class above even odds."
 )
 
 
@@ -45,6 +46,7 @@ def register(app: typer.Typer) -> None:
 
 
 @reading("A CSV, TSV, JSONL or Parquet file, a folder with a folder for each class, or - for stdin.")
+@token_options()
 def train(
     source: DataFile,
     output: Annotated[Path, typer.Option("-o", "--output", help="The model file to write.", show_default=False)],
@@ -72,29 +74,35 @@ def train(
         typer.Option(metavar="[MEASURE:]K", help="Keep the K best terms: 2000, chi2:2000, …", rich_help_panel=LEARNING),
     ] = None,
     decision: Annotated[str | None, typer.Option(help=DECISION_HELP, rich_help_panel=LEARNING)] = None,
-    calibrate: Annotated[bool, typer.Option(help="Calibrate probabilities.", rich_help_panel=LEARNING)] = False,
-    language: Annotated[str, typer.Option(help="Of the texts: en, tr, de, … (ISO 639).", rich_help_panel=WORDS)] = "en",
-    stopwords: Annotated[
-        str | None, typer.Option(help="smart, a language code, or a file of words.", rich_help_panel=WORDS)
+    calibrate: Annotated[
+        str | None,
+        typer.Option(help="Make probabilities true: temperature, platt, isotonic or none.", rich_help_panel=LEARNING),
     ] = None,
-    stem: Annotated[str | None, typer.Option(help="porter or snowball.", rich_help_panel=WORDS)] = None,
-    ngrams: Annotated[str, typer.Option(metavar="N[-M]", help="Words in a term.", rich_help_panel=WORDS)] = "1",
-    min_length: Annotated[int, typer.Option(help="Shortest word.", rich_help_panel=WORDS)] = 2,
-    digits: Annotated[bool, typer.Option(help="Whether digits belong to words.", rich_help_panel=WORDS)] = True,
-    keep_case: Annotated[bool, typer.Option("--keep-case", help="Tell Cat from cat.", rich_help_panel=WORDS)] = False,
-    html: Annotated[bool, typer.Option("--html", help="Read through markup.", rich_help_panel=WORDS)] = False,
-    message: Annotated[
-        str | None, typer.Option(help="Mail: whole, body, subject-body, …", rich_help_panel=WORDS)
+    optimise: Annotated[
+        str | None,
+        typer.Option(
+            metavar="AIM|COST.csv",
+            help="Decide for accuracy, macro-f1 (rare classes count alike), or the least cost by a table of true and "
+            "given classes.",
+            rich_help_panel=LEARNING,
+        ),
     ] = None,
-    segmenter: Annotated[str | None, typer.Option(help="jieba: words of Chinese.", rich_help_panel=WORDS)] = None,
-    symbols: Annotated[bool, typer.Option("--symbols", help=":-) and <3 are terms.", rich_help_panel=WORDS)] = False,
+    class_weight: Annotated[
+        str | None, typer.Option(help="balanced: documents of rare classes weigh more.", rich_help_panel=LEARNING)
+    ] = None,
     test: Annotated[
         list[str] | None, typer.Option(metavar="DATA", help="Documents to measure the model on, which it never saw.")
     ] = None,
     holdout: Annotated[
         float | None, typer.Option(help="Share of the documents to measure on first, such as 0.2.")
     ] = None,
-    frozen: Annotated[bool, typer.Option("--frozen", help="Leave out what only updates need.")] = False,
+    max_size: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Of the file, such as 5MB: weights are rounded and terms left out to fit."),
+    ] = None,
+    frozen: Annotated[
+        bool, typer.Option("--frozen", help="Leave out what only updates need, and hashes of documents.")
+    ] = False,
     register: Annotated[
         bool, typer.Option("--register", help="Keep hashes of the documents, so that only these can be forgotten.")
     ] = False,
@@ -102,6 +110,8 @@ def train(
     threads: Annotated[int | None, typer.Option(help="All cores by default.", show_default=False)] = None,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     as_json: AsJson = False,
+    *,
+    words: dict[str, Any],
 ) -> None:
     """Learn from labelled documents and write a model.
 
@@ -110,18 +120,19 @@ def train(
     from unnaive.classifier import TextClassifier
     from unnaive.core.settings import parse_settings
 
-    parameters: dict[str, Any] = {
-        "model": choose_model(model, alpha, smoothing), "language": language, "stopwords": read_stop_words(stopwords),
-        "stem": stem, "ngrams": parse_ngrams(ngrams), "lowercase": not keep_case, "min_length": min_length, "digits": digits,
-        "html": html, "message": message, "min_df": min_df, "select": parse_select(select), "decision": decision,
-        "segmenter": segmenter, "symbols": symbols, "calibrate": calibrate, "n_jobs": threads, "random_state": seed,
+    parameters: dict[str, Any] = words | {
+        "model": choose_model(model, alpha, smoothing), "min_df": min_df, "select": parse_select(select),
+        "decision": decision, "calibrate": calibrate, "n_jobs": threads, "random_state": seed, "optimise": optimise,
+        "class_weight": class_weight,
     }  # fmt: skip
     parameters |= parse_settings(settings or [])
     parameters |= {name: value for name, value in (("alpha", alpha), ("smoothing", smoothing)) if value is not None}
     parameters |= parse_budget(budget, parameters["model"])
     classifier = TextClassifier(**parameters)
     finish = registering(register, key, frozen)
-    summary = train_file(classifier, source, output, test=test, holdout=holdout, frozen=frozen, finish=finish)
+    summary = train_file(
+        classifier, source, output, test=test, holdout=holdout, frozen=frozen, finish=finish, max_size=max_size
+    )  # fmt: skip
     if as_json:
         echo(visible_json(summary))
     else:
@@ -137,36 +148,60 @@ def train_file(
     holdout: float | None = None,
     frozen: bool = False,
     finish: Finish | None = None,
+    max_size: str | None = None,
 ) -> dict[str, Any]:
     """Train, measure if asked, write; the sizes and measures as plain values. `finish` is applied before writing."""
     from dataclasses import replace
 
     from unnaive.apps.output import read_as_trained, warn_about_learnt
     from unnaive.apps.screen import reading_progress
-    from unnaive.errors import count_noun
+    from unnaive.apps.sizes import describe_size, measure_cost
+    from unnaive.compress import compress_model, parse_size
+    from unnaive.core.text_hashes import TextHashes
+    from unnaive.errors import UnnaiveError, count_noun
     from unnaive.store import check_writable, save
 
+    limit = None if max_size is None else parse_size(max_size)
     check_writable(output)  # before minutes of work
     classifier.spec()  # likewise: an error if a setting is wrong
     start = time.perf_counter()
     source = replace(source, options=replace(source.options, language=classifier.language or "en"))
-    with reading_progress(source) as (watched, bar):
+    steps = 3 + (holdout is not None) + bool(test)  # reading, learning and writing are always among them
+    steps += 0 if limit is None else 2
+    with reading_progress(source, steps=steps) as (watched, bar):
         corpus = watched.corpus()
         described = watched.describe()
         multilabel = corpus.multilabel or bool(source.multilabel)
+        measured = {}
+        if holdout is not None:
+            bar.rename(f"measuring {classifier.model} on documents set aside")
+            measured["holdout"] = measure_holdout(classifier, corpus, holdout, multilabel, bar.event)
         bar.rename(f"learning {classifier.model} from {count_noun(len(corpus), 'document')}")
-        measured = {} if holdout is None else {"holdout": measure_holdout(classifier, corpus, holdout, multilabel)}
         classifier.fit(corpus.texts, as_targets(corpus, multilabel), progress=bar.event)
         columns = watched.options.log.columns
-        fitted = replace(classifier.fitted_, columns=columns and replace(columns, separator=source.separator))
+        columns = columns and replace(columns, separator=source.separator)
+        fitted = replace(classifier.fitted_, columns=columns, text_hashes=TextHashes.of(corpus.texts))
         if test:
             bar.rename("measuring")
             aside = read_as_trained(replace(source, paths=tuple(test)), fitted).corpus()
             measured["test"] = measure(fitted, aside)
-            learnt = {hash(text) for text in corpus.texts}
-            warn_about_learnt(sum(hash(text) in learnt for text in aside.texts), aside)
+            warn_about_learnt(fitted, aside)
+        fitted = finish(fitted, corpus) if finish else fitted
+        if limit is not None:
+            bar.rename("making it smaller")
+            small = compress_model(replace(fitted, counts=None) if frozen else fitted, limit, texts=corpus.texts)
+            if finish and small.frozen:
+                raise UnnaiveError(
+                    f"a model of at most {limit:,} bytes has no room for a register; allow {small.bytes_before:,}, or "
+                    "leave out --register"
+                )
+            measured["size"] = describe_size(small, limit)
+            if small.lossy:
+                bar.rename("measuring what that costs")
+                measured["size"] |= {"cost": measure_cost(classifier, corpus, limit, multilabel), "set_aside": True}
+            fitted, frozen = small.fitted, frozen or small.frozen
         bar.rename("writing")
-        save(finish(fitted, corpus) if finish else fitted, output, frozen=frozen)
+        save(fitted, output, frozen=frozen)
     return {
         "model": classifier.model,
         "file": str(output),
@@ -184,6 +219,8 @@ def train_file(
 
 def registering(asked: bool, key: Path | None, frozen: bool) -> Finish | None:
     """What adds a register of its documents to a model, if it was asked for."""
+    from dataclasses import replace
+
     from unnaive.errors import UnnaiveError
     from unnaive.receipts import read_key, register_documents
 
@@ -194,7 +231,13 @@ def registering(asked: bool, key: Path | None, frozen: bool) -> Finish | None:
     if frozen:
         raise UnnaiveError("a frozen model cannot forget, so it has no register; leave one of the two out")
     secret = read_key(key)
-    return lambda fitted, corpus: register_documents(fitted, corpus.texts, corpus.labels, secret)
+
+    def register(fitted: FittedModel, corpus: Corpus) -> FittedModel:
+        if secret is not None:  # hashes without a key beside those with one would give away what the key hides
+            fitted = replace(fitted, text_hashes=None)
+        return register_documents(fitted, corpus.texts, corpus.labels, secret)
+
+    return register
 
 
 def as_targets(corpus: Corpus, multilabel: bool) -> list[Any]:
@@ -202,13 +245,17 @@ def as_targets(corpus: Corpus, multilabel: bool) -> list[Any]:
     return list(corpus.labels) if multilabel else [names[0] for names in corpus.labels]
 
 
-def measure_holdout(classifier: TextClassifier, corpus: Corpus, share: float, multilabel: bool) -> dict[str, Any]:
+def measure_holdout(
+    classifier: TextClassifier, corpus: Corpus, share: float, multilabel: bool, progress: Progress | None = None
+) -> dict[str, Any]:
     """Measures of the same model on documents set aside; every class is in both parts where it can be."""
+    import warnings
+
     import numpy as np
 
     from unnaive.core.targets import read_targets
     from unnaive.decisions import folds
-    from unnaive.errors import UnnaiveError, count_noun
+    from unnaive.errors import UnnaiveError, UnnaiveWarning, count_noun
 
     if not 0 < share < 1 or round(share * len(corpus)) < 1:
         raise UnnaiveError(f"a holdout of {share} of {count_noun(len(corpus), 'document')}; give a share such as 0.2")
@@ -218,7 +265,10 @@ def measure_holdout(classifier: TextClassifier, corpus: Corpus, share: float, mu
     if share > 0.5:
         aside = ~aside
     rest, kept = corpus.take(np.flatnonzero(~aside)), corpus.take(np.flatnonzero(aside))
-    copy = type(classifier)(**classifier.get_params()).fit(rest.texts, as_targets(rest, multilabel))
+    copy = type(classifier)(**classifier.get_params())
+    with warnings.catch_warnings():  # the same is said of all documents
+        warnings.simplefilter("ignore", UnnaiveWarning)
+        copy.fit(rest.texts, as_targets(rest, multilabel), progress=progress)
     return measure(copy.fitted_, kept)
 
 
@@ -253,6 +303,11 @@ def show_summary(summary: dict[str, Any]) -> None:
         if name in summary:
             one = summary[name]
             say(f"{headline(one, summary['multilabel'])} on {count_noun(one['documents'], 'document')} {words}")
+    if "size" in summary:
+        from unnaive.apps.sizes import size_sentences
+
+        for sentence in size_sentences(summary["size"], summary["multilabel"]):
+            say(sentence)
     say(f"wrote {summary['file']} ({format_size(summary['bytes'])})")
 
 
@@ -306,20 +361,6 @@ def headline(measured: dict[str, Any], multilabel: bool) -> str:
     return f"accuracy {100 * measured['accuracy']:.1f} %, macro F1 {measured['macro-f1']:.3f}"
 
 
-def parse_ngrams(text: str) -> tuple[int, int]:
-    """ "2" or "1-2" as (shortest, longest).
-
-    >>> parse_ngrams("1-2"), parse_ngrams("2")
-    ((1, 2), (2, 2))
-    """
-    from unnaive.errors import UnnaiveError
-
-    parts = text.replace(",", "-").split("-")
-    if not 1 <= len(parts) <= 2 or not all(part.strip().isdecimal() for part in parts):
-        raise UnnaiveError(f"--ngrams is {text!r}; give a number of words such as 1, or a range such as 1-2")
-    return int(parts[0]), int(parts[-1])
-
-
 def parse_select(text: str | None) -> Any:
     """ "2000" or "chi2:2000" as TextClassifier takes it.
 
@@ -334,10 +375,3 @@ def parse_select(text: str | None) -> Any:
     if not number.strip().isdecimal():
         raise UnnaiveError(f"--select is {text!r}; give a number of terms such as 2000, or chi2:2000")
     return (measure, int(number)) if measure else int(number)
-
-
-def read_stop_words(name: str | None) -> Any:
-    """The name of a stop list, or the words of a file."""
-    if name is None or not Path(name).is_file():
-        return name
-    return tuple(Path(name).read_text(encoding="utf-8").split())

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from unnaive.apps.options import AsJson, KeyFile, ModelFile
-from unnaive.apps.screen import echo, visible_json
+from unnaive.apps.screen import echo, summary, visible_json
 from unnaive.errors import UnnaiveError
 
 
@@ -55,7 +55,7 @@ def verify(
         for one in checks:
             echo(f"{'yes' if one.holds else 'NO '}  {one.sentence}")
         for part in found.get("kept_from_before", ()):
-            echo(f"note  the {part} was tuned before the documents were forgotten, and is kept")
+            summary(f"note  the {part} was tuned before the documents were forgotten, and is kept")
     if not all(one.holds for one in checks):
         raise NotVerified("the receipt does not hold for this model")
 

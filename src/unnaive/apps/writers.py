@@ -54,6 +54,7 @@ class Layout:
     classes     a column for each of these classes, none without --all
     top         how many labels, each with its value, for every document
     multilabel  labels of one document are several
+    sets        the set of labels that holds the right one with a confidence
     excel_safe  CSV and TSV without cells that a spreadsheet takes for a formula
     """
 
@@ -63,6 +64,7 @@ class Layout:
     multilabel: bool = False
     explain: bool = False
     excel_safe: bool = False
+    sets: bool = False
     kept: tuple[str, ...] = ()
     types: Mapping[str, Any] = field(default_factory=dict)
 
@@ -94,6 +96,8 @@ class Layout:
         for number, (label, value) in enumerate(pairs, 1):
             row[f"label{'' if number == 1 else number}"] = label if isinstance(label, list) else str(label)
             row[f"{self.kind}{'' if number == 1 else number}"] = value
+        if self.sets:
+            row["label_set"] = [str(label) for label in record["set"]]
         row["known_terms"] = record["known_terms"]
         row |= dict(zip(self.classes, record["all"], strict=True)) if self.classes else {}
         if self.explain:
@@ -103,6 +107,8 @@ class Layout:
     def nested(self, record: Record) -> dict[str, Any]:
         """The new keys of a record for JSON."""
         row = {"labels": record["labels"], self.kind: record["values"], "known_terms": record["known_terms"]}
+        if self.sets:
+            row["label_set"] = record["set"]
         if self.top > 1:
             row["top"] = [{"label": label, self.kind: value} for label, value in record["top"]]
         if self.classes:
@@ -210,6 +216,7 @@ def _find_schema(columns: Mapping[str, list[Any]], layout: Layout) -> Any:
     texts = pyarrow.list_(pyarrow.string()) if layout.multilabel and layout.top == 1 else pyarrow.string()
     numbers = pyarrow.list_(pyarrow.float64()) if layout.multilabel and layout.top == 1 else pyarrow.float64()
     known = dict(layout.types) | {layout.rename("label"): texts, layout.rename(layout.kind): numbers}
+    known |= {layout.rename("label_set"): pyarrow.list_(pyarrow.string())} if layout.sets else {}
     fields = []
     for name, values in columns.items():
         kind = known.get(name) or pyarrow.array(values).type

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import NDArray
 
-from unnaive.errors import UnnaiveError
+from unnaive.errors import UnnaiveError, count_noun
 
 if TYPE_CHECKING:
     from unnaive.fitted import FittedModel
@@ -87,7 +87,7 @@ class Protocol:
         if not self.__sklearn_is_fitted__():
             return ""
         fitted = self.fitted_
-        return f"{len(fitted.classes):,} classes, {fitted.scorer.n_terms:,} terms"
+        return f"{count_noun(len(fitted.classes), 'class', 'classes')}, {count_noun(fitted.scorer.n_terms, 'term')}"
 
     def __sklearn_clone__(self) -> Self:
         copy = type(self)(**self.get_params())

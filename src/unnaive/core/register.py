@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.errors import BadData, BadModel, UnnaiveError
+from unnaive.errors import BadData, BadModel, UnnaiveError, count_noun
 
 HASH = "blake2b-128"
 SIZE = 16  # bytes of a hash
@@ -34,7 +34,7 @@ class Register:
     (2, 1)
     >>> register.without(["good ball"], [("politics",)])
     Traceback (most recent call last):
-    unnaive.errors.BadData: 1 of 1 documents, the first at place 0, is not in the model's register: ...
+    unnaive.errors.BadData: 1 of 1 document is not in the model's register: ...
     """
 
     hashes: NDArray[np.uint8]
@@ -97,7 +97,7 @@ class Register:
         if about["hash"] != HASH or not (key_id is None or isinstance(key_id, str)):
             raise BadModel("its register is of a kind that this version does not know; update unnaive")
         if hashes.dtype != np.uint8 or hashes.shape != (int(n_docs), SIZE):
-            raise BadModel(f"its register is not one of {n_docs} documents; train it again")
+            raise BadModel(f"its register is not one of {count_noun(int(n_docs), 'document')}; train it again")
         return cls(_sorted(hashes), key_id)
 
 
@@ -148,7 +148,8 @@ def _missing(known: Counter[bytes], gone: list[bytes]) -> str:
         known[one] -= 1
         if known[one] < 0:
             lost.append(place)
+    first, verb = (f", the first at place {lost[0]},", "are") if len(lost) > 1 else ("", "is")
     return (
-        f"{len(lost)} of {len(gone)} documents, the first at place {lost[0]}, is not in the model's register: never "
+        f"{len(lost):,} of {count_noun(len(gone), 'document')}{first} {verb} not in the model's register: never "
         "learnt with these labels, or forgotten already; nothing was changed"
     )

@@ -177,7 +177,10 @@ def _sets(values: Sequence[Collection[Any]]) -> Targets:
 
 def _indicator(Y: Sparse, n_docs: int, target_type: str) -> Targets:
     if Y.shape[0] != n_docs:
-        raise BadData(f"{n_docs} documents came with an indicator matrix of {Y.shape[0]} rows; give a row for each")
+        raise BadData(
+            f"{count_noun(n_docs, 'document')} came with an indicator matrix of {count_noun(Y.shape[0], 'row')}; "
+            "give a row for each"
+        )
     if not np.isin(Y.data, (0, 1)).all():
         raise BadData(
             "Unknown label type: an indicator matrix holds something else than 0 and 1; give 1 where a document has "
@@ -243,7 +246,9 @@ def label_matrix(
     """
     column = {name: index for index, name in enumerate(classes)}
     if len(column) != len(classes):
-        raise BadData(f"{len(classes)} classes came with only {len(column)} distinct names; name each class once")
+        raise BadData(
+            f"{len(classes)} classes came with only {count_noun(len(column), 'distinct name')}; name each class once"
+        )
     rows = [sorted({column[name] for name in _refuse_string(one) if name in column}) for one in labels]
     if not ignore_unknown:
         _refuse_unknown_labels(labels, column)
@@ -269,22 +274,32 @@ def _refuse_unknown_labels(labels: Sequence[tuple[Any, ...]], column: dict[Label
         )
 
 
-def label_sets(Y: Any, classes: Sequence[Label]) -> list[tuple[Any, ...]]:
+def label_sets(Y: Any, classes: Sequence[Label], scores: Floats | None = None) -> list[tuple[Any, ...]]:
     """The label set of each row of Y, classes in column order; undoes `label_matrix`.
 
-    Y: (n_docs, n_classes), sparse or dense; any non-zero counts as membership.
+    Y: (n_docs, n_classes), sparse or dense; any non-zero counts as membership. With `scores` (n_docs, n_classes) the
+    labels of each row come by score, the highest first, and of equals in column order.
 
     >>> label_sets([[0, 1], [0, 0], [1, 1]], ["politics", "sport"])
     [('sport',), (), ('politics', 'sport')]
+    >>> label_sets([[1, 1]], ["politics", "sport"], np.array([[0.6, 0.8]]))
+    [('sport', 'politics')]
     """
     matrix = csr_array(Y, copy=True)
     if matrix.shape[1] != len(classes):
-        raise BadData(f"Y has {matrix.shape[1]} columns for {len(classes)} classes; there must be one for each")
+        raise BadData(
+            f"Y has {count_noun(matrix.shape[1], 'column')} for {count_noun(len(classes), 'class', 'classes')}; "
+            "there must be one for each"
+        )
     matrix.eliminate_zeros()
     matrix.sort_indices()
+    columns = matrix.indices
+    if scores is not None:
+        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        columns = columns[np.lexsort((columns, -scores[rows, columns], rows))]
     names = np.empty(len(classes), dtype=object)
     names[:] = classes
-    names = names[matrix.indices]
+    names = names[columns]
     return [tuple(names[start:stop]) for start, stop in pairwise(matrix.indptr)]
 
 

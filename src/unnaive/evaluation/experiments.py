@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.core.targets import label_sets, read_targets
+from unnaive.errors import count_noun
 from unnaive.evaluation.grids import as_markdown
 from unnaive.evaluation.records import Key, Record, RecordFile
 from unnaive.evaluation.summaries import PairwiseTest, Summary, as_json, pairwise_tests, summarise
@@ -169,7 +170,7 @@ def describe_trial(trial: Trial) -> str:
     if trial.train_size is not None:
         parts.append(f"{trial.train_size:g} % for training")
     if trial.terms is not None:
-        parts.append(f"{trial.terms:,} terms")
+        parts.append(count_noun(trial.terms, "term"))
     return ", ".join(parts)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import floor, log10
 from typing import TypeVar
 
+from unnaive.errors import count_noun
 from unnaive.evaluation.measures import find_measure
 from unnaive.evaluation.records import Record
 from unnaive.evaluation.summaries import Place, Summary, summarise
@@ -87,7 +88,7 @@ def place_names(places: Iterable[Place]) -> dict[Place, str]:
     differ = any(terms is not None for _, terms in places)
 
     def name(size: float | None, terms: int | None) -> str:
-        vocabulary = f"{terms:,} terms" if terms is not None else "all terms" if differ or size is None else ""
+        vocabulary = count_noun(terms, "term") if terms is not None else "all terms" if differ or size is None else ""
         return ", ".join(part for part in (f"{size:g} % training" if size is not None else "", vocabulary) if part)
 
     return {place: name(*place) for place in places}

@@ -331,9 +331,9 @@ class SplitData:
         return make_scorer(spec, named, documents, self.targets, weight, None)[0]
 
     def decision(self, spec: TrainingSpec, link: str) -> Decision:
-        """The best class; for multilabel targets thresholds, tuned on training documents that a fold left out.
+        """The best class; for multilabel targets scut or rcut, tuned on training documents that a fold left out.
 
-        Each fold selects its own terms, as it would for TextClassifier(select=…, decision="scut").
+        Each fold selects its own terms, as it would for TextClassifier(select=…, decision="best").
         """
         if self.material.exclusive:
             return Argmax()
@@ -342,7 +342,7 @@ class SplitData:
             replace(spec, min_df=self.min_df, select=self.select), X, self.targets, terms=vocabulary,
             n_folds=min(TUNING_FOLDS, len(self.train_rows)),
         )  # fmt: skip
-        return TUNINGS["scut"](scores, self.targets.Y, link)
+        return TUNINGS["best"](scores, self.targets.Y, link)
 
     @lazy_property
     def _seen_terms(self) -> tuple[Sparse, Vocabulary | None]:

@@ -8,7 +8,7 @@ terms.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from unnaive.core.network import Network
+from unnaive.core.progress import report_classes, rounds_of
 from unnaive.core.scorer import Scorer
 from unnaive.core.settings import setting
 from unnaive.errors import BadModel, choose
@@ -172,9 +173,12 @@ class DiagnosticMixture(DocumentsModel, HasNetwork):
     ) -> DiagnosticNetworks:  # fmt: skip
         """A mixture over all classes, or one for each class."""
         scheme, mixtures = self.scheme_for(exclusive), []
-        for terms, cases in learning_problems(X, Y, self.features, scheme, sample_weight):
+        problems = learning_problems(X, Y, self.features, scheme, sample_weight)
+        n_problems = 1 if scheme == "multiclass" else Y.shape[1]
+        report = rounds_of(progress if n_problems == 1 else None, self.name, self.members)
+        for terms, cases in report_classes(problems, n_problems, progress, self.name):
             tables = Tables(cases, self.alpha)
-            chosen = choose_members(tables, self.members, self.parents)
+            chosen = choose_members(tables, self.members, self.parents, report)
             mixtures.append(tuple(Member(terms[list(own)], tables.table(own)) for own in chosen))
         return DiagnosticNetworks(tuple(mixtures), int(X.shape[1]), LINK_OF_SCHEME[scheme])
 
@@ -218,11 +222,14 @@ class Tables:
         return cells.astype(np.float64).reshape(size, n_states)
 
 
-def choose_members(tables: Tables, members: int, parents: int) -> list[tuple[int, ...]]:
+def choose_members(
+    tables: Tables, members: int, parents: int, report: Callable[[int], None] = lambda number: None
+) -> list[tuple[int, ...]]:
     """The parents of each network of the mixture; the first may have none, if no term helps."""
     chosen: list[tuple[int, ...]] = []
     together, best = np.zeros(len(tables.cases.states)), -np.inf
     while len(chosen) < members:
+        report(len(chosen))
         grown, chance, likelihood = _grow_member(tables, together, len(chosen), parents)
         if chosen and likelihood <= best + 1e-9 * abs(best):
             break

@@ -156,6 +156,14 @@ class Model(Settings, Protocol):
         fitted = self._fitted()
         return fitted.predict_log_proba(self._check_documents(X, fitted)[0])
 
+    def predict_set(
+        self, X: Any, confidence: float = 0.9, *, by_class: bool = False, at_least_one: bool = False
+    ) -> list[tuple[Any, ...]]:
+        """The labels of each document that hold the right one with this confidence; see `FittedModel.predict_set`."""
+        fitted = self._fitted()
+        documents = self._check_documents(X, fitted)[0]
+        return fitted.predict_set(documents, confidence, by_class=by_class, at_least_one=at_least_one)
+
     @available_if(lambda self: self.probabilistic and self.generative)
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Logarithms of p(class, document), up to a constant of the document (n_docs, n_classes)."""

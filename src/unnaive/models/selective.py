@@ -6,6 +6,7 @@ out, which is where naive Bayes is naive. The outcome is a Linear over few terms
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from scipy.sparse import csc_array, csr_array
 from unnaive.core.counts import Counts
 from unnaive.core.linear import Linear
 from unnaive.core.logs import log_softmax
+from unnaive.core.progress import report_classes, rounds_of
 from unnaive.core.selection import class_gain, information_gain, informative_terms
 from unnaive.core.settings import setting
 from unnaive.core.weighting import Weighting, presence
@@ -57,11 +59,13 @@ class SelectiveNB(DocumentsModel):
         documents = _Documents(X, Y, sample_weight)
         if self.scheme_for(exclusive) == "multiclass":
             pool, bernoulli, state = documents.all_classes(self.candidates, self.alpha)
-            taken = choose_terms(documents.rows(pool), state, documents.weight, bernoulli, self.features)
+            report = rounds_of(progress, self.name, self.features)
+            taken = choose_terms(documents.rows(pool), state, documents.weight, bernoulli, self.features, report)
             found = [Row(pool[taken], ratio, bias) for ratio, bias in zip(*bernoulli.over(taken), strict=True)]
             return _linear(found, X.shape[1], "softmax")
         found = []
-        for c in range(documents.counts.n_classes):
+        classes = range(documents.counts.n_classes)
+        for c in report_classes(classes, len(classes), progress, self.name):
             pool, bernoulli, state = documents.one_class(c, self.candidates, self.alpha)
             taken = choose_terms(documents.rows(pool), state, documents.weight, bernoulli, self.features)
             ratio, bias = bernoulli.over(taken)
@@ -129,12 +133,16 @@ class _Documents:
         return pool, Bernoulli.of(with_term, np.array([total - own, own]), alpha), state
 
 
-def choose_terms(rows: NDArray[np.bool_], state: Ids, weight: Floats, model: Bernoulli, most: int) -> list[int]:
+def choose_terms(
+    rows: NDArray[np.bool_], state: Ids, weight: Floats, model: Bernoulli, most: int,
+    report: Callable[[int], None] = lambda number: None,
+) -> list[int]:  # fmt: skip
     """The places of the terms taken, in the order in which they were; at most `most`."""
     taken: list[int] = []
     joint = np.repeat(model.prior[None], len(rows), axis=0)  # log P(taken terms, state) (n_docs, states)
     best = (_weight_correct(joint, state, weight), _log_likelihood(joint, state, weight))
     while len(taken) < min(most, rows.shape[1]):
+        report(len(taken))
         place, value = _best_addition(joint, rows, state, weight, model, taken)
         if value[0] < best[0] or (value[0] == best[0] and value[1] <= best[1] + TIE * weight.sum()):
             break

@@ -6,10 +6,12 @@ conditional information at once; here a feature gets a parent only if that helps
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from unnaive.core.progress import report_classes, rounds_of
 from unnaive.core.settings import setting
 from unnaive.models.distinct_cases import DistinctCases, learning_problems
 from unnaive.models.naive_bayes import LINK_OF_SCHEME
@@ -41,8 +43,11 @@ class SuperParentTAN(TreeAugmentedNB):
     ) -> FeatureTrees:  # fmt: skip
         """A forest over the best terms, or one for each class."""
         scheme, grown = self.scheme_for(exclusive), []
-        for terms, cases in learning_problems(X, Y, self.features, scheme, sample_weight):
-            parents = add_arcs(cases, fold_weights(cases, self.folds), self.prior_cases)
+        problems = learning_problems(X, Y, self.features, scheme, sample_weight)
+        n_problems = 1 if scheme == "multiclass" else Y.shape[1]
+        report = rounds_of(progress if n_problems == 1 else None, self.name, self.features)
+        for terms, cases in report_classes(problems, n_problems, progress, self.name):
+            parents = add_arcs(cases, fold_weights(cases, self.folds), self.prior_cases, report)
             estimates = Estimates.of(cases, self.prior_cases)
             grown.append((terms, parents, estimates.tree_logs(parents), estimates.prior))
         terms, parents, logs, prior = (np.stack(part) for part in zip(*grown, strict=True))
@@ -108,16 +113,19 @@ class HeldOut:
         return float(self.weight @ right)
 
 
-def add_arcs(cases: DistinctCases, folds: Floats, prior_cases: float) -> Ids:
+def add_arcs(
+    cases: DistinctCases, folds: Floats, prior_cases: float, report: Callable[[int], None] = lambda number: None
+) -> Ids:
     """The parent of each feature, −1 for none: arcs added while the documents of all folds are classified better.
 
-    `folds` (n_folds, n_cases) is the weight of each case in each fold.
+    `folds` (n_folds, n_cases) is the weight of each case in each fold. `report` is told how many arcs there are.
     """
     held_out = [HeldOut(cases, weight, prior_cases) for weight in folds if weight.any()]
     k = cases.rows.shape[1]
     parents = np.full(k, -1, np.int64)
     best = sum(fold.correct(np.zeros_like(fold.scores)) for fold in held_out)
     while True:
+        report(int((parents >= 0).sum()))
         free = {sp: _possible_children(parents, sp) for sp in range(k)}
         candidates = [sp for sp in range(k) if free[sp]]
         if not candidates:

@@ -18,6 +18,7 @@ from unnaive.core.arrays import read_floats, read_places
 from unnaive.core.counts import Counts
 from unnaive.core.logs import xlogy
 from unnaive.core.network import Network
+from unnaive.core.progress import report_classes
 from unnaive.core.scorer import Scorer
 from unnaive.core.selection import class_gain, information_gain, top_k
 from unnaive.core.settings import setting
@@ -176,9 +177,11 @@ class TreeAugmentedNB(DocumentsModel, HasNetwork):
         counts = Counts.of(present, csr_array(Y), sample_weight)
         weight = np.ones(present.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
         by_term = csc_array(present)
+        problems = _training_problems(csc_array(Y), counts, self.features, scheme)
+        n_problems = 1 if scheme == "multiclass" else counts.n_classes
         grown = [
             (best, *grow_tree(csr_array(by_term[:, best]), members, weight, self.prior_cases))
-            for members, best in _training_problems(csc_array(Y), counts, self.features, scheme)
+            for members, best in report_classes(problems, n_problems, progress, self.name)
         ]
         terms, parents, logs, prior = (np.stack(part) for part in zip(*grown, strict=True))
         return FeatureTrees(terms, parents, logs, prior, int(present.shape[1]), LINK_OF_SCHEME[scheme])

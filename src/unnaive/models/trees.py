@@ -12,6 +12,7 @@ from scipy.sparse import csc_matrix, csr_array
 
 from unnaive.core.arrays import read_floats, read_places
 from unnaive.core.links import LINKS
+from unnaive.core.progress import report_classes
 from unnaive.core.scorer import Scorer
 from unnaive.core.settings import setting
 from unnaive.core.targets import class_columns
@@ -171,7 +172,8 @@ class DecisionTree(UnweightedDocumentsModel):
             found = [_log_shares(nodes[0], Y.shape[1], grower.classes_)]
             return join_trees(nodes, found, X.shape[1], "softmax")
         columns = class_columns(Y)
-        nodes = [grower.fit(counts, present, sample_weight=sample_weight).tree_ for present in columns]
+        watched = report_classes(columns, len(columns), progress, self.name)
+        nodes = [grower.fit(counts, present, sample_weight=sample_weight).tree_ for present in watched]
         found = [_log_odds(one, bool(present.any())) for one, present in zip(nodes, columns, strict=True)]
         return join_trees(nodes, found, X.shape[1], "log-odds")
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.errors import BadData
+from unnaive.errors import BadData, count_noun
 from unnaive.text.buffer import TextBuffer
 
 Labels = tuple[str, ...]
@@ -35,9 +35,10 @@ class Corpus:
     name: str = "corpus"
 
     def __post_init__(self) -> None:
-        for what, values in (("label sets", self.labels), ("split names", self.split), ("ids", self.ids)):
+        for what, values in (("label set", self.labels), ("split name", self.split), ("id", self.ids)):
             if values is not None and len(values) != len(self.texts):
-                raise BadData(f"{len(self.texts)} texts came with {len(values)} {what}; give one for each text")
+                texts = count_noun(len(self.texts), "text")
+                raise BadData(f"{texts} came with {count_noun(len(values), what)}; give one for each text")
 
     def __len__(self) -> int:
         return len(self.texts)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from unnaive.errors import BadData, UnnaiveWarning
+from unnaive.errors import BadData, UnnaiveWarning, count_noun
 from unnaive.reading import arrow
 from unnaive.reading.binary_tables import SQLITE
 from unnaive.reading.columns import ColumnRequest, Columns, choose_columns, join_names
@@ -202,7 +202,9 @@ class DataFile:
             warnings.warn(f"{self.name}: {rows} line {skipped[0]}", UnnaiveWarning, stacklevel=2)
         if empty:
             verb = "is" if empty == 1 else "are"
-            warnings.warn(f"{self.name}: {empty} of {seen} texts {verb} empty", UnnaiveWarning, stacklevel=2)
+            warnings.warn(
+                f"{self.name}: {empty} of {count_noun(seen, 'text')} {verb} empty", UnnaiveWarning, stacklevel=2
+            )
 
 
 class _RowReader:
@@ -312,7 +314,7 @@ def _drop_unlabelled(corpus: Corpus) -> Corpus:
         return corpus
     missing = len(corpus) - len(rows)
     verb = "has no label and is" if missing == 1 else "have no label and are"
-    warnings.warn(f"{corpus.name}: {missing} of {len(corpus)} rows {verb} left out",
+    warnings.warn(f"{corpus.name}: {missing} of {count_noun(len(corpus), 'row')} {verb} left out",
                   UnnaiveWarning, stacklevel=3)  # fmt: skip
     return corpus.take(rows)
 

@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.errors import BadData
+from unnaive.errors import BadData, count_noun
 
 LARGEST_TEXT = 2**32 - 4  # bytes: counts of one text then fit 32 bits
 TABLES = ("DataFrame", "LazyFrame", "Table", "RecordBatch")  # of pandas, polars and Arrow
@@ -89,7 +89,7 @@ class TextBuffer(Sequence[str]):
         return (self[row] for row in range(len(self)))
 
     def __repr__(self) -> str:
-        return f"TextBuffer({len(self)} texts, {int(self.offsets[-1] - self.offsets[0])} bytes)"
+        return f"TextBuffer({count_noun(len(self), 'text')}, {int(self.offsets[-1] - self.offsets[0])} bytes)"
 
 
 Texts = Sequence[str]

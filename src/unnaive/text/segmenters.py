@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable
 from functools import lru_cache
@@ -16,6 +17,7 @@ REMEMBERED = 1 << 16  # runs whose words are kept
 
 
 def _jieba(module: Any, run: str) -> list[str]:
+    logging.getLogger("jieba").setLevel(logging.WARNING)  # it tells on stderr that it reads its dictionary
     return list(module.lcut(run))
 
 

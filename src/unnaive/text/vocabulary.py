@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unnaive.errors import BadData, BadModel
+from unnaive.errors import BadData, BadModel, count_noun
 from unnaive.lazy import lazy_property
 from unnaive.text.backend import kernel
 from unnaive.types import Ids
@@ -105,7 +105,7 @@ class Vocabulary:
 
     def __repr__(self) -> str:
         few = ", ".join(map(repr, self.terms[:3]))
-        return f"Vocabulary({len(self)} terms{': ' if few else ''}{few}{', …' if len(self) > 3 else ''})"
+        return f"Vocabulary({count_noun(len(self), 'term')}{': ' if few else ''}{few}{', …' if len(self) > 3 else ''})"
 
     def id(self, term: str) -> int:
         """The id of a term that is there; `ids` takes terms that may not be."""
@@ -145,7 +145,9 @@ class Vocabulary:
         """
         chosen = np.asarray(ids)
         if chosen.size and not (chosen.min() >= 0 and chosen.max() < len(self)):
-            raise BadData(f"ids reach from {chosen.min()} to {chosen.max()}; the vocabulary has {len(self)} terms")
+            raise BadData(
+                f"ids reach from {chosen.min()} to {chosen.max()}; the vocabulary has {count_noun(len(self), 'term')}"
+            )
         return Vocabulary(self.terms[place] for place in chosen.tolist())
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.core.targets import label_matrix
+from unnaive.errors import count_noun
 from unnaive.evaluation.papers.runs import Run
 from unnaive.text.counting import TextCounter
 from unnaive.text.languages import stop_list
@@ -78,7 +79,7 @@ def prepare(run: Run, collection: str, rule: str, *, view: str | None = None, sp
 @lru_cache(maxsize=4)
 def _prepare(run: Run, collection: str, rule: str, view: str | None, split: bool) -> PreparedData:
     corpus = run.corpus(collection, view)
-    run.tell(f"counting the terms of {len(corpus):,} documents")
+    run.tell(f"counting the terms of {count_noun(len(corpus), 'document')}")
     classes = corpus.classes
     parts = np.asarray(corpus.split) if split and corpus.split is not None else None
     counter = TextCounter(TOKEN_RULES[rule])

@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 
 from unnaive.core.counts import Counts
 from unnaive.core.selection import information_gain, top_k
+from unnaive.errors import count_noun
 from unnaive.evaluation.papers.data import PreparedData, prepare
 from unnaive.evaluation.papers.runs import Measurement, Run, Runner
 from unnaive.evaluation.ranking import breakeven, weighted_mean
@@ -145,7 +146,7 @@ class Breakevens:
 def measure_breakevens(run: Run, classifier: Classifier, *, validation: bool = False) -> Breakevens:
     """A classifier trained and measured, with every seed if it is random."""
     found, (train, test) = load_data(run), split_rows(run, validation=validation)
-    run.tell(f"{classifier.label}, {classifier.features} features: {len(CLASSES)} classes")
+    run.tell(f"{classifier.label}, {count_noun(classifier.features, 'feature')}: {len(CLASSES)} classes")
     truth, points, seconds = found.Y[test], [], []
     for seed in range(run.seed, run.seed + (SEEDS if classifier.random and not run.quick else 1)):
         columns = in_threads(

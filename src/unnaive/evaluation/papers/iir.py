@@ -18,6 +18,7 @@ from unnaive.core.counts import Counts
 from unnaive.core.links import comparable_scores
 from unnaive.core.selection import information_gain, top_k
 from unnaive.decisions import out_of_fold, scut
+from unnaive.errors import count_noun
 from unnaive.evaluation.papers.data import PreparedData, prepare
 from unnaive.evaluation.papers.runs import Classifier, Measurement, Run, Runner
 from unnaive.evaluation.splits import stratified_split
@@ -120,9 +121,9 @@ def decisions(run: Run, classifier: Classifier, view: str, n_terms: int | None =
     def held_out_scores(inside: Any, outside: Any) -> Any:
         return score(X[inside], Y[inside], X[outside])
 
-    run.tell(f"{classifier.label}: thresholds for {len(data.classes)} classes, out of fold")
+    run.tell(f"{classifier.label}: thresholds for {count_noun(len(data.classes), 'class', 'classes')}, out of fold")
     rule = scut(out_of_fold(held_out_scores, Y, n_folds=2 if run.quick else 5, seed=run.seed), Y)
-    run.tell(f"{classifier.label}: training on {X.shape[0]:,} documents")
+    run.tell(f"{classifier.label}: training on {count_noun(X.shape[0], 'document')}")
     test, truth = data.part("test")
     return Tally.of(truth, rule.decide(score(X, Y, test)))
 
@@ -244,7 +245,8 @@ def _selected_accuracy(run: Run, classifier: Classifier, data: PreparedData, tra
 
 def _accuracy(run: Run, classifier: Classifier, train: tuple[Any, Any], test: tuple[Any, Any]) -> float:
     """Share of test documents whose best class is theirs, in %."""
-    run.tell(f"{classifier.label}: training on {train[0].shape[0]:,} documents, {train[0].shape[1]:,} terms")
+    documents, terms = count_noun(train[0].shape[0], "document"), count_noun(train[0].shape[1], "term")
+    run.tell(f"{classifier.label}: training on {documents}, {terms}")
     scorer = train_scorer(classifier.model, *train, seed=run.seed, **dict(classifier.settings))
     return 100 * float(np.mean(scorer.scores(test[0]).argmax(axis=1) == test[1].indices))
 

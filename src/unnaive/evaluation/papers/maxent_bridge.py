@@ -26,6 +26,7 @@ from unnaive.core.counts import Counts
 from unnaive.core.scorer import Scorer
 from unnaive.core.selection import information_gain, top_k
 from unnaive.core.weighting import Weighting
+from unnaive.errors import count_noun
 from unnaive.evaluation.papers.data import PreparedData, prepare
 from unnaive.evaluation.papers.runs import Measurement, Run, Runner, mean_and_spread
 from unnaive.evaluation.papers.tables import read_paper
@@ -178,7 +179,8 @@ def all_errors(run: Run, collection: str, rule: str, n_terms: int | None) -> tup
         place = {"split": split, "terms": n_terms, "seed": run.seed}
         errors = store.find(place)
         if errors is None:
-            run.tell(f"{collection}, {n_terms or 'all'} terms, split {split + 1}")
+            terms = "all terms" if n_terms is None else count_noun(n_terms, "term")
+            run.tell(f"{collection}, {terms}, split {split + 1}")
             rows = stratified_split(data.Y, TRAIN_SHARE, seed=run.seed, split=split)
             errors = split_errors(data.X, data.Y, rows, n_terms, models=models, seed=run.seed)
             store.add(place, errors)

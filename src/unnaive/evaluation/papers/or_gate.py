@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from unnaive.errors import BadData
+from unnaive.errors import BadData, count_noun
 from unnaive.evaluation.measures import measure
 from unnaive.evaluation.papers.data import PreparedData, prepare
 from unnaive.evaluation.papers.runs import Classifier, Measurement, Run, Runner
@@ -63,7 +63,7 @@ def measure_classifier(run: Run, collection: str, classifier: Classifier) -> tup
     """All measures of the three tables on the test documents that have a label, and how the data differ, if they do."""
     data, reason = COLLECTIONS[collection](run)
     X, Y = data.part("train")
-    run.tell(f"{classifier.label} on {collection}: training on {X.shape[0]:,} documents")
+    run.tell(f"{classifier.label} on {collection}: training on {count_noun(X.shape[0], 'document')}")
     model = train_scorer(classifier.model, X, Y, seed=run.seed, **dict(classifier.settings))
     test, truth = data.part("test")
     labelled = np.flatnonzero(np.diff(truth.indptr))

@@ -165,7 +165,7 @@ class _Teller:
 
     def __call__(self, what: str) -> None:
         if self.progress is not None:
-            self.progress("auto", {"iteration": self.done, "max_iter": self.total, "candidate": what})
+            self.progress("auto", {"candidate": self.done, "candidates": self.total, "what": what})
         self.done += 1
 
 

@@ -6,6 +6,7 @@ Classification"; HONB after Ganiz, George and Pottenger (2011). Both end in an o
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -15,6 +16,7 @@ from scipy.sparse import csr_array, hstack
 
 from unnaive.core.linear import Linear, refuse_full_table
 from unnaive.core.named_counts import over_classes
+from unnaive.core.progress import report_classes
 from unnaive.core.protocol import available_if
 from unnaive.core.settings import setting
 from unnaive.core.targets import Targets, check_known_classes, sorted_classes
@@ -149,10 +151,11 @@ class HigherOrderNB(UnweightedDocumentsModel):
             np.array([len(rows) for rows in members], np.float64),
             np.full(Y.shape[1], float(Y.shape[0])),
         )
-        inside, paths = _path_shares(B, members)
+        inside, paths = _path_shares(B, report_classes(members, len(members), progress, self.name))
         if self.scheme_for(exclusive) == "multiclass":
             return _exclusive(inside, paths if self.prior == "paths" and paths.any() else masses, BERNOULLI)
-        outside, other_paths = _path_shares(B, [_others(rows, Y.shape[0]) for rows in members])
+        others = (_others(rows, Y.shape[0]) for rows in members)
+        outside, other_paths = _path_shares(B, report_classes(others, len(members), progress, self.name))
         if self.prior == "paths":
             known = paths + other_paths > 0
             masses, everything = np.where(known, paths, masses), np.where(known, paths + other_paths, everything)
@@ -412,7 +415,7 @@ def _published(Z: Sparse, Y: Sparse, scheme: str) -> Floats:
     return class_paths_as_published(Z, Y)
 
 
-def _path_shares(B: Sparse, members: list[NDArray[Any]]) -> tuple[Floats, Floats]:
+def _path_shares(B: Sparse, members: Iterable[NDArray[Any]]) -> tuple[Floats, Floats]:
     """(1 + φ(t, D)) / (2 + φ(D)) for the documents of each list of rows (n_terms, lists), and φ(D) (lists,)."""
     found = [term_paths(B[rows]) for rows in members]
     shares = np.column_stack([(1 + containing) / (2 + total) for containing, total in found])

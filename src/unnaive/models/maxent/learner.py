@@ -147,14 +147,15 @@ class MaxEnt(LinearAttributes, IteratedModel):
             if progress is not None:
                 progress(self.name, {"iteration": passes, "gap": gap})
 
-        weighting = _weighting(self.features or SOLVERS[self.solver].features, X, sample_weight)
+        weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        weighting = _weighting(self.features or SOLVERS[self.solver].features, X, weight)
         Z = weighting.apply(X)
         refuse_full_table(Y.shape[1], Z.shape[1], "maximum entropy with a naive Bayes prior")
         masses = Z.maximum(0.0)  # 1 + log n of a fraction of a word may be below 0
-        prior = ComplementNB(alpha=self.prior_alpha).rule(Counts.of(masses, Y, sample_weight)).weights()
+        prior = ComplementNB(alpha=self.prior_alpha).rule(Counts.of(masses, Y, weight)).weights()
         prior -= prior.mean(axis=0)
         found = softmax(
-            Z, targets, Y.shape[1], C=1 / self.l2, prior=self.prior_strength * prior, weight=sample_weight,
+            Z, targets, Y.shape[1], C=1 / self.l2, prior=self.prior_strength * prior, weight=weight,
             tol=SOLVERS[self.solver].tol if self.tol is None else self.tol, max_iter=self.max_iter,
             random_state=self.random_state, progress=tell,
         )  # fmt: skip

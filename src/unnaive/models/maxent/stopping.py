@@ -89,7 +89,8 @@ class Stopping:
     def report(self, solver: str, step: Step, **more: float) -> None:
         """The progress line of an iteration."""
         if self.progress is not None:
-            self.progress(solver, {"iteration": step.iteration, "log_likelihood": step.log_likelihood, **more})
+            rounds = {"iteration": step.iteration, "max_iter": self.max_iter}
+            self.progress(solver, rounds | {"log_likelihood": step.log_likelihood, **more})
 
 
 def run_solver(task: Task, stopping: Stopping) -> Linear:

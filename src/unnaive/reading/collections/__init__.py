@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from unnaive.errors import BadData, choose
+from unnaive.errors import BadData, choose, count_noun
 from unnaive.reading.collections.archives import Member, read_members
 from unnaive.reading.collections.catalogue import COLLECTIONS, Collection
 from unnaive.reading.corpus import Corpus
@@ -126,7 +126,8 @@ def describe_problem(collection: Collection, verified: str, documents: int, part
     """What is wrong, in words; nothing if all is well."""
     if documents != collection.documents or parts != collection.parts:
         return (
-            f"read {documents} documents {parts or ''} where {collection.documents} {collection.parts or ''}"
+            f"read {count_noun(documents, 'document')} {parts or ''} where {collection.documents} "
+            f"{collection.parts or ''}"
             " were expected; fetch it again"
         )
     return "" if verified or not collection.contents else "no known checksum fits; fetch it again"

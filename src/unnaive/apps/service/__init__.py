@@ -1,0 +1,1 @@
+"""The service: fitted models for programs (REST) and for people (a page). Needs the extra `serve`."""

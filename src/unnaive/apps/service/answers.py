@@ -1,0 +1,119 @@
+"""Scores → plain values for JSON, in one place for all protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+
+from unnaive.apps.service.served import Refused
+from unnaive.errors import UnnaiveError
+from unnaive.fitted import FittedModel
+from unnaive.types import Floats, Label
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What a model says of some texts: values (n_texts, n_classes), which are probabilities where it has them."""
+
+    fitted: FittedModel
+    scores: Floats
+    values: Floats
+
+    @classmethod
+    def of(cls, fitted: FittedModel, scores: Floats) -> Answers:
+        """From what `fitted.scores` gave."""
+        return cls(fitted, scores, fitted.probabilities(scores) if fitted.probabilistic else scores)
+
+    @property
+    def value_name(self) -> str:
+        """What the values are."""
+        return "probability" if self.fitted.probabilistic else "score"
+
+    def labels(self) -> list[list[Label]]:
+        """The labels that the model's decision gives to each text, the most probable first."""
+        classes = self.fitted.classes
+        if not self.fitted.multilabel and self.fitted.decision.exclusive:
+            return [[classes[best]] for best in self.fitted.decide(self.scores).indices.tolist()]
+        chosen = self.fitted.decide(self.scores)
+        found = []
+        for at, (start, end) in enumerate(zip(chosen.indptr[:-1], chosen.indptr[1:], strict=True)):
+            columns = chosen.indices[start:end]
+            order = np.argsort(-self.values[at, columns], kind="stable")
+            found.append([classes[column] for column in columns[order].tolist()])
+        return found
+
+    def ranked(self, limit: int | None, above: float | None = None) -> Iterator[list[tuple[Label, float]]]:
+        """The best classes of each text with their values, at most `limit`, none below `above`."""
+        classes = self.fitted.classes
+        most = len(classes) if limit is None else min(limit, len(classes))
+        if most == 1:
+            best = self.values.argmax(axis=1)
+            order = best[:, None]
+        elif most < len(classes) // 4:
+            part = np.argpartition(-self.values, most - 1, axis=1)[:, :most]
+            order = np.take_along_axis(part, np.argsort(-np.take_along_axis(self.values, part, 1), 1, "stable"), 1)
+        else:
+            order = np.argsort(-self.values, axis=1, kind="stable")[:, :most]
+        sorted_values = np.take_along_axis(self.values, order, axis=1).tolist()
+        for columns, values in zip(order.tolist(), sorted_values, strict=True):
+            yield [
+                (classes[column], value)
+                for column, value in zip(columns, values, strict=True)
+                if above is None or value >= above
+            ]
+
+
+def model_card(fitted: FittedModel, terms: int) -> dict[str, Any]:
+    """What there is to know of a model, as plain values."""
+    from unnaive.apps.verbs_inspect import class_thresholds, describe_decision
+
+    counts = fitted.counts
+    documents = {} if counts is None else dict(zip(fitted.classes, counts.counts.class_docs.tolist(), strict=True))
+    rule = {} if fitted.token_rule is None else fitted.token_rule.to_dict()
+    thresholds = class_thresholds(fitted)
+    return {
+        "model": fitted.spec.model.name,
+        "title": fitted.spec.model.title,
+        "settings": fitted.spec.model.changed_settings(),
+        "reading": {name: value for name, value in rule.items() if value not in (None, False)},
+        "multilabel": fitted.multilabel,
+        "probabilistic": fitted.probabilistic,
+        "calibrated": fitted.calibration is not None,
+        "decision": describe_decision(fitted.decision),
+        "network": has_network(fitted),
+        "documents": None if counts is None else float(counts.counts.n_docs),
+        "terms": fitted.scorer.n_terms,
+        "classes": [
+            {
+                "label": label,
+                "documents": documents.get(label),
+                "threshold": thresholds.get(str(label)),
+                "terms": [{"term": term, "value": value} for term, value in fitted.strongest_terms(label, terms)],
+            }
+            for label in fitted.classes
+        ],
+    }
+
+
+def has_network(fitted: FittedModel) -> bool:
+    """Whether there is a Bayesian network to show of a class."""
+    from unnaive.apps.network_views import VIEWS
+
+    return fitted.scorer.kind in VIEWS
+
+
+def network_picture(fitted: FittedModel, name: str, terms: int = 12) -> bytes:
+    """The network of a class as SVG."""
+    from unnaive.apps.network_views import network_view
+
+    try:
+        figure = network_view(fitted, name, terms, "1").figure()
+    except UnnaiveError as problem:
+        raise Refused(404, str(problem)) from problem
+    out = BytesIO()
+    figure.savefig(out, format="svg", bbox_inches="tight")
+    return out.getvalue()

@@ -1,0 +1,158 @@
+"""The application: models, routes and the guard in front of them, made from plain options."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.middleware.cors import CORSMiddleware
+from starlette.exceptions import HTTPException
+
+from unnaive import __version__
+from unnaive.apps.service.compatible import make_compatible_router
+from unnaive.apps.service.guard import Access, Guard, Limits
+from unnaive.apps.service.label_studio import make_label_studio_router
+from unnaive.apps.service.metrics import Metrics
+from unnaive.apps.service.models import Models
+from unnaive.apps.service.openapi import describe
+from unnaive.apps.service.page import make_page_router
+from unnaive.apps.service.routes import json_response, make_router
+from unnaive.apps.service.served import Refused
+from unnaive.errors import UnnaiveError
+from unnaive.reading.sources import check_exists
+
+OPTIONS = "UNNAIVE_SERVICE"  # the environment variable by which workers get their options
+
+log = logging.getLogger("unnaive.service")
+
+
+@dataclass(frozen=True)
+class ServiceOptions:
+    """What `unnaive serve` was told."""
+
+    models: dict[str, str]
+    token: str = field(repr=False)
+    token_always: bool = False
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+    read_only: bool = False
+    evaluations: dict[str, str] = field(default_factory=dict)  # files of `unnaive evaluate --json` by model
+    fold_seconds: float = 30.0
+
+    def to_json(self) -> str:
+        """For the environment of workers."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, words: str) -> ServiceOptions:
+        """The inverse of `to_json`."""
+        given = json.loads(words)
+        return cls(**{**given, "limits": Limits(**given["limits"])})
+
+
+def create_app(options: ServiceOptions) -> FastAPI:
+    """The application; models are loaded now, so that a bad file is found before the port is open."""
+    metrics = Metrics()
+    models = Models(
+        {name: Path(path) for name, path in options.models.items()}, options.limits, metrics,
+        teachable=not options.read_only,
+    )  # fmt: skip
+
+    for name, path in options.evaluations.items():
+        models.find(name).measures = read_evaluation(path)
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        folding = asyncio.create_task(fold_at_intervals(models, options.fold_seconds))
+        yield
+        folding.cancel()
+        with suppress(asyncio.CancelledError):
+            await folding
+        models.close()
+
+    app = FastAPI(
+        title="unnaive", version=__version__, description="Text classification with the Bayesian family.",
+        lifespan=life, docs_url=None, redoc_url=None,
+    )  # fmt: skip
+    app.openapi = lambda: describe(app)  # type: ignore[method-assign]
+    app.state.models = models
+    for router in (
+        make_router(models), make_compatible_router(models), make_label_studio_router(models), make_page_router(),
+    ):  # fmt: skip
+        app.include_router(router)
+    _answer_errors_in_sentences(app)
+    access = Access(options.token, options.token_always, frozenset(options.hosts), tuple(options.origins))
+    if options.origins:
+        app.add_middleware(
+            CORSMiddleware, allow_origins=list(options.origins), allow_methods=["GET", "POST"],
+            allow_headers=["Authorization", "Content-Type", "Idempotency-Key"],
+        )  # fmt: skip
+    app.add_middleware(Guard, access=access, limits=options.limits, metrics=metrics)
+    return app
+
+
+def read_evaluation(path: str) -> dict[str, Any]:
+    """What `unnaive evaluate --json` wrote to a file."""
+    try:
+        found = json.loads(check_exists(path).read_text(encoding="utf-8"))
+    except ValueError as problem:
+        raise UnnaiveError(f"{path} is not what unnaive evaluate --json prints ({problem})") from problem
+    if not isinstance(found, dict):
+        raise UnnaiveError(f"{path} is not what unnaive evaluate --json prints: an object was expected")
+    return found
+
+
+def app_of_worker() -> FastAPI:
+    """The application of one of several worker processes."""
+    return create_app(ServiceOptions.from_json(os.environ[OPTIONS]))
+
+
+async def fold_at_intervals(models: Models, seconds: float) -> None:
+    """Rewrite what changed, again and again; a failure is logged and told by /readyz, and tried again."""
+    while True:
+        await asyncio.sleep(seconds)
+        try:
+            await models.fold_all()
+        except (UnnaiveError, OSError) as problem:
+            log.error("the model file was not written: %s", problem)
+
+
+def _answer_errors_in_sentences(app: FastAPI) -> None:
+    @app.exception_handler(Refused)
+    async def refused(_: Request, problem: Refused) -> Response:
+        headers = {"Retry-After": "1"} if problem.status == 503 else {}
+        answer = json_response({"error": str(problem)}, problem.status)
+        answer.headers.update(headers)
+        return answer
+
+    @app.exception_handler(UnnaiveError)
+    async def mistake(_: Request, problem: UnnaiveError) -> Response:
+        return json_response({"error": str(problem)}, 422)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, problem: RequestValidationError) -> Response:
+        first: dict[str, Any] = dict(problem.errors()[0])
+        place = " ".join(map(str, first["loc"]))
+        return json_response({"error": f"{place}: {first['msg']}"}, 422)
+
+    @app.exception_handler(HTTPException)
+    async def http(request: Request, problem: HTTPException) -> Response:
+        sentence = f"there is nothing at {request.url.path}; see /openapi.json" if problem.status_code == 404 else None
+        answer = json_response({"error": sentence or str(problem.detail)}, problem.status_code)
+        answer.headers.update(problem.headers or {})
+        return answer
+
+    @app.exception_handler(Exception)
+    async def broken(_: Request, problem: Exception) -> Response:
+        log.exception("a request failed", exc_info=problem)
+        return json_response({"error": "the service failed at this request; its log says why"}, 500)

@@ -1,0 +1,84 @@
+"""The models of a service by name, and how work is done for them off the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from unnaive.apps.service.batching import Batcher, Scored
+from unnaive.apps.service.guard import Limits
+from unnaive.apps.service.metrics import Metrics
+from unnaive.apps.service.served import Refused, ServedModel
+from unnaive.errors import count_noun
+
+Found = TypeVar("Found")
+
+
+class Models:
+    """The served models; the first is the default. Scoring, changing and explaining have a thread each."""
+
+    def __init__(self, paths: dict[str, Path], limits: Limits, metrics: Metrics, *, teachable: bool) -> None:
+        self.limits, self.metrics = limits, metrics
+        self._scoring = ThreadPoolExecutor(1, "scoring")
+        self._changing = ThreadPoolExecutor(1, "changing")
+        self._working = ThreadPoolExecutor(2, "working")
+        self._models = {name: ServedModel(name, path, teachable=teachable) for name, path in paths.items()}
+        self._batchers = {name: Batcher(model, self._scoring) for name, model in self._models.items()}
+
+    def __iter__(self) -> Iterator[ServedModel]:
+        return iter(self._models.values())
+
+    def find(self, name: str | None) -> ServedModel:
+        """A model by name, or the first."""
+        if name is None:
+            return next(iter(self))
+        if name not in self._models:
+            raise Refused(404, f"there is no model called {name!r}; there are {', '.join(sorted(self._models))}")
+        return self._models[name]
+
+    def check_texts(self, texts: list[str]) -> list[str]:
+        """The texts, refused if there are too many, or one is too long."""
+        if len(texts) > self.limits.batch:
+            raise Refused(
+                413, f"{count_noun(len(texts), 'text')} came, at most {self.limits.batch:,} are taken at once"
+            )
+        for text in texts:
+            if len(text) > self.limits.text:
+                raise Refused(413, f"a text has {len(text):,} characters, at most {self.limits.text:,} are taken")
+        return texts
+
+    async def score(self, model: ServedModel, texts: list[str]) -> Scored:
+        """Scores of texts, in one call with those of other requests."""
+        self.metrics.texts.labels(model.name).inc(len(texts))
+        return await self._batchers[model.name].score(texts)
+
+    async def work(self, function: Callable[..., Found], *given: Any, **named: Any) -> Found:
+        """What a function returns, run in a thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._working, lambda: function(*given, **named))
+
+    async def change(self, function: Callable[..., Found], *given: Any, **named: Any) -> Found:
+        """The same for functions that change a model, one after the other; finished even if the client leaves."""
+        run = asyncio.get_running_loop().run_in_executor(self._changing, lambda: function(*given, **named))
+        return await asyncio.shield(run)
+
+    def count_change(self, model: ServedModel, found: dict[str, Any]) -> None:
+        """Count documents that were taught and forgotten."""
+        if not found["repeated"]:
+            self.metrics.changes.labels(model.name, "taught").inc(found["taught"])
+            self.metrics.changes.labels(model.name, "forgotten").inc(found["forgotten"])
+
+    async def fold_all(self) -> None:
+        """Rewrite the model files that are behind their records."""
+        for model in self:
+            await self.change(model.fold)
+
+    def close(self) -> None:
+        """Finish what was begun, fold, and leave the records."""
+        self._changing.shutdown()
+        self._scoring.shutdown()
+        self._working.shutdown()
+        for model in self:
+            model.close()

@@ -1,0 +1,51 @@
+"""The OpenAPI description of routes that read their bodies by themselves, for speed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from unnaive.apps.service import bodies
+
+REFERENCE = "#/components/schemas/{model}"
+ALWAYS = (408, 421, 503)  # the guard may give them for any request
+MEANINGS = {
+    401: "The token is missing or wrong.",
+    403: "The service only reads its models.",
+    404: "There is no such model.",
+    408: "The request did not arrive in time.",
+    409: "The model cannot do this: a class or a document that it does not have, a key that was used before.",
+    413: "The request, a batch or a text is too large.",
+    421: "The service is not called by this host name.",
+    422: "The request cannot be understood.",
+    503: "Too much to do, or not ready; try again.",
+}
+
+
+def described(body: type[BaseModel] | None, answer: type[BaseModel], *statuses: int) -> dict[str, Any]:
+    """Arguments of a route: the schema of its body and of its answers."""
+    codes = {*statuses, *ALWAYS, *(() if body is None else (413,)), 422}
+    responses: dict[int | str, Any] = {200: {"description": "Done.", **_content(answer)}}
+    responses |= {code: {"description": MEANINGS[code], **_content(bodies.ErrorAnswer)} for code in sorted(codes)}
+    extra = {} if body is None else {"openapi_extra": {"requestBody": {"required": True, **_content(body)}}}
+    return {"responses": responses, **extra}
+
+
+def _content(kind: type[BaseModel]) -> dict[str, Any]:
+    return {"content": {"application/json": {"schema": {"$ref": REFERENCE.format(model=kind.__name__)}}}}
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    """The whole description, with the schemas that routes refer to."""
+    if app.openapi_schema is None:
+        found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        kinds = [kind for kind in vars(bodies).values() if isinstance(kind, type) and issubclass(kind, BaseModel)]
+        wanted = [kind for kind in kinds if kind not in (BaseModel, bodies.Body, bodies.Foreign)]
+        _, schemas = models_json_schema([(kind, "validation") for kind in wanted], ref_template=REFERENCE)
+        found.setdefault("components", {}).setdefault("schemas", {}).update(schemas["$defs"])
+        app.openapi_schema = found
+    return app.openapi_schema

@@ -1,0 +1,193 @@
+"""What a served model was taught and what it forgot: an SQLite file beside the model, written before anything is said.
+
+The model file is a fold of the record: the model that `serve` was first started with, plus and minus the documents of
+all events up to one. The table `folds` says up to which, by the hash of the model file; so a process that is killed at
+any moment finds out at its next start which events the file has, and none is lost or applied twice.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from unnaive.errors import UnnaiveError
+from unnaive.types import Label
+
+SUFFIX = ".record"  # of the model's file name
+TABLES = """
+CREATE TABLE IF NOT EXISTS events (
+    id INTEGER PRIMARY KEY, at TEXT NOT NULL, kind TEXT NOT NULL, key TEXT UNIQUE, request TEXT, answer TEXT NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS documents (
+    event INTEGER NOT NULL REFERENCES events, sign INTEGER NOT NULL, text TEXT NOT NULL, labels TEXT NOT NULL,
+    source TEXT
+) STRICT;
+CREATE INDEX IF NOT EXISTS documents_by_event ON documents (event);
+CREATE INDEX IF NOT EXISTS documents_by_source ON documents (source) WHERE source IS NOT NULL;
+CREATE TABLE IF NOT EXISTS folds (sha256 TEXT PRIMARY KEY, event INTEGER NOT NULL) STRICT;
+"""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text with its labels; `source` names what it came from, such as an annotation of another tool."""
+
+    text: str
+    labels: tuple[Label, ...]
+    source: str | None = None
+
+
+@dataclass(frozen=True)
+class Change:
+    """Documents to learn and documents to forget."""
+
+    learn: tuple[Document, ...] = ()
+    forget: tuple[Document, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.learn or self.forget)
+
+    def inverse(self) -> Change:
+        """What undoes it."""
+        return Change(self.forget, self.learn)
+
+
+class Record:
+    """The events of one model, durable: an event is on disk when `add` returns."""
+
+    def __init__(self, model: Path) -> None:
+        self.path = model.with_name(model.name + SUFFIX)
+        self._lock = _take_lock(self.path)
+        known = self.path.exists()
+        self._data = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
+        if not known:
+            self.path.chmod(0o600)  # the texts are nobody else's business
+        try:
+            self._data.execute("PRAGMA journal_mode = WAL")
+            self._data.execute("PRAGMA synchronous = FULL")
+            self._data.executescript(TABLES)
+        except sqlite3.DatabaseError as problem:
+            raise UnnaiveError(
+                f"{self.path} is not a record of a served model ({problem}); move it away to begin a new one"
+            ) from problem
+
+    @property
+    def last(self) -> int:
+        """The number of the last event; 0 before the first."""
+        return int(self._data.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()[0])
+
+    def add(
+        self, kind: str, change: Change, answer: dict[str, Any], *, key: str | None = None, request: str | None = None
+    ) -> int:
+        """Write an event and give its number; `key` and `request` are those of an idempotent request."""
+        with self._transaction() as data:
+            found = data.execute(
+                "INSERT INTO events (at, kind, key, request, answer) VALUES (?, ?, ?, ?, ?)",
+                (datetime.now(UTC).isoformat(timespec="milliseconds"), kind, key, request, json.dumps(answer)),
+            ).lastrowid
+            event = int(found or 0)
+            rows = [(event, sign, one) for sign, part in ((1, change.learn), (-1, change.forget)) for one in part]
+            data.executemany(
+                "INSERT INTO documents VALUES (?, ?, ?, ?, ?)",
+                [(number, sign, one.text, json.dumps(one.labels), one.source) for number, sign, one in rows],
+            )
+        return event
+
+    def answered(self, key: str) -> tuple[int, str, dict[str, Any]] | None:
+        """The event, request and answer of an idempotency key; None where it was never used."""
+        row = self._data.execute("SELECT id, request, answer FROM events WHERE key = ?", (key,)).fetchone()
+        return None if row is None else (int(row[0]), str(row[1]), json.loads(row[2]))
+
+    def change_since(self, event: int) -> Change:
+        """The net of all events after `event`: what was learnt and forgotten again is in neither part."""
+        rows = self._data.execute(
+            "SELECT text, labels, sum(sign) FROM documents WHERE event > ? GROUP BY text, labels HAVING sum(sign) <> 0"
+            " ORDER BY min(rowid)",
+            (event,),
+        )
+        learn: list[Document] = []
+        forget: list[Document] = []
+        for text, labels, times in rows:
+            (learn if times > 0 else forget).extend([_document(text, labels)] * abs(times))
+        return Change(tuple(learn), tuple(forget))
+
+    def current(self, source: str) -> Document | None:
+        """The document that a source stands for now; None where it was never taught or was forgotten since."""
+        row = self._data.execute(
+            "SELECT text, labels, source FROM documents WHERE source = ? GROUP BY text, labels HAVING sum(sign) > 0"
+            " ORDER BY max(rowid) DESC LIMIT 1",
+            (source,),
+        ).fetchone()
+        return None if row is None else _document(*row)
+
+    def events(self, limit: int, before: int | None = None, *, documents: bool = False) -> list[dict[str, Any]]:
+        """Events as plain values, the newest first, those before the number `before`; with their documents if asked."""
+        rows = self._data.execute(
+            "SELECT id, at, kind, (SELECT count(*) FROM documents WHERE event = id) FROM events"
+            " WHERE ? IS NULL OR id < ? ORDER BY id DESC LIMIT ?",
+            (before, before, limit),
+        ).fetchall()
+        found = [{"version": int(row[0]), "at": row[1], "kind": row[2], "documents": int(row[3])} for row in rows]
+        for one in found if documents else ():
+            one["changes"] = [
+                {"sign": int(sign), "text": text, "labels": json.loads(labels)}
+                for sign, text, labels in self._data.execute(
+                    "SELECT sign, text, labels FROM documents WHERE event = ? ORDER BY rowid", (one["version"],)
+                )
+            ]
+        return found
+
+    def note_fold(self, sha256: str, event: int) -> None:
+        """Write, before a model file takes its place, up to which event it goes."""
+        self._data.execute("INSERT OR REPLACE INTO folds VALUES (?, ?)", (sha256, event))
+
+    def fold_of(self, sha256: str) -> int | None:
+        """Up to which event a model file goes; None for a file that this record knows nothing of."""
+        row = self._data.execute("SELECT event FROM folds WHERE sha256 = ?", (sha256,)).fetchone()
+        return None if row is None else int(row[0])
+
+    @property
+    def empty(self) -> bool:
+        """Whether it belongs to no model file yet."""
+        return self._data.execute("SELECT 1 FROM folds LIMIT 1").fetchone() is None
+
+    def close(self) -> None:
+        """Leave the file to others."""
+        self._data.close()
+        os.close(self._lock)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        self._data.execute("BEGIN IMMEDIATE")
+        try:
+            yield self._data
+        except BaseException:
+            self._data.execute("ROLLBACK")
+            raise
+        self._data.execute("COMMIT")
+
+
+def _document(text: str, labels: str, source: str | None = None) -> Document:
+    values: Sequence[Label] = json.loads(labels)
+    return Document(text, tuple(values), source)
+
+
+def _take_lock(path: Path) -> int:
+    """A lock beside the record, held until the process ends: one service at a time may teach a model."""
+    handle = os.open(path.with_name(path.name + ".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as problem:
+        os.close(handle)
+        raise UnnaiveError(
+            f"another service teaches the model of {path.name}; stop that one, or start this one with --read-only"
+        ) from problem
+    return handle

@@ -1,0 +1,290 @@
+"""Our own REST interface: classify, models, teaching, health."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Header, Query, Request, Response
+
+from unnaive.apps.service import bodies
+from unnaive.apps.service.answers import Answers, model_card, network_picture
+from unnaive.apps.service.models import Models
+from unnaive.apps.service.openapi import described
+from unnaive.apps.service.record import Change, Document
+from unnaive.apps.service.served import Refused, ServedModel, Version, check_label
+from unnaive.errors import UnnaiveError
+
+LINES = 256  # of a stream, scored at a time
+Key = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, min_length=1)]
+
+
+def json_response(value: Any, status: int = 200) -> Response:
+    """A value as an answer."""
+    return Response(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS), status, media_type="application/json")
+
+
+class LinesResponse(Response):
+    """An answer that is written while the request is still read.
+
+    Starlette's StreamingResponse waits for the client to leave by reading the request, and would eat its body.
+    """
+
+    media_type = "application/x-ndjson"
+
+    def __init__(self, lines: AsyncIterator[bytes], status_code: int = 200) -> None:
+        super().__init__(status_code=status_code)
+        del self.headers["content-length"]
+        self.lines = lines
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Send part after part; the server holds this back while the client does not read."""
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        async for part in self.lines:
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+
+def make_router(models: Models) -> APIRouter:
+    """The routes over some models."""
+    router = APIRouter()
+
+    @router.post("/v1/classify", **described(bodies.ClassifyRequest, bodies.ClassifyAnswer, 404, 409))
+    async def classify(request: Request) -> Response:
+        """The labels of one text or of several, with the probability of every class."""
+        asked = bodies.parse(bodies.ClassifyRequest, await request.body())
+        model = models.find(asked.model)
+        texts = models.check_texts(_texts_of(asked))
+        version, scores = await models.score(model, texts)
+        results = await models.work(results_of, version, texts, scores, asked) if asked.explain else None
+        if results is None:
+            results = results_of(version, texts, scores, asked)
+        return json_response({"model": model.name, "version": version.number, "results": results})
+
+    @router.post(
+        "/v1/classify/stream", response_class=LinesResponse,
+        responses=described(None, bodies.Status, 404)["responses"] | {
+            200: {"description": "Done.", "content": {"application/x-ndjson": {"schema": {"type": "string"}}}}
+        },
+        openapi_extra={"requestBody": {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}},
+    )  # fmt: skip
+    async def classify_stream(
+        request: Request, model: str | None = None, top_k: Annotated[int, Query(ge=1)] = 1
+    ) -> LinesResponse:
+        """A JSON object a line in (`{"text": …}`), one a line out, in order; of any length, in constant memory."""
+        found = models.find(model)
+        return LinesResponse(stream(models, found, request, top_k))
+
+    @router.get("/v1/models", **described(None, bodies.ModelList))
+    async def list_models() -> Response:
+        """The models; the first answers requests that name none."""
+        return json_response({"models": [summary(one) for one in models]})
+
+    @router.get("/v1/models/{name}", **described(None, bodies.ModelCard, 404))
+    async def card(name: str, terms: Annotated[int, Query(ge=0, le=100)] = 10) -> Response:
+        """The card of a model: its settings, sizes, classes and their strongest terms."""
+        model = models.find(name)
+        version = model.version
+        about = await models.work(model_card, version.fitted, terms)
+        own = {"name": name, "version": version.number, "teachable": model.teachable, "evaluation": model.measures}
+        return json_response({**own, **about})
+
+    @router.get(
+        "/v1/models/{name}/network", response_class=Response,
+        responses=described(None, bodies.Status, 404)["responses"] | {
+            200: {"description": "Done.", "content": {"image/svg+xml": {"schema": {"type": "string"}}}}
+        },
+    )  # fmt: skip
+    async def network(name: str, label: str) -> Response:
+        """The Bayesian network of a class as a picture, of models that have one."""
+        found = await models.work(network_picture, models.find(name).version.fitted, label)
+        return Response(found, media_type="image/svg+xml")
+
+    @router.post("/v1/models/{name}/teach", **described(bodies.ChangeRequest, bodies.ChangeAnswer, 401, 403, 404, 409))
+    async def teach(name: str, request: Request, key: Key = None) -> Response:
+        """Teach documents: they are on disk, and the model has them, when the answer comes."""
+        return await change(models, name, "teach", await request.body(), key)
+
+    @router.post("/v1/models/{name}/forget", **described(bodies.ChangeRequest, bodies.ChangeAnswer, 401, 403, 404, 409))
+    async def forget(name: str, request: Request, key: Key = None) -> Response:
+        """Forget documents exactly: the model becomes the one that never saw them."""
+        return await change(models, name, "forget", await request.body(), key)
+
+    @router.get("/v1/models/{name}/versions", **described(None, bodies.VersionList, 401, 404))
+    async def versions(
+        name: str, request: Request, limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+        before: Annotated[int | None, Query(ge=0, le=1 << 53)] = None, documents: bool = False,
+    ) -> Response:  # fmt: skip
+        """What the model was taught and what it forgot, the newest first; `documents` needs the token."""
+        model = models.find(name)
+        if documents and not request.scope.get("unnaive.token"):
+            raise Refused(401, "documents are shown only with the token of the service: Authorization: Bearer TOKEN")
+        record = model.record
+        found = [] if record is None else await models.work(record.events, limit, before, documents=documents)
+        return json_response({"current": model.version.number, "versions": found})
+
+    @router.post(
+        "/v1/models/{name}/rollback", **described(bodies.RollbackRequest, bodies.ChangeAnswer, 401, 403, 404, 409)
+    )
+    async def rollback(name: str, request: Request) -> Response:
+        """Make the model what it was at a version, exactly."""
+        asked = bodies.parse(bodies.RollbackRequest, await request.body())
+        model = models.find(name)
+        found = await models.change(model.roll_back, asked.version)
+        models.count_change(model, found)
+        return json_response({"model": model.name, **found})
+
+    @router.get("/healthz", **described(None, bodies.Status))
+    async def healthz() -> Response:
+        """Whether the process answers."""
+        return json_response({"status": "ok"})
+
+    @router.get("/readyz", **described(None, bodies.Status, 503))
+    async def readyz() -> Response:
+        """Whether the service can do its work: all models are loaded and what they were taught can be written."""
+        problems = [one.problem for one in models if one.problem]
+        return json_response({"status": problems[0] if problems else "ready"}, 503 if problems else 200)
+
+    @router.get("/metrics", response_class=Response)
+    async def metrics() -> Response:
+        """Counters and times in Prometheus's text format."""
+        for one in models:
+            models.metrics.version.labels(one.name).set(one.version.number)
+        return Response(models.metrics.text(), media_type="text/plain; version=0.0.4")
+
+    return router
+
+
+def _texts_of(asked: bodies.ClassifyRequest) -> list[str]:
+    if (asked.text is None) == (asked.texts is None):
+        raise Refused(422, "give either text, one string, or texts, a list of strings")
+    return [asked.text] if asked.text is not None else list(asked.texts or ())
+
+
+def results_of(version: Version, texts: list[str], scores: Any, asked: bodies.ClassifyRequest) -> list[dict[str, Any]]:
+    """What the model says of each text."""
+    fitted = version.fitted
+    answers = Answers.of(fitted, scores)
+    name = answers.value_name
+    results: list[dict[str, Any]] = [
+        {"label": labels[0] if labels else None, "labels": labels,
+         "classes": [{"label": label, name: value} for label, value in ranked]}
+        for labels, ranked in zip(answers.labels(), answers.ranked(asked.top_k, asked.threshold), strict=True)
+    ]  # fmt: skip
+    if asked.confidence is not None:
+        for one, labels in zip(results, label_sets_at(version, scores, asked.confidence), strict=True):
+            one["set"] = labels
+    if asked.explain:
+        for label in (asked.label, asked.against):
+            if label is not None:
+                check_label(fitted, label)
+        for one, text in zip(results, texts, strict=True):
+            one["explanation"] = explanation(version, text, asked)
+    return results
+
+
+def label_sets_at(version: Version, scores: Any, confidence: float) -> list[tuple[Any, ...]]:
+    """The labels of each text that hold the right one with probability `confidence`."""
+    try:
+        return version.fitted.sets_of(scores, confidence)
+    except UnnaiveError as problem:  # the model kept no held-out scores
+        raise Refused(409, str(problem)) from problem
+
+
+def explanation(version: Version, text: str, asked: bodies.ClassifyRequest) -> dict[str, Any]:
+    """Which terms of the text spoke for a class, with their places in characters."""
+    try:
+        return version.fitted.explain(text, asked.label, against=asked.against).to_dict()
+    except UnnaiveError as problem:
+        raise Refused(409, str(problem)) from problem
+
+
+def summary(model: ServedModel) -> dict[str, Any]:
+    """A model in a list."""
+    version = model.version
+    spec = version.fitted.spec
+    return {
+        "name": model.name, "version": version.number, "model": spec.model.name, "title": spec.model.title,
+        "classes": len(version.fitted.classes), "teachable": model.teachable,
+    }  # fmt: skip
+
+
+async def change(models: Models, name: str, kind: str, body: bytes, key: str | None) -> Response:
+    """Teach or forget the documents of a request."""
+    asked = bodies.parse(bodies.ChangeRequest, body)
+    model = models.find(name)
+    models.check_texts([one.text for one in asked.documents])
+    documents = tuple(Document(one.text, _labels_of(one)) for one in asked.documents)
+    wanted = Change(learn=documents) if kind == "teach" else Change(forget=documents)
+    digest = hashlib.sha256(kind.encode() + b" " + body).hexdigest()
+    try:
+        found = await models.change(model.change, kind, wanted, grow=asked.new_classes, key=key, request=digest)
+    except Refused:
+        raise
+    except UnnaiveError as problem:  # a class that the model does not have, a document that it never learnt
+        raise Refused(409, str(problem)) from problem
+    models.count_change(model, found)
+    return json_response({"model": model.name, **found})
+
+
+def _labels_of(document: bodies.LabelledDocument) -> tuple[Any, ...]:
+    if (document.label is None) == (document.labels is None):
+        raise Refused(422, "give each document either label, or labels as a list")
+    return (document.label,) if document.label is not None else tuple(document.labels or ())
+
+
+async def stream(models: Models, model: ServedModel, request: Request, top_k: int) -> AsyncIterator[bytes]:
+    """Answers line by line; the next lines are only read when those before were taken."""
+    waiting: list[bytes] = []
+    rest = b""
+    async for part in request.stream():
+        *lines, rest = (rest + part).split(b"\n")
+        if len(rest) > models.limits.body:
+            yield orjson.dumps({"error": f"a line is longer than {models.limits.body:,} bytes; the rest is not read"})
+            return
+        waiting += [line for line in lines if line.strip()]
+        while len(waiting) >= LINES:
+            yield await answer_lines(models, model, waiting[:LINES], top_k)
+            del waiting[:LINES]
+        if waiting:
+            yield await answer_lines(models, model, waiting, top_k)
+            waiting = []
+        await asyncio.sleep(0)
+    if rest.strip():
+        yield await answer_lines(models, model, [rest], top_k)
+
+
+async def answer_lines(models: Models, model: ServedModel, lines: list[bytes], top_k: int) -> bytes:
+    """An answer for each line; a line that is no object with a text gets a sentence, and the stream goes on."""
+    texts, problems = [], {}
+    for number, line in enumerate(lines):
+        try:
+            texts.append(_text_of_line(line))
+            models.check_texts(texts[-1:])
+        except Refused as problem:
+            problems[number] = str(problem)
+            texts[number:] = [""]
+    version, scores = await models.score(model, texts)
+    answers = Answers.of(version.fitted, scores)
+    rows = []
+    for number, (labels, ranked) in enumerate(zip(answers.labels(), answers.ranked(top_k), strict=True)):
+        found = {
+            "label": labels[0] if labels else None, "labels": labels,
+            "classes": [{"label": label, answers.value_name: value} for label, value in ranked],
+        }  # fmt: skip
+        rows.append(orjson.dumps({"error": problems[number]} if number in problems else found))
+    return b"\n".join(rows) + b"\n"
+
+
+def _text_of_line(line: bytes) -> str:
+    try:
+        value = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        raise Refused(422, "this line is not JSON; give an object with a text in each line") from None
+    text = value.get("text") if isinstance(value, dict) else value
+    if not isinstance(text, str):
+        raise Refused(422, 'this line has no text; give {"text": "…"}')
+    return text

@@ -1,0 +1,219 @@
+"""A model that is served: its current version, which requests take once, and the one way in which it changes."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from unnaive.apps.service.record import Change, Document, Record
+from unnaive.atomic import replacing
+from unnaive.classifier import TextClassifier
+from unnaive.errors import UnnaiveError
+from unnaive.fitted import FittedModel
+from unnaive.store import load, pack, write_arrays
+from unnaive.types import Label
+
+
+class Refused(UnnaiveError):
+    """A request that cannot be done, with the HTTP status that says why."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+@dataclass(frozen=True, eq=False)
+class Version:
+    """A fitted model and the number of the last event in it; 0 for the model file as it was found."""
+
+    fitted: FittedModel
+    number: int
+
+
+class ServedModel:
+    """One model file: any number of threads read `version`, one at a time changes it.
+
+    A change is tried on a copy first, so that what cannot be learnt or forgotten is refused and leaves no trace; then
+    it is written to the record; then the new version takes the place of the old one, in one assignment.
+    """
+
+    def __init__(self, name: str, path: Path, *, teachable: bool) -> None:
+        self.name, self.path = name, path
+        self._changing = threading.RLock()
+        self.record: Record | None = None
+        self.measures: dict[str, Any] = {}  # what `unnaive evaluate --json` said of it, for its card
+        self.problem: str | None = None  # why the model file could not be rewritten, for /readyz
+        self.version = Version(load(path), 0)
+        if self.version.fitted.token_rule is None:
+            raise UnnaiveError(f"{path} was trained on counts, not on texts, and cannot be served")
+        self._hash = ""
+        self._folded = 0
+        if teachable:
+            self._open_record()
+
+    def _open_record(self) -> None:
+        """Find out which events the model file has, and apply the rest."""
+        self.record = Record(self.path)
+        self._hash = _hash_of(self.path)
+        folded = self.record.fold_of(self._hash)
+        if folded is None and not self.record.empty:
+            raise UnnaiveError(
+                f"{self.path} is not the model that {self.record.path} belongs to; move one of the two away"
+            )
+        if folded is None:
+            self.record.note_fold(self._hash, 0)
+        self._folded = folded or 0
+        missing = self.record.change_since(self._folded)
+        fitted = _changed(self.version.fitted, missing, grow=True) if missing else self.version.fitted
+        self.version = Version(fitted, self.record.last)
+
+    @property
+    def teachable(self) -> bool:
+        """Whether it can be taught."""
+        return self.record is not None
+
+    def change(
+        self, kind: str, change: Change, *, grow: bool = False, key: str | None = None, request: str = ""
+    ) -> dict[str, Any]:
+        """Teach and forget documents: what the model did before and does now, when both are on disk.
+
+        A request with a `key` that was seen before is not done again: it gets the answer of the first time.
+        """
+        with self._changing:
+            return self._change(kind, change, grow, key, request)
+
+    def _change(self, kind: str, change: Change, grow: bool, key: str | None, request: str) -> dict[str, Any]:
+        record = self._teachable_record()
+        done = None if key is None else record.answered(key)
+        if done is not None:
+            if done[1] != request:
+                raise Refused(409, f"the idempotency key {key!r} was used for another request; take a new one")
+            return done[2] | {"version": done[0], "repeated": True}
+        old = self.version.fitted
+        new = _changed(old, change, grow=grow)
+        answer = {"taught": len(change.learn), "forgotten": len(change.forget), "changed": compare(old, new, change)}
+        number = record.add(kind, change, answer, key=key, request=request)
+        self.version = Version(new, number)
+        return answer | {"version": number, "repeated": False}
+
+    def replace_source(self, source: str, document: Document | None, *, key: str | None = None) -> dict[str, Any]:
+        """Teach what a source stands for now, and forget what it stood for before; None forgets only."""
+        with self._changing:
+            old = self._teachable_record().current(source)
+            learn = () if document is None else (document,)
+            same = (
+                old is not None and document is not None and (old.text, old.labels) == (document.text, document.labels)
+            )
+            if same or (old is None and document is None):
+                return {"taught": 0, "forgotten": 0, "changed": [], "version": self.version.number, "repeated": True}
+            return self._change("annotation", Change(learn, () if old is None else (old,)), True, key, "")
+
+    def roll_back(self, number: int) -> dict[str, Any]:
+        """Make the model what it was after the event `number`, exactly, as one more event."""
+        with self._changing:
+            record = self._teachable_record()
+            if not 0 <= number <= record.last:
+                raise Refused(404, f"there is no version {number}; there are 0 to {record.last}")
+            return self._change(f"rollback to {number}", record.change_since(number).inverse(), True, None, "")
+
+    def fold(self) -> bool:
+        """Rewrite the model file with all events in it; whether there was anything to write."""
+        with self._changing:
+            version, record = self.version, self.record
+            if record is None or version.number == self._folded:
+                return False
+            if _hash_of(self.path) != self._hash:
+                self.problem = f"{self.path} was changed by somebody else; what was taught since is in {record.path}"
+                raise UnnaiveError(self.problem)
+            with replacing(self.path) as file:
+                hashing = HashingFile(file)
+                write_arrays(hashing, *pack(version.fitted, frozen=False))  # type: ignore[arg-type]  # it only writes
+                record.note_fold(hashing.sha256, version.number)
+            self._hash, self._folded, self.problem = hashing.sha256, version.number, None
+            return True
+
+    def close(self) -> None:
+        """Fold, and leave the record."""
+        if self.record is not None:
+            try:
+                self.fold()
+            finally:
+                self.record.close()
+
+    def _teachable_record(self) -> Record:
+        if self.record is None:
+            raise Refused(
+                403, "this service only reads its models; start it without --read-only and --workers to teach"
+            )
+        return self.record
+
+
+class HashingFile:
+    """A file that is written and hashed in one pass."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._hash = file, hashlib.sha256()
+
+    def write(self, data: Any) -> int:
+        """Write bytes, or the memory of an array."""
+        self._hash.update(data)
+        return self._file.write(data)
+
+    @property
+    def sha256(self) -> str:
+        """The hash of what was written so far."""
+        return self._hash.hexdigest()
+
+
+def compare(old: FittedModel, new: FittedModel, change: Change) -> list[dict[str, Any]]:
+    """The prediction of each changed text before and after, as plain values."""
+    texts = [one.text for one in (*change.learn, *change.forget)][:100]
+    return [
+        {"before": one, "after": two} for one, two in zip(_best(old, texts), _best(new, texts), strict=True)
+    ]  # fmt: skip
+
+
+def _best(fitted: FittedModel, texts: Sequence[str]) -> list[dict[str, Any]]:
+    if not texts:
+        return []
+    scores = fitted.scores(list(texts))
+    values = fitted.probabilities(scores) if fitted.probabilistic else scores
+    best = values.argmax(axis=1)
+    name = "probability" if fitted.probabilistic else "score"
+    return [{"label": fitted.classes[one], name: float(row[one])} for one, row in zip(best, values, strict=True)]
+
+
+def _changed(fitted: FittedModel, change: Change, *, grow: bool) -> FittedModel:
+    classifier = TextClassifier.from_fitted(fitted)
+    if change.learn:
+        classifier.partial_fit([one.text for one in change.learn], _labels(fitted, change.learn), grow=grow)
+    if change.forget:
+        classifier.forget([one.text for one in change.forget], _labels(fitted, change.forget))
+    return classifier.fitted_
+
+
+def _labels(fitted: FittedModel, documents: Sequence[Document]) -> list[Any]:
+    """The labels in the form in which the model takes them."""
+    if fitted.multilabel:
+        return [one.labels for one in documents]
+    for one in documents:
+        if len(one.labels) != 1:
+            raise Refused(409, f"this model gives one label to each text, and a document came with {len(one.labels)}")
+    return [one.labels[0] for one in documents]
+
+
+def _hash_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def check_label(fitted: FittedModel, label: Label) -> None:
+    """An error with status 404 if the model has no such class."""
+    try:
+        fitted.class_index(label)
+    except UnnaiveError as problem:
+        raise Refused(404, str(problem)) from problem

@@ -1,0 +1,138 @@
+// A table: its rows are labelled some at a time, filtered, sorted by how sure the model is, and downloaded.
+
+import { ask } from "./api.js";
+import { findDelimiter, parse, write } from "./csv.js";
+import { by, count, make, percent, say, shownValue, valueOf, watched } from "./shown.js";
+
+const STEP = 200; // rows in a request
+const SHOWN = 500; // rows on the page
+
+let header = [];
+let rows = []; // { cells, label, value, shown }
+let order = { by: "number", up: true };
+let running = null;
+let name = "table";
+
+export function start(model) {
+  const drop = by("drop");
+  by("file").addEventListener("change", (event) => open(event.target.files[0]));
+  drop.addEventListener("dragover", (event) => { event.preventDefault(); drop.classList.add("over"); });
+  drop.addEventListener("dragleave", () => drop.classList.remove("over"));
+  drop.addEventListener("drop", (event) => {
+    event.preventDefault();
+    drop.classList.remove("over");
+    open(event.dataTransfer.files[0]);
+  });
+  by("start").addEventListener("click", () => watched(() => label(model())));
+  by("cancel").addEventListener("click", () => running && running.abort());
+  by("download").addEventListener("click", download);
+  for (const id of ["filter-label", "filter-words", "filter-below"]) by(id).addEventListener("input", show);
+}
+
+async function open(file) {
+  if (!file) return;
+  const words = (await file.text()).replace(/^\ufeff/, "");
+  const read = parse(words, findDelimiter(words));
+  by("results").hidden = true;
+  by("progress-words").textContent = "";
+  if (read.length < 2) {
+    by("table-options").hidden = true;
+    say(`${file.name} has no rows below its header; a first row with the names of the columns is expected.`);
+    return;
+  }
+  say("");
+  name = file.name.replace(/\.[^.]*$/, "");
+  header = read[0];
+  rows = read.slice(1).map((cells, number) => ({ number, cells }));
+  by("column").replaceChildren(...header.map((one, at) => make("option", { value: String(at) }, one || `column ${at + 1}`)));
+  by("column").value = String(guess());
+  by("table-options").hidden = false;
+  by("progress-words").textContent = count(rows.length, "row");
+}
+
+// The column with the longest cells, unless one says that it is the text.
+function guess() {
+  const named = header.findIndex((one) => /^(text|body|message|document|content)$/i.test(one.trim()));
+  if (named >= 0) return named;
+  const sizes = header.map((_, at) => rows.slice(0, 100).reduce((sum, row) => sum + (row.cells[at] || "").length, 0));
+  return sizes.indexOf(Math.max(...sizes));
+}
+
+async function label(model) {
+  running = new AbortController();
+  const column = Number(by("column").value);
+  for (const one of rows) delete one.label;
+  by("progress").hidden = by("cancel").hidden = false;
+  by("start").disabled = true;
+  const began = performance.now();
+  try {
+    for (let at = 0; at < rows.length; at += STEP) {
+      const part = rows.slice(at, at + STEP);
+      const body = { texts: part.map((one) => one.cells[column] || ""), model, top_k: 1 };
+      const answer = await ask("/v1/classify", body, running.signal);
+      answer.results.forEach((result, number) => {
+        const best = result.classes[0];
+        Object.assign(part[number], { label: result.labels.join(";"), value: valueOf(best), shown: shownValue(best) });
+      });
+      const done = Math.min(rows.length, at + STEP);
+      const left = (performance.now() - began) / done * (rows.length - done) / 1000;
+      by("progress").value = done / rows.length;
+      by("progress-words").textContent = `${done.toLocaleString("en")} of ${count(rows.length, "row")}` +
+        (left > 1 ? `, ${Math.ceil(left)} s left` : "");
+    }
+  } finally {
+    by("progress").hidden = by("cancel").hidden = true;
+    by("start").disabled = false;
+    finish();
+  }
+}
+
+function finish() {
+  const labels = [...new Set(rows.filter((one) => one.label !== undefined).map((one) => one.label))].sort();
+  by("filter-label").replaceChildren(make("option", { value: "" }, "all"),
+    ...labels.map((one) => make("option", { value: one || "\0" }, one || "no label")));
+  by("results").hidden = labels.length === 0;
+  show();
+}
+
+function wanted() {
+  const label = by("filter-label").value;
+  const words = by("filter-words").value.toLowerCase();
+  const below = Number(by("filter-below").value || 100) / 100;
+  const found = rows.filter((one) => one.label !== undefined
+    && (label === "" || one.label === (label === "\0" ? "" : label)) && (below >= 1 || one.value < below)
+    && (words === "" || one.cells.some((cell) => cell.toLowerCase().includes(words))));
+  const key = { number: (one) => one.number, label: (one) => one.label, sure: (one) => one.value }[order.by];
+  found.sort((one, two) => (key(one) < key(two) ? -1 : key(one) > key(two) ? 1 : one.number - two.number));
+  return order.up ? found : found.reverse();
+}
+
+function show() {
+  const found = wanted();
+  const column = Number(by("column").value);
+  const head = (words, key, className = "") => make("th", {
+    scope: "col", className, "aria-sort": order.by === key ? (order.up ? "ascending" : "descending") : "none",
+  }, make("button", { type: "button", onclick: () => sort(key) },
+    words + (order.by === key ? (order.up ? " ▲" : " ▼") : "")));
+  by("rows").tHead.replaceChildren(make("tr", {}, head("Row", "number", "number"), head("Label", "label"),
+    head("Sure", "sure", "number"), make("th", { scope: "col" }, header[column] || "Text")));
+  by("rows").tBodies[0].replaceChildren(...found.slice(0, SHOWN).map((one) => make("tr", {},
+    make("td", { className: "number" }, String(one.number + 1)), make("td", { dir: "auto" }, one.label || "no label"),
+    make("td", { className: "number" }, one.shown),
+    make("td", { className: "text", dir: "auto" }, (one.cells[column] || "").slice(0, 500)))));
+  const sure = found.length ? found.reduce((sum, one) => sum + one.value, 0) / found.length : 0;
+  by("rows-words").textContent = `${count(found.length, "row")}${found.length > SHOWN ? `, the first ${SHOWN} shown` : ""}`
+    + (found.length && found.every((one) => one.shown.includes("%")) ? `, ${percent(sure)} sure in the mean` : "");
+}
+
+function sort(key) {
+  order = { by: key, up: order.by === key ? !order.up : key !== "sure" };
+  show();
+}
+
+function download() {
+  const lines = wanted().map((one) => [...one.cells, one.label, one.value]);
+  const address = URL.createObjectURL(new Blob([write([[...header, "label", "probability"], ...lines])], { type: "text/csv" }));
+  make("a", { href: address, download: `${name}-labelled.csv` }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+}

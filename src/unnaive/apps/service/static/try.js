@@ -1,0 +1,150 @@
+// One text: the classes as bars, the evidence for and against the chosen class in the text, words that can be struck out.
+
+import { ask } from "./api.js";
+import { by, make, shownValue, valueOf, watched } from "./shown.js";
+
+const WAIT = 120; // ms after the last key
+
+let struck = []; // places of words that do not count, in characters
+let chosen = {}; // class to explain, by model
+let running = null;
+let timer = 0;
+
+export function start(names) {
+  by("text").addEventListener("input", () => { struck = []; later(names); });
+  return { refresh: () => refresh(names) };
+}
+
+function later(names) {
+  clearTimeout(timer);
+  timer = setTimeout(() => refresh(names), WAIT);
+}
+
+// The text without the struck words; as many characters as before, so that places stay the same.
+export function withoutStruck(text, places) {
+  const characters = Array.from(text);
+  for (const [start, end] of places) characters.fill(" ", start, end);
+  return characters.join("");
+}
+
+async function refresh(names) {
+  const text = by("text").value;
+  const empty = text.trim() === "";
+  by("try-empty").hidden = !empty;
+  if (running) running.abort();
+  if (empty) {
+    by("answers").replaceChildren();
+    return;
+  }
+  running = new AbortController();
+  const signal = running.signal;
+  by("answers").setAttribute("aria-busy", "true");
+  const found = await watched(() => Promise.all(names().map((name) => classify(name, text, signal))));
+  by("answers").removeAttribute("aria-busy");
+  if (found) by("answers").replaceChildren(...found.map((one) => column(one, text, names)));
+}
+
+async function classify(name, text, signal) {
+  const body = { text: withoutStruck(text, struck), model: name, top_k: null, explain: true };
+  if (chosen[name] !== undefined) body.label = chosen[name];
+  const answer = await ask("/v1/classify", body, signal).catch((problem) => {
+    if (problem.status !== 404 || body.label === undefined) throw problem;
+    delete chosen[name]; // a class of a model that was there before
+    return ask("/v1/classify", { ...body, label: undefined }, signal);
+  });
+  return { name, ...answer.results[0] };
+}
+
+function column(result, text, names) {
+  const explained = result.explanation;
+  const title = result.labels.length ? result.labels.join(", ") : "no label";
+  const largest = Math.max(...result.classes.map((one) => Math.abs(valueOf(one))), 1e-9);
+  const scale = "probability" in result.classes[0] ? 1 : largest;
+  const bars = make("ul", { className: "bars" }, ...result.classes.slice(0, 20).map((one) => {
+    const bar = make("span");
+    bar.style.width = `${Math.max(0, 100 * valueOf(one) / scale)}%`;
+    return make("li", {}, make("button", {
+      type: "button", "aria-pressed": String(one.label === explained.label),
+      title: `Show what speaks for ${one.label}`,
+      onclick: () => { chosen[result.name] = one.label; refresh(names); },
+    }, make("span", { className: "name", dir: "auto" }, String(one.label)),
+    make("span", { className: "bar" }, bar), make("span", { className: "number" }, shownValue(one))));
+  }));
+  const rest = result.classes.length > 20
+    ? [make("p", { className: "quiet" }, `and ${result.classes.length - 20} more classes`)] : [];
+  const line = make("p", { className: "number-line quiet" }, hint(explained));
+  return make("div", { className: "answer" },
+    make("h2", { dir: "auto" }, names().length > 1 ? `${result.name}: ${title}` : title), bars, ...rest,
+    make("h2", { dir: "auto" }, `What speaks for and against ${explained.label}`),
+    evidence(text, explained, line, names), line);
+}
+
+function hint(explained) {
+  return explained.evidence.length
+    ? "Point at a word for its number; click it to strike it out." : "The model knows none of these words.";
+}
+
+// Stretches of the text with the sum of the evidence that covers each.
+export function stretches(text, found) {
+  const characters = Array.from(text);
+  const changes = new Map([[0, 0], [characters.length, 0]]);
+  for (const one of found) {
+    for (const [start, end] of one.places) {
+      changes.set(start, (changes.get(start) || 0) + one.value / one.count);
+      changes.set(end, (changes.get(end) || 0) - one.value / one.count);
+    }
+  }
+  const places = [...changes.keys()].sort((one, two) => one - two);
+  let covered = 0;
+  const parts = [];
+  places.forEach((start, number) => {
+    covered += changes.get(start);
+    const end = places[number + 1];
+    if (end > start) parts.push({ start, end, words: characters.slice(start, end).join(""), value: covered });
+  });
+  return parts;
+}
+
+function evidence(text, explained, line, names) {
+  const parts = split(stretches(text, explained.evidence), struck);
+  const largest = Math.max(...parts.map((one) => Math.abs(one.value)), 1e-9);
+  return make("div", { className: "evidence", dir: "auto", tabIndex: 0, role: "group", "aria-label": "Evidence" },
+    ...parts.map((one) => {
+      const share = one.value / largest;
+      if (Math.abs(share) < 1e-9 && !one.struck) return one.words;
+      const side = share > 0 ? "for" : "against";
+      const number = one.struck ? "struck out; click to put it back"
+        : `${one.words}: ${one.value > 0 ? "+" : "−"}${Math.abs(one.value).toFixed(2)} ${side} ${explained.label}`;
+      const tell = () => { line.textContent = number; };
+      const button = make("button", {
+        type: "button", title: number, className: one.struck ? "struck" : side, onfocus: tell, onmouseenter: tell,
+        "aria-pressed": String(Boolean(one.struck)), onclick: () => strike(one, names),
+      }, one.words);
+      if (!one.struck) button.style.background = `rgba(var(--${side}), ${(0.12 + 0.5 * Math.abs(share)).toFixed(2)})`;
+      return button;
+    }));
+}
+
+// Struck words carry no evidence any more: cut them out of the stretches that they lie in.
+export function split(parts, places) {
+  const found = [];
+  for (const part of parts) {
+    let rest = part;
+    for (const [start, end] of [...places].sort((one, two) => one[0] - two[0])) {
+      if (start < rest.start || end > rest.end) continue;
+      const characters = Array.from(rest.words);
+      const cut = (from, to) => characters.slice(from - rest.start, to - rest.start).join("");
+      if (start > rest.start) found.push({ ...rest, end: start, words: cut(rest.start, start) });
+      found.push({ start, end, words: cut(start, end), value: 0, struck: true });
+      rest = { ...rest, start: end, words: cut(end, rest.end) };
+    }
+    if (rest.end > rest.start) found.push(rest);
+  }
+  return found;
+}
+
+function strike(part, names) {
+  const same = ([start, end]) => start === part.start && end === part.end;
+  struck = part.struck ? struck.filter((one) => !same(one)) : [...struck, [part.start, part.end]];
+  refresh(names);
+}

@@ -1,0 +1,114 @@
+"""Other servers' interfaces, with their real clients where one is on the package index."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+
+from unnaive import TextClassifier
+
+from .conftest import WITH_TOKEN
+
+TEXTS = ["my invoice was charged twice", "cannot log in"]
+CONFIG = '<View><Text name="t" value="$body"/><Choices name="queue" toName="t"><Choice value="bug"/></Choices></View>'
+
+
+def test_hugging_face_client(address: str, trained: Path) -> None:
+    hub = pytest.importorskip("huggingface_hub")
+    model = TextClassifier.load(trained)
+    found = hub.InferenceClient(address).text_classification(TEXTS[0], top_k=3)
+    best = np.sort(model.predict_proba(TEXTS[:1])[0])[::-1][:3]
+    assert found[0].label == model.predict(TEXTS[:1])[0]
+    assert [one.score for one in found] == pytest.approx(best.tolist(), abs=1e-12)
+
+
+def test_open_inference_client(address: str, trained: Path) -> None:
+    client = pytest.importorskip("tritonclient.http")
+    model = TextClassifier.load(trained)
+    server = client.InferenceServerClient(address.removeprefix("http://"))
+    assert server.is_server_live()
+    assert server.is_server_ready()
+    assert server.is_model_ready("tickets")
+    for binary in (True, False):
+        tensor = client.InferInput("text", [2], "BYTES")
+        tensor.set_data_from_numpy(np.array([one.encode() for one in TEXTS], dtype=object), binary_data=binary)
+        answer = server.infer("tickets", [tensor], outputs=[client.InferRequestedOutput("probabilities")])
+        assert np.array_equal(answer.as_numpy("probabilities"), model.predict_proba(TEXTS))
+    labels = server.infer("tickets", [tensor]).as_numpy("label")
+    assert [one.decode() if isinstance(one, bytes) else str(one) for one in labels] == model.predict(TEXTS).tolist()
+
+
+def test_text_embeddings_inference(client: TestClient, trained: Path) -> None:
+    model = TextClassifier.load(trained)
+    single = client.post("/predict", json={"inputs": TEXTS[0]}).json()
+    assert single[0]["label"] == model.predict(TEXTS[:1])[0]
+    assert sum(one["score"] for one in single) == pytest.approx(1.0)
+    batch = client.post("/predict", json={"inputs": [[one] for one in TEXTS]}).json()
+    assert [one[0]["label"] for one in batch] == model.predict(TEXTS).tolist()
+    assert client.get("/info").json()["model_id"] == "tickets"
+    assert client.post("/predict", json={}).status_code == 422
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"inputs": TEXTS},
+        {"instances": TEXTS},
+        {"inputs": {"text": TEXTS}},
+        {"inputs": [[one] for one in TEXTS]},
+        {"inputs": [{"id": 1, "text": one} for one in TEXTS]},
+        {"dataframe_split": {"columns": ["id", "text"], "data": [[1, TEXTS[0]], [2, TEXTS[1]]]}},
+        {"dataframe_records": [{"id": 1, "text": one} for one in TEXTS]},
+    ],
+)
+def test_mlflow(client: TestClient, trained: Path, body: dict[str, Any]) -> None:
+    expected = TextClassifier.load(trained).predict(TEXTS).tolist()
+    assert client.post("/invocations", json=body).json() == {"predictions": expected}
+    assert client.get("/ping").status_code == 200
+
+
+def test_mlflow_mistakes(client: TestClient) -> None:
+    for body in ({}, {"inputs": [1, 2]}, {"dataframe_split": {"columns": ["a", "b"], "data": [["x", "y"]]}}):
+        assert client.post("/invocations", json=body).status_code == 422
+
+
+def test_label_studio(client: TestClient, trained: Path) -> None:
+    model = TextClassifier.load(trained)
+    setup = client.post("/setup", json={"project": "1.0", "schema": CONFIG, "hostname": "", "access_token": ""})
+    assert setup.json() == {"model_version": "tickets-0"}
+    asked = {"tasks": [{"id": 1, "data": {"body": TEXTS[0], "other": "x"}}], "label_config": CONFIG}
+    (found,) = client.post("/predict", json=asked).json()["results"]
+    assert found["result"][0]["from_name"] == "queue"
+    assert found["result"][0]["value"]["choices"] == model.predict(TEXTS[:1]).tolist()
+    assert found["score"] == model.predict_proba(TEXTS[:1]).max()
+
+
+def test_label_studio_teaches_changes_and_forgets(client: TestClient) -> None:
+    client.post("/setup", json={"schema": CONFIG})
+
+    def send(action: str, **more: Any) -> None:
+        assert client.post("/webhook", json={"action": action, **more}, headers=WITH_TOKEN).status_code == 200
+
+    def annotation(label: str) -> dict[str, Any]:
+        return {"id": 7, "result": [{"from_name": "queue", "type": "choices", "value": {"choices": [label]}}]}
+
+    def counts() -> dict[str, float]:
+        return {one["label"]: one["documents"] for one in client.get("/v1/models/tickets").json()["classes"]}
+
+    before, task = counts(), {"id": 3, "data": {"body": "frobnicator", "other": "x"}}
+    send("ANNOTATION_CREATED", annotation=annotation("bug"), task=task)
+    assert counts() == before | {"bug": before["bug"] + 1}
+    send("ANNOTATION_CREATED", annotation=annotation("bug"), task=task)  # sent again
+    assert counts() == before | {"bug": before["bug"] + 1}
+    send("ANNOTATION_UPDATED", annotation=annotation("billing"), task=task)
+    assert counts() == before | {"billing": before["billing"] + 1}
+    send("ANNOTATIONS_DELETED", annotations=[{"id": 7}])
+    assert counts() == before
+    send("ANNOTATIONS_DELETED", annotations=[{"id": 7}])
+    send("PROJECT_UPDATED")
+    assert counts() == before
+    assert client.post("/webhook", json={"action": "ANNOTATION_CREATED"}).status_code == 401

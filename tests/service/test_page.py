@@ -1,0 +1,288 @@
+"""The page in a real browser: every part of it, with a keyboard, on a phone, with hostile texts; no console errors."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unnaive import TextClassifier
+
+from .conftest import TOKEN, tickets
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine")]
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+OPTIONS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+TEXT = "my invoice was charged twice"
+SCREENS = os.environ.get("UNNAIVE_SCREENSHOTS")  # a folder: pictures are kept there, to be looked at
+
+
+@pytest.fixture(scope="module")
+def server(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Two models, one of them a noisy-OR gate, and an evaluation of the first."""
+    place = tmp_path_factory.mktemp("page")
+    first, gate = place / "tickets.model", place / "gate.model"
+    first.write_bytes(trained.read_bytes())
+    texts, labels = tickets()
+    TextClassifier("or-gate").fit(texts[:600], labels[:600]).save(gate)
+    rows = place / "rows.csv"
+    rows.write_text(
+        "text,queue\n" + "".join(f'"{t}",{q}\n' for t, q in zip(texts[600:], labels[600:], strict=True) if '"' not in t)
+    )
+    evaluation = place / "evaluation.json"
+    found = subprocess.run(
+        [sys.executable, "-m", "unnaive", "evaluate", str(first), str(rows), "--json"], capture_output=True, check=True
+    )
+    evaluation.write_bytes(found.stdout)
+    command = [
+        sys.executable,
+        "-m",
+        "unnaive",
+        "serve",
+        str(first),
+        str(gate),
+        "--port",
+        "0",
+        "--evaluation",
+        str(evaluation),
+    ]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env={**os.environ, "UNNAIVE_TOKEN": TOKEN}
+    ) as server:
+        assert server.stdout is not None
+        address = re.search(r"http://[\d.:]+/", server.stdout.readline())
+        assert address
+        yield address.group()
+        server.terminate()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as tools:
+        browser = tools.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Any, server: str) -> Iterator[Any]:
+    """The page, opened with the token; a test fails if anything was written to the console as an error."""
+    context = browser.new_context(viewport={"width": 1100, "height": 900})
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("console", lambda one: problems.append(one.text) if one.type in ("error", "warning") else None)
+    page.on("pageerror", lambda one: problems.append(str(one)))
+    page.goto(f"{server}#token={TOKEN}")
+    wait(page, "document.getElementById('version').textContent !== ''")
+    page.problems = problems
+    yield page
+    context.close()
+    assert problems == []
+
+
+def wait(page: Any, expression: str) -> None:
+    """Until an expression is true; the browser's own waiting needs eval, which the page's policy forbids."""
+    for _ in range(200):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"never true: {expression}")
+
+
+def shoot(page: Any, name: str) -> None:
+    """Keep a picture of the page, if pictures are wanted."""
+    if SCREENS:
+        page.screenshot(path=str(Path(SCREENS) / f"{name}.png"), full_page=True)
+
+
+def serious(page: Any) -> list[str]:
+    """What axe-core finds serious or critical."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
+    found = axe.Axe().run(page).response["violations"]
+    return [f"{one['id']}: {one['nodes'][0]['html']}" for one in found if one["impact"] in ("serious", "critical")]
+
+
+def type_text(page: Any, text: str = TEXT) -> None:
+    page.fill("#text", text)
+    page.wait_for_selector("#answers .bars li")
+    wait(page, "!document.getElementById('answers').hasAttribute('aria-busy')")
+
+
+def test_a_text_gets_bars_and_evidence(page: Any, trained: Path) -> None:
+    model = TextClassifier.load(trained)
+    type_text(page)
+    assert page.inner_text("#answers h2 >> nth=0") == model.predict([TEXT])[0] == "billing"
+    first = page.inner_text(".bars li >> nth=0")
+    assert "billing" in first
+    assert "%" in first
+    button = page.locator(".evidence button", has_text="invoice")
+    button.hover()
+    value = next(one.value for one in model.explain(TEXT).evidence if one.term == "invoice")
+    assert page.inner_text(".number-line") == f"invoice: +{value:.2f} for billing"
+    page.locator(".evidence button", has_text="charged").focus()
+    assert page.inner_text(".number-line").startswith("charged: +")
+    shoot(page, "try")
+    assert serious(page) == []
+
+
+def test_striking_a_word_moves_the_decision(page: Any, trained: Path) -> None:
+    model = TextClassifier.load(trained)
+    type_text(page)
+    before = page.inner_text(".bars li >> nth=0")
+    page.locator(".evidence button", has_text="invoice").click()
+    page.wait_for_selector(".evidence .struck")
+    assert page.inner_text(".evidence") == TEXT
+    expected = model.predict_proba([TEXT.replace("invoice", " ")])[0].max()
+    after = page.inner_text(".bars li >> nth=0")
+    assert after != before
+    assert f"{100 * expected:.0f}" in after or f"{100 * expected:.1f}" in after
+    page.locator(".evidence .struck").click()
+    wait(page, "!document.querySelector('.evidence .struck')")
+    assert page.inner_text(".bars li >> nth=0") == before
+
+
+def test_another_class_and_another_model(page: Any) -> None:
+    type_text(page)
+    page.locator(".bars button", has_text="bug").click()
+    wait(page, "[...document.querySelectorAll('#answers h2')].some(one => one.textContent.endsWith('bug'))")
+    page.select_option("#second", "gate")
+    wait(page, "document.querySelectorAll('#answers .answer').length === 2")
+    shoot(page, "two-models")
+    assert page.inner_text("#answers .answer >> nth=1").startswith("gate:")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>window.hacked = 1</script> invoice",
+        '"><img src=x onerror="window.hacked = 1"> invoice',
+        "فاتورة invoice مرتين",
+        "👩‍👩‍👧 invoice 😀 charged",
+        "invoice " + " " * 1_000_000,
+    ],
+    ids=["script", "image", "right-to-left", "emoji", "spaces"],
+)
+def test_texts_are_shown_and_never_run(page: Any, text: str) -> None:
+    type_text(page, text)
+    assert page.evaluate("window.hacked") is None
+    assert page.evaluate("document.querySelector('.evidence').textContent") == text
+    marked = page.evaluate("[...document.querySelectorAll('.evidence button')].map(one => one.textContent)")
+    assert "invoice" in marked
+
+
+def test_evidence_lies_on_the_right_characters(page: Any) -> None:
+    """Places are characters of Python, which counts astral ones as one, and the browser's strings do not."""
+    text = "𝒜𝒷 😀😀 invoice 👨‍👩‍👦 e\u0301te\u0301 charged İstanbul ﬁ twice"
+    type_text(page, text)
+    marked = page.evaluate("[...document.querySelectorAll('.evidence button')].map(one => one.textContent)")
+    assert {"invoice", "charged", "twice"} <= set(marked)
+
+
+def test_a_table_is_labelled_filtered_sorted_and_downloaded(page: Any, trained: Path, tmp_path: Path) -> None:
+    model = TextClassifier.load(trained)
+    texts = tickets()[0][600:900]
+    rows = tmp_path / "mixed.csv"
+    lines = ["id,Body,=note"] + [
+        f'{number},"{text.replace(chr(34), chr(34) * 2)}",=1+1' for number, text in enumerate(texts)
+    ]
+    rows.write_text("\ufeff" + "\r\n".join(lines), encoding="utf-8")
+    page.click("#tab-table")
+    assert serious(page) == []
+    page.set_input_files("#file", str(rows))
+    page.click("#start")
+    page.wait_for_selector("#rows tbody tr")
+    assert page.inner_text("#rows-words").startswith("300 rows")
+    expected = model.predict(texts).tolist()
+    page.select_option("#filter-label", "billing")
+    wait(page, f"document.getElementById('rows-words').textContent.startsWith('{expected.count('billing')} ')")
+    page.select_option("#filter-label", "")
+    page.locator("#rows th button", has_text="Sure").click()
+    shown = [float(one.strip("<> %")) for one in page.locator("#rows tbody td:nth-child(3)").all_inner_texts()]
+    assert shown == sorted(shown, reverse=True)
+    shoot(page, "table")
+    with page.expect_download() as waiting:
+        page.click("#download")
+    content = Path(waiting.value.path()).read_bytes().decode()
+    assert content.startswith("id,Body,'=note,label,probability")
+    assert content.count("\r\n") == 301
+
+
+def test_a_table_without_rows_gets_a_sentence(page: Any, tmp_path: Path) -> None:
+    (tmp_path / "empty.csv").write_text("text\n")
+    page.click("#tab-table")
+    page.set_input_files("#file", str(tmp_path / "empty.csv"))
+    wait(page, "document.getElementById('status').textContent.includes('no rows')")
+
+
+def test_teaching_shows_what_changed_and_can_be_undone(page: Any) -> None:
+    page.click("#tab-teach")
+    page.wait_for_selector("#teach-form:not([hidden])")
+    page.fill("#teach-text", "frobnicator frobnicator")
+    page.fill("#teach-label", "bug")
+    page.click("#teach-form button")
+    wait(page, "document.getElementById('taught').textContent.startsWith('Taught')")
+    wait(page, "document.getElementById('history').textContent.includes('frobnicator')")
+    shoot(page, "teach")
+    assert serious(page) == []
+    page.locator("#taught button", has_text="Undo").click()
+    wait(page, "document.getElementById('taught').textContent.startsWith('Forgotten')")
+    wait(page, "document.querySelectorAll('#history li').length === 2")
+
+
+def test_the_card(page: Any) -> None:
+    page.click("#tab-card")
+    page.wait_for_selector("#card-body table")
+    shown = page.inner_text("#card-body")
+    assert "multinomial naive Bayes" in shown
+    assert "accuracy" in shown
+    shoot(page, "card")
+    assert serious(page) == []
+    page.select_option("#model", "gate")
+    page.wait_for_selector(".network img")
+    assert page.evaluate("document.querySelector('.network img').naturalWidth") > 100
+    shoot(page, "network")
+
+
+def test_tabs_by_keyboard(page: Any) -> None:
+    page.focus("#tab-try")
+    page.keyboard.press("ArrowRight")
+    assert page.get_attribute("#tab-table", "aria-selected") == "true"
+    assert page.is_visible("#table")
+    assert not page.is_visible("#try")
+
+
+def test_a_service_that_went_away(page: Any) -> None:
+    page.route("**/v1/**", lambda route: route.abort())
+    page.fill("#text", TEXT)
+    wait(page, "document.getElementById('status').textContent.includes('does not answer')")
+    page.problems.clear()  # the browser itself reports the failed request
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_phone(browser: Any, server: str, scheme: str) -> None:
+    context = browser.new_context(viewport={"width": 375, "height": 700}, color_scheme=scheme, is_mobile=True)
+    page = context.new_page()
+    page.goto(server)
+    wait(page, "document.getElementById('version').textContent !== ''")
+    type_text(page)
+    shoot(page, f"phone-{scheme}")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    assert serious(page) == []
+    page.click("#tab-teach")
+    page.wait_for_selector("#token-form:not([hidden])")  # opened without the token
+    context.close()
