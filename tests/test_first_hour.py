@@ -422,7 +422,8 @@ class TestCommandLine:
         shown = []
         monkeypatch.setattr(Progress, "_put", lambda self, title, total, done: shown.append((title, done, total)))
         write_csv(tmp_path / "many.csv", [row for row in ROWS for _ in range(15)])
-        assert run("train", "many.csv", "-o", "my.model", "--calibrate", "platt", "--holdout", "0.2", "-q")[0] == 0
+        options = ("-m", "multinomial", "--calibrate", "platt", "--holdout", "0.2", "-q")
+        assert run("train", "many.csv", "-o", "my.model", *options)[0] == 0
         assert shown[0][0] == "2/4 measuring multinomial on documents set aside"
         assert ("3/4 learning multinomial from 60 documents, tuning on documents held out, fold 5 of 5", 4, 5) in shown
 
@@ -462,7 +463,7 @@ class TestCommandLine:
         write_csv(tmp_path / "more.csv", [*ROWS, ("n5", "late cup", "sport"), ("n6", "", "sport"), ("n7", "x y", "")])
         write_csv(tmp_path / "other.csv", [("n8", "cup", "cooking")])
         commands = (
-            "train one.csv -o a.model", "train data.csv -o b.model --register --test one.csv --select 1",
+            "train one.csv -o a.model", "train data.csv -m multinomial -o b.model --register --test one.csv --select 1",
             "train more.csv -o c.model --holdout 0.2", "update b.model one.csv", "evaluate b.model one.csv",
             "evaluate b.model other.csv", "forget b.model other.csv", "forget b.model one.csv --receipt r.json",
             "verify b.model --receipt r.json --against one.csv", "verify c.model --receipt r.json", "inspect b.model",

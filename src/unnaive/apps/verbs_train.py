@@ -33,10 +33,10 @@ DECISION_HELP = (
 )
 
 
-MODEL_HELP = "auto, multinomial, bernoulli, complement, or-gate, …"
+MODEL_HELP = "auto, multinomial, bernoulli, complement, or-gate, … Default: auto."
 BUDGET_HELP = (
-    "How long auto may search: fast is naive Bayes and a closed form on words; normal about a minute at most; thorough "
-    "ten; or so many seconds."
+    "How much auto may try: fast, naive Bayes and a closed form on words; normal, about a minute at most; thorough, "
+    "ten; or a number of seconds. Default: normal."
 )
 
 
@@ -52,11 +52,11 @@ def train(
     output: Annotated[Path, typer.Option("-o", "--output", help="The model file to write.", show_default=False)],
     model: Annotated[
         str | None,
-        typer.Option("--model", "-m", help=MODEL_HELP, rich_help_panel=LEARNING, show_default="auto"),
+        typer.Option("--model", "-m", help=MODEL_HELP, rich_help_panel=LEARNING, show_default=False),
     ] = None,
     budget: Annotated[
         str | None,
-        typer.Option(metavar="fast|normal|thorough|SECONDS", help=BUDGET_HELP, rich_help_panel=LEARNING),
+        typer.Option(metavar="BUDGET", help=BUDGET_HELP, rich_help_panel=LEARNING),
     ] = None,
     settings: Annotated[
         list[str] | None,

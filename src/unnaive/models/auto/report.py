@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
+from unnaive.errors import count_noun
+
 if TYPE_CHECKING:
     from unnaive.models.auto.plan import Plan
     from unnaive.models.auto.search import ChosenView
@@ -65,11 +67,12 @@ def report_lines(report: dict[str, Any]) -> list[str]:
     if "accuracy" in report:
         low, high = report["interval"]
         lines.append(
-            f"chosen on {report['held-out']:,} training documents held out: {100 * report['accuracy']:.1f} % right "
+            f"chosen on {count_noun(report['held-out'], 'training document')} held out: {100 * report['accuracy']:.1f} % right "
             f"(between {100 * low:.1f} and {100 * high:.1f} %), {len(report['tried'])} candidates tried"
         )
     if "f1" in report:
-        lines.append(f"on {report['held-out']:,} training documents held out: micro F1 {report['f1']:.3f}")
+        held_out = count_noun(report["held-out"], "training document")
+        lines.append(f"on {held_out} held out: micro F1 {report['f1']:.3f}")
     rows = sorted((one for one in report.get("tried", []) if one["share"]), key=lambda one: -one["share"])
     lines += [
         f"  {100 * one['share']:3.0f} %  {one['view']}: {one['model']}, {_measured(one)} by itself"
