@@ -68,8 +68,8 @@ def main():
         )
         processor = [timed(train)[1] for _ in range(3)]
     show("folder of messages → model on disk", found, 1)
-    show_figure("seconds, ours, best of the runs", min(found.ours), 1.0)
-    show_figure("seconds, ours, median of the runs", median(found.ours), 1.0)
+    show_figure("seconds, ours, best of the runs", min(found.ours), 0.45)
+    show_figure("seconds, ours, median of the runs", median(found.ours), 0.45)
     print(f"    of which processor time, both cores, best run: {min(processor):.2f} s")
 
 

@@ -70,7 +70,8 @@ def forget(
     """Unlearn documents, exactly.
 
     The model becomes the one that never saw them: words and classes of theirs alone are no longer in the file. Give
-    documents that it learnt, with their labels: of others it cannot always tell, unless it was trained with --register.
+    documents that it learnt, with their labels: of others a model that keeps counts cannot always tell, unless it was
+    trained with --register; one that keeps documents can.
 
     unnaive forget tickets.model withdrawn.csv --receipt withdrawn.json
     """
@@ -135,7 +136,7 @@ def merge(
 
 def remake(
     model: ModelFile,
-    name: Annotated[str | None, typer.Option("--model", "-m", help="Another model that learns from counts.")] = None,
+    name: Annotated[str | None, typer.Option("--model", "-m", help="Another model.")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the model.")
     ] = None,
@@ -144,9 +145,10 @@ def remake(
     output: Output = None,
     as_json: AsJson = False,
 ) -> None:
-    """Change the model or its settings without the documents.
+    """Change the model or its settings without the data.
 
-    The weights are made anew from the counts that are in the file.
+    It is made anew from the counts or the counted documents that are in the file; from counts, models that learn from
+    documents cannot be made.
 
     unnaive remake tickets.model --set alpha=0.01 -o sharper.model
     """
@@ -206,9 +208,9 @@ def read_labelled(source: DataFile, fitted: FittedModel) -> tuple[Any, list[tupl
 
 
 def model_sizes(fitted: FittedModel) -> dict[str, int]:
-    """Documents, classes and terms of a model; -1 documents where its counts were not kept."""
+    """Documents, classes and terms of a model; -1 documents where nothing was kept that tells."""
     return {
-        "documents": -1 if fitted.counts is None else int(fitted.counts.counts.n_docs),
+        "documents": -1 if fitted.statistic is None else int(fitted.statistic.n_docs),
         "classes": len(fitted.classes),
         "terms": fitted.scorer.n_terms,
     }

@@ -11,6 +11,7 @@ import typer
 
 from unnaive.apps.options import AsJson, KeyFile, reading
 from unnaive.apps.screen import echo, visible_json
+from unnaive.apps.spark_engine import Engine, Master, Ship, SparkEngine, train_on_spark
 from unnaive.apps.word_options import token_options
 
 if TYPE_CHECKING:
@@ -103,12 +104,19 @@ def train(
     frozen: Annotated[
         bool, typer.Option("--frozen", help="Leave out what only updates need, and hashes of documents.")
     ] = False,
+    documents_limit: Annotated[
+        str,
+        typer.Option(metavar="SIZE", help="Most that the counted documents, which updates need, may take in the file."),
+    ] = "500MB",
     register: Annotated[
         bool, typer.Option("--register", help="Keep hashes of the documents, so that only these can be forgotten.")
     ] = False,
     key: KeyFile = None,
     threads: Annotated[int | None, typer.Option(help="All cores by default.", show_default=False)] = None,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+    engine: Engine = "local",
+    master: Master = None,
+    ship: Ship = False,
     as_json: AsJson = False,
     *,
     words: dict[str, Any],
@@ -118,21 +126,27 @@ def train(
     unnaive train tickets.csv -o tickets.model --holdout 0.2
     """
     from unnaive.classifier import TextClassifier
+    from unnaive.compress import parse_size
     from unnaive.core.settings import parse_settings
 
     parameters: dict[str, Any] = words | {
         "model": choose_model(model, alpha, smoothing), "min_df": min_df, "select": parse_select(select),
         "decision": decision, "calibrate": calibrate, "n_jobs": threads, "random_state": seed, "optimise": optimise,
-        "class_weight": class_weight,
+        "class_weight": class_weight, "documents_limit": parse_size(documents_limit),
     }  # fmt: skip
     parameters |= parse_settings(settings or [])
     parameters |= {name: value for name, value in (("alpha", alpha), ("smoothing", smoothing)) if value is not None}
     parameters |= parse_budget(budget, parameters["model"])
     classifier = TextClassifier(**parameters)
     finish = registering(register, key, frozen)
-    summary = train_file(
-        classifier, source, output, test=test, holdout=holdout, frozen=frozen, finish=finish, max_size=max_size
-    )  # fmt: skip
+    spark = SparkEngine.asked(engine, master, ship)
+    if spark is not None:
+        spark.refuse("train", {"--holdout": holdout is not None, "--register": register, "--max-size": max_size})
+        summary = train_on_spark(spark, classifier, source, output, test=test, frozen=frozen)
+    else:
+        summary = train_file(
+            classifier, source, output, test=test, holdout=holdout, frozen=frozen, finish=finish, max_size=max_size
+        )  # fmt: skip
     if as_json:
         echo(visible_json(summary))
     else:
@@ -159,13 +173,15 @@ def train_file(
     from unnaive.compress import compress_model, parse_size
     from unnaive.core.text_hashes import TextHashes
     from unnaive.errors import UnnaiveError, count_noun
-    from unnaive.store import check_writable, save
+    from unnaive.store import check_writable, documents_bytes, save
 
     limit = None if max_size is None else parse_size(max_size)
     check_writable(output)  # before minutes of work
     classifier.spec()  # likewise: an error if a setting is wrong
     start = time.perf_counter()
-    source = replace(source, options=replace(source.options, language=classifier.language or "en"))
+    source = replace(
+        source, options=replace(source.options, language=classifier.language or "en", threads=classifier.n_jobs)
+    )
     steps = 3 + (holdout is not None) + bool(test)  # reading, learning and writing are always among them
     steps += 0 if limit is None else 2
     with reading_progress(source, steps=steps) as (watched, bar):
@@ -206,6 +222,7 @@ def train_file(
         "model": classifier.model,
         "file": str(output),
         "bytes": output.stat().st_size,
+        "documents_bytes": documents_bytes(output),
         "documents": len(corpus),
         "classes": len(fitted.classes),
         "terms": fitted.scorer.n_terms,
@@ -294,7 +311,8 @@ def show_summary(summary: dict[str, Any]) -> None:
     kind = "any number of labels" if summary["multilabel"] else "one label each"
     say(f"read {summary['read']}")
     say(
-        f"learnt {count_noun(summary['documents'], 'document')}, {count_noun(summary['classes'], 'class', 'classes')} "
+        f"learnt {'' if summary['documents'] is None else count_noun(summary['documents'], 'document') + ', '}"
+        f"{count_noun(summary['classes'], 'class', 'classes')} "
         f"({kind}), {count_noun(summary['terms'], 'term')} in {summary['seconds']:.2f} s"
     )
     for line in search_lines(summary):
@@ -308,7 +326,9 @@ def show_summary(summary: dict[str, Any]) -> None:
 
         for sentence in size_sentences(summary["size"], summary["multilabel"]):
             say(sentence)
-    say(f"wrote {summary['file']} ({format_size(summary['bytes'])})")
+    kept = summary["documents_bytes"]
+    of_them = f", {format_size(kept)} of it counted documents for updates" if kept else ""
+    say(f"wrote {summary['file']} ({format_size(summary['bytes'])}{of_them})")
 
 
 def choose_model(model: str | None, alpha: float | None, smoothing: str | None) -> str:

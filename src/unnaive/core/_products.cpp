@@ -5,9 +5,12 @@
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 #include "_checks.h"
@@ -16,7 +19,8 @@ namespace nb = nanobind;
 
 namespace {
 
-constexpr int64_t kAhead = 8;  // entries between a prefetch and its use
+constexpr int64_t kAhead = 8;             // entries between a prefetch and its use
+constexpr int64_t kGroupCells = 1 << 22;  // posteriors that several threads hold at a time: 32 MB
 
 template <typename Index>
 struct Csr {
@@ -46,6 +50,48 @@ struct Documents {
   const double* weight;
   const double* offset;  // one for each class, added to the scores of every document
 };
+
+// Some neighbouring terms, or the entries of them in a chunk.
+struct Part {
+  int64_t from, to;
+};
+
+// Part i of `count` of the terms, with about as many entries of a chunk in each.
+inline Part terms_of(const Entries& X, int64_t chunk, int64_t i, int64_t count) {
+  const int64_t start = X.starts[chunk], size = X.starts[chunk + 1] - start;
+  const auto border = [&](int64_t part) -> int64_t {
+    if (part == 0 || (size == 0 && part < count)) return 0;
+    return part == count ? INT32_MAX : X.terms[start + size * part / count];
+  };
+  return {border(i), border(i + 1)};
+}
+
+inline Part entries_of(const Entries& X, int64_t chunk, Part terms) {
+  const int32_t *start = X.terms + X.starts[chunk], *stop = X.terms + X.starts[chunk + 1];
+  const auto place = [&](int64_t term) {
+    return term == INT32_MAX ? stop - X.terms : std::lower_bound(start, stop, static_cast<int32_t>(term)) - X.terms;
+  };
+  return {place(terms.from), place(terms.to)};
+}
+
+// work(0) … work(jobs − 1), by this thread and others; work must not throw.
+template <class Work>
+void in_threads(int64_t threads, int64_t jobs, const Work& work) {
+  std::atomic<int64_t> next{0};
+  const auto drain = [&] {
+    for (int64_t job; (job = next++) < jobs;) work(job);
+  };
+  std::vector<std::thread> others;
+  for (int64_t i = 1; i < std::min(threads, jobs); ++i) {
+    try {
+      others.emplace_back(drain);
+    } catch (const std::system_error&) {  // no more threads to be had: this one takes their share
+      break;
+    }
+  }
+  drain();
+  for (std::thread& other : others) other.join();
+}
 
 namespace plain {
 #include "_products_loops.h"
@@ -143,7 +189,7 @@ double run_expectations(Vector<int64_t> row_starts, Vector<int32_t> row_terms, V
                         Vector<double> row_values, Vector<int64_t> list_starts, Vector<int32_t> list_terms,
                         Vector<int32_t> list_documents, Vector<double> list_values, int64_t chunk,
                         Vector<int64_t> starts, Vector<int32_t> classes, Vector<int32_t> targets, Vector<double> weight,
-                        Vector<double> offset, Vector<double> weights, OutVector expected) {
+                        Vector<double> offset, Vector<double> weights, OutVector expected, int64_t threads) {
   const auto width = height(offset);
   const auto n_table = height(weights) - height(classes);
   const Documents documents = documents_of(chunk, targets, weight, offset);
@@ -154,12 +200,13 @@ double run_expectations(Vector<int64_t> row_starts, Vector<int32_t> row_terms, V
   const Entries rows = entries(row_starts, row_terms, row_documents, row_values, documents, n_table / width);
   const Entries listed = entries(list_starts, list_terms, list_documents, list_values, documents, height(starts) - 1);
   const Lists lists{starts.data(), classes.data()};
+  require(threads >= 1 && threads <= 1024, "the number of threads is not within 1 … 1024");
   nb::gil_scoped_release free;
 #ifdef UNNAIVE_WIDE
   if (has_wide())
-    return wide::expectations(rows, listed, lists, documents, weights.data(), expected.data(), width, n_table);
+    return wide::expectations(rows, listed, lists, documents, weights.data(), expected.data(), width, n_table, threads);
 #endif
-  return plain::expectations(rows, listed, lists, documents, weights.data(), expected.data(), width, n_table);
+  return plain::expectations(rows, listed, lists, documents, weights.data(), expected.data(), width, n_table, threads);
 }
 
 }  // namespace
@@ -171,5 +218,6 @@ NB_MODULE(_products, m) {
   m.def("transposed", &run_transposed<int32_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
   m.def("transposed", &run_transposed<int64_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
   m.def("expectations", &run_expectations, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-        nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
+        nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), out,
+        nb::arg("threads") = 1);
 }

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unnaive.errors import BadData, UnnaiveWarning, count_noun
-from unnaive.reading import arrow
+from unnaive.reading import batches
 from unnaive.reading.binary_tables import SQLITE
 from unnaive.reading.columns import ColumnRequest, Columns, choose_columns, join_names
 from unnaive.reading.corpus import Corpus, Labels
@@ -102,11 +102,9 @@ class DataFile:
         """
         log = self._start_log()
         empty = 0
-        for table, columns in self._tables(labelled, keep):
-            for batch in _RowReader(self, table, columns).read_batches(log.rows):
-                log.rows += len(batch.texts)
-                empty += arrow.count_empty(batch.texts)
-                yield batch
+        for batch in self._read_tables(labelled, keep):
+            empty += batches.count_empty(batch.texts)
+            yield batch
         self._warn_about_rows(log.rows, empty)
 
     def corpus(self) -> Corpus:
@@ -121,11 +119,11 @@ class DataFile:
             corpus = read_folder(files[0], self.options)
             log.format, log.files, log.rows = "folder", 1, len(corpus)
             return corpus
-        parts = [self._read_whole(table, columns) for table, columns in self._tables(labelled=True)]
-        texts = arrow.concatenate([part.texts for part in parts])
+        parts = list(self._read_tables(labelled=True))
+        texts = batches.concatenate([part.texts for part in parts])
         labels = [one for part in parts for one in part.labels]
         corpus = Corpus(texts, labels, ids=[one for part in parts for one in part.ids], name=self.name)
-        self._warn_about_rows(len(corpus), arrow.count_empty(texts))
+        self._warn_about_rows(len(corpus), batches.count_empty(texts))
         if self.multilabel or any(len(names) > 1 for names in labels):
             return corpus
         suggest_separator(corpus)
@@ -137,11 +135,12 @@ class DataFile:
         log.skipped.clear()
         return log
 
-    def _read_whole(self, table: Table, columns: Columns) -> Batch:
+    def _read_tables(self, labelled: bool, keep: bool = False) -> Iterator[Batch]:
         log = self.options.log
-        batch = _RowReader(self, table, columns).read_all(log.rows)
-        log.rows += len(batch.texts)
-        return batch
+        for table, columns in self._tables(labelled, keep):
+            for batch in _RowReader(self, table, columns).read_batches(log.rows):
+                log.rows += len(batch.texts)
+                yield batch
 
     def _tables(self, labelled: bool, keep: bool = False) -> Iterator[tuple[Table, Columns]]:
         """Every file as a table, with the columns to take; those of the first file are taken of the others too."""
@@ -220,31 +219,19 @@ class _RowReader:
                 warnings.warn(f"{source.name}: the cells of {columns.label} are lists such as {sample[0]}, read as "
                               "label sets", UnnaiveWarning, stacklevel=4)  # fmt: skip
 
-    def read_all(self, seen: int) -> Batch:
-        """All rows at once: through Arrow where that gives the very same, else row by row."""
-        try:
-            return self._add_ids(arrow.read_whole(self.table, self.columns, self.parse_label), seen)
-        except arrow.NotPlain:
-            found = list(self._read_rows(seen))
-        return Batch(
-            [text for one in found for text in one.texts],
-            [names for one in found for names in one.labels],
-            [name for one in found for name in one.ids],
-        )
-
     def read_batches(self, seen: int) -> Iterator[Batch]:
-        """The rows in batches, `seen` before them: through Arrow as far as that gives the very same."""
+        """The rows in batches, `seen` before them: without a string for each as far as that gives the very same."""
         done = 0
         try:
-            for chunk in arrow.read_chunks(self.table, self.columns, self.parse_label):
-                yield self._add_ids(chunk, seen + done)
-                done += len(chunk[0])
-        except arrow.NotPlain:
+            for documents in batches.read_batches(self.table, self.columns, self.parse_label):
+                yield self._add_ids(documents, seen + done)
+                done += len(documents.texts)
+        except batches.NotPlain:
             yield from self._read_rows(seen, done)
 
-    def _add_ids(self, documents: arrow.Documents, seen: int) -> Batch:
-        texts, labels, ids, kept = documents
-        return Batch(texts, labels, arrow.number_rows(seen, len(texts)) if ids is None else ids, kept, self.table.types)
+    def _add_ids(self, found: batches.Documents, seen: int) -> Batch:
+        ids = batches.number_rows(seen, len(found.texts)) if found.ids is None else found.ids
+        return Batch(found.texts, found.labels, ids, found.kept, self.table.types)
 
     def _read_rows(self, seen: int, skip: int = 0) -> Iterator[Batch]:
         """Row by row, without the first `skip`, which were read already."""
@@ -270,7 +257,7 @@ class _RowReader:
             rows = zip(*rest[: len(columns.label_columns)], strict=True)
             labels = [parse_flags(row, columns.flag_labels) for row in rows]
         at = len(columns.names) - len(columns.kept)
-        ids = [str(value) for value in values[at - 1]] if columns.id else arrow.number_rows(seen, len(texts))
+        ids = [str(value) for value in values[at - 1]] if columns.id else batches.number_rows(seen, len(texts))
         return Batch(texts, labels, ids, dict(zip(columns.kept, values[at:], strict=True)), self.table.types)
 
     def parse_label(self, value: Any) -> Labels:

@@ -10,13 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 
+from unnaive.core.scorer import Scorer
 from unnaive.core.settings import setting, shorten
 from unnaive.core.targets import single_labels
 from unnaive.errors import BadData, UnnaiveError
 from unnaive.models.auto.multilabel import choose_multilabel
 from unnaive.models.auto.plan import BUDGETS, FEW, Plan, Size, default_members, make_plan
 from unnaive.models.auto.pool import Pool
-from unnaive.models.auto.recipe import Recipe
+from unnaive.models.auto.recipe import Recipe, place_classes
 from unnaive.models.auto.refit import refit
 from unnaive.models.auto.report import make_report
 from unnaive.models.auto.search import ChosenView, Search, block_splits, count_right, pool_views
@@ -58,6 +59,7 @@ class Auto(DocumentsModel):
     poor_score = True
     token_rule_changes: ClassVar[dict[str, Any]] = {"analyzer": "both", "ngrams": (1, 2)}
     takes_terms: ClassVar[bool] = True
+    keeps_choice: ClassVar[bool] = True
 
     budget: str | float = setting('Work to spend: "fast", "normal", "thorough", or seconds.', default="normal", above=0)
     random_state: int = setting("Seed of samples and of the solvers.", default=0, at_least=0)
@@ -99,6 +101,16 @@ class Auto(DocumentsModel):
             recipe, X, Y, terms, sample_weight=sample_weight, random_state=self.random_state, n_jobs=self.n_jobs
         )
         return replace(pool, held_out=held_out)
+
+    def relearn(self, before: Scorer, places: Ids, X: Sparse, Y: Sparse, **same: Any) -> Scorer:
+        """The recipe of `before` on these documents, without a search."""
+        if not isinstance(before, Pool):
+            return self.learn(X, Y, **same)
+        recipe = place_classes(before.recipe, places.tolist(), Y.shape[1])
+        return refit(
+            recipe, X, Y, same.get("terms"), sample_weight=same.get("sample_weight"), random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )  # fmt: skip
 
     def _choose(
         self, X: Sparse, targets: Ids, views: list[View], size: Size, plan: Plan, weight: Floats | None,

@@ -66,8 +66,9 @@ def report_lines(report: dict[str, Any]) -> list[str]:
     lines = []
     if "accuracy" in report:
         low, high = report["interval"]
+        held_out = count_noun(report["held-out"], "training document")
         lines.append(
-            f"chosen on {count_noun(report['held-out'], 'training document')} held out: {100 * report['accuracy']:.1f} % right "
+            f"chosen on {held_out} held out: {100 * report['accuracy']:.1f} % right "
             f"(between {100 * low:.1f} and {100 * high:.1f} %), {len(report['tried'])} candidates tried"
         )
     if "f1" in report:
