@@ -68,9 +68,9 @@ def block_splits(
 ) -> Iterator[Split]:  # fmt: skip
     """Splits in which a fold is a run of neighbours: of each class, the documents that came one after another.
 
-    Documents that stand together were often written together: of one thread, one week, one author. Drawn at random
-    they would be on both sides, and every candidate would look better and surer than it will be. The class of a
-    held-out document always has others to train on.
+    Training puts documents in the order of a hash of their words, so neighbours are any documents, but copies of one
+    stand together: drawn one by one they would be on both sides, and every candidate would look better and surer than
+    it will be. The class of a held-out document always has others to train on.
     """
     fold = _block_folds(targets, n_folds)
     alone = np.bincount(targets, minlength=n_classes)[targets] < 2
