@@ -80,6 +80,8 @@ def heading(screen: Console, number: int, title: str) -> None:
 
 def show_training(screen: Console, model: TextClassifier, train: Corpus, seconds: float) -> None:
     """What there is to learn from, and how long it took."""
+    from unnaive.errors import count_noun
+
     screen.print(
         "[bold]unnaive[/]: a tour on support tickets of a made-up software company,\n"
         "926 of them in 8 queues. Which queue should a new ticket go to?"
@@ -87,7 +89,7 @@ def show_training(screen: Console, model: TextClassifier, train: Corpus, seconds
     heading(screen, 1, "Train")
     screen.print(
         f"The default chose among models, pooled the best and learnt {len(train):,} tickets and "
-        f"{len(model.vocabulary_):,} terms in [bold]{seconds:.1f} s[/]."
+        f"{count_noun(len(model.vocabulary_), 'term')} in [bold]{seconds:.1f} s[/]."
     )
     from unnaive.apps.screen import shorten_text
 

@@ -33,10 +33,11 @@ class Auto(DocumentsModel):
     """A pool of models on several views of the text, chosen on held-out training documents by accuracy and log-loss.
 
     Views of the text (words; words and pairs; character 2–5-grams inside words) × families (complement naive Bayes;
-    softmax with a naive Bayes prior; NB-SVM; linear SVM) are fitted on a part of the training documents and judged on
-    the rest, the same for all: five folds under 1,500 documents, three under 4,500, else one held-out part; copies of a
-    document are on one side, as far as that can be. The best of each family joins a log-linear pool, then the views do; weights are drawn toward equal ones, and small ones are left out. What was
-    chosen is trained anew on all documents, and kept as a recipe (`scorer_.recipe`) with a report of what was tried.
+    softmax with a naive Bayes prior; NB-SVM; linear SVM) are fitted on a part of the training documents and judged
+    on the rest, the same for all: five folds under 1,500 documents, three under 4,500, else one held-out part;
+    copies of a document are on one side, as far as that can be. The best of each family joins a log-linear pool,
+    then the views do; weights are drawn toward equal ones, and small ones are left out. What was chosen is trained
+    anew on all documents, and kept as a recipe (`scorer_.recipe`) with a report of what was tried.
 
     The budget "normal" takes about a minute at any size that fits in memory: with more data fewer candidates are tried,
     on a sample, and what costs most for least is left out. "fast" is naive Bayes and a closed form on words, "thorough"
