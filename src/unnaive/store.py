@@ -62,6 +62,7 @@ SCORERS = {
     "diagnostic-networks": "unnaive.models.diagnostic:DiagnosticNetworks",
     "feature-trees": "unnaive.models.tan:FeatureTrees",
     "hidden-networks": "unnaive.models.hierarchical.hidden_networks:HiddenNetworks",
+    "label-tree": "unnaive.models.label_tree.scorer:LabelTreeScorer",
     "neighbours": "unnaive.models.neighbours:Neighbours",
     "paths": "unnaive.models.higher_order.path_scorer:PathScorer",
     "pool": "unnaive.models.auto.pool:Pool",

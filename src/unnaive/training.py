@@ -91,6 +91,7 @@ def train(
         return train_from_documents(spec, documents, targets.target_type, progress=progress, tune=tune, **reading)
     weight = class_sample_weight(spec.class_weight, targets, sample_weight)
     named = NamedCounts.of(X, targets, vocabulary, weight)
+    named = named.in_order()  # X keeps its columns, which only the folds of tuning still need
     return _learn(spec, named, X, targets, weight, progress, tune, None, {"counts": named, **reading})
 
 
@@ -135,7 +136,7 @@ def _learn(
 
     With `before`, the choice, the decision and the calibration that it has are held to.
     """
-    _warn_about_lone_terms(named)
+    warn_about_lone_terms(named)
     scorer, active = make_scorer(spec, named, X, targets, weight, progress, before=before)
     held_out: HeldOut | None = getattr(scorer, "held_out", None)
     if held_out is not None:
@@ -154,7 +155,7 @@ def _learn(
     return _tuned(fitted, held_out, targets, tuning)
 
 
-def _warn_about_lone_terms(named: NamedCounts) -> None:
+def warn_about_lone_terms(named: NamedCounts) -> None:
     """Warn if texts have, on average, not even one term that another text has: ids, or words that were not split."""
     counts = named.counts
     if named.vocabulary is None or counts.n_docs < FEWEST_TEXTS:
@@ -188,8 +189,8 @@ def train_from_counts(
 ) -> FittedModel:
     """Learn from sums over documents; a decision and a calibration that `before` had tuned are kept where they fit.
 
-    Terms are put in order first. So whatever was learnt, forgotten and merged in whatever order, of the same documents
-    comes the same model, bit for bit; `train` leaves them in the order of first occurrence, which costs nothing.
+    Terms are put in order first, here and in `train`. So whatever was learnt at once, in parts, on several machines,
+    forgotten and merged in whatever order, of the same documents comes the same model, bit for bit.
     """
     check_spec(spec)
     named = named.in_order()

@@ -106,12 +106,10 @@ class NamedCounts:
         """
         if self.vocabulary is None:
             return self
-        ordered = self.vocabulary.in_order()
-        if ordered is self.vocabulary:
+        order = self.vocabulary.order()
+        if order is None:
             return self
-        return NamedCounts(
-            self.classes, ordered, self._placed(self.classes, ordered.ids(self.vocabulary), len(ordered))
-        )
+        return NamedCounts(self.classes, self.vocabulary.in_order(order), self.counts.reordered(order))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, NamedCounts):

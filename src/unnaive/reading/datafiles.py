@@ -127,7 +127,20 @@ class DataFile:
         if self.multilabel or any(len(names) > 1 for names in labels):
             return corpus
         suggest_separator(corpus)
-        return _warn_about_many_classes(_drop_unlabelled(corpus))
+        corpus = _drop_unlabelled(corpus)
+        _warn_about_many_classes(self.name, len(corpus.classes), len(corpus))
+        return corpus
+
+    def warn_about_labels(self, labels: Sequence[str], seen: int, unlabelled: int, *, multilabel: bool) -> None:
+        """The errors and warnings of `corpus` about the labels of all documents, for those that read them in batches.
+
+        labels  the distinct ones; `unlabelled` of the `seen` documents have none and are left out
+        """
+        if multilabel or self.options.log.format == "folder":
+            return
+        suggest_separator(Corpus([""] * len(labels), [(label,) for label in labels], name=self.name))
+        _warn_about_unlabelled(self.name, seen, unlabelled)
+        _warn_about_many_classes(self.name, len(labels), seen - unlabelled)
 
     def _start_log(self) -> ReadLog:
         log = self.options.log
@@ -221,6 +234,10 @@ class _RowReader:
 
     def read_batches(self, seen: int) -> Iterator[Batch]:
         """The rows in batches, `seen` before them: without a string for each as far as that gives the very same."""
+        if isinstance(self.table, FilesTable) and self.columns.label is not None:
+            for texts, labels, ids in self.table.documents():
+                yield Batch(texts, [(label,) for label in labels], list(ids))
+            return
         done = 0
         try:
             for documents in batches.read_batches(self.table, self.columns, self.parse_label):
@@ -295,20 +312,21 @@ def _are_documents(files: Sequence[str]) -> bool:
 
 def _drop_unlabelled(corpus: Corpus) -> Corpus:
     rows = [row for row, names in enumerate(corpus.labels) if names]
-    if not rows:
-        raise BadData(f"no row of {corpus.name} has a label; name the column with --label")
-    if len(rows) == len(corpus):
-        return corpus
-    missing = len(corpus) - len(rows)
-    verb = "has no label and is" if missing == 1 else "have no label and are"
-    warnings.warn(f"{corpus.name}: {missing} of {count_noun(len(corpus), 'row')} {verb} left out",
-                  UnnaiveWarning, stacklevel=3)  # fmt: skip
-    return corpus.take(rows)
+    _warn_about_unlabelled(corpus.name, len(corpus), len(corpus) - len(rows))
+    return corpus if len(rows) == len(corpus) else corpus.take(rows)
 
 
-def _warn_about_many_classes(corpus: Corpus) -> Corpus:
-    classes = len(corpus.classes)
-    if len(corpus) >= 20 and classes > len(corpus) / 2:
-        warnings.warn(f"{corpus.name}: {classes:,} classes in {len(corpus):,} documents; is that the column of labels?",
-                      UnnaiveWarning, stacklevel=3)  # fmt: skip
-    return corpus
+def _warn_about_unlabelled(name: str, seen: int, unlabelled: int) -> None:
+    if unlabelled == seen:
+        raise BadData(f"no row of {name} has a label; name the column with --label")
+    if unlabelled:
+        verb = "has no label and is" if unlabelled == 1 else "have no label and are"
+        warnings.warn(
+            f"{name}: {unlabelled} of {count_noun(seen, 'row')} {verb} left out", UnnaiveWarning, stacklevel=4
+        )
+
+
+def _warn_about_many_classes(name: str, classes: int, documents: int) -> None:
+    if documents >= 20 and classes > documents / 2:
+        found = f"{classes:,} classes in {count_noun(documents, 'document')}"
+        warnings.warn(f"{name}: {found}; is that the column of labels?", UnnaiveWarning, stacklevel=3)
