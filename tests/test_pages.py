@@ -57,7 +57,6 @@ def run_commands(page, folder):
     programs.mkdir()
     (programs / "unnaive").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m unnaive "$@"\n')
     (programs / "unnaive").chmod(0o755)
-    (programs / "python").symlink_to(sys.executable)
     environment = os.environ | {"PATH": f"{programs}:{os.environ['PATH']}", "COLUMNS": "120"}
     for command, output in shown_commands(page):
         ran = subprocess.run(

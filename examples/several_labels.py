@@ -1,0 +1,13 @@
+"""Multilabel: each ticket has any number of tags, and thresholds are tuned on documents held out."""
+
+from unnaive import TextClassifier, evaluate
+from unnaive.reading.tickets import load_tickets
+
+train, test = load_tickets("tags").part("train"), load_tickets("tags").part("test")
+model = TextClassifier("nbsvm").fit(train.texts, train.labels)
+
+for text in ("the api is down, urgent", "refund for our cancelled subscription", "hello"):
+    print(f"{text}: {', '.join(model.predict([text])[0]) or 'no tag'}")
+
+found = evaluate(model, test.texts, test.labels)
+print(f"micro F1 {found.measure('micro-f1'):.3f}, macro F1 {found.measure('macro-f1'):.3f}")

@@ -1,0 +1,15 @@
+"""Calibrated probabilities: leave unsure documents to a person, or give a set of labels with a confidence."""
+
+from unnaive import TextClassifier, evaluate
+from unnaive.reading.tickets import load_tickets
+
+train, test = load_tickets().part("train"), load_tickets().part("test")
+model = TextClassifier("nbsvm", calibrate="temperature").fit(train.texts, [queue for (queue,) in train.labels])
+found = evaluate(model, test.texts, test.labels)
+print(f"accuracy {found.measure('accuracy'):.1%} if every ticket is labelled")
+
+point = found.abstention.point_for(0.97)
+print(f"{point.accuracy:.1%} right among the surest {point.coverage:.0%} of the tickets")
+
+for labels in model.predict_set(["can you add an export to the api", "please reset my password"], confidence=0.95):
+    print("95 % sure that it is", " or ".join(labels))
