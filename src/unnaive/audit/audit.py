@@ -10,6 +10,7 @@ import numpy as np
 from unnaive.audit.classes import class_findings, confused_classes
 from unnaive.audit.drift import (
     FEWEST_TEXTS,
+    ClassShare,
     Drift,
     changed_terms,
     class_shares,
@@ -78,7 +79,8 @@ def audit(
 ) -> Audit:
     """Ask everything of the data, and of new texts against it if they are given.
 
-    >>> found = audit(AuditData.of(Corpus(["good ball", "good ball"], [("sport",), ("sport",)])), TokenRule(), AuditOptions())
+    >>> data = AuditData.of(Corpus(["good ball", "good ball"], [("sport",), ("sport",)]))
+    >>> found = audit(data, TokenRule(), AuditOptions())
     >>> [(one.kind, one.row) for one in found.findings]
     [('duplicate', 2), ('small-class', 0)]
     """
@@ -124,8 +126,8 @@ def _why_not_errors(data: AuditData) -> str:
     labelled = int(np.sum(data.codes >= 0))
     if labelled < FEWEST_FOR_ERRORS or len(data.classes) < 2:
         return (
-            f"label errors were not looked for, since that takes {FEWEST_FOR_ERRORS} labelled documents of two classes, "
-            f"and there are {labelled:,} of {count_noun(len(data.classes), 'class', 'classes')}"
+            f"label errors were not looked for, since that takes {FEWEST_FOR_ERRORS} labelled documents of two "
+            f"classes, and there are {labelled:,} of {count_noun(len(data.classes), 'class', 'classes')}"
         )
     return ""
 
@@ -200,7 +202,7 @@ def find_drift(data: AuditData, X: Sparse, counter: TextCounter, new: Corpus, *,
     X = X.copy()
     X.resize((X.shape[0], theirs.shape[1]))
     rows = np.flatnonzero(data.codes >= 0)
-    shares = ()
+    shares: tuple[ClassShare, ...] = ()
     if not data.multilabel and len(data.classes) > 1 and X.shape[1] * len(data.classes) <= MOST_WEIGHTS:
         shares = class_shares(X[rows], data.codes[rows], data.classes, theirs, seed=seed)
     terms, tested = changed_terms(X, theirs, counter.vocabulary)

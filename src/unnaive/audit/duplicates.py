@@ -61,9 +61,8 @@ def _exact(data: AuditData, groups: Sequence[Ids]) -> Iterator[Finding]:
             part = data.part(row)
             if part == TEST and any(data.part(one) == TRAIN for one in group):
                 first = next(int(one) for one in group if data.part(one) == TRAIN)
-                yield data.finding(
-                    row, "leak", f"the same text is row {data.numbers[first]} of the training part", DROP, others=[first]
-                )  # fmt: skip
+                reason = f"the same text is row {data.numbers[first]}, of the training part"
+                yield data.finding(row, "leak", reason, DROP, others=[first])
                 continue
             key = (part, data.labels[row])
             if key in seen:

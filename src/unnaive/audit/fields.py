@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from unnaive.evaluation.significance import holm
 from unnaive.audit.findings import Finding
 from unnaive.audit.intervals import wilson
 from unnaive.audit.leave_one_out import LeaveOneOut
 from unnaive.audit.material import AuditData
+from unnaive.evaluation.significance import holm
 from unnaive.text.counting import TextCounter
 from unnaive.types import Ids
 
@@ -144,8 +144,8 @@ def _field_findings(data: AuditData, fields: dict[str, dict[int, str]]) -> Itera
         power = field_power([fields[name][row] for row in rows.tolist()], codes, len(data.classes))
         if power.tells:
             reason = (
-                f"the lines “{name}: …” of {power.n:,} texts alone give the label of {100 * power.accuracy:.0f} % of them; "
-                f"guessing the largest class gives {100 * power.guess:.0f} %"
+                f"the lines “{name}: …” of {power.n:,} texts alone give the label of {100 * power.accuracy:.0f} % of "
+                f"them; guessing the largest class gives {100 * power.guess:.0f} %"
             )
             yield Finding("boilerplate", reason, id=f"{name}:", score=power.low)
 
@@ -167,5 +167,6 @@ def _line_findings(data: AuditData, lines: dict[str, set[int]]) -> Iterator[Find
     for (line, label, n, size, _), p in zip(tested, corrected, strict=True):
         if p < ALPHA and n / size >= SURE_COLUMN:
             name = line if len(line) <= 60 else line[:59] + "…"
-            reason = f"the line “{name}” is in {size:,} texts, {n:,} of them of the class {data.classes[label]!r} (p {p:.1g})"
-            yield Finding("boilerplate", reason, id=name, label=data.classes[label], score=wilson(n, size)[0])
+            own = data.classes[label]
+            reason = f"the line “{name}” is in {size:,} texts, {n:,} of them of the class {own!r} (p {p:.1g})"
+            yield Finding("boilerplate", reason, id=name, label=own, score=wilson(n, size)[0])

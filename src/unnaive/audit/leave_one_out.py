@@ -57,9 +57,9 @@ class LeaveOneOut:
     def of(cls, X: Sparse, targets: NDArray[np.integer], n_classes: int, *, beta: float = BETA) -> LeaveOneOut:
         """Count documents X (n_docs, n_terms) of classes `targets` (n_docs,)."""
         X = presence(csr_array(X))
-        df = np.bincount(X.indices, minlength=X.shape[1])
-        X = _without_terms(X, df < 2)
-        df = np.where(df < 2, 0, df).astype(np.float64)
+        occurrences = np.bincount(X.indices, minlength=X.shape[1])
+        X = _without_terms(X, occurrences < 2)
+        df: Floats = np.where(occurrences < 2, 0, occurrences).astype(np.float64)
         Y = one_label_matrix(np.asarray(targets), n_classes)
         class_df = csr_array(Y.T.astype(np.float64) @ X)
         class_df.sort_indices()
@@ -73,7 +73,8 @@ class LeaveOneOut:
     @property
     def lengths(self) -> Floats:
         """Known terms of each document (n_docs,)."""
-        return np.diff(self.X.indptr).astype(np.float64)
+        lengths: Floats = np.diff(self.X.indptr).astype(np.float64)
+        return lengths
 
     def scores(self, rows: NDArray[np.integer]) -> Floats:
         """Scores (len(rows), n_classes) of these documents, each by the model without it, over √length."""
@@ -100,7 +101,8 @@ class LeaveOneOut:
         own = float(self.targets[row] == c)
         inside = self.class_df[[c], :][:, terms].toarray().ravel() - own
         total = self.class_totals[c] - own * len(terms)
-        return np.log1p(inside / (max(total, 1.0) * self.strength * (self.df[terms] - 1)))
+        logs: Floats = np.log1p(inside / (max(total, 1.0) * self.strength * (self.df[terms] - 1)))
+        return logs
 
     def _weights(self) -> Sparse | Floats:
         """log(1 + n_ct / (n_c γ (n_t − 1))) (n_terms, n_classes), for classes that the document is not of."""
@@ -114,6 +116,7 @@ class LeaveOneOut:
 
     def _scores(self, weights: Sparse | Floats, rows: NDArray[np.integer]) -> Floats:
         documents = self.X[rows]
+        scores: Floats
         if issparse(weights):
             scores = (documents @ weights).toarray()
         else:
@@ -124,7 +127,8 @@ class LeaveOneOut:
         scores[np.arange(len(rows)), own] = self._own_scores(rows)
         scores[:, self.class_docs == 0] = -np.inf
         scores -= np.log(max(self.X.shape[0] - 1, 1))
-        return scores / np.sqrt(np.maximum(np.diff(documents.indptr), 1))[:, None]
+        scores /= np.sqrt(np.maximum(np.diff(documents.indptr), 1))[:, None]
+        return scores
 
     def _own_scores(self, rows: NDArray[np.integer]) -> Floats:
         """The score of each document's own class, from which it is taken out."""

@@ -119,7 +119,8 @@ def _may_reach(signed: NDArray[np.uint32], first: Ids, second: Ids, threshold: f
     for start in range(0, len(first), PAIR_BLOCK):
         part = slice(start, start + PAIR_BLOCK)
         equal[part] = np.count_nonzero(by_document[first[part]] == by_document[second[part]], axis=1)
-    return equal >= least
+    reached: NDArray[np.bool_] = equal >= least
+    return reached
 
 
 def jaccard(X: Sparse, first: Ids, second: Ids) -> Floats:
@@ -134,4 +135,5 @@ def jaccard(X: Sparse, first: Ids, second: Ids) -> Floats:
     for start in range(0, len(first), PAIR_BLOCK):
         part = slice(start, start + PAIR_BLOCK)
         both[part] = ones[first[part]].multiply(ones[second[part]]).sum(axis=1)
-    return both / np.maximum(lengths[first] + lengths[second] - both, 1)
+    similarity: Floats = both / np.maximum(lengths[first] + lengths[second] - both, 1)
+    return similarity

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -101,16 +101,14 @@ def foreign_languages(X: Sparse, vocabulary: Vocabulary) -> Iterator[tuple[int, 
     languages = [name for name in stop_lists() if name != "smart"]
     lists = {name: stop_list(name) for name in languages}
     totals = np.asarray(X.sum(axis=0), np.float64)
-    places = {name: np.array([vocabulary.id(word) for word in sorted(lists[name])]) for name in languages}
-    shares = {name: totals[ids[ids >= 0]].sum() for name, ids in places.items()}
+    shares = {name: totals[_places(lists[name], vocabulary)].sum() for name in languages}
     usual = max(languages, key=lambda name: shares[name])
     if not shares[usual]:
         return
     table = np.zeros((X.shape[1], len(languages)))
     for column, name in enumerate(languages):
         words = lists[name] if name == usual else lists[name] - lists[usual]
-        ids = np.array([vocabulary.id(word) for word in sorted(words)])
-        table[ids[ids >= 0], column] = 1.0
+        table[_places(words, vocabulary), column] = 1.0
     lengths = np.asarray(X.sum(axis=1), np.float64)
     rates = np.asarray(X @ table) / np.maximum(lengths, 1)[:, None]
     own = rates[:, languages.index(usual)].copy()
@@ -124,3 +122,8 @@ def foreign_languages(X: Sparse, vocabulary: Vocabulary) -> Iterator[tuple[int, 
             f"{usual!r}, the language of most texts"
         )
         yield int(row), reason, float(min(1.0, rate[row] * 2))
+
+
+def _places(words: Iterable[str], vocabulary: Vocabulary) -> list[int]:
+    """Where the vocabulary has those of the words that it has."""
+    return [vocabulary.id(word) for word in sorted(words) if word in vocabulary]
