@@ -16,7 +16,7 @@ from unnaive.audit.drift import (
     class_shares,
     two_sample_test,
 )
-from unnaive.audit.duplicates import duplicate_findings
+from unnaive.audit.duplicates import duplicate_findings, leaks_between
 from unnaive.audit.fields import boilerplate_findings, column_findings
 from unnaive.audit.findings import RELABEL, Finding, sort_findings
 from unnaive.audit.label_errors import (
@@ -75,9 +75,15 @@ class Audit:
 
 
 def audit(
-    data: AuditData, rule: TokenRule, options: AuditOptions, *, new: Corpus | None = None, tell: Tell | None = None
+    data: AuditData,
+    rule: TokenRule,
+    options: AuditOptions,
+    *,
+    test: Corpus | None = None,
+    new: Corpus | None = None,
+    tell: Tell | None = None,
 ) -> Audit:
-    """Ask everything of the data, and of new texts against it if they are given.
+    """Ask everything of the data, what it shares with a test file, and how new texts differ from it.
 
     >>> data = AuditData.of(Corpus(["good ball", "good ball"], [("sport",), ("sport",)]))
     >>> found = audit(data, TokenRule(), AuditOptions())
@@ -94,6 +100,9 @@ def audit(
     notes: list[str] = []
     say("looking for duplicates", 0, 0)
     found = duplicate_findings(data, X, threshold=options.threshold, seed=options.seed)
+    if test is not None:
+        theirs = counter.count(test.texts, grow=True)
+        found += leaks_between(data, X, test, theirs, threshold=options.threshold, seed=options.seed)
     say("looking at classes and texts", 0, 0)
     found += class_findings(data)
     found += text_findings(data, X, vocabulary)

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse import csr_array, vstack
 
 from unnaive.audit.findings import DROP, LOOK, RELABEL, Finding
 from unnaive.audit.material import AuditData
 from unnaive.audit.minhash import Pairs, similar_pairs
 from unnaive.core.text_hashes import hash_texts
+from unnaive.reading.corpus import Corpus
 from unnaive.types import Ids, Sparse
 
 FEWEST_TERMS = 5  # of a document: shorter ones are alike by chance
@@ -55,7 +55,7 @@ def _exact(data: AuditData, groups: Sequence[Ids]) -> Iterator[Finding]:
     for group in groups:
         labels = Counter(data.labels[row] for row in group)
         if len(labels) > 1:
-            yield _conflict(data, group, labels)
+            yield from _conflicts(data, group, labels)
         seen: dict[tuple[str, tuple[str, ...]], int] = {}
         for row in group:
             part = data.part(row)
@@ -72,20 +72,18 @@ def _exact(data: AuditData, groups: Sequence[Ids]) -> Iterator[Finding]:
                 seen[key] = int(row)
 
 
-def _conflict(data: AuditData, group: Ids, labels: Counter[tuple[str, ...]]) -> Finding:
+def _conflicts(data: AuditData, group: Ids, labels: Counter[tuple[str, ...]]) -> Iterator[Finding]:
+    """One finding for each row whose label is not the most frequent; where none is, one for the first row."""
     names = ", ".join(f"{'; '.join(names) or 'none'} ({n})" for names, n in labels.most_common(5))
     (best, n), (_, second) = labels.most_common(2)
     clear = n > second and len(best) == 1
-    row = next(one for one in group if data.labels[one] != best)
-    return data.finding(
-        row,
-        "duplicate-conflict",
-        f"{len(group)} rows have this very text, and their labels differ: {names}",
-        RELABEL if clear else LOOK,
-        proposed=best[0] if clear else "",
-        score=1.0,
-        others=[int(one) for one in group if one != row],
-    )
+    reason = f"{len(group)} rows have this very text, and their labels differ: {names}"
+    for row in [one for one in group if data.labels[one] != best] if clear else group[:1]:
+        others = [int(one) for one in group if one != row]
+        if clear:
+            yield data.finding(row, "duplicate-conflict", reason, RELABEL, proposed=best[0], others=others)
+        else:
+            yield data.finding(row, "duplicate-conflict", reason, LOOK, others=others)
 
 
 def _near(data: AuditData, pairs: Pairs) -> Iterator[Finding]:
@@ -118,11 +116,34 @@ def _closest(pairs: Pairs, n_docs: int) -> Iterator[tuple[int, int, float]]:
         yield int(pairs.first[place]), int(pairs.second[place]), float(pairs.similarity[place])
 
 
-def duplicate_groups(pairs: Pairs, n_docs: int) -> Ids:
-    """A group number for each document, the same for documents that pairs join (n_docs,).
+def leaks_between(
+    data: AuditData, X: Sparse, test: Corpus, theirs: Sparse, *, threshold: float = 0.8, seed: int = 0
+) -> list[Finding]:
+    """Rows of the data whose text, or nearly it, is in a test file: X (n_docs, n_terms), theirs (n_test, n_terms)."""
+    first = {hashed: row for row, hashed in reversed(list(enumerate(hash_texts(test.texts).tolist())))}
+    own = hash_texts(data.texts)
+    there = np.diff(X.indptr) > 0
+    found, copied = [], set()
+    for row in np.flatnonzero(there).tolist():
+        twin = first.get(int(own[row]))
+        if twin is not None:
+            copied.add(row)
+            found.append(data.finding(row, "leak", f"the same text is row {twin + 1} of {test.name}", DROP))
+    n_docs = len(data)
+    both = csr_array(vstack([_wide(X, theirs.shape[1]), theirs]))
+    rows = np.flatnonzero(np.diff(both.indptr) >= FEWEST_TERMS)
+    pairs = similar_pairs(both[rows], threshold=threshold, seed=seed)
+    one, other, similarity = rows[pairs.first], rows[pairs.second], pairs.similarity
+    across = (one < n_docs) & (other >= n_docs)
+    best: dict[int, tuple[float, int]] = {}
+    for row, twin, share in zip(one[across].tolist(), other[across].tolist(), similarity[across].tolist(), strict=True):
+        if row not in copied:
+            best[row] = max(best.get(row, (0.0, 0)), (share, n_docs - 1 - twin))
+    for row, (share, place) in sorted(best.items()):
+        reason = f"{100 * share:.0f} % of its terms are those of row {-place} of {test.name}"
+        found.append(data.finding(row, "near-leak", reason, DROP, score=share))
+    return found
 
-    >>> duplicate_groups(Pairs(np.array([0]), np.array([2]), np.array([0.9])), 3).tolist()
-    [0, 1, 0]
-    """
-    graph = csr_array((np.ones(len(pairs)), (pairs.first, pairs.second)), shape=(n_docs, n_docs))
-    return np.asarray(connected_components(graph, directed=False)[1], np.int64)
+
+def _wide(X: Sparse, n_terms: int) -> Sparse:
+    return csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], n_terms))

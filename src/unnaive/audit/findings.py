@@ -34,11 +34,12 @@ KINDS = {
         "Nearly the same text, different labels", "compare the two texts; if they mean the same, one label is wrong"
     ),
     "leak": Kind(
-        "Texts of the training part in the test part", "accept to drop the test copy: measures on it flatter the model"
+        "Texts of the training part in the test part",
+        "accept to drop this copy: measures on a text that was learnt flatter the model",
     ),
     "near-leak": Kind(
         "Test texts nearly the same as a training text",
-        "compare the two; accept to drop the test copy if it is the same document",
+        "compare the two; accept to drop this copy if it is the same document",
     ),
     "duplicate": Kind("Same text twice", "one copy is enough; the others are dropped", accepted=True),
     "near-duplicate": Kind("Nearly the same text", "compare the two texts; accept to keep only the first"),
