@@ -1,8 +1,8 @@
 """Suspected label errors: average precision and time, ours and cleanlab on out-of-fold LogisticRegression.
 
-5 and 10 % of the labels of five collections are flipped, to a class at random or as a classifier confuses them. cleanlab
-gets what its documentation uses: TF-IDF, scikit-learn's LogisticRegression over five folds, self-confidence (and, beside
-it, the normalised margin). Needs cleanlab (extra "bench") and the collections.
+5 and 10 % of the labels of five collections are flipped, to a class at random or as a classifier confuses them.
+cleanlab gets what its documentation uses: TF-IDF, scikit-learn's LogisticRegression over five folds, self-confidence
+(and, beside it, the normalised margin). Needs cleanlab (extra "bench") and the collections.
 
     python benchmarks/label_errors.py [COLLECTION …]
 """

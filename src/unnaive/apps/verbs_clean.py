@@ -107,8 +107,8 @@ def cleaned_rows(source: DataFile, changes: Changes) -> Iterator[Row | None]:
             yield row if changed == labels else relabel(row, changed, columns, source)
     if changes.last_row > number:
         raise BadData(
-            f"the findings speak of row {changes.last_row:,}, and {source.name} has {count_noun(number, 'row')}; give the "
-            "data that was audited"
+            f"the findings speak of row {changes.last_row:,}, and {source.name} has {count_noun(number, 'row')}; give "
+            "the data that was audited"
         )
 
 

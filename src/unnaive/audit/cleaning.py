@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from unnaive.audit.findings import DROP, LOOK, RELABEL, Correction
+from unnaive.audit.findings import DROP, LOOK, Correction
 from unnaive.errors import BadData
 from unnaive.reading.corpus import Labels
 
@@ -16,7 +16,7 @@ class Changes:
     """What to do to which rows, by their numbers from 1 on.
 
     dropped    rows to leave out
-    relabelled row → (the label that it has by the findings, the label to give it)
+    relabelled row → the label to give it
     renamed    label → the label to put in its place everywhere
     expected   row → the label that it has by the findings, for all rows that are dropped or relabelled
     """
@@ -87,15 +87,14 @@ def plan_changes(corrections: Iterable[Correction], *, kinds: Collection[str] = 
 def _add(changes: Changes, one: Correction) -> None:
     if one.row:
         changes.expected[one.row] = one.label
+    if one.action == DROP and not one.row:
+        raise BadData(f"a finding of kind {one.kind} is to be dropped and names no row; say no in `accept`")
     if one.action == DROP:
-        if not one.row:
-            raise BadData(f"a finding of kind {one.kind} is to be dropped and names no row; say no in `accept`")
         changes.dropped.add(one.row)
-    elif one.row:
-        if changes.relabelled.setdefault(one.row, one.proposed) != one.proposed:
-            both = f"{changes.relabelled[one.row]!r} and {one.proposed!r}"
-            raise BadData(f"row {one.row} is to get the labels {both}; accept one of the two findings")
-    elif one.action == RELABEL:
-        if changes.renamed.setdefault(one.label, one.proposed) != one.proposed:
-            both = f"{changes.renamed[one.label]!r} and {one.proposed!r}"
-            raise BadData(f"the label {one.label!r} is to become {both}; accept one of the two findings")
+        return
+    if one.row:
+        what, known = f"row {one.row}", changes.relabelled.setdefault(one.row, one.proposed)
+    else:
+        what, known = f"the label {one.label!r}", changes.renamed.setdefault(one.label, one.proposed)
+    if known != one.proposed:
+        raise BadData(f"{what} is to become both {known!r} and {one.proposed!r}; accept one of the two findings")

@@ -54,8 +54,8 @@ def error_sentence(found: Audit) -> str:
     share = 100 * errors.number / max(found.n_docs, 1)
     return (
         f"about {errors.number:,.0f} labels seem wrong ({share:.1f} % of the documents; 95 % interval "
-        f"{errors.low:,.0f} to {errors.high:,.0f}), by {how}; where classes overlap, a part of these are the model's own "
-        "mistakes"
+        f"{errors.low:,.0f} to {errors.high:,.0f}), by {how}; where classes overlap, a part of these are the model's "
+        "own mistakes"
     )
 
 
@@ -112,8 +112,8 @@ def drift_sentence(drift: Drift) -> str:
     verdict = "differ" if test.differs else "cannot be told apart by their words"
     return (
         f"the {drift.n_new:,} texts of {drift.new_name} and the {drift.n_old:,} of {drift.old_name} {verdict}: a "
-        f"classifier that tells new from old is right about {100 * test.auc:.0f} of 100 pairs (area {test.auc:.3f}, 95 % "
-        f"interval {test.low:.3f} to {test.high:.3f}; .5 is chance; p {test.p:.2g})"
+        f"classifier that tells new from old is right about {100 * test.auc:.0f} of 100 pairs (area {test.auc:.3f}, "
+        f"95 % interval {test.low:.3f} to {test.high:.3f}; .5 is chance; p {test.p:.2g})"
     )
 
 
