@@ -98,13 +98,14 @@ def audit(
     X = counter.count(data.texts, grow=True)
     vocabulary = counter.vocabulary
     notes: list[str] = []
+    found = class_findings(data)
+    data = replace(data, same={one.label: one.proposed for one in found if one.kind == "label-spelling"})
     say("looking for duplicates", 0, 0)
-    found = duplicate_findings(data, X, threshold=options.threshold, seed=options.seed)
+    found += duplicate_findings(data, X, threshold=options.threshold, seed=options.seed)
     if test is not None:
         theirs = counter.count(test.texts, grow=True)
         found += leaks_between(data, X, test, theirs, threshold=options.threshold, seed=options.seed)
-    say("looking at classes and texts", 0, 0)
-    found += class_findings(data)
+    say("looking at texts and columns", 0, 0)
     found += text_findings(data, X, vocabulary)
     found += column_findings(data)
     found += boilerplate_findings(data)

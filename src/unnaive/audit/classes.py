@@ -22,11 +22,13 @@ MERGE_FROM = (
 
 
 def class_findings(data: AuditData) -> list[Finding]:
-    """Small classes, and labels that are spelt nearly alike."""
+    """Small classes, and labels that are spelt nearly alike; spellings of one label are one class."""
     sizes = Counter(label for names in data.labels for label in set(names))
     spellings = list(spelling_findings(sizes))
-    doubtful = {one.label for one in spellings if one.kind == "label-spelling"}
-    return [*small_classes({name: n for name, n in sizes.items() if name not in doubtful}), *spellings]
+    for one in spellings:
+        if one.kind == "label-spelling":
+            sizes[one.proposed] += sizes.pop(one.label)
+    return [*small_classes(sizes), *spellings]
 
 
 def small_classes(sizes: dict[str, int]) -> Iterator[Finding]:

@@ -53,7 +53,7 @@ def near_pairs(X: Sparse, hashes: np.ndarray, *, threshold: float, seed: int = 0
 
 def _exact(data: AuditData, groups: Sequence[Ids]) -> Iterator[Finding]:
     for group in groups:
-        labels = Counter(data.labels[row] for row in group)
+        labels = Counter(data.spelt(row) for row in group)
         if len(labels) > 1:
             yield from _conflicts(data, group, labels)
         seen: dict[tuple[str, tuple[str, ...]], int] = {}
@@ -64,7 +64,7 @@ def _exact(data: AuditData, groups: Sequence[Ids]) -> Iterator[Finding]:
                 reason = f"the same text is row {data.numbers[first]}, of the training part"
                 yield data.finding(row, "leak", reason, DROP, others=[first])
                 continue
-            key = (part, data.labels[row])
+            key = (part, data.spelt(row))
             if key in seen:
                 reason = f"the same text with the same label is row {data.numbers[seen[key]]}"
                 yield data.finding(row, "duplicate", reason, DROP, others=[seen[key]])
@@ -78,7 +78,7 @@ def _conflicts(data: AuditData, group: Ids, labels: Counter[tuple[str, ...]]) ->
     (best, n), (_, second) = labels.most_common(2)
     clear = n > second and len(best) == 1
     reason = f"{len(group)} rows have this very text, and their labels differ: {names}"
-    for row in [one for one in group if data.labels[one] != best] if clear else group[:1]:
+    for row in [one for one in group if data.spelt(one) != best] if clear else group[:1]:
         others = [int(one) for one in group if one != row]
         if clear:
             yield data.finding(row, "duplicate-conflict", reason, RELABEL, proposed=best[0], others=others)
@@ -97,7 +97,7 @@ def _near(data: AuditData, pairs: Pairs) -> Iterator[Finding]:
                 f"{100 * similarity:.0f} % of its terms are those of row {data.numbers[other]}, in the training part"
             )
             yield data.finding(row, "near-leak", reason, DROP, score=similarity, others=[other])
-        elif data.labels[first] != data.labels[second]:
+        elif data.spelt(first) != data.spelt(second):
             theirs = "; ".join(data.labels[first]) or "none"
             yield data.finding(
                 second, "near-duplicate-conflict", f"{shares}, which has the label {theirs}", LOOK, score=similarity,

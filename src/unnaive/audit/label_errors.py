@@ -165,9 +165,10 @@ class ErrorEstimate:
 def estimate_errors(evidence: LabelEvidence, n_classes: int, *, draws: int = 200, seed: int = 0) -> ErrorEstimate:
     """How many labels are wrong, by confident counting, with a bootstrap interval.
 
-    A document counts if the rival is as probable as that class is, on average, in documents that have its label, and
-    more probable than the label given (Northcutt, Jiang and Chuang 2021, Confident learning). The classifier's own
-    mistakes are in it as far as it is sure of them: an upper view where classes overlap.
+    Sure are the documents whose most probable class is as probable as it is, on average, in documents that have it as
+    their label. Of each class, the share of sure documents whose most probable class is another one is taken as its
+    share of wrong labels (Northcutt, Jiang and Chuang 2021, Confident learning). The classifier's own mistakes are in
+    it as far as it is sure of them, so it is an upper view where classes overlap.
     """
     p_given, p_rival = np.exp(evidence.log_given), np.exp(evidence.log_rival)
     rows = np.flatnonzero(evidence.judged)
@@ -178,8 +179,10 @@ def estimate_errors(evidence: LabelEvidence, n_classes: int, *, draws: int = 200
         sizes = np.bincount(given, minlength=n_classes)
         usual = np.bincount(given, p_given[rows], minlength=n_classes) / np.maximum(sizes, 1)
         usual = np.where(sizes > 0, usual, 1.0)
-        rival = p_rival[rows]
-        return float(np.sum((rival > p_given[rows]) & (rival >= usual[evidence.rival[rows]])))
+        agrees = p_given[rows] >= p_rival[rows]
+        right = np.bincount(given[agrees & (p_given[rows] >= usual[given])], minlength=n_classes)
+        wrong = np.bincount(given[~agrees & (p_rival[rows] >= usual[evidence.rival[rows]])], minlength=n_classes)
+        return float(np.sum(sizes * wrong / np.maximum(right + wrong, 1)))
 
     if not len(rows):
         return ErrorEstimate(0.0, 0.0, 0.0)

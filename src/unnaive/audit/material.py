@@ -23,6 +23,7 @@ class AuditData:
     numbers  the number of each document's row in the data, from 1 on
     split    "train" or "test" for each, or None
     columns  the other columns of the table by name, one value for each document
+    same     labels that stand for another, which is only spelt differently
     """
 
     texts: Sequence[str]
@@ -32,6 +33,7 @@ class AuditData:
     name: str = "data"
     split: Sequence[str] | None = None
     columns: dict[str, list[Any]] = field(default_factory=dict)
+    same: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, corpus: Corpus) -> AuditData:
@@ -54,14 +56,19 @@ class AuditData:
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
-        """The distinct labels, sorted."""
-        return tuple(sorted({label for names in self.labels for label in names}))
+        """The distinct labels, sorted; of several spellings one."""
+        return tuple(sorted({self.same.get(label, label) for names in self.labels for label in names}))
 
     @cached_property
     def codes(self) -> Ids:
         """The class of each document, the first of several; −1 for a document without a label."""
         place = {name: number for number, name in enumerate(self.classes)}
+        place |= {label: place[other] for label, other in self.same.items()}
         return np.fromiter((place[names[0]] if names else -1 for names in self.labels), np.int64, len(self.labels))
+
+    def spelt(self, row: Any) -> Labels:
+        """The labels of a document, each in the one spelling that stands for all."""
+        return tuple(dict.fromkeys(self.same.get(label, label) for label in self.labels[int(row)]))
 
     def part(self, row: Any) -> str:
         """The part that a document is of; "" where the data has no parts."""

@@ -82,7 +82,7 @@ def findings_table(kind: str, findings: Iterable[Finding]) -> str:
         "label": [html.breakable(one.label) for one in findings],
         "proposed": [html.breakable(one.proposed) for one in findings],
         "score": [f"{one.score:.2f}" for one in findings],
-        "why": [escape(one.reason) for one in findings],
+        "why": [escape(one.reason).replace(" %", "&nbsp;%") for one in findings],
         "text": [f'<td class="text">{escape(one.text)}</td>' if one.text else "" for one in findings],
     }
     filled = [name for name, values in cells.items() if any(values)]
