@@ -1,5 +1,7 @@
 """Drift: the tests against scipy, brute force and arithmetic by hand."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -69,7 +71,7 @@ def test_em_step_never_lowers_the_likelihood():
         return float(np.log(probabilities @ (shares / old)).sum())
 
     values = [likelihood(new_priors(probabilities, old, max_iter=steps, tol=0)) for steps in range(6)]
-    assert all(later >= earlier - 1e-9 for earlier, later in zip(values, values[1:], strict=False))
+    assert all(later >= earlier - 1e-9 for earlier, later in pairwise(values))
 
 
 @pytest.mark.parametrize(("before", "after"), [(0, 5), (3, 9), (12, 2), (7, 7), (20, 0)])

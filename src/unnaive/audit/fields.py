@@ -19,7 +19,8 @@ import numpy as np
 from unnaive.audit.findings import Finding
 from unnaive.audit.intervals import wilson
 from unnaive.audit.leave_one_out import LeaveOneOut
-from unnaive.audit.material import AuditData
+from unnaive.audit.material import AuditData, excerpt
+from unnaive.errors import count_noun
 from unnaive.evaluation.significance import holm
 from unnaive.text.counting import TextCounter
 from unnaive.types import Ids
@@ -28,6 +29,7 @@ FEWEST_DOCUMENTS = 20  # that have the field
 ABOVE_GUESSING = 0.15  # how much more often right than guessing, at the lower end of the interval
 SURE_COLUMN = 0.9
 FIELD = re.compile(r"^([A-Za-z][A-Za-z0-9-]{1,30}): ?(.*)$")
+DIGITS = re.compile(r"\d+")
 MOST_FIELDS = 40
 LONGEST_LINE = 200  # characters; longer lines are prose
 BINS = 20
@@ -132,7 +134,7 @@ def boilerplate_findings(data: AuditData) -> list[Finding]:
                 own = fields[match.group(1)]
                 own[row] = f"{own[row]} {match.group(2)}" if row in own else match.group(2)
             elif " " in line:
-                lines[re.sub(r"\d+", "0", line)].add(row)
+                lines[DIGITS.sub("0", line)].add(row)
     return [*_field_findings(data, fields), *_line_findings(data, lines)]
 
 
@@ -151,22 +153,28 @@ def _field_findings(data: AuditData, fields: dict[str, dict[int, str]]) -> Itera
 
 
 def _line_findings(data: AuditData, lines: dict[str, set[int]]) -> Iterator[Finding]:
-    """Lines of 20 texts or more of which nine in ten are of one class, by the exact test of that class's share."""
+    """Lines of 20 texts or more of which nine in ten are of one class, by the exact test of that class's share.
+
+    Lines that stand in the very same texts, such as those of a signature, are one finding.
+    """
     from scipy.stats import hypergeom
 
     sizes = np.bincount(data.codes[data.codes >= 0], minlength=len(data.classes))
-    total = int(sizes.sum())
-    tested = []
+    blocks: dict[tuple[int, ...], list[str]] = defaultdict(list)
     for line, rows in lines.items():
-        if len(rows) < FEWEST_DOCUMENTS:
-            continue
-        label, n = Counter(data.codes[sorted(rows)].tolist()).most_common(1)[0]
-        p = float(hypergeom.sf(n - 1, total, int(sizes[label]), len(rows))) * len(data.classes)
-        tested.append((line, label, n, len(rows), min(p, 1.0)))
-    corrected = holm([one[-1] for one in tested])
-    for (line, label, n, size, _), p in zip(tested, corrected, strict=True):
+        if len(rows) >= FEWEST_DOCUMENTS:
+            blocks[tuple(sorted(rows))].append(line)
+    tested = []
+    for members in blocks:
+        label, n = Counter(data.codes[list(members)].tolist()).most_common(1)[0]
+        p = float(hypergeom.sf(n - 1, int(sizes.sum()), int(sizes[label]), len(members))) * len(data.classes)
+        tested.append((label, n, min(p, 1.0)))
+    corrected = holm([p for _, _, p in tested])
+    for (members, same), (label, n, _), p in zip(blocks.items(), tested, corrected, strict=True):
+        size, own = len(members), data.classes[label]
         if p < ALPHA and n / size >= SURE_COLUMN:
-            name = line if len(line) <= 60 else line[:59] + "…"
-            own = data.classes[label]
-            reason = f"the line “{name}” is in {size:,} texts, {n:,} of them of the class {own!r} (p {p:.1g})"
+            name = excerpt(same[0], 60)
+            more = f" and {count_noun(len(same) - 1, 'more line')}" if len(same) > 1 else ""
+            which = f"the line “{name}”{more} {'are' if more else 'is'} in {size:,} texts"
+            reason = f"{which}, {n:,} of them of the class {own!r} (p {p:.1g})"
             yield Finding("boilerplate", reason, id=name, label=own, score=wilson(n, size)[0])

@@ -99,7 +99,10 @@ class LeaveOneOut:
     def _log_ratio(self, row: int, c: int, terms: Ids) -> Floats:
         """log(1 + n_ct / (n_c γ (n_t − 1))) without the document."""
         own = float(self.targets[row] == c)
-        inside = self.class_df[[c], :][:, terms].toarray().ravel() - own
+        start, stop = self.class_df.indptr[c : c + 2]
+        known, values = self.class_df.indices[start:stop], self.class_df.data[start:stop]
+        place = np.minimum(np.searchsorted(known, terms), max(len(known) - 1, 0))
+        inside = np.where(known[place] == terms, values[place], 0.0) - own if len(known) else np.zeros(len(terms))
         total = self.class_totals[c] - own * len(terms)
         logs: Floats = np.log1p(inside / (max(total, 1.0) * self.strength * (self.df[terms] - 1)))
         return logs

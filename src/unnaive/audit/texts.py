@@ -16,6 +16,7 @@ from unnaive.text.languages import stop_list, stop_lists
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Sparse
 
+LOOKED_AT = 1000  # characters of a text, for its script
 FEWEST_LETTERS = 8  # of a text, for its script to mean something
 FEWEST_WORDS = 8  # of a text, for its stop words to mean something
 FOREIGN_RATE = 0.15  # of the words are stop words of the other language alone …
@@ -58,6 +59,9 @@ def main_script(text: str) -> str:
     >>> main_script("Добрый день, не могу войти"), main_script("good morning"), main_script("42")
     ('CYRILLIC', 'LATIN', '')
     """
+    text = text[:LOOKED_AT]
+    if text.isascii():
+        return "LATIN" if len(LETTERS.findall(text)) >= FEWEST_LETTERS else ""
     other = NOT_ASCII.findall(text)
     latin = len(LETTERS.findall(text)) - sum(letter.isalpha() for letter in other)
     counted = Counter(script for script in map(_script, other) if script)
