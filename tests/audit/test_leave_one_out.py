@@ -39,7 +39,8 @@ def test_by_hand():
     """Documents {0,1} {0,2} of class 0, {1,2} {0,2} of class 1; the last without itself.
 
     n_t = 3, 2, 3, so N = 8 and γ = .7 / (.3 · 8) = .2917. Class 0: 2/4 and 1/4 over γ · 2, log 1.857 + log 1.429 =
-    .976, prior log 2/3. Class 1 has one document left, {1,2}: term 0 never, term 2 1/2 over γ · 2: log 1.857 = .619, prior
+    .976, prior log 2/3.
+    Class 1 has one document left, {1,2}: term 0 never, term 2 1/2 over γ · 2: log 1.857 = .619, prior
     log 1/3. Over √2: .403 and −.339.
     """
     model = LeaveOneOut.of(csr_array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 0, 1]]), np.array([0, 0, 1, 1]), 2)

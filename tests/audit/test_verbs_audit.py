@@ -117,6 +117,7 @@ def test_clean_accepts_a_kind_from_a_score_on(data, capsys):
         (["audit", "data.csv", "-o", "short.csv"], "is a file"),
         (["audit", "data.csv", "--against", "few.csv", "-o", "other"], "to tell a change from chance takes 20"),
         (["audit", "data.csv", "--against", "no.csv", "-o", "other"], "no file or folder called no.csv"),
+        (["audit", "data.csv", "-o", "short.csv/out"], "cannot be written"),
         (["audit", "nothing.csv"], "no file or folder called nothing.csv"),
     ],
 )
@@ -125,13 +126,13 @@ def test_mistakes_are_one_sentence_and_write_nothing(data, capsys, words, senten
     (data / "few.csv").write_text("text\nsome text\n")
     (data / "empty.csv").write_text("id,text,queue\n")
     assert exit_code(["audit", "data.csv", *READ, "--fast", "-o", "out"]) == 0
-    before = {path: path.read_bytes() for path in data.rglob("*") if path.is_file()}
+    before = {path: path.is_file() and path.read_bytes() for path in data.rglob("*")}
     capsys.readouterr()
     assert exit_code([*words, *READ]) == 2
     err = capsys.readouterr().err
     assert sentence in err
     assert err.strip().count("\n") <= 2  # notes on reading may come before it
-    assert {path: path.read_bytes() for path in data.rglob("*") if path.is_file()} == before
+    assert {path: path.is_file() and path.read_bytes() for path in data.rglob("*")} == before
 
 
 def test_drift_names_shares_and_terms(data, rows, capsys):

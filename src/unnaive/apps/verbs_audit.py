@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.options import OUTPUT, Archives, AsJson, Seed, make_output_folders, read_corpus, reading
+from unnaive.apps.options import OUTPUT, STDOUT, Archives, AsJson, Seed, make_output_folders, read_corpus, reading
 from unnaive.apps.screen import echo, visible_json
 from unnaive.apps.word_options import token_options
 from unnaive.errors import UnnaiveError
@@ -90,7 +91,7 @@ def audit(
     if output is None and html is None and csv_file is None and not as_json:
         output = default_folder(source.path)
     page, findings = output_paths(output, html, csv_file)
-    make_output_folders([page, findings])
+    check_folders([page, findings])
     refuse_overwriting(findings, force)
     source = replace(source, options=replace(source.options, language=rule.language or "en"))
     with Progress("reading") as bar:
@@ -103,6 +104,7 @@ def audit(
         echo(visible_json(audit_to_dict(found)))
     else:
         show_audit(found)
+    make_output_folders([page, findings])
     if page is not None:
         write_text(page, audit_page(found))
     if findings is not None:
@@ -126,6 +128,22 @@ def output_paths(output: Path | None, html: Path | None, csv_file: Path | None) 
             raise UnnaiveError(f"{output} is a file; -o names a folder, and --html and --csv name files")
         return html or output / PAGE, csv_file or output / FINDINGS
     return html, csv_file
+
+
+def check_folders(paths: Iterable[Path | None]) -> None:
+    """An error if a file could not be written at the end; no folder is made yet, in case something fails before."""
+    import os
+
+    for path in paths:
+        if path is None or path == STDOUT:
+            continue
+        if path.is_dir():
+            raise UnnaiveError(f"{path} is a folder; give the name of a file to write")
+        above = next(folder for folder in path.absolute().parents if folder.exists())
+        if not above.is_dir() or not os.access(above, os.W_OK):
+            raise UnnaiveError(
+                f"{path} cannot be written, since nothing can be written into {above}; name another place"
+            )
 
 
 def refuse_overwriting(findings: Path | None, force: bool) -> None:
