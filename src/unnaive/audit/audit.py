@@ -137,7 +137,7 @@ def _why_not_errors(data: AuditData) -> str:
     if labelled < FEWEST_FOR_ERRORS or len(data.classes) < 2:
         return (
             f"label errors were not looked for, since that takes {FEWEST_FOR_ERRORS} labelled documents of two "
-            f"classes; this is {count_noun(labelled, 'document')} of {count_noun(len(data.classes), 'class', 'classes')}"
+            f"classes: here {count_noun(labelled, 'document')} of {count_noun(len(data.classes), 'class', 'classes')}"
         )
     return ""
 
