@@ -10,7 +10,7 @@ export UNNAIVE_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick test lint format bench reproductions sanitize attack clean
+.PHONY: help setup demo quick test lint format bench docs reproductions sanitize attack clean
 
 help:      ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,10 @@ format: setup  ## put every file in the one format
 bench: setup  ## every benchmark, ratios against the peers (needs the collections; see benchmarks/README.md)
 	$(BIN)/pip install --quiet --disable-pip-version-check '.[bench]'
 	$(BIN)/python benchmarks/run.py
+
+docs: setup  ## the documentation site, in build/site; warnings are errors
+	$(BIN)/python tools/command_reference.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 reproductions: setup  ## docs/reproductions.md from the figures beside it (RUN="all" or papers measures them anew, for hours)
 	$(BIN)/python tools/reproductions.py $(if $(RUN),--run $(RUN))

@@ -1,8 +1,15 @@
 """The Python of the pages in docs/ runs, and what it prints is what a comment beside it says."""
 
+import doctest
 import importlib.util
 import re
+import shutil
 from pathlib import Path
+
+import pytest
+
+from unnaive import TextClassifier
+from unnaive.reading.tickets import load_tickets
 
 DOCS = Path(__file__).parent.parent / "docs"
 TOOLS = Path(__file__).parent.parent / "tools"
@@ -18,6 +25,25 @@ def test_the_page_on_networks_runs(capsys):
     assert "'CMDL'" in shown
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="pyspark is not installed")
+@pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java on this machine")
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_the_page_on_spark_runs(capsys):
+    names = {}
+    for block in re.findall(r"```python\n(.*?)```", (DOCS / "spark.md").read_text(encoding="utf-8"), re.DOTALL):
+        exec(block, names)
+    names["spark"].stop()
+    shown = capsys.readouterr().out
+    page = (DOCS / "spark.md").read_text(encoding="utf-8")
+    assert shown.splitlines() == re.findall(r"^print\(.*\)  # (.*)$", page, re.MULTILINE)
+
+
+def test_the_page_on_confidence_runs():
+    found = doctest.testfile(str(DOCS / "confidence.md"), module_relative=False)
+    assert (found.failed, found.attempted > 8) == (0, True)
+
+
 def test_the_page_of_reproductions_is_what_its_figures_and_the_papers_give():
     spec = importlib.util.spec_from_file_location("reproductions", TOOLS / "reproductions.py")
     tool = importlib.util.module_from_spec(spec)
@@ -26,3 +52,23 @@ def test_the_page_of_reproductions_is_what_its_figures_and_the_papers_give():
     assert (DOCS / "reproductions.md").read_text(encoding="utf-8") == page, "run: python tools/reproductions.py"
     for missing in ("raw", "Industry Sector", "7 Sectors", "Job Category", "Ohsumed with 20,000"):
         assert missing in page
+
+
+def test_a_third_party_rebuilds_predictions_from_the_page_on_the_model_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    corpus = load_tickets()
+    texts, labels = list(corpus.texts), [label for (label,) in corpus.labels]
+    model = TextClassifier("multinomial").fit(texts[:600], labels[:600])
+    model.save("tickets.model")
+    (block,) = re.findall(r"```python\n(.*?)```", (DOCS / "model-file.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert len([line for line in block.splitlines() if line.strip()]) <= 18  # three of them imports
+    names = {}
+    exec(block, names)
+    assert [names["predict"](text) for text in texts[600:]] == model.predict(texts[600:]).tolist()
+
+
+def test_the_command_reference_is_what_the_program_says():
+    spec = importlib.util.spec_from_file_location("command_reference", TOOLS / "command_reference.py")
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    assert tool.PLACE.read_text(encoding="utf-8") == tool.reference(), "run: python tools/command_reference.py"

@@ -411,13 +411,14 @@ class TestCommandLine:
         assert all(re.search(", (class|round) [0-9]+( of (at most )?[0-9,]+)?$", title) for title, *_ in shown[1:-1])
         # the others are done in one go; two words make no hidden node for the hierarchical naive Bayes model
         loops = {"maxent", "svm", "nbsvm", "hierarchical", "honb", "superparent", "selective", "diagnostic"}
+        loops.add("label-tree")
         assert (len(shown) > 2) == (model in loops)
 
     def test_the_folds_of_tuning_are_counted(self, run, tmp_path, monkeypatch):
         shown = []
         monkeypatch.setattr(Progress, "_put", lambda self, title, total, done: shown.append((title, done, total)))
         write_csv(tmp_path / "many.csv", [row for row in ROWS for _ in range(15)])
-        assert run("train", "many.csv", "-o", "my.model", "--calibrate", "--holdout", "0.2", "-q")[0] == 0
+        assert run("train", "many.csv", "-o", "my.model", "--calibrate", "platt", "--holdout", "0.2", "-q")[0] == 0
         assert shown[0][0] == "2/4 measuring multinomial on documents set aside"
         assert ("3/4 learning multinomial from 60 documents, tuning on documents held out, fold 5 of 5", 4, 5) in shown
 

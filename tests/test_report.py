@@ -58,7 +58,7 @@ def test_measures_agree_with_the_classifier(single):
     assert found.measures["accuracy"] == pytest.approx(classifier.score(corpus.texts, truth))
     assert found.confusion.sum() == len(corpus)
     assert np.diag(found.confusion).sum() == found.tally.tp.sum()
-    assert len(found.measures) == 12
+    assert len(found.measures) == 14
 
 
 def test_calibration_is_shown_before_and_after(single):
@@ -207,10 +207,11 @@ def test_the_page_has_everything(pages):
     parts = (
         "Summary", "Classes", "Confusion", "Precision, recall and calibration", "Learning and vocabulary",
         "Terms that speak for a class", "Most confident mistakes", "before calibration", "breakeven",
+        "Rejecting the least sure", "Sets of labels",
     )  # fmt: skip
     for part in parts:
         assert part in pages["single"]
-    assert pages["single"].count("<svg") == 4
+    assert pages["single"].count("<svg") == 5
     assert '<mark class="for"' in pages["single"]
     assert '<mark class="against"' in pages["single"]
 

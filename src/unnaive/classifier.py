@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.core.learner import TrainingSpec
-from unnaive.core.named_counts import NamedCounts
+from unnaive.compress import compress_model, parse_size
+from unnaive.core.learner import DOCUMENTS_LIMIT, TrainingSpec, calibration_name
 from unnaive.core.protocol import Protocol, available_if
 from unnaive.core.register import Register
 from unnaive.core.sample_weights import check_sample_weight
@@ -25,28 +25,32 @@ from unnaive.explain import Explanation
 from unnaive.fitted import FittedModel
 from unnaive.models.catalogue import find_model, make_model
 from unnaive.models.estimator import subset_accuracy
+from unnaive.optimise import read_optimise
 from unnaive.store import load, save
 from unnaive.text.counting import TextCounter, as_texts
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
-from unnaive.training import check_spec, train, train_from_counts
+from unnaive.training import check_spec, train
 from unnaive.types import Floats, Label, Progress, Sparse
 from unnaive.updates import (
+    Statistic,
     forget_documents,
     learn_more,
     merge_models,
     over_known_classes,
-    refuse_documents_model,
     remake_model,
+    statistic_of,
+    train_from,
 )
 
 
 class TextClassifier(Protocol):
     """A text classifier of the Bayesian family; a scikit-learn estimator whose X is raw texts.
 
-    Counts are kept for the whole vocabulary, and `min_df` and `select` are applied when weights are made: so updating,
-    forgetting and merging are exact, in any order. Any number of threads may predict while one updates: each call sees
-    one version of the model, since what was learnt is one immutable value, `fitted_`, that is replaced whole.
+    Counts, or counted documents where a model learns from those, are kept for the whole vocabulary, and `min_df` and
+    `select` are applied when weights are made: so updating, forgetting and merging are exact, in any order. Any number
+    of threads may predict while one updates: each call sees one version of the model, since what was learnt is one
+    immutable value, `fitted_`, that is replaced whole.
 
     Parameters
     ----------
@@ -96,16 +100,27 @@ class TextClassifier(Protocol):
         the same number of labels, "best" is the better of these two on held-out scores, "pcut" gives each class the
         share of texts that it had in training. "untuned" gives every class above even odds (of the OR gate and of
         cosines those within a tenth of the best score), which is what the estimators on counts do unless told
-        otherwise. Thresholds are kept by `partial_fit`, `forget` and `merge`; a
-        model that was only ever fed by `partial_fit` has none to keep.
-    calibrate : bool, default=False
-        Fit a temperature on held-out scores, so that probabilities are calibrated.
+        otherwise. Models that learn from counts, and auto, keep thresholds when they are updated, forget or are merged
+        (those only ever fed by `partial_fit` have none to keep); models that learn from documents tune them on the
+        documents that they have then.
+    calibrate : {"temperature", "platt", "isotonic", "none"}, bool or None, default=None
+        Fit probabilities to held-out scores, so that they are calibrated: one temperature for all classes (True), or
+        for each class against the rest a logistic line or a rising function. Labels stay the same. None: a temperature
+        where `optimise` needs probabilities.
+    optimise : {"accuracy", "macro-f1"}, path, dict or None, default=None
+        What labels are decided by, for documents with one label each: the best class; weights of the classes tuned on
+        held-out documents for macro F1, which gives rare classes their due; or the least expected cost, from a CSV file
+        with a line for each true class and a column for each given one, or a dict of dicts. For multilabel targets
+        "macro-f1" is decision="scut".
     class_weight : dict, "balanced" or None, default=None
         Weight of each class.
     n_jobs : int from 1 or None, default=None
         Threads for reading texts; None for all cores.
     random_state : int from 0, default=0
         Seed of everything random.
+    documents_limit : int from 0, default=500000000
+        Bytes that the counted documents, which models that learn from documents keep for updates, may take in the
+        model's file. Where they take more, the file is written without them, with a warning. 0: they are not kept.
     **settings
         The settings of the model: TextClassifier("multinomial", alpha=0.1). `find_model(name).declared()` lists them.
 
@@ -154,10 +169,12 @@ class TextClassifier(Protocol):
         select: int | tuple[str, int] | None = None,
         multilabel: bool | None = None,
         decision: str | Decision | None = None,
-        calibrate: bool = False,
+        calibrate: str | bool | None = None,
+        optimise: Any = None,
         class_weight: Any = None,
         n_jobs: int | None = None,
         random_state: int = 0,
+        documents_limit: int = DOCUMENTS_LIMIT,
         **settings: Any,
     ) -> None:
         self.model = model
@@ -181,9 +198,11 @@ class TextClassifier(Protocol):
         self.multilabel = multilabel
         self.decision = decision
         self.calibrate = calibrate
+        self.optimise = optimise
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.documents_limit = documents_limit
         self._settings = settings
 
     # Learning.
@@ -215,14 +234,11 @@ class TextClassifier(Protocol):
         `classes`, or from its labels.
         """
         spec, rule = self.spec(), self.token_rule
-        refuse_documents_model(spec)
         before = self._updatable(spec, rule) if self.__sklearn_is_fitted__() else None
-        new, targets = self._count_labelled(texts, labels, sample_weight, rule, before)
+        new, targets = self._count_labelled(spec, texts, labels, sample_weight, rule, before)
         if before is None:
             new = new if classes is None else over_known_classes(new, classes)
-            self.fitted_ = train_from_counts(
-                spec, new, targets.target_type, token_rule=rule, n_jobs=self.n_jobs
-            )  # fmt: skip
+            self.fitted_ = train_from(spec, new, targets.target_type, token_rule=rule, n_jobs=self.n_jobs)
         else:
             register = _changed_register(before, "plus", texts, targets, sample_weight)
             hashes = _changed_text_hashes(before, "plus", texts, sample_weight)
@@ -232,14 +248,14 @@ class TextClassifier(Protocol):
     def forget(self, texts: Any, labels: Any, sample_weight: Any = None) -> Self:
         """Unlearn documents exactly: the model becomes the one that never saw them.
 
-        Words and classes that no other document has are gone with them. Give the labels that were learnt. Documents
-        that were never learnt are refused where the counts prove it, and always if the model has a register; without
-        one, a document made of words that its class has anyway cannot be told from one that was learnt.
+        Words and classes that no other document has are gone with them. Give the labels that were learnt. A model that
+        keeps documents refuses those that it does not have. One that keeps counts refuses documents that were never
+        learnt where the counts prove it, and always if it has a register; without one, a document made of words that
+        its class has anyway cannot be told from one that was learnt.
         """
         spec, rule = self.spec(), self.token_rule
-        refuse_documents_model(spec)
         before = self._updatable(spec, rule)
-        gone, targets = self._count_labelled(texts, labels, sample_weight, rule, before)
+        gone, targets = self._count_labelled(spec, texts, labels, sample_weight, rule, before)
         register = _changed_register(before, "without", texts, targets, sample_weight)
         hashes = _changed_text_hashes(before, "without", texts, sample_weight)
         self.fitted_ = forget_documents(before, gone, register=register, text_hashes=hashes)
@@ -248,14 +264,15 @@ class TextClassifier(Protocol):
     def merge(self, *others: TextClassifier) -> Self:
         """Take in models that were trained apart: this one becomes the one that saw all their documents."""
         spec, rule = self.spec(), self.token_rule
-        refuse_documents_model(spec)
         parts = [self._updatable(spec, rule), *(other._fitted() for other in others)]
         hashes = join_text_hashes([part.text_hashes for part in parts])
         self.fitted_ = replace(merge_models(*parts), text_hashes=hashes)
         return self
 
     def remake(self, **parameters: Any) -> Self:
-        """Make the weights anew with another model or other settings, from the counts: no document is needed.
+        """Make the model anew with another one or other settings, from the counts or documents that it keeps.
+
+        Models that learn from documents can become any other; those that learn from counts one another.
 
         >>> model = TextClassifier().fit(["good ball", "fair vote"], ["sport", "politics"])
         >>> model.remake(model="bernoulli", alpha=0.5)
@@ -266,7 +283,6 @@ class TextClassifier(Protocol):
         settings = self._settings if parameters.get("model", self.model) == self.model else {}
         other = type(self)(**kept, **settings).set_params(**parameters)
         spec = other.spec()
-        refuse_documents_model(spec)
         other._check_same_rule(before)
         fitted = replace(remake_model(before, spec), text_hashes=before.text_hashes)
         for name, value in other.__dict__.items():
@@ -283,15 +299,24 @@ class TextClassifier(Protocol):
         """
         return self._fitted().predict(as_texts(texts))
 
-    @available_if(lambda self: self._has("probabilistic") or self.calibrate)
+    @available_if(lambda self: self._has_probabilities())
     def predict_proba(self, texts: Any) -> Floats:
         """p of each class (n_texts, n_classes); rows sum to one unless the target is multilabel."""
         return self._fitted().predict_proba(as_texts(texts))
 
-    @available_if(lambda self: self._has("probabilistic") or self.calibrate)
+    @available_if(lambda self: self._has_probabilities())
     def predict_log_proba(self, texts: Any) -> Floats:
         """log p of each class (n_texts, n_classes), exact also where p underflows."""
         return self._fitted().predict_log_proba(as_texts(texts))
+
+    def predict_set(
+        self, texts: Any, confidence: float = 0.9, *, by_class: bool = False, at_least_one: bool = False
+    ) -> list[tuple[Label, ...]]:
+        """The labels of each text that hold the right one with this confidence, the most probable first.
+
+        Needs held-out scores, which `calibrate` or the model itself made. See `FittedModel.predict_set`.
+        """
+        return self._fitted().predict_set(as_texts(texts), confidence, by_class=by_class, at_least_one=at_least_one)
 
     @available_if(lambda self: self._has("probabilistic") and self._has("generative"))
     def predict_joint_log_proba(self, texts: Any) -> Floats:
@@ -320,11 +345,19 @@ class TextClassifier(Protocol):
         """The terms that speak most for a class, with what a mention adds to its score."""
         return self._fitted().strongest_terms(label, limit)
 
-    def save(self, path: str | Path, *, frozen: bool = False) -> None:
-        """Write the model to one file; `frozen` leaves out what only updates need."""
+    def save(self, path: str | Path, *, frozen: bool = False, max_size: str | int | None = None) -> None:
+        """Write the model to one file; `frozen` leaves out what only updates need.
+
+        max_size  bytes that the file may have, such as "5MB": weights are rounded, and then terms left out, until it
+                  fits; such a model cannot be updated. This classifier stays as it is.
+        """
         if not self.__sklearn_is_fitted__():
             raise UnnaiveError("this TextClassifier has not learnt anything yet; call fit before saving")
-        save(self.fitted_, path, frozen=frozen)
+        if max_size is None:
+            save(self.fitted_, path, frozen=frozen)
+            return
+        small = compress_model(self.fitted_, parse_size(max_size))
+        save(small.fitted, path, frozen=frozen or small.frozen)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -341,7 +374,8 @@ class TextClassifier(Protocol):
         made = cls(
             spec.model.name, **_rule_parameters(rule), min_df=spec.min_df, select=spec.select, decision=spec.decision,
             calibrate=spec.calibrate, class_weight=spec.class_weight, random_state=spec.random_state,
-            multilabel=fitted.multilabel or None, n_jobs=fitted.n_jobs, **changed,
+            multilabel=fitted.multilabel or None, n_jobs=fitted.n_jobs, optimise=spec.optimise,
+            documents_limit=spec.documents_limit, **changed,
         )  # fmt: skip
         made.fitted_ = fitted
         return made
@@ -377,7 +411,7 @@ class TextClassifier(Protocol):
             raise UnknownName(f"{self.model}: {unknown_setting(unknown[0], known)}")
         spec = TrainingSpec(
             make_model(self.model, self._settings, **runtime), self.min_df, self.select, self.decision, self.calibrate,
-            self.class_weight, self.random_state,
+            self.class_weight, self.random_state, read_optimise(self.optimise), self.documents_limit,
         )  # fmt: skip
         check_spec(spec)
         return spec
@@ -385,17 +419,31 @@ class TextClassifier(Protocol):
     def _has(self, trait: str) -> bool:
         return bool(getattr(find_model(self.model), trait))
 
+    def _has_probabilities(self) -> bool:
+        return self._has("probabilistic") or calibration_name(self.calibrate, self.optimise) is not None
+
     def _count(self, texts: Any, rule: TokenRule) -> tuple[Sparse, Vocabulary]:
         counter = TextCounter(rule, threads=self.n_jobs)
         return counter.count(texts, grow=True), counter.vocabulary
 
     def _count_labelled(
-        self, texts: Any, labels: Any, sample_weight: Any, rule: TokenRule, before: FittedModel | None
-    ) -> tuple[NamedCounts, Targets]:
+        self,
+        spec: TrainingSpec,
+        texts: Any,
+        labels: Any,
+        sample_weight: Any,
+        rule: TokenRule,
+        before: FittedModel | None,
+    ) -> tuple[Statistic, Targets]:
         documents, targets = _check_labelled(texts, labels, self.multilabel if before is None else before.multilabel)
         X, vocabulary = self._count(documents, rule)
         weight = check_sample_weight(sample_weight, len(documents))
-        return NamedCounts.of(X, targets, vocabulary, weight), targets
+        return statistic_of(spec, X, targets, vocabulary, weight), targets
+
+    def count_labelled(self, texts: Any, labels: Any) -> Statistic:
+        """What the model would keep of these documents: counts, or counted documents."""
+        before = self.fitted_ if self.__sklearn_is_fitted__() else None
+        return self._count_labelled(self.spec(), texts, labels, None, self.token_rule, before)[0]
 
     def _updatable(self, spec: TrainingSpec, rule: TokenRule) -> FittedModel:
         """What was learnt, with the settings as they are now; refused if texts would be read otherwise."""
@@ -405,7 +453,7 @@ class TextClassifier(Protocol):
 
     def _check_same_rule(self, before: FittedModel) -> None:
         if self.token_rule != before.token_rule:
-            raise UnnaiveError("counts depend on how texts were read; to read them otherwise, fit again")
+            raise UnnaiveError("what was counted depends on how texts were read; to read them otherwise, fit again")
 
     # scikit-learn's protocol.
 

@@ -10,16 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from unnaive.calibration import Temperature
+from unnaive.calibration import Calibration
+from unnaive.conformal import ConformalScores
 from unnaive.core.documents import CountRows, DocumentReader, TextDocuments
+from unnaive.core.kept_documents import KeptDocuments
 from unnaive.core.learner import TrainingSpec
 from unnaive.core.links import joint_log_probabilities, log_probabilities, probabilities
 from unnaive.core.named_counts import NamedCounts
+from unnaive.core.packed_documents import PackedDocuments
 from unnaive.core.register import Register
 from unnaive.core.scorer import Scorer
 from unnaive.core.targets import class_codes, label_sets
 from unnaive.core.text_hashes import TextHashes
-from unnaive.decisions import Decision
+from unnaive.decisions import Argmax, Decision
+from unnaive.errors import UnnaiveError
 from unnaive.explain import Explanation, explain_document
 from unnaive.lazy import lazy_property
 from unnaive.reading.columns import Columns
@@ -45,10 +49,12 @@ class FittedModel:
     vocabulary     the terms in use, the columns of the scorer; None with token_rule
     feature_names  of columns, where rows of counts had names
     counts         the sums that it was made of, for the whole vocabulary; None where they were not kept
+    documents      the counted documents that it was made of, of models that learn from them; None where not kept
     columns        of the file that it was trained on: a convenience for reading the next one
     register       hashes of the documents learnt, where that was asked for
     text_hashes    of the texts learnt, short ones, where `unnaive train` kept them
     n_jobs         threads that read texts; None for all cores. Not stored
+    conformal      how held-out documents scored, for sets of labels with a confidence; None where none were held out
     """
 
     spec: TrainingSpec
@@ -56,15 +62,17 @@ class FittedModel:
     target_type: str
     scorer: Scorer
     decision: Decision
-    calibration: Temperature | None = None
+    calibration: Calibration | None = None
     token_rule: TokenRule | None = None
     vocabulary: Vocabulary | None = None
     feature_names: tuple[str, ...] | None = None
     counts: NamedCounts | None = None
+    documents: KeptDocuments | PackedDocuments | None = None
     columns: Columns | None = None
     register: Register | None = None
     text_hashes: TextHashes | None = None
     n_jobs: int | None = None
+    conformal: ConformalScores | None = None
 
     @property
     def multilabel(self) -> bool:
@@ -75,6 +83,11 @@ class FittedModel:
     def probabilistic(self) -> bool:
         """Whether there are probabilities: from the scorer itself, or because it was calibrated."""
         return self.calibration is not None or self.scorer.probabilistic
+
+    @property
+    def statistic(self) -> NamedCounts | KeptDocuments | PackedDocuments | None:
+        """What it was made of, where that was kept: it can then learn more and forget."""
+        return self.counts if self.counts is not None else self.documents
 
     @lazy_property
     def class_array(self) -> NDArray[Any]:
@@ -101,13 +114,12 @@ class FittedModel:
 
     def predict(self, documents: Any) -> Any:
         """The labels of each document in the form in which labels came; label sets by score, the highest first."""
-        if self.decision.exclusive:
+        if isinstance(self.decision, Argmax) and not self.multilabel:
             best = self.reader.best_classes(documents)
             if best is None:
                 chunks = self.reader.score_chunks(documents)
                 best = np.concatenate([np.zeros(0, np.int64), *(scores.argmax(axis=1) for scores in chunks)])
-            if not self.multilabel:
-                return self.class_array[best]
+            return self.class_array[best]
         if self.decision.per_batch:
             return self.labels_of(self.scores(documents))
         return self._labels(self.reader.score_chunks(documents))
@@ -119,6 +131,36 @@ class FittedModel:
     def predict_log_proba(self, documents: Any) -> Floats:
         """log p of each class (n_docs, n_classes), exact also where p underflows."""
         return self._collect(documents, self.log_probabilities)
+
+    def predict_set(
+        self, documents: Any, confidence: float = 0.9, *, by_class: bool = False, at_least_one: bool = False
+    ) -> list[tuple[Label, ...]]:
+        """The labels of each document that hold the right one with this confidence, the most probable first.
+
+        Of documents drawn like those of training, that share has its label in the set; of multilabel documents, all its
+        labels. `by_class` holds for every class by itself. A set may be empty: where the model is right more often than
+        the confidence asks, those it is least sure of get none, unless `at_least_one`.
+        """
+        found: list[tuple[Label, ...]] = []
+        for scores in self.reader.score_chunks(documents):
+            found += self.sets_of(scores, confidence, by_class=by_class, at_least_one=at_least_one)
+        return found
+
+    def sets_of(self, scores: Floats, confidence: float, **options: bool) -> list[tuple[Label, ...]]:
+        """What `scores` gave, as the sets that `predict_set` gives."""
+        log_p = self.log_probabilities(scores)
+        inside = self.conformal_scores().accepted(log_p, confidence, **options)
+        order = np.argsort(-log_p, axis=1, kind="stable")
+        return [tuple(self.classes[c] for c in row if chosen[c]) for row, chosen in zip(order, inside, strict=True)]
+
+    def conformal_scores(self) -> ConformalScores:
+        """How held-out documents scored, or an error that says how to get them."""
+        if self.conformal is None:
+            raise UnnaiveError(
+                f"this {self.spec.model.title} kept no scores of held-out documents, which sets with a confidence "
+                "need; train it with calibrate='temperature' (--calibrate temperature)"
+            )
+        return self.conformal
 
     def predict_joint_log_proba(self, documents: Any) -> Floats:
         """log p(c, d) up to a constant of the document, of exclusive classes; else log p of each class by itself."""

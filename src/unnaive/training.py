@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.calibration import fit_temperature
+from unnaive.calibration import FITS, Calibration
+from unnaive.conformal import ConformalScores
 from unnaive.core.counts import Counts
-from unnaive.core.learner import TrainingSpec
+from unnaive.core.kept_documents import KeptDocuments
+from unnaive.core.learner import HeldOut, TrainingSpec
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.sample_weights import class_sample_weight
 from unnaive.core.scorer import Scorer
@@ -21,6 +23,8 @@ from unnaive.core.targets import Targets
 from unnaive.decisions import TUNINGS, Decision, default_decision, out_of_fold
 from unnaive.errors import UnnaiveError, UnnaiveWarning, choose, count_noun
 from unnaive.fitted import FittedModel
+from unnaive.optimise import least_cost, read_optimise, tune_macro_f1
+from unnaive.text.backend import thread_count
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Floats, Ids, Progress, Sparse
 
@@ -33,11 +37,27 @@ DECISIONS = ("argmax", "untuned", *TUNINGS)
 def check_spec(spec: TrainingSpec) -> None:
     """An error of one sentence if anything about the model or its training cannot be."""
     spec.model.check_settings()
+    limit = spec.documents_limit
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
+        raise UnnaiveError(f"documents_limit is {limit!r}; give a number of bytes from 0 on, 0 for no documents")
     check_select(spec.select)
     if isinstance(spec.decision, str):
         choose(list(DECISIONS), spec.decision, "decision")
     elif spec.decision is not None and not hasattr(spec.decision, "decide"):
         raise UnnaiveError(f"decision is {spec.decision!r}; give {', '.join(DECISIONS)} or a Decision")
+    if spec.calibration is not None:
+        choose([*FITS, "none"], spec.calibration, "calibration")
+    if read_optimise(spec.optimise) not in (None, "accuracy") and spec.decision not in (None, "argmax"):
+        raise UnnaiveError("both a decision and what to optimise by it were given; leave one of the two out")
+
+
+def _check_costs(spec: TrainingSpec, targets: Targets) -> None:
+    """An error before anything is learnt if the costs do not fit the labels."""
+    if not isinstance(spec.optimise, dict):
+        return
+    if targets.multilabel:
+        raise UnnaiveError("costs are for documents with one label each; these are multilabel, so optimise macro-f1")
+    least_cost(spec.optimise, targets.classes)
 
 
 def train(
@@ -53,6 +73,7 @@ def train(
 ) -> FittedModel:
     """Learn from documents X (n_docs, n_terms) and their labels.
 
+    Models that learn from documents keep them, and read them in an order of their own; see `train_from_documents`.
     With `tune`, a multilabel decision that is not named is "best" from 50 documents up; without, it is the untuned one.
     `vocabulary` names the columns of X where they come from texts; `reading` are the fields of FittedModel that say
     how documents are read: token_rule, feature_names, columns, n_jobs.
@@ -65,19 +86,77 @@ def train(
     array(['ham'], dtype='<U4')
     """
     check_spec(spec)
+    _check_costs(spec, targets)
+    if spec.model.statistic == "documents":
+        documents = KeptDocuments.of(X, targets, vocabulary, sample_weight)
+        return train_from_documents(spec, documents, targets.target_type, progress=progress, tune=tune, **reading)
     weight = class_sample_weight(spec.class_weight, targets, sample_weight)
-    named = NamedCounts.of(X, targets, vocabulary, weight)
-    _warn_about_lone_terms(named)
-    scorer, active = make_scorer(spec, named, X, targets, weight, progress)
-    fitted = _fitted(spec, named, targets.target_type, scorer, active, **reading)
+    named = NamedCounts.of(X, targets, vocabulary, weight, threads=thread_count(reading.get("n_jobs")))
+    named = named.in_order()  # X keeps its columns, which only the folds of tuning still need
+    return _learn(spec, named, X, targets, weight, progress, tune, None, {"counts": named, **reading})
+
+
+def train_from_documents(
+    spec: TrainingSpec,
+    documents: KeptDocuments,
+    target_type: str,
+    *,
+    before: FittedModel | None = None,
+    progress: Progress | None = None,
+    tune: bool = False,
+    **reading: Any,
+) -> FittedModel:
+    """Learn from kept documents, whose order depends on nothing but what is in them: so does all that is learnt.
+
+    A decision and a calibration are tuned on these documents, as at first. Only a model that chose (`keeps_choice`)
+    holds to the choice of `before`: what it chose is trained on these documents without choosing again, and a decision
+    and a calibration that were tuned with it are kept where they fit.
+    """
+    check_spec(spec)
+    targets = documents.targets(target_type)
+    _check_costs(spec, targets)
+    weight = class_sample_weight(spec.class_weight, targets, documents.weight)
+    named = documents.counts(target_type, weight)
+    kept = {"documents": documents if spec.documents_limit else None, **reading}
+    held = before if spec.model.keeps_choice else None
+    return _learn(spec, named, documents.X, targets, weight, progress, tune, held, kept)
+
+
+def _learn(
+    spec: TrainingSpec,
+    named: NamedCounts,
+    X: Sparse,
+    targets: Targets,
+    weight: Floats | None,
+    progress: Progress | None,
+    tune: bool,
+    before: FittedModel | None,
+    kept: dict[str, Any],
+) -> FittedModel:
+    """The model of these documents; `kept` are the fields of FittedModel that are not learnt.
+
+    With `before`, the choice, the decision and the calibration that it has are held to.
+    """
+    warn_about_lone_terms(named)
+    scorer, active = make_scorer(spec, named, X, targets, weight, progress, before=before)
+    held_out: HeldOut | None = getattr(scorer, "held_out", None)
+    if held_out is not None:
+        held_out = HeldOut(*held_out)
+        scorer = replace(scorer, held_out=None)  # type: ignore[type-var]  # only dataclasses have the field
+    fitted = make_fitted(spec, named, targets.target_type, scorer, active, **kept)
+    if before is not None:
+        return _with_tuning_of(before, fitted)
     tuning = _find_tuning(spec, targets, tune)
-    if spec.calibrate or tuning is not None:
-        scores = out_of_fold_scores(spec, X, targets, weight, terms=vocabulary, progress=progress)
-        return _tuned(fitted, scores, targets, tuning)
-    return fitted
+    if held_out is None and (spec.calibration or tuning or spec.optimise == "macro-f1"):
+        n_folds = min(N_FOLDS, X.shape[0])
+        scores = out_of_fold_scores(
+            spec, X, targets, weight, terms=named.vocabulary, progress=progress, n_folds=n_folds
+        )  # fmt: skip
+        held_out = HeldOut(np.arange(X.shape[0]), scores)
+    return _tuned(fitted, held_out, targets, tuning)
 
 
-def _warn_about_lone_terms(named: NamedCounts) -> None:
+def warn_about_lone_terms(named: NamedCounts) -> None:
     """Warn if texts have, on average, not even one term that another text has: ids, or words that were not split."""
     counts = named.counts
     if named.vocabulary is None or counts.n_docs < FEWEST_TEXTS:
@@ -87,12 +166,14 @@ def _warn_about_lone_terms(named: NamedCounts) -> None:
             f"{count_noun(counts.n_terms, 'term')} in {count_noun(counts.n_docs, 'document')}, and hardly a term is in "
             "two of them, so there is little to learn; is that the column of texts, and are its words split rightly?",
             UnnaiveWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
 def _find_tuning(spec: TrainingSpec, targets: Targets, tune: bool) -> str | None:
     """The name of the tuning that the decision asks for; None for none."""
+    if spec.optimise == "macro-f1" and targets.multilabel:
+        return "scut"  # a threshold for the best F1 of each class
     if isinstance(spec.decision, str):
         return spec.decision if spec.decision in TUNINGS else None
     by_default = spec.decision is None and tune and targets.multilabel and targets.Y.shape[0] >= TUNED_FROM
@@ -109,18 +190,24 @@ def train_from_counts(
 ) -> FittedModel:
     """Learn from sums over documents; a decision and a calibration that `before` had tuned are kept where they fit.
 
-    Terms are put in order first. So whatever was learnt, forgotten and merged in whatever order, of the same documents
-    comes the same model, bit for bit; `train` leaves them in the order of first occurrence, which costs nothing.
+    Terms are put in order first, here and in `train`. So whatever was learnt at once, in parts, on several machines,
+    forgotten and merged in whatever order, of the same documents comes the same model, bit for bit.
     """
     check_spec(spec)
     named = named.in_order()
     scorer, active = make_scorer(spec, named, None, None, None, None, exclusive=target_type == "single")
-    made = _fitted(spec, named, target_type, scorer, active, **reading)
-    if before is None:
-        return made
-    decision = _kept_decision(spec, before, made) or made.decision
-    calibration = before.calibration if spec.calibrate else None
-    return replace(made, decision=decision, calibration=calibration)
+    made = make_fitted(spec, named, target_type, scorer, active, counts=named, **reading)
+    return made if before is None else _with_tuning_of(before, made)
+
+
+def _with_tuning_of(before: FittedModel, made: FittedModel) -> FittedModel:
+    """With the decision, the calibration and the held-out scores of before, where they fit."""
+    decision = _kept_decision(made.spec, before, made) or made.decision
+    calibration = _kept_calibration(made.spec, before, made)
+    same = before.classes == made.classes and calibration == before.calibration
+    return replace(
+        made, decision=decision, calibration=calibration, conformal=before.conformal if same else None
+    )  # fmt: skip
 
 
 def make_scorer(
@@ -132,8 +219,12 @@ def make_scorer(
     progress: Progress | None,
     *,
     exclusive: bool | None = None,
+    before: FittedModel | None = None,
 ) -> tuple[Scorer, Ids | None]:
-    """The scorer, and the columns of the terms that it uses: None for all of them."""
+    """The scorer, and the columns of the terms that it uses: None for all of them.
+
+    With `before`, what was chosen for it is trained without choosing again.
+    """
     single = exclusive if targets is None else not targets.multilabel
     model, counts = spec.model, named.counts
     if named.vocabulary is None and spec.select is None and spec.min_df == 1:
@@ -151,20 +242,25 @@ def make_scorer(
     more: dict[str, Any] = {}
     if model.takes_terms and named.vocabulary is not None:
         more["terms"] = (named.vocabulary if active is None else named.vocabulary.take(active)).terms
-    scorer = model.learn(
-        documents, targets.Y, exclusive=bool(single), sample_weight=sample_weight, progress=progress, **more
-    )  # fmt: skip
+    more |= {"exclusive": bool(single), "sample_weight": sample_weight, "progress": progress}
+    if before is not None:
+        place = {label: position for position, label in enumerate(targets.classes)}
+        places = np.array([place.get(label, -1) for label in before.classes], np.int64)
+        scorer = model.relearn(before.scorer, places, documents, targets.Y, **more)
+    else:
+        scorer = model.learn(documents, targets.Y, **more)
     return scorer, active
 
 
-def _fitted(
+def make_fitted(
     spec: TrainingSpec,
     named: NamedCounts,
     target_type: str,
     scorer: Scorer,
     active: Ids | None,
-    **reading: Any,
+    **kept: Any,
 ) -> FittedModel:
+    """The model around a scorer of the `active` terms, with the decision that needs no held-out scores."""
     vocabulary = named.vocabulary
     if vocabulary is not None and active is not None:
         vocabulary = vocabulary.take(active)
@@ -175,8 +271,7 @@ def _fitted(
         scorer=scorer,
         decision=_untuned_decision(spec, target_type, scorer),
         vocabulary=vocabulary,
-        counts=named if spec.model.statistic == "counts" else None,
-        **reading,
+        **kept,
     )
 
 
@@ -188,15 +283,48 @@ def _untuned_decision(spec: TrainingSpec, target_type: str, scorer: Scorer) -> D
     return default_decision("single" if spec.decision == "argmax" else target_type, scorer.link, scorer.n_classes)
 
 
-def _tuned(fitted: FittedModel, scores: Floats, targets: Targets, tuning: str | None) -> FittedModel:
-    """With the decision and the calibration that held-out scores ask for."""
+def _tuned(fitted: FittedModel, held_out: HeldOut | None, targets: Targets, tuning: str | None) -> FittedModel:
+    """With the calibration, the decision and the conformal scores that held-out scores give."""
     spec, link = fitted.spec, fitted.scorer.link
-    if spec.calibrate:
-        temperature = fit_temperature(link, scores, targets.Y, exclusive=not targets.multilabel)
-        fitted = replace(fitted, calibration=temperature)
-    if tuning is not None:
-        fitted = replace(fitted, decision=TUNINGS[tuning](scores, targets.Y, link))
-    return fitted
+    if held_out is not None and len(held_out.rows):
+        scores, Y = held_out.scores, targets.Y[held_out.rows]
+        if spec.calibration is not None:
+            calibration = FITS[spec.calibration](link, scores, Y, exclusive=not targets.multilabel)
+            fitted = replace(fitted, calibration=calibration)
+        if fitted.probabilistic:
+            log_p = _cross_fitted(fitted, scores, Y)
+            fitted = replace(fitted, conformal=ConformalScores.of(log_p, Y))
+        if tuning is not None:
+            fitted = replace(fitted, decision=TUNINGS[tuning](scores, Y, link))
+    if spec.optimise in (None, "accuracy") or targets.multilabel:
+        return fitted
+    if not fitted.probabilistic:
+        raise UnnaiveError(
+            f"{spec.model.title} gives no probabilities to optimise by; calibrate it with temperature, platt or "
+            "isotonic"
+        )
+    if isinstance(spec.optimise, dict):
+        return replace(fitted, decision=least_cost(spec.optimise, fitted.classes))
+    if held_out is None or not len(held_out.rows):
+        return fitted
+    return replace(fitted, decision=tune_macro_f1(np.exp(log_p), Y))
+
+
+def _cross_fitted(fitted: FittedModel, scores: Floats, Y: Sparse) -> Floats:
+    """log p of held-out documents (n_docs, n_classes), each by a calibration that was fitted without it.
+
+    A calibration fits the documents that it was made of a little too well, the isotonic one more than a little: sets
+    made of such probabilities would cover less than they promise.
+    """
+    kind, link = fitted.spec.calibration, fitted.scorer.link
+    if kind is None or len(scores) < 2 * N_FOLDS:
+        return fitted.log_probabilities(scores)
+
+    def score(train: Ids, aside: Ids) -> Floats:
+        calibration = FITS[kind](link, scores[train], Y[train], exclusive=not fitted.multilabel)
+        return calibration.log_probabilities(link, scores[aside])
+
+    return out_of_fold(score, Y, n_folds=N_FOLDS, seed=fitted.spec.random_state)
 
 
 def out_of_fold_scores(
@@ -211,7 +339,9 @@ def out_of_fold_scores(
 ) -> Floats:
     """Scores (n_docs, n_classes) of every document by a model that has not seen it.
 
-    Models that learn from counts take the fold off the total: no document is counted twice.
+    Models that learn from counts take the fold off the total: no document is counted twice. Where probabilities are to
+    be believed, a fold is a run of documents and no shuffle: on messages ordered by date, sets of 90 % that covered
+    81 % of later messages so cover 86 %, and elsewhere it makes no difference.
     """
     total = Counts.of(X, targets.Y, weight)
     fold = itertools.count()
@@ -226,7 +356,23 @@ def out_of_fold_scores(
         scorer, active = make_scorer(spec, rest, X[train], part, inside, None)
         return scorer.scores(X[held_out] if active is None else X[held_out][:, active])
 
-    return out_of_fold(score, targets.Y, n_folds=n_folds, seed=spec.random_state)
+    blocked = spec.calibration is not None
+    return out_of_fold(score, targets.Y, n_folds=n_folds, seed=spec.random_state, blocked=blocked)
+
+
+def _kept_calibration(spec: TrainingSpec, before: FittedModel, made: FittedModel) -> Calibration | None:
+    """A calibration outlives an update, as long as it is of no single classes or the classes are the same."""
+    if spec.calibration is None or before.calibration is None:
+        return None
+    if before.calibration.n_classes is None or before.classes == made.classes:
+        return before.calibration
+    warnings.warn(
+        f"the classes have changed, so the {spec.calibration} calibration of each class is gone; fit anew to calibrate "
+        "again",
+        UnnaiveWarning,
+        stacklevel=4,
+    )
+    return None
 
 
 def _kept_decision(spec: TrainingSpec, before: FittedModel, made: FittedModel) -> Decision | None:
@@ -236,16 +382,21 @@ def _kept_decision(spec: TrainingSpec, before: FittedModel, made: FittedModel) -
     if before.classes == made.classes:
         return before.decision
     warnings.warn(
-        f"the classes have changed, so the decision tuned by {spec.decision or 'best'} is gone; fit anew to tune it "
-        "again",
+        f"the classes have changed, so the decision tuned by {_tuning_name(spec)} is gone; fit anew to tune it again",
         UnnaiveWarning,
         stacklevel=4,
     )
     return None
 
 
+def _tuning_name(spec: TrainingSpec) -> str:
+    if spec.optimise in (None, "accuracy"):
+        return str(spec.decision or "best")
+    return "costs" if isinstance(spec.optimise, dict) else str(spec.optimise)
+
+
 def was_tuned(spec: TrainingSpec, before: FittedModel) -> bool:
     """Whether held-out scores made the decision: by name, or by default for multilabel targets."""
-    if spec.decision is not None:
+    if spec.decision is not None and spec.optimise in (None, "accuracy"):
         return spec.decision in tuple(TUNINGS)
     return before.decision != default_decision(before.target_type, before.scorer.link, before.scorer.n_classes)

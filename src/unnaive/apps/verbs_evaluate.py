@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,8 +11,10 @@ import typer
 
 from unnaive.apps.options import AsJson, ModelFile, reading
 from unnaive.apps.screen import echo, visible_json
+from unnaive.apps.spark_engine import Engine, Master, Ship, SparkEngine, evaluate_on_spark, show_measures
 
 if TYPE_CHECKING:
+    from unnaive.evaluation.abstention import OperatingPoint
     from unnaive.evaluation.evaluate import Evaluation
     from unnaive.evaluation.records import Record
     from unnaive.reading.datafiles import DataFile
@@ -35,6 +39,13 @@ def evaluate(
         Path | None, typer.Option(help="Records of compare, whose learning and vocabulary curves the report shows.")
     ] = None,
     measure: Annotated[list[str] | None, typer.Option(help="Only these measures, by name.")] = None,
+    abstain_for: Annotated[
+        float | None,
+        typer.Option(metavar="ACCURACY", help="Which probability to reject below, for this accuracy of the rest."),
+    ] = None,
+    engine: Engine = "local",
+    master: Master = None,
+    ship: Ship = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure a model on labelled documents it has not seen.
@@ -47,6 +58,19 @@ def evaluate(
     from unnaive.evaluation.report import as_dict, as_markdown
     from unnaive.store import load
 
+    spark = SparkEngine.asked(engine, master, ship)
+    if spark is not None:
+        spark.refuse(
+            "evaluate",
+            {"--html": html, "--markdown": markdown, "--records": records, "--measure": measure}
+            | {"--abstain-for": abstain_for is not None},
+        )
+        on_spark = evaluate_on_spark(spark, load(model), source)
+        if as_json:
+            echo(visible_json(on_spark))
+        else:
+            show_measures(on_spark)
+        return
     compared = last_comparison(records) if records is not None else []
     fitted = load(model)
     with reading_progress(read_as_trained(source, fitted)) as (watched, bar):
@@ -55,11 +79,15 @@ def evaluate(
         bar.rename("measuring")
         found = evaluate_model(fitted, corpus.texts, corpus.labels, name=corpus.name, ids=corpus.ids)
         values = {name: found.measure(name) for name in measure} if measure else found.measures
+    asked = None if abstain_for is None else find_point(found, abstain_for)
     if as_json:
-        echo(visible_json(as_dict(found) | {"measures": values}))
+        more = {} if asked is None else {"abstain_for": abstain_for, "abstain": asdict(asked)}
+        echo(visible_json(as_dict(found) | {"measures": values} | more))
     else:
         summary(f"read {watched.describe()}")
         show_evaluation(found, values)
+        if asked is not None and abstain_for is not None:
+            show_point(asked, abstain_for, model)
     if html is not None:
         from unnaive.evaluation.report_pages import evaluation_page
 
@@ -85,6 +113,7 @@ def show_evaluation(found: Evaluation, values: dict[str, float]) -> None:
     """The report for people."""
     from unnaive.apps.screen import console
     from unnaive.errors import count_noun
+    from unnaive.evaluation.report import ABSTENTION, COVERAGE, abstention_rows, coverage_rows
 
     screen = console()
     sizes = f"{count_noun(len(found), 'document')}, {count_noun(len(found.classes), 'class', 'classes')}"
@@ -100,6 +129,56 @@ def show_evaluation(found: Evaluation, values: dict[str, float]) -> None:
     if pairs:
         screen.print()
         screen.print(confusion_table(pairs))
+    for head, rows in ((ABSTENTION, abstention_rows(found)), (COVERAGE, coverage_rows(found))):
+        if rows:
+            screen.print()
+            screen.print(table_of_text(head, rows))
+
+
+def find_point(found: Evaluation, accuracy: float) -> OperatingPoint:
+    """The probability to reject below for an accuracy, or a sentence on why there is none."""
+    from unnaive.errors import UnnaiveError
+
+    if found.abstention is None:
+        raise UnnaiveError("this model gives no probabilities to reject by; train it with --calibrate temperature")
+    point = found.abstention.point_for(accuracy)
+    if point is None:
+        best = 100 * float(found.abstention.accuracy.max())
+        raise UnnaiveError(
+            f"no probability gives an accuracy of {100 * accuracy:g} % on these documents: that of the surest is at "
+            f"most {best:.1f} %; ask for less"
+        )
+    return point
+
+
+def show_point(point: OperatingPoint, accuracy: float, model: Path) -> None:
+    """How to reject, as a sentence and the command."""
+    import math
+
+    from unnaive.apps.screen import console
+
+    below = math.floor(1e4 * point.threshold) / 1e4  # shown with four digits, and not above what was measured
+    screen = console()
+    screen.print()
+    if point.coverage == 1.0:
+        screen.print(f"All documents can be labelled: {100 * point.accuracy:.1f} % of them are right.", markup=False)
+        return
+    screen.print(
+        f"For an accuracy of {100 * accuracy:g} %, label {100 * point.coverage:.1f} % of the documents, of which "
+        f"{100 * point.accuracy:.1f} % are right here, and reject the rest:",
+        markup=False,
+    )
+    screen.print(f"  unnaive predict {model} DATA --reject-below {below:.4f}", markup=False)
+
+
+def table_of_text(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
+    """A table of rows of text, all but the first column to the right."""
+    from unnaive.apps.screen import plain_table
+
+    table = plain_table(head[0], *(f">{name}" for name in head[1:]))
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def class_mismatches(found: Evaluation) -> list[str]:

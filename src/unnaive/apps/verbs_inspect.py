@@ -59,8 +59,10 @@ def inspect(
 
 def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int) -> dict[str, Any]:
     """What there is to know of a model and its file, as plain values."""
-    counts, spec = fitted.counts, fitted.spec
-    documents = dict(zip(fitted.classes, counts.counts.class_docs.tolist(), strict=True)) if counts is not None else {}
+    from unnaive.store import documents_bytes
+
+    kept, spec = fitted.statistic, fitted.spec
+    documents = {} if kept is None else dict(zip(fitted.classes, kept.class_docs.tolist(), strict=True))
     rule = {} if fitted.token_rule is None else fitted.token_rule.to_dict()
     return {
         "file": str(path),
@@ -74,11 +76,15 @@ def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int
         "labels": "any number for each document" if fitted.multilabel else "one for each document",
         "decision": describe_decision(fitted.decision),
         "thresholds": class_thresholds(fitted),
-        "temperature": fitted.calibration and fitted.calibration.value,
-        "documents": None if counts is None else _plain_number(counts.counts.n_docs),
+        "calibration": fitted.calibration and fitted.calibration.kind,
+        "temperature": getattr(fitted.calibration, "value", None),
+        "optimised_for": describe_aim(spec.optimise),
+        "held_out_documents": fitted.conformal and fitted.conformal.overall.n,
+        "documents": None if kept is None else _plain_number(kept.n_docs),
+        "documents_bytes": documents_bytes(path),
         "terms": fitted.scorer.n_terms,
-        "terms_seen": None if counts is None else counts.counts.n_terms,
-        "can_be_updated": counts is not None,
+        "terms_seen": None if kept is None else kept.n_terms,
+        "can_be_updated": kept is not None,
         "classes": [
             {
                 "class": label,
@@ -91,6 +97,13 @@ def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int
     }
 
 
+def describe_aim(optimise: Any) -> str:
+    """What the decision was made for, in words."""
+    if isinstance(optimise, dict):
+        return "least expected cost"
+    return {"macro-f1": "macro F1"}.get(optimise, str(optimise or "accuracy"))
+
+
 def describe_decision(decision: Any) -> str:
     """How scores become labels, in words.
 
@@ -100,6 +113,8 @@ def describe_decision(decision: Any) -> str:
     """
     words = {
         "argmax": "the best class",
+        "weighted-argmax": "the class with the highest weighted probability, rare classes weighing more",
+        "least-cost": "the class with the least expected cost",
         "top-k": f"the {best_classes(getattr(decision, 'k', 0))} of every document",
         "thresholds": f"every class that reaches its threshold of {SCALES.get(getattr(decision, 'on', ''), '')}",
         "proportional": "each class goes to its share of the documents",
@@ -159,12 +174,35 @@ def description_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         ("settings", pairs(found["settings"])),
         ("reading", pairs(found["reading"])),
-        ("documents", "not kept" if found["documents"] is None else f"{found['documents']:,}"),
+        ("documents", _describe_documents(found)),
         ("terms", f"{found['terms']:,}" + (f" of {seen:,} seen" if seen and seen != found["terms"] else "")),
         ("labels", found["labels"]),
         ("decision", found["decision"]),
+        ("probabilities", describe_calibration(found)),
         ("can be updated", "yes" if found["can_be_updated"] else "no"),
     ]
+
+
+def _describe_documents(found: dict[str, Any]) -> str:
+    from unnaive.apps.screen import format_size
+
+    if found["documents"] is None:
+        return "not kept"
+    kept = found["documents_bytes"]
+    return f"{found['documents']:,}" + (f", kept as counts in {format_size(kept)} of the file" if kept else "")
+
+
+def describe_calibration(found: dict[str, Any]) -> str:
+    """How probabilities were calibrated, in words."""
+    kind, held_out = found["calibration"], found["held_out_documents"]
+    words = {
+        None: "as the model gives them",
+        "temperature": f"calibrated by a temperature of {found['temperature'] or 1:.3g}",
+        "platt": "calibrated by a logistic line for each class (Platt)",
+        "isotonic": "calibrated by a rising function for each class (isotonic)",
+    }
+    sets = f"; sets with a confidence by {held_out:,} held-out documents" if held_out else ""
+    return words[kind] + sets
 
 
 def show_network(

@@ -18,6 +18,7 @@ CURVES = ("learning-curve", "vocabulary-curve")
 OF_A_MODEL = {
     "precision-recall": "precision and recall",
     "calibration": "calibration",
+    "abstention": "accuracy of the surest documents",
     "confusion": "documents by true and given class",
     "classes": "precision, recall and F1",
 }
@@ -119,8 +120,12 @@ def model_figure(path: Path, source: DataFile | None, archives: Path | None, nam
         return plots.precision_recall_figure(found.rankings(), title=heading)
     if name == "calibration":
         if not found.calibration():
-            raise BadData(f"{path} gives no probabilities to draw; train it with --calibrate")
+            raise BadData(f"{path} gives no probabilities to draw; train it with --calibrate temperature")
         return plots.calibration_figure(found.calibration(), title=heading)
+    if name == "abstention":
+        if found.abstention is None:
+            raise BadData(f"{path} gives no probabilities to draw; train it with --calibrate temperature")
+        return plots.risk_coverage_figure(found.abstention, title=heading)
     if name == "confusion":
         return plots.confusion_figure(found.confusion, found.classes, title=heading)
     order = classes_by_size(found)

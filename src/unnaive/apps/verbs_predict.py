@@ -13,6 +13,7 @@ import typer
 
 from unnaive.apps.options import AsJson, ModelFile, reading
 from unnaive.apps.screen import echo
+from unnaive.apps.spark_engine import Engine, Master, Ship, SparkEngine, predict_on_spark
 
 if TYPE_CHECKING:
     from unnaive.apps.writers import Write
@@ -53,11 +54,24 @@ def predict(
         float | None,
         typer.Option(metavar="P", min=0, max=1, help="Label documents less probable than this unknown, or LABEL."),
     ] = None,
+    confidence: Annotated[
+        float | None,
+        typer.Option(metavar="P", help="Also the set of labels that holds the right one with this confidence: 0.9."),
+    ] = None,
+    by_class: Annotated[
+        bool, typer.Option("--by-class", help="Let --confidence hold for every class, the rare ones too.")
+    ] = False,
+    at_least_one: Annotated[
+        bool, typer.Option("--at-least-one", help="Let no set be empty, though more are right than --confidence asks.")
+    ] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Show which terms spoke for it.")] = False,
     unbuffered: Annotated[bool, typer.Option("--unbuffered", help="Answer each line at once.")] = False,
     excel_safe: Annotated[
         bool, typer.Option("--excel-safe", help="CSV without formulas: a ' before cells that begin like one.")
     ] = False,
+    engine: Engine = "local",
+    master: Master = None,
+    ship: Ship = False,
     as_json: AsJson = False,
 ) -> None:
     """Label new documents.
@@ -74,13 +88,24 @@ def predict(
 
     if document and source.path != "-":
         raise UnnaiveError(f"texts came with --document and as {source.path}; give one of the two")
+    spark = SparkEngine.asked(engine, master, ship)
+    if spark is not None:
+        others = {"--document": document, "--all": every, "--top": top > 1, "--unknown": unknown, "--json": as_json}
+        others |= {"--reject-below": reject_below is not None, "--explain": explain, "--unbuffered": unbuffered}
+        spark.refuse("predict", others | {"--no-keep-columns": not keep_columns, "--excel-safe": excel_safe})
+        predict_on_spark(spark, load(model), source, output)
+        return
     kind = output_format(output, as_json)
     fitted = load(model)
-    predictor = Predictor(fitted, top, every, explain, unknown, reject_below)
+    people = output is None and not as_json and sys.stdout.isatty()
+    predictor = Predictor(
+        fitted, top, every, explain, unknown, reject_below, confidence=confidence, by_class=by_class,
+        at_least_one=at_least_one, show_text=people,
+    )  # fmt: skip
     predictor.check()
     classes = tuple(map(str, fitted.classes)) if every else ()
     layout = Layout(predictor.kind, classes, min(top, len(fitted.classes)), fitted.multilabel, explain, excel_safe)
-    people = output is None and not as_json and sys.stdout.isatty()
+    layout.sets = confidence is not None
     source = read_as_trained(source, fitted)
     with open_writer(output, kind, layout) as write:
         for batch in read_batches(source, document, unbuffered, keep_columns and not people):
@@ -134,6 +159,8 @@ class Predictor:
 
     top      best classes of each document that are shown; every: all of them, in the order of the classes
     unknown  the label of documents without a known word; below: a probability that the best label must reach
+    confidence  of the set of labels that is shown too; None for none
+    show_text  whether records have the text itself, for people to see how it begins
     """
 
     fitted: FittedModel
@@ -142,6 +169,10 @@ class Predictor:
     explain: bool = False
     unknown: str | None = None
     below: float | None = None
+    confidence: float | None = None
+    by_class: bool = False
+    at_least_one: bool = False
+    show_text: bool = False
     seen: int = 0
     guessed: int = 0
 
@@ -156,7 +187,14 @@ class Predictor:
 
         if self.below is not None and not self.fitted.probabilistic:
             raise UnnaiveError(f"{self.fitted.spec.model.title} gives no probabilities to reject by; "
-                               "train it with --calibrate")  # fmt: skip
+                               "train it with --calibrate temperature")  # fmt: skip
+        if self.confidence is None and (self.by_class or self.at_least_one):
+            raise UnnaiveError("--by-class and --at-least-one are for sets of labels; add --confidence 0.9")
+        if self.confidence is not None:
+            from unnaive.conformal import check_confidence
+
+            check_confidence(self.confidence)
+            self.fitted.conformal_scores()
 
     def predict(self, ids: Sequence[str], texts: Sequence[str]) -> list[Record]:
         """A record for each document, whose scores are held at once."""
@@ -171,14 +209,23 @@ class Predictor:
         order = np.argsort(-scores, axis=1, kind="stable")[:, : self.top] if self.top > 1 else None
         self.seen += len(texts)
         self.guessed += int((known == 0).sum())
+        sets = None
+        if self.confidence is not None:
+            sets = self.fitted.sets_of(
+                scores, self.confidence, by_class=self.by_class, at_least_one=self.at_least_one
+            )  # fmt: skip
         records = []
-        for row, (name, text) in enumerate(zip(ids, texts, strict=True)):
+        for row, name in enumerate(ids):
             record = self._record(values[row], list(given[row]), int(known[row]))
-            record |= {"id": name, "text": text}
+            record["id"] = name
+            if self.show_text:
+                record["text"] = texts[row]
+            if sets is not None:
+                record["set"] = list(sets[row])
             if order is not None:
                 record["top"] = [(self.fitted.classes[c], float(values[row, c])) for c in order[row]]
             if self.explain:
-                record["why"] = self.fitted.explain(text, given[row][0] if given[row] else None)
+                record["why"] = self.fitted.explain(texts[row], given[row][0] if given[row] else None)
             records.append(record)
         return records
 
@@ -234,6 +281,9 @@ def print_line(record: Record) -> None:
         line.append(visible(str(label), lines=False), style="bold green").append(
             f" {format_value(value, record['kind'])}  "
         )
+    if "set" in record:
+        names = ", ".join(visible(str(label), lines=False) for label in record["set"])
+        line.append(f"{{{names}}}  ", style="cyan")
     if not record["labels"]:
         line.append("no label  ", style="dim")
     if not record["known_terms"]:

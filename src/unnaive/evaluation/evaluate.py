@@ -16,6 +16,14 @@ from unnaive.core.learner import TrainingSpec
 from unnaive.core.links import comparable_scores
 from unnaive.core.targets import label_matrix, label_sets, read_targets, single_labels
 from unnaive.errors import BadData
+from unnaive.evaluation.abstention import (
+    RiskCoverage,
+    SetCoverage,
+    all_right,
+    given_confidence,
+    risk_coverage,
+    set_coverage,
+)
 from unnaive.evaluation.measures import MeasureInput, find_measure
 from unnaive.evaluation.plots import Ranking
 from unnaive.evaluation.reliability import Reliability, reliability
@@ -29,11 +37,13 @@ from unnaive.types import Floats, Sparse
 
 SINGLE_LABEL = (
     "accuracy", "macro-f1", "weighted-f1", "macro-precision", "macro-recall", "auc", "reciprocal-rank",
-    "breakeven-micro", "breakeven-macro", "log-loss", "brier", "ece",
+    "breakeven-micro", "breakeven-macro", "log-loss", "brier", "ece", "ece-excess",
+    "aurc",
 )  # fmt: skip
 MULTILABEL = (
     "micro-f1", "macro-f1", "micro-precision", "micro-recall", "accuracy", "auc", "11-point", "micro-f1@1",
-    "breakeven-micro", "breakeven-macro", "log-loss", "brier", "ece",
+    "breakeven-micro", "breakeven-macro", "log-loss", "brier", "ece", "ece-excess",
+    "aurc",
 )  # fmt: skip
 
 
@@ -87,6 +97,7 @@ def evaluate(
         unknown=unknown,
         Y=label_matrix(true_labels, (*known, *unknown)),
         scores=_add_columns(comparable_scores(fitted.scorer.link, scores), len(unknown), -np.inf),
+        log_probabilities=fitted.log_probabilities(scores) if fitted.conformal is not None else None,
         predictions=csr_array((given.data, given.indices, given.indptr), shape=(n_docs, len(known) + len(unknown))),
         probabilities=_add_columns(fitted.probabilities(scores), len(unknown), 0.0) if fitted.probabilistic else None,
         uncalibrated=None if raw is None else _add_columns(raw, len(unknown), 0.0),
@@ -114,8 +125,9 @@ class Evaluation:
     """Predictions of a model for documents whose true labels are known; prints as a table of measures.
 
     Y, predictions: (n_docs, n_classes) 0/1 sparse; scores, probabilities: dense. `uncalibrated` are the probabilities
-    before calibration, if there was one. `unknown` classes, which the documents have and the model does not know, come
-    last, score −∞ and are never given: they count as the mistakes that they are. `seconds` is the time of scoring.
+    before calibration, if there was one; `log_probabilities` those of the known classes, if there are conformal sets.
+    `unknown` classes, which the documents have and the model does not know, come last, score −∞ and are never given:
+    they count as the mistakes that they are. `seconds` is the time of scoring.
     """
 
     name: str
@@ -130,6 +142,7 @@ class Evaluation:
     probabilities: Floats | None
     uncalibrated: Floats | None
     seconds: float
+    log_probabilities: Floats | None = None
 
     def __len__(self) -> int:
         return int(self.Y.shape[0])
@@ -208,6 +221,24 @@ class Evaluation:
         before = reliability(self.Y, self.uncalibrated)
         return {"before calibration": before, "after calibration": reliability(self.Y, self.probabilities)}
 
+    @lazy_property
+    def abstention(self) -> RiskCoverage | None:
+        """Accuracy as fewer documents are labelled, the surest first; None without probabilities."""
+        if self.probabilities is None:
+            return None
+        confidence = given_confidence(self.probabilities, self.predictions)
+        return risk_coverage(confidence, all_right(self.Y, self.predictions))
+
+    def coverage(self, confidence: float = 0.9) -> list[SetCoverage]:
+        """How sets with this confidence do, overall and by class; none where the model has no conformal scores."""
+        if self.log_probabilities is None:
+            return []
+        found, scores = [], self.fitted.conformal_scores()
+        for by_class in (False, True):
+            inside = scores.accepted(self.log_probabilities, confidence, by_class=by_class)
+            found.append(set_coverage(inside, self.Y, confidence, by_class=by_class))
+        return found
+
     def mistakes(self, limit: int = 10) -> list[Mistake]:
         """The mistakes made with most confidence, one for each document."""
         truth, given = indicator_matrix(self.Y), indicator_matrix(self.predictions)
@@ -279,6 +310,8 @@ def describe_model(fitted: FittedModel) -> str:
     spec = fitted.spec
     training = {one.name: getattr(spec, one.name) for one in fields(TrainingSpec)[1:]}
     changed = {one.name: training[one.name] for one in fields(TrainingSpec)[1:] if training[one.name] != one.default}
+    if isinstance(changed.get("optimise"), dict):
+        changed["optimise"] = "costs"
     rule = {} if fitted.token_rule is None else fitted.token_rule.to_dict()
     usual = TokenRule().to_dict()
     reading = {name: value for name, value in rule.items() if value != usual[name]}

@@ -2,7 +2,7 @@
 
     measure(["micro-f1", "breakeven-micro", "log-loss"], Y, scores=…, predictions=…, probabilities=…)
 
-tally.py, ranking.py and reliability.py hold the formulas.
+tally.py, ranking.py, reliability.py and abstention.py hold the formulas.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from unnaive.core.targets import single_labels
 from unnaive.errors import BadData, choose
-from unnaive.evaluation import ranking, reliability
+from unnaive.evaluation import abstention, ranking, reliability
 from unnaive.evaluation.ranking import Integers, mean_defined, weighted_mean
 from unnaive.evaluation.tally import Tally, class_sizes, indicator_matrix
 from unnaive.lazy import lazy_property
@@ -148,8 +149,24 @@ def all_measures() -> Iterable[Measure]:
         ("log-loss", reliability.log_loss, "−log probability of the truth"),
         ("brier", reliability.brier, "squared error of the probabilities"),
         ("ece", reliability.calibration_error, "expected calibration error, 15 bins"),
+        (
+            "ece-excess",
+            reliability.excess_calibration_error,
+            "ece above what a calibrated model shows by chance",
+        ),
     ):
         yield Measure(name, "probabilities", from_probabilities(function), about, larger_is_better=False)
+    about = "mean share wrong as the least sure are left out"
+    yield Measure("aurc", "probabilities", area_under_risk, about, larger_is_better=False)
+
+
+def area_under_risk(given: MeasureInput) -> float:
+    """The area under the curve of risk and coverage, of the decisions or, without them, of the best class."""
+    if given.predictions is None:
+        best = given.probabilities.argmax(axis=1)
+        return abstention.risk_coverage(given.probabilities.max(axis=1), best == single_labels(given.Y)).area
+    confidence = abstention.given_confidence(given.probabilities, given.predictions)
+    return abstention.risk_coverage(confidence, abstention.all_right(given.Y, given.predictions)).area
 
 
 def from_probabilities(function: Callable[[Any, Any], float]) -> Callable[[MeasureInput], float]:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.errors import MissingExtra, UnnaiveError, UnnaiveWarning
+from unnaive.evaluation.abstention import RiskCoverage
 from unnaive.evaluation.ranking import precision_recall, r_precision
 from unnaive.evaluation.reliability import Reliability
 from unnaive.evaluation.summaries import Curve
@@ -224,6 +225,27 @@ def calibration_figure(curves: Mapping[str, Reliability], *, title: str = "Calib
             axes.plot([], [], **look, label=f"{name}: calibration error {one.error:.3f}")  # one size in the legend
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
         _legend(drawing, axes, 1)
+        return drawing
+
+
+def risk_coverage_figure(
+    curve: RiskCoverage, *, title: str = "Accuracy of the surest documents", ink: str = "black"
+) -> Figure:
+    """Accuracy of the documents labelled against how many are, the surest first; points for the usual accuracies."""
+    with style(ink) as library:
+        drawing, axes = _axes(library, title, "share of documents labelled", "share of them right", size=(4.4, 4.2))
+        axes.plot(*_thin_out(curve.coverage, curve.accuracy), color=COLOURS[0], label=f"area of risk {curve.area:.3f}")
+        whole = float(curve.accuracy[-1])
+        axes.plot([0, 1], [whole, whole], color=ink, linewidth=0.7, linestyle=":", alpha=0.6)
+        for number, (target, point) in enumerate(curve.points().items(), 1):
+            look = _look(number)
+            axes.plot(
+                [point.coverage], [point.accuracy], color=look["color"], marker=look["marker"], markersize=7,
+                linestyle="", label=f"{100 * target:g} %: p ≥ {point.threshold:.3f}", clip_on=False, zorder=3,
+            )  # fmt: skip
+        low = min(whole, float(np.min(curve.accuracy)))
+        axes.set(xlim=(0, 1.02), ylim=(max(0.0, min(low, 0.98) - 0.02), 1.005))
+        _legend(drawing, axes, 2)
         return drawing
 
 

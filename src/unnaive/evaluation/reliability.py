@@ -13,6 +13,7 @@ from unnaive.errors import BadData
 from unnaive.evaluation.tally import check_same_shape, indicator_matrix, ratio
 from unnaive.types import Floats, Sparse
 
+LARGEST_SIMULATION = 20_000_000  # predictions drawn in all
 TINY = float(np.finfo(np.float64).eps)  # log-loss of a certain mistake is finite: −log of this
 
 
@@ -76,6 +77,21 @@ class Reliability:
         gaps = np.abs(self.accuracy - self.confidence)
         return float(ratio(self.count @ gaps, self.count.sum()))
 
+    def to_dict(self) -> dict[str, Any]:
+        """The bins that have predictions, as plain values for JSON."""
+        used = np.flatnonzero(self.count)
+        return {
+            "error": self.error,
+            "bins": [
+                {
+                    "predictions": int(self.count[b]),
+                    "probability": float(self.confidence[b]),
+                    "came_true": float(self.accuracy[b]),
+                }
+                for b in used
+            ],
+        }
+
 
 def reliability(Y: Any, probabilities: Any, *, bins: int = 15) -> Reliability:
     """The calibration curve over equal bins ((b−1)/bins, b/bins]; Guo et al. (2017), section 2.
@@ -87,7 +103,10 @@ def reliability(Y: Any, probabilities: Any, *, bins: int = 15) -> Reliability:
     0.4
     """
     truth, values = check_probabilities(Y, probabilities)
-    confidence, came_true = predicted_probabilities(truth, values)
+    return _curve(*predicted_probabilities(truth, values), bins)
+
+
+def _curve(confidence: Floats, came_true: NDArray[np.bool_], bins: int) -> Reliability:
     bin_of = np.clip(np.ceil(confidence * bins).astype(np.int64) - 1, 0, bins - 1)
     count = np.bincount(bin_of, minlength=bins)
     mean = ratio(np.bincount(bin_of, weights=confidence, minlength=bins), count)
@@ -107,3 +126,30 @@ def predicted_probabilities(truth: Sparse, values: Floats) -> tuple[Floats, NDAr
 def calibration_error(Y: Any, probabilities: Any, *, bins: int = 15) -> float:
     """Expected calibration error: mean gap between probability and truth, over the bins of `reliability`."""
     return reliability(Y, probabilities, bins=bins).error
+
+
+def error_by_chance(Y: Any, probabilities: Any, *, bins: int = 15, draws: int = 200, seed: int = 0) -> float:
+    """The mean calibration error of predictions that come true exactly as often as their probability says.
+
+    With few documents no model shows an error of 0: by chance, shares differ from probabilities. Here every prediction
+    is made to come true with its own probability, `draws` times over (fewer where there are millions of predictions).
+
+    >>> sure = [[1.0, 0.0]] * 4                       # what is certain comes true every time
+    >>> doubt = [[0.5, 0.5]] * 4                      # of 4 tosses |share − .5| is .5 · 2/16 + .25 · 8/16 = .1875
+    >>> Y = [[1, 0]] * 4
+    >>> error_by_chance(Y, sure), round(error_by_chance(Y, doubt, draws=20000), 2)
+    (0.0, 0.19)
+    """
+    truth, values = check_probabilities(Y, probabilities)
+    confidence, _ = predicted_probabilities(truth, values)
+    if not len(confidence):
+        return float("nan")
+    rng = np.random.default_rng(seed)
+    times = max(10, min(draws, LARGEST_SIMULATION // len(confidence)))
+    errors = [_curve(confidence, rng.random(len(confidence)) < confidence, bins).error for _ in range(times)]
+    return float(np.mean(errors))
+
+
+def excess_calibration_error(Y: Any, probabilities: Any, *, bins: int = 15) -> float:
+    """The calibration error less what a perfectly calibrated model would show on as many documents; may be below 0."""
+    return calibration_error(Y, probabilities, bins=bins) - error_by_chance(Y, probabilities, bins=bins)

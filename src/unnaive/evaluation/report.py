@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from unnaive.errors import UnnaiveError, count_noun
+from unnaive.evaluation.abstention import OperatingPoint
 from unnaive.evaluation.evaluate import Evaluation
 
 FORMATS = ("html", "md", "json", "txt")
@@ -88,8 +90,44 @@ def as_markdown(evaluation: Evaluation) -> str:
     rows = [(name, *(f"{x:.4f}" for x in values), f"{size}") for name, *values, size in class_rows(evaluation)]
     classes = _markdown(("class", "precision", "recall", "F1", "documents"), rows)
     pairs = [(true, given, str(n)) for true, given, n in evaluation.confused_pairs()]
-    confused = "\n\n" + _markdown(("true", "given", "documents"), pairs) if pairs else ""
-    return f"{head}\n\n{measures}\n\n{classes}{confused}\n"
+    tables = [measures, classes, _markdown(("true", "given", "documents"), pairs) if pairs else ""]
+    points = abstention_rows(evaluation)
+    tables.append(_markdown(ABSTENTION, points) if points else "")
+    sets = coverage_rows(evaluation)
+    tables.append(_markdown(COVERAGE, sets) if sets else "")
+    return "\n\n".join([head, *filter(None, tables)]) + "\n"
+
+
+ABSTENTION = ("for an accuracy of", "reject below", "documents labelled", "of them right")
+COVERAGE = ("90 % sets", "hold the truth", "worst class", "labels in a set", "with one label", "empty")
+
+
+def operating_points(evaluation: Evaluation) -> list[tuple[float, OperatingPoint]]:
+    """The accuracies that rejecting the least sure documents can reach, and how."""
+    return [] if evaluation.abstention is None else list(evaluation.abstention.points().items())
+
+
+def abstention_rows(evaluation: Evaluation) -> list[tuple[str, ...]]:
+    """The rows of the table of what rejecting the least sure documents gains."""
+    return [
+        (f"{100 * target:g} %", f"{one.threshold:.3f}", f"{100 * one.coverage:.1f} %", f"{100 * one.accuracy:.1f} %")
+        for target, one in operating_points(evaluation)
+    ]
+
+
+def coverage_rows(evaluation: Evaluation) -> list[tuple[str, ...]]:
+    """The rows of the table of conformal sets: of all documents, and of each class by itself."""
+    return [
+        (
+            "by class" if one.by_class else "overall",
+            f"{100 * one.coverage:.1f} %",
+            f"{100 * one.worst_class:.1f} %",
+            f"{one.mean_size:.2f}",
+            f"{100 * one.single:.1f} %",
+            f"{100 * one.empty:.1f} %",
+        )
+        for one in evaluation.coverage()
+    ]
 
 
 def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -109,6 +147,9 @@ def as_dict(evaluation: Evaluation) -> dict[str, Any]:
             {"class": name, "precision": precision, "recall": recall, "f1": f1, "documents": size}
             for name, precision, recall, f1, size in class_rows(evaluation)
         ],
+        "calibration": {name: curve.to_dict() for name, curve in evaluation.calibration().items()},
+        "abstention": [{"for_accuracy": target} | asdict(point) for target, point in operating_points(evaluation)],
+        "sets": [asdict(one) for one in evaluation.coverage()],
         "confused": [{"true": true, "given": given, "documents": n} for true, given, n in evaluation.confused_pairs()],
     }
 

@@ -16,7 +16,7 @@ from unnaive.evaluation.evaluate import Evaluation, Mistake
 from unnaive.evaluation.grids import Grid, format_seconds, make_grids, place_names, short_name
 from unnaive.evaluation.measures import find_measure
 from unnaive.evaluation.records import Record
-from unnaive.evaluation.report import class_rows
+from unnaive.evaluation.report import ABSTENTION, COVERAGE, abstention_rows, class_rows, coverage_rows
 from unnaive.evaluation.significance import holm
 from unnaive.evaluation.summaries import (
     FEWEST_SPLITS,
@@ -63,6 +63,7 @@ def evaluation_page(
             html.Section("Classes", class_table(evaluation)),
             html.Section("Confusion", confusion_section(evaluation)),
             html.Section("Precision, recall and calibration", curve_figures(evaluation)),
+            html.Section("Rejecting the least sure", abstention_section(evaluation)),
             html.Section("Learning and vocabulary", record_curves(records)),
             html.Section("Terms that speak for a class", term_lists(evaluation, terms)),
             html.Section("Most confident mistakes", mistake_list(evaluation, mistakes)),
@@ -227,12 +228,50 @@ def curve_figures(found: Evaluation) -> str:
                 reliability,
                 title="Calibration",
                 alt=f"Share that came true against probability given; calibration error: {errors}",
-                caption="Beside a dot, how many predictions it stands for. Below the dotted line the classifier is too "
-                "sure. A model that counts evidence twice where terms repeat each other, as naive Bayes does, is sure "
-                "too soon; calibration takes that back.",
+                caption=f"{_chance_sentence(found)}Beside a dot, how many predictions it stands for. Below the dotted "
+                "line the classifier is too sure. A model that counts evidence twice where terms repeat each other, as "
+                "naive Bayes does, is sure too soon; calibration takes that back.",
             )
         )
     return html.figures(*drawn)
+
+
+def _chance_sentence(found: Evaluation) -> str:
+    """How much of the calibration error is chance."""
+    if "ece-excess" not in found.measures:
+        return ""
+    chance = found.measures["ece"] - found.measures["ece-excess"]
+    return f"On so many documents, probabilities that are true would show an error of {chance:.3f} by chance. "
+
+
+def abstention_section(found: Evaluation) -> str:
+    """What is gained where the least sure documents get no label, or a set of labels in the place of one."""
+    curve = found.abstention
+    if curve is None:
+        return ""
+    drawn = html.figure(
+        plots.risk_coverage_figure,
+        curve,
+        title="Accuracy of the surest documents",
+        alt=f"Accuracy against the share of documents labelled; area under the risk {curve.area:.3f}",
+        caption="From left to right, more documents are labelled, the surest first; the dotted line is the accuracy of "
+        "labelling all of them.",
+    )
+    tables = ""
+    points = abstention_rows(found)
+    if points:
+        note = "What unnaive predict --reject-below would do on these documents."
+        tables += f'<p class="note">{note}</p>' + html.table(ABSTENTION, points, label="Rejecting by probability")
+    sets = coverage_rows(found)
+    if sets:
+        note = (
+            "Sets of labels that are to hold the right one for 90 % of documents like those of training (unnaive "
+            "predict --confidence 0.9). Coverage well below that means that these documents differ from those of "
+            "training."
+        )
+        tables += f'<h3>Sets of labels</h3><p class="note">{note}</p>'
+        tables += html.table(COVERAGE, sets, label="Coverage of sets of labels")
+    return f'<div class="side"><div>{html.figures(drawn)}</div><div>{tables}</div></div>'
 
 
 def term_lists(evaluation: Evaluation, limit: int) -> str:

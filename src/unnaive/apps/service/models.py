@@ -12,6 +12,7 @@ from unnaive.apps.service.batching import Batcher, Scored
 from unnaive.apps.service.guard import Limits
 from unnaive.apps.service.metrics import Metrics
 from unnaive.apps.service.served import Refused, ServedModel
+from unnaive.errors import count_noun
 
 Found = TypeVar("Found")
 
@@ -41,7 +42,9 @@ class Models:
     def check_texts(self, texts: list[str]) -> list[str]:
         """The texts, refused if there are too many, or one is too long."""
         if len(texts) > self.limits.batch:
-            raise Refused(413, f"{len(texts):,} texts came, at most {self.limits.batch:,} are taken at once")
+            raise Refused(
+                413, f"{count_noun(len(texts), 'text')} came, at most {self.limits.batch:,} are taken at once"
+            )
         for text in texts:
             if len(text) > self.limits.text:
                 raise Refused(413, f"a text has {len(text):,} characters, at most {self.limits.text:,} are taken")

@@ -1,0 +1,155 @@
+"""What a model gains by keeping silent, and whether its sets hold what they promise: abstention and coverage.
+
+`risk_coverage` follows accuracy as fewer documents are labelled, the surest first; `set_coverage` counts how often
+conformal sets hold the right labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.errors import BadData
+from unnaive.evaluation.tally import indicator_matrix
+from unnaive.types import Floats, Ids
+
+TARGETS = (0.8, 0.9, 0.95, 0.98, 0.99)  # accuracies that reports look for
+
+
+@dataclass(frozen=True)
+class OperatingPoint:
+    """Label only documents whose probability reaches `threshold`: what share that is, and how many of them are right.
+
+    accuracy  the share right among those labelled
+    coverage  the share labelled
+    """
+
+    threshold: float
+    coverage: float
+    accuracy: float
+
+
+@dataclass(frozen=True, eq=False)
+class RiskCoverage:
+    """Accuracy of the documents that are labelled, as more and more are: the surest first.
+
+    thresholds, coverage, accuracy  at each distinct confidence, from the highest on (n_points,)
+    area                            mean risk 1 − accuracy over all coverages; smaller is better
+    best_area                       the same if every right document were surer than every wrong one
+    """
+
+    thresholds: Floats
+    coverage: Floats
+    accuracy: Floats
+    area: float
+    best_area: float
+
+    def point_for(self, accuracy: float) -> OperatingPoint | None:
+        """The most documents that can be labelled with at least this accuracy; None if there is no such threshold.
+
+        >>> curve = risk_coverage(np.array([0.9, 0.8, 0.6, 0.5]), np.array([True, True, False, True]))
+        >>> curve.point_for(0.7), curve.point_for(0.9).coverage
+        (OperatingPoint(threshold=0.5, coverage=1.0, accuracy=0.75), 0.5)
+        """
+        if not 0 < accuracy <= 1:
+            raise BadData(f"an accuracy of {accuracy} to abstain for; give a share above 0 and up to 1, such as 0.95")
+        good = np.flatnonzero(self.accuracy >= accuracy)
+        if not len(good):
+            return None
+        at = int(good[-1])
+        return OperatingPoint(float(self.thresholds[at]), float(self.coverage[at]), float(self.accuracy[at]))
+
+    def points(self) -> dict[float, OperatingPoint]:
+        """The points for the usual accuracies that lie above that of labelling everything, and can be reached."""
+        whole = float(self.accuracy[-1])
+        found = {target: self.point_for(target) for target in TARGETS if target > whole}
+        return {target: point for target, point in found.items() if point is not None}
+
+
+def risk_coverage(confidence: Floats, right: NDArray[np.bool_]) -> RiskCoverage:
+    """The curve of documents with these confidences (n_docs,), right or wrong.
+
+    Documents of equal confidence are labelled together, since no threshold parts them; the area takes them in every
+    order alike: the k-th of them is right as often as all of them are. Geifman and El-Yaniv (2017).
+
+    >>> curve = risk_coverage(np.array([0.9, 0.8, 0.6, 0.5]), np.array([True, True, False, True]))
+    >>> round(curve.area, 4), round(curve.best_area, 4)      # risks 0, 0, 1/3, 1/4; at best 0, 0, 0, 1/4
+    (0.1458, 0.0625)
+    """
+    order = np.argsort(-confidence, kind="stable")
+    ranked, hits = confidence[order], right[order].astype(np.float64)
+    n = len(ranked)
+    last = np.flatnonzero(np.append(ranked[:-1] > ranked[1:], True))
+    group = np.searchsorted(last, np.arange(n))
+    sizes = np.diff(np.concatenate([[-1], last]))
+    expected = (np.bincount(group, weights=hits) / sizes)[group]
+    labelled = np.arange(1, n + 1)
+    area = float(np.mean(1 - np.cumsum(expected) / labelled))
+    best = float(np.mean(1 - np.minimum(labelled, hits.sum()) / labelled))
+    return RiskCoverage(ranked[last], (last + 1) / n, np.cumsum(hits)[last] / (last + 1), area, best)
+
+
+def given_confidence(probabilities: Floats, predictions: Any) -> Floats:
+    """The probability of the surest label that each document was given (n_docs,); 0 where it was given none."""
+    given = indicator_matrix(predictions)
+    confidence = np.zeros(given.shape[0])
+    rows = np.repeat(np.arange(given.shape[0]), np.diff(given.indptr))
+    np.maximum.at(confidence, rows, probabilities[rows, given.indices])
+    return confidence
+
+
+def all_right(Y: Any, predictions: Any) -> NDArray[np.bool_]:
+    """Whether every label of a document is right (n_docs,)."""
+    off = abs(indicator_matrix(Y) - indicator_matrix(predictions))
+    right: NDArray[np.bool_] = np.asarray(off.sum(axis=1)).ravel() == 0
+    return right
+
+
+@dataclass(frozen=True)
+class SetCoverage:
+    """How conformal sets do on labelled documents.
+
+    coverage     the share of documents whose labels are all in the set
+    mean_size    labels in a set
+    empty        the share of empty sets
+    single       the share of sets with one label
+    worst_class  the lowest share, over classes that the model knows, of documents whose label is in the set
+    """
+
+    confidence: float
+    by_class: bool
+    coverage: float
+    mean_size: float
+    empty: float
+    single: float
+    worst_class: float
+
+
+def set_coverage(inside: NDArray[np.bool_], Y: Any, confidence: float, *, by_class: bool = False) -> SetCoverage:
+    """Of sets (n_docs, n_known) for documents with labels Y (n_docs, n_known + unknown).
+
+    >>> set_coverage(np.array([[True, True], [False, True]]), [[1, 0], [1, 0]], 0.9)
+    SetCoverage(confidence=0.9, by_class=False, coverage=0.5, mean_size=1.5, empty=0.0, single=0.5, worst_class=0.5)
+    """
+    truth = indicator_matrix(Y)
+    rows: Ids = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr))
+    known = truth.indices < inside.shape[1]  # a class that the model never saw is in no set
+    held = np.zeros(len(rows), np.bool_)
+    held[known] = inside[rows[known], truth.indices[known]]
+    missed = np.bincount(rows, weights=~held, minlength=truth.shape[0])
+    sizes = inside.sum(axis=1)
+    documents = np.bincount(truth.indices[known], minlength=inside.shape[1])
+    covered = np.bincount(truth.indices[known], weights=held[known], minlength=inside.shape[1])
+    present = documents > 0
+    return SetCoverage(
+        confidence,
+        by_class,
+        coverage=float(np.mean(missed == 0)),
+        mean_size=float(sizes.mean()),
+        empty=float(np.mean(sizes == 0)),
+        single=float(np.mean(sizes == 1)),
+        worst_class=float(np.min(covered[present] / documents[present])) if present.any() else float("nan"),
+    )
