@@ -19,6 +19,7 @@ from timing import peak_memory, processor_seconds, show_figure, verdict
 
 COLLECTIONS = ("tickets", "webkb4", "reuters:r8", "ohsumed", "banking77")
 SHARES = (0.05, 0.10)
+SEED = 2  # of the flips; settings of ours were chosen with others, on the first three collections
 
 MANY_CLASSES = """
 import numpy as np
@@ -71,12 +72,12 @@ def flipped(codes: Any, n_classes: int, share: float, confusion: Any, seed: int)
 
 
 def class_confusion(X: Any, codes: Any, n_classes: int) -> Any:
-    """Mean out-of-fold probabilities of each class's documents, by a model that neither side uses to find errors."""
+    """How often documents of a class are given each other, out of fold, by a model that neither side uses; + 0.1."""
     from sklearn.model_selection import cross_val_predict
-    from sklearn.naive_bayes import ComplementNB
+    from sklearn.svm import LinearSVC
 
-    found = cross_val_predict(ComplementNB(), X, codes, cv=5, method="predict_proba")
-    return np.stack([found[codes == c].mean(axis=0) for c in range(n_classes)]) + 1e-9
+    found = cross_val_predict(LinearSVC(), X, codes, cv=5)
+    return np.histogram2d(codes, found, bins=np.arange(n_classes + 1))[0] + 0.1
 
 
 def measure(name: str) -> list[dict[str, float]]:
@@ -98,7 +99,7 @@ def measure(name: str) -> list[dict[str, float]]:
     rows = []
     for how, table in (("random", None), ("confusion", confusion)):
         for share in SHARES:
-            given, wrong = flipped(codes, n_classes, share, table, seed=1)
+            given, wrong = flipped(codes, n_classes, share, table, seed=SEED)
             row: dict[str, float] = {"wrong": float(wrong.sum())}
             start = processor_seconds()
             p = cross_val_predict(LogisticRegression(max_iter=1000), weighted, given, cv=5, method="predict_proba")

@@ -22,13 +22,8 @@ from unnaive.errors import UnnaiveError, UnnaiveWarning
 
 # each module has `register(app)`; heavy imports happen inside the verbs, so that help is instant
 VERBS = (
-<<<<<<< HEAD
-    "train", "predict", "evaluate", "explain", "inspect", "change", "verify", "demo", "collections", "compare",
-    "reproduce", "plot", "audit", "clean", "doctor", "serve",
-=======
     "train", "predict", "evaluate", "explain", "inspect", "change", "compress", "verify", "demo", "collections",
-    "compare", "reproduce", "plot", "doctor", "serve",
->>>>>>> main
+    "compare", "reproduce", "plot", "audit", "clean", "doctor", "serve",
 )  # fmt: skip
 COMMANDS = {"update": "change", "forget": "change", "merge": "change", "remake": "change"}  # not called as their module
 
