@@ -118,7 +118,7 @@ def test_classes_confused_both_ways_are_named_and_others_not():
 def test_empty_short_and_foreign_texts():
     texts = [SPORT, POLITICS] * 10
     texts += ["", " \n", "...", "hello", "Добрый день, не могу войти в систему",
-              "ich kann mich nicht anmelden und das ist sehr schlecht weil wir es nicht finden"]  # fmt: skip
+              "ich kann mich nicht anmelden und das war sehr schlecht weil wir es nicht finden"]  # fmt: skip
     result = look(texts, ["a", "b"] * 13)
     assert found_kinds(result, "empty-text", "short-text", "foreign-script", "foreign-language") == [
         ("empty-text", 21, ""), ("empty-text", 22, ""), ("empty-text", 23, ""), ("short-text", 24, ""),
@@ -218,7 +218,7 @@ def test_csv_there_and_back():
     ("old", "new", "words"),
     [
         ("kind,row", "sort,row", "no column 'kind'"),
-        ("duplicate,8", "duplicat,8", "the kind 'duplicat'"),
+        ("duplicate,8", "twice,8", "the kind 'twice'"),
         (",drop,", ",delete,", "the action 'delete'"),
         (",yes,", ",maybe,", "'maybe' in the column accept"),
         ("duplicate,8", "duplicate,eight", "the row 'eight'"),
