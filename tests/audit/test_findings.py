@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from unnaive.apps.writers import without_formula
 from unnaive.audit.audit import AuditOptions, audit
 from unnaive.audit.classes import confused_classes, spelling_findings, typo_pairs
 from unnaive.audit.cleaning import plan_changes
@@ -212,6 +213,14 @@ def test_csv_there_and_back():
         Correction("label-error", False, "relabel", 7, "ham", "spam", 0.97),
         Correction("duplicate", True, "drop", 8, "ham", "", 1.0),
     ]
+
+
+def test_formulas_of_spreadsheets_are_marked_and_read_back():
+    found = [Finding("label-typo", "r", "relabel", 0, label="=cmd()", proposed="-x", text="+1")]
+    text = to_csv(found, without_formula)
+    assert "'=cmd()" in text
+    (back,) = read_corrections(text, "findings.csv")
+    assert (back.label, back.proposed) == ("=cmd()", "-x")
 
 
 @pytest.mark.parametrize(

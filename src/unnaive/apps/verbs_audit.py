@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.options import OUTPUT, STDOUT, Archives, AsJson, Seed, make_output_folders, read_corpus, reading
+from unnaive.apps.options import (
+    OUTPUT,
+    STDOUT,
+    Archives,
+    AsJson,
+    Seed,
+    is_collection_name,
+    make_output_folders,
+    read_corpus,
+    reading,
+)
 from unnaive.apps.screen import echo, visible_json
 from unnaive.apps.word_options import token_options
 from unnaive.errors import UnnaiveError
@@ -81,6 +91,7 @@ def audit(
 
     from unnaive.apps.output import write_text
     from unnaive.apps.screen import Progress
+    from unnaive.apps.writers import without_formula
     from unnaive.audit.audit import AuditOptions
     from unnaive.audit.audit import audit as look
     from unnaive.audit.findings import to_csv
@@ -108,7 +119,7 @@ def audit(
     if page is not None:
         write_text(page, audit_page(found))
     if findings is not None:
-        write_text(findings, to_csv(found.findings))
+        write_text(findings, to_csv(found.findings, without_formula))  # people open it in spreadsheets
 
 
 def default_folder(path: str) -> Path:
@@ -160,9 +171,10 @@ def read_audit_data(source: DataFile, archives: Path | None) -> AuditData:
     from unnaive.audit.material import AuditData
     from unnaive.reading.formats import find_format
 
-    paths = source.files() if len(source.paths) > 1 or Path(source.path).exists() or "*" in source.path else []
-    folder = len(paths) == 1 and source.format in (None, "folder") and find_format(paths[0]) == "folder"
-    if source.path != "-" and (not paths or folder):
+    one = len(source.paths) == 1 and source.path != "-" and "://" not in source.path
+    collection = one and is_collection_name(source.path.partition(":")[0])
+    folder = one and source.format in (None, "folder") and Path(source.path).is_dir()
+    if collection or (folder and find_format(source.path) == "folder"):
         return AuditData.of(read_corpus(source, archives))
     texts: list[str] = []
     labels: list[tuple[str, ...]] = []

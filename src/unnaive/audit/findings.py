@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from unnaive.errors import BadData
@@ -139,12 +139,12 @@ def count_kinds(findings: Iterable[Finding]) -> dict[str, int]:
     return {kind: counted[kind] for kind in KINDS if counted[kind]}
 
 
-def to_csv(findings: Sequence[Finding]) -> str:
-    """All findings as CSV, one row each."""
+def to_csv(findings: Sequence[Finding], spell: Callable[[str], str] = str) -> str:
+    """All findings as CSV, one row each; `spell` writes a cell, for instance so that no spreadsheet runs it."""
     out = io.StringIO()
     table = csv.DictWriter(out, COLUMNS, lineterminator="\n")
     table.writeheader()
-    table.writerows(one.to_dict() for one in findings)
+    table.writerows({name: spell(cell) for name, cell in one.to_dict().items()} for one in findings)
     return out.getvalue()
 
 
@@ -190,7 +190,7 @@ def _correction(row: dict[str, str | None], where: str) -> Correction:
     place = (row["row"] or "").strip()
     if place and not place.isdecimal():
         raise BadData(f"{where} has the row {place!r}; expected a number from 1 on, or nothing")
-    proposed = (row["proposed"] or "").strip()
+    label, proposed = (_without_mark((row[name] or "").strip()) for name in ("label", "proposed"))
     accepted = _is_yes(row["accept"] or "", where)
     if accepted and action == RELABEL and not proposed:
         raise BadData(f"{where} is accepted and proposes no label; fill in `proposed`, or say no in `accept`")
@@ -198,7 +198,12 @@ def _correction(row: dict[str, str | None], where: str) -> Correction:
         score = float(row.get("score") or 1.0)
     except ValueError:
         raise BadData(f"{where} has the score {row.get('score')!r}; expected a number from 0 to 1") from None
-    return Correction(kind, accepted, action, int(place or 0), (row["label"] or "").strip(), proposed, score)
+    return Correction(kind, accepted, action, int(place or 0), label, proposed, score)
+
+
+def _without_mark(cell: str) -> str:
+    """The cell without the ' that was put before it lest a spreadsheet take it for a formula."""
+    return cell[1:] if cell[:1] == "'" and not cell[1:2].isalnum() else cell
 
 
 def _is_yes(cell: str, where: str) -> bool:
