@@ -1,7 +1,7 @@
 # `make` lists the targets. Everything runs in .venv, which `make setup` builds with nothing but Python and the index.
 PYTHON ?= python3
 BIN    := .venv/bin
-SOURCE := src tests benchmarks tools
+SOURCE := src tests benchmarks tools examples
 NATIVE := $(wildcard src/unnaive/*/*.cpp src/unnaive/*/*.h)
 
 # the benchmark collections, where a checkout has them beside it; tests and benchmarks skip with a reason without them

@@ -67,10 +67,14 @@ def run_commands(page, folder):
         assert not output or doctest.OutputChecker().check_output(pattern, printed, OPTIONS), (command, output, printed)
 
 
-PAGES = {str(path.relative_to(ROOT)): path.read_text() for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]}
+PAGES = {
+    str(path.relative_to(ROOT)): path.read_text() for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
+}
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if code_blocks(PAGES[name], "python") and name not in ELSEWHERE])
+@pytest.mark.parametrize(
+    "name", [name for name in PAGES if code_blocks(PAGES[name], "python") and name not in ELSEWHERE]
+)
 def test_python_runs(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_python(PAGES[name], name)
