@@ -74,6 +74,7 @@ class Labelling:
         self._votes: dict[str, dict[int, Decision]] = {}  # by person and text, the last that stands
         self._open: dict[str, Question] = {}
         self._temperature: tuple[int, float] = (-RETEMPER, 1.0)
+        self._queues: dict[str, list[int]] = {}
         self.wish: dict[str, str] = {}  # by person: the class that more of is looked for
         self.among: dict[str, np.ndarray] = {}  # by person: the texts that a search found
         self.sync()
@@ -124,6 +125,15 @@ class Labelling:
             if earlier:
                 votes[text] = earlier[-1]
 
+    def start_classes(self, classes: Sequence[str]) -> None:
+        """Classes that are there from the start without being in the record: those of hints and of a model."""
+        self._hinted += [one for one in classes if one not in self._hinted]
+        self.pool.set_classes([*self.pool.classes, *(one for one in self._hinted if one not in self.pool.classes)])
+
+    def follow_queue(self, who: str, texts: Sequence[int]) -> None:
+        """Ask about these texts, in this order, labelled or not."""
+        self._queues[who] = list(texts)
+
     # Asking.
 
     def show(self, who: str) -> Shown | None:
@@ -140,7 +150,7 @@ class Labelling:
             return self._shown(who, question)
 
     def _still_open(self, who: str, question: Question) -> bool:
-        again = question.way in ("undone", "chosen", "second")
+        again = question.way in ("undone", "chosen", "second", "queue")
         return again or question.text not in self.pool.labels and self._holds(who, question.text)
 
     def _holds(self, who: str, text: int) -> bool:
@@ -161,6 +171,9 @@ class Labelling:
         recent = [one.text for one in list(votes.values())[-10:] if one.text is not None]
         asked = Asked(closed, recent, len(votes), self.among.get(who))
         strategy = replace(self.strategy, seed=self.strategy.seed ^ zlib.crc32(who.encode()))
+        if who in self._queues:
+            waiting = (text for text in self._queues[who] if text not in mine and text not in leased)
+            return next((Question(text, "queue") for text in waiting), None)
         second = self._second(who, mine, asked.number, strategy.seed)
         if second is not None:
             return second
@@ -314,3 +327,8 @@ class Labelling:
         """Labels of texts that were drawn at random, in order: the sample that accuracy is measured on."""
         with self._lock:
             return [one for one in self._standing.values() if one.kind == "label" and one.way == "random"]
+
+    def label_ids(self) -> list[int]:
+        """The numbers of all decisions that gave a label and stand, in order."""
+        with self._lock:
+            return [one.id for one in self._standing.values() if one.kind == "label"]
