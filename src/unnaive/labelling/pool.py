@@ -12,7 +12,7 @@ labels and of nothing else: whatever is undone leaves no trace, to the last bit.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,9 +171,13 @@ class Pool:
     def log_prior(self) -> Floats32:
         """log p(c) with one made-up text a class (n_classes,); for multilabel data the log-odds of having it."""
         sizes = np.array([len(rows) for rows in self._rows], np.float64)
+        return self._prior(sizes, len(self.labels)).astype(np.float32)
+
+    def _prior(self, size: Any, labelled: Any) -> Floats:
+        """The prior of classes with `size` of the `labelled` texts."""
         if self.multilabel:
-            return np.log((sizes + 1) / (len(self.labels) - sizes + 1)).astype(np.float32)
-        return np.log((sizes + 1) / (sizes.sum() + len(sizes))).astype(np.float32)
+            return np.log((size + 1) / (labelled - size + 1))
+        return np.log((size + 1) / (labelled + len(self.classes)))
 
     def scores(self, place: int) -> Floats32:
         """Scores of a class, divided by √length: naive Bayes is the more overconfident the longer a text is."""
@@ -215,7 +219,8 @@ class Pool:
         """
         X = self.X[texts]
         scores = np.full((len(texts), len(self.classes)), -np.inf)
-        scale, prior = self._scale[texts].astype(np.float64), self.log_prior().astype(np.float64)
+        scale = self._scale[texts].astype(np.float64)
+        labelled = np.array([int(text) in self.labels for text in texts], bool)
         owner = np.repeat(np.arange(len(texts)), np.diff(X.indptr))
         for place, label in enumerate(self.classes):
             if not self.known(place):
@@ -229,7 +234,8 @@ class Pool:
                 ratio = np.where(total > 0, (1 - self.beta) * left / (total * background) + self.beta, 1.0)
             column = np.bincount(owner, np.log(ratio), minlength=len(texts))
             alone = own & (len(self._rows[place]) == 1) & (label not in self._hints)
-            scores[:, place] = np.where(alone, -np.inf, (column + prior[place]) * scale)
+            prior = self._prior(len(self._rows[place]) - own, len(self.labels) - labelled)
+            scores[:, place] = np.where(alone, -np.inf, (column + prior) * scale)
             if label in self.prior_scores:
                 scores[:, place] = np.where(alone, 0.0, scores[:, place]) + self.prior_scores[label][texts]
         return scores
