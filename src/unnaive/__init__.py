@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from unnaive.models.nbsvm import PowerRatio as PowerRatio
     from unnaive.models.neighbours import NearestNeighbours as NearestNeighbours
     from unnaive.models.or_gate import OrGate as OrGate
+    from unnaive.models.nb_em import NaiveBayesEM as NaiveBayesEM
     from unnaive.models.rocchio import Rocchio as Rocchio
     from unnaive.models.rocchio import RocchioCounts as RocchioCounts
     from unnaive.models.selective import SelectiveNB as SelectiveNB

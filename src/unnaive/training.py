@@ -96,7 +96,8 @@ def train(
         scores = out_of_fold_scores(
             spec, X, targets, weight, terms=vocabulary, progress=progress, n_folds=n_folds
         )  # fmt: skip
-        held_out = HeldOut(np.arange(X.shape[0]), scores)
+        rows = np.arange(X.shape[0]) if targets.multilabel else np.flatnonzero(np.diff(targets.Y.indptr))
+        held_out = HeldOut(rows, scores[rows])  # documents without a label, where a model takes such, tell nothing
     return _tuned(fitted, held_out, targets, tuning)
 
 

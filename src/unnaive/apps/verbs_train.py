@@ -146,6 +146,7 @@ def train_file(
     from unnaive.compress import compress_model, parse_size
     from unnaive.core.text_hashes import TextHashes
     from unnaive.errors import UnnaiveError, count_noun
+    from unnaive.models.catalogue import find_model
     from unnaive.store import check_writable, save
 
     limit = None if max_size is None else parse_size(max_size)
@@ -156,9 +157,11 @@ def train_file(
     steps = 3 + (holdout is not None) + bool(test)  # reading, learning and writing are always among them
     steps += 0 if limit is None else 2
     with reading_progress(source, steps=steps) as (watched, bar):
-        corpus = watched.corpus()
+        takes_unlabelled = find_model(classifier.model).takes_unlabelled
+        corpus = watched.corpus(unlabelled=takes_unlabelled)
         described = watched.describe()
-        multilabel = corpus.multilabel or bool(source.multilabel)
+        multilabel = bool(source.multilabel) or any(len(names) > 1 for names in corpus.labels)
+        multilabel = multilabel or (corpus.multilabel and not takes_unlabelled)
         measured = {}
         if holdout is not None:
             bar.rename(f"measuring {classifier.model} on documents set aside")
@@ -227,8 +230,8 @@ def registering(asked: bool, key: Path | None, frozen: bool) -> Finish | None:
 
 
 def as_targets(corpus: Corpus, multilabel: bool) -> list[Any]:
-    """A label for each document, or a tuple of labels for each if the data is multilabel."""
-    return list(corpus.labels) if multilabel else [names[0] for names in corpus.labels]
+    """A label for each document, None where there is none, or a tuple of labels for each if the data is multilabel."""
+    return list(corpus.labels) if multilabel else [names[0] if names else None for names in corpus.labels]
 
 
 def measure_holdout(
@@ -250,6 +253,8 @@ def measure_holdout(
     aside = folds(Y, min(n_folds, len(corpus)), seed=classifier.random_state) == 0
     if share > 0.5:
         aside = ~aside
+    if not multilabel:
+        aside &= np.fromiter(map(bool, corpus.labels), bool, len(corpus))  # nothing to measure on those without a label
     rest, kept = corpus.take(np.flatnonzero(~aside)), corpus.take(np.flatnonzero(aside))
     copy = type(classifier)(**classifier.get_params())
     with warnings.catch_warnings():  # the same is said of all documents

@@ -3,7 +3,7 @@
 Decisions are only ever added; an undo is a decision too, which names the one that it takes back. What a text is
 labelled by all of them together is said in one place, the view `labels`: of each person the last decision on the text
 that was not taken back, of these the label that most people gave, and of equals the latest. The view is what
-`unnaive train labels.db` reads, and any other tool that reads SQLite.
+`unnaive train labels.db` reads, and any other tool that reads SQLite; the view `all_texts` has those without a label too.
 """
 
 from __future__ import annotations
@@ -51,6 +51,11 @@ CREATE VIEW IF NOT EXISTS labels AS
         CASE (SELECT value FROM labelling WHERE name = 'multilabel')
             WHEN '1' THEN final.labels ELSE json_extract(final.labels, '$[0]') END AS label
     FROM final JOIN texts ON texts.id = final.text ORDER BY texts.id;
+CREATE VIEW IF NOT EXISTS all_texts AS
+    SELECT texts.name AS id, texts.text AS text,
+        CASE (SELECT value FROM labelling WHERE name = 'multilabel')
+            WHEN '1' THEN final.labels ELSE json_extract(final.labels, '$[0]') END AS label
+    FROM texts LEFT JOIN final ON texts.id = final.text ORDER BY texts.id;
 """
 
 

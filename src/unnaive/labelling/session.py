@@ -68,7 +68,7 @@ class Labelling:
             record.texts(), record.classes(), rule=rule, multilabel=record.multilabel, hints=hints, threads=threads
         )
         self.names = record.names()
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._seen = 0
         self._standing: dict[int, Decision] = {}
         self._votes: dict[str, dict[int, Decision]] = {}  # by person and text, the last that stands
@@ -83,7 +83,7 @@ class Labelling:
 
     def sync(self) -> None:
         """Take over what was decided since the last look, here or in another process."""
-        with self._lock:
+        with self.lock:
             new = self.record.decisions(self._seen)
             if not new:
                 return
@@ -138,7 +138,7 @@ class Labelling:
 
     def show(self, who: str) -> Shown | None:
         """The text that a person is asked about now; None if none is left, and `why_done` says why."""
-        with self._lock:
+        with self.lock:
             self.sync()
             question = self._open.get(who)
             if question is None or not self._still_open(who, question):
@@ -226,7 +226,7 @@ class Labelling:
 
     def explain(self, shown: Shown, label: str | None = None) -> Explanation | None:
         """Why the suggested class, or another; None where nothing is known of it."""
-        with self._lock:
+        with self.lock:
             label = label or shown.suggested
             if label is None or shown.way == "second" or label not in self.pool.classes:
                 return None
@@ -251,7 +251,7 @@ class Labelling:
 
     def answer(self, who: str, text: int, kind: str, labels: Sequence[str] = (), shown: Shown | None = None) -> Decision:
         """Write an answer: "label" with labels, "skip", "flag", or "reject" with the label that is wrong."""
-        with self._lock:
+        with self.lock:
             self._check(text, kind, labels)
             seen = shown if shown is not None and shown.text == text else None
             decision = self.record.add(
@@ -277,7 +277,7 @@ class Labelling:
     def add_class(self, who: str, label: str) -> None:
         """A new class."""
         label = label.strip()
-        with self._lock:
+        with self.lock:
             self.sync()
             if not label:
                 raise BadData("a class needs a name; give at least one character")
@@ -288,7 +288,7 @@ class Labelling:
 
     def undo(self, who: str) -> Decision | None:
         """Take back a person's last decision, and ask about that text again; None if there is nothing to take back."""
-        with self._lock:
+        with self.lock:
             self.sync()
             gone = self.record.undo(who)
             self.sync()
@@ -300,7 +300,7 @@ class Labelling:
 
     def look_for(self, who: str, label: str | None = None, words: str | None = None) -> int:
         """From now on show texts most like a class, or those with these words; neither: all. How many there are."""
-        with self._lock:
+        with self.lock:
             self.wish.pop(who, None)
             self.among.pop(who, None)
             self._open.pop(who, None)
@@ -315,7 +315,7 @@ class Labelling:
 
     def summary(self, who: str) -> dict[str, Any]:
         """How far it is, as plain values."""
-        with self._lock:
+        with self.lock:
             votes = self._votes.get(who, {})
             kinds = [one.kind for one in votes.values()]
             return {
@@ -325,10 +325,10 @@ class Labelling:
 
     def random_answers(self) -> list[Decision]:
         """Labels of texts that were drawn at random, in order: the sample that accuracy is measured on."""
-        with self._lock:
+        with self.lock:
             return [one for one in self._standing.values() if one.kind == "label" and one.way == "random"]
 
     def label_ids(self) -> list[int]:
         """The numbers of all decisions that gave a label and stand, in order."""
-        with self._lock:
+        with self.lock:
             return [one.id for one in self._standing.values() if one.kind == "label"]

@@ -73,6 +73,7 @@ class Model(Settings, Protocol):
     generative: ClassVar[bool] = (
         True  # its scores are log joint probabilities: no decision_function, as in scikit-learn
     )
+    takes_unlabelled: ClassVar[bool] = False  # documents may come without a label, and are learnt from
     takes_terms: ClassVar[bool] = False  # `learn` is told the names of the terms
     token_rule_changes: ClassVar[dict[str, Any]] = {}  # how TextClassifier reads texts for it, where not told otherwise
     poor_score: ClassVar[bool] = False  # fails scikit-learn's accuracy check on Gaussian blobs, which are no counts

@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 import uvicorn
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, Response
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
@@ -46,23 +46,28 @@ class Name(BaseModel):
     words: str | None = Field(None, max_length=10_000)
 
 
-def make_label_router(labelling: Labelling) -> APIRouter:
+def make_label_router(labelling: Labelling, who: str) -> APIRouter:
     """The routes of a labelling; all of them need the token."""
     router, standing = APIRouter(prefix="/label"), Standing()
 
-    def view(who: str) -> dict[str, Any]:
-        shown = labelling.show(who)
-        return {
-            "summary": labelling.summary(who), "stopping": standing.look(labelling),
-            "multilabel": labelling.pool.multilabel,
-            "classes": list(labelling.pool.classes), "keys": keys_of(labelling.pool.classes),
-            "text": None if shown is None else describe_shown(labelling, shown),
-            "done": labelling.why_done(who) if shown is None else None,
-            "looking": {"label": labelling.wish.get(who), "words": who in labelling.among},
-        }  # fmt: skip
+    def view(person: str) -> dict[str, Any]:
+        with labelling.lock:
+            shown = labelling.show(person)
+            return {
+                "summary": labelling.summary(person), "stopping": standing.look(labelling),
+                "multilabel": labelling.pool.multilabel,
+                "classes": list(labelling.pool.classes), "keys": keys_of(labelling.pool.classes),
+                "text": None if shown is None else describe_shown(labelling, shown),
+                "done": labelling.why_done(person) if shown is None else None,
+                "looking": {"label": labelling.wish.get(person), "words": person in labelling.among},
+            }  # fmt: skip
 
-    async def viewed(who: str) -> Response:
-        return json_response(await run_in_threadpool(view, who))
+    async def viewed(person: str) -> Response:
+        return json_response(await run_in_threadpool(view, person))
+
+    @router.get("/who")
+    async def user() -> Response:
+        return json_response({"who": who})
 
     @router.post("/next")
     async def next_text(asked: Name) -> Response:
@@ -129,15 +134,13 @@ def make_label_app(labelling: Labelling, who: str, token: str) -> FastAPI:
         return Response(body, media_type=kind)
 
     @app.get("/page/{name}")
-    async def part(name: str, request: Request) -> Response:
-        if name == "who.json":
-            return json_response({"who": who})
+    async def part(name: str) -> Response:
         if name not in static:
             raise UnnaiveError(f"the page has no part called {name!r}")
         body, kind = static[name]
         return Response(body, media_type=kind)
 
-    app.include_router(make_label_router(labelling))
+    app.include_router(make_label_router(labelling, who))
     answer_errors_in_sentences(app)
     app.add_middleware(
         Guard, access=Access(token, True, frozenset(LOOPBACK)), limits=Limits(body=1 << 20), metrics=Metrics()

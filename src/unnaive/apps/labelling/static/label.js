@@ -127,6 +127,6 @@ by("search-form").addEventListener("submit", (event) => {
 });
 by("who").addEventListener("change", () => send("next"));
 
-const found = await watched(() => ask("/page/who.json"));
+const found = await watched(() => ask("/label/who"));
 if (found) by("who").value = found.who;
 await send("next");
