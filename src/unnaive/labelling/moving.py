@@ -182,14 +182,19 @@ def _choices(annotation: Any) -> tuple[str, ...]:
 
 
 def find_queue(rows: Sequence[dict[str, Any]], names: Sequence[str], texts: Sequence[str], source: str) -> list[int]:
-    """The numbers of the texts that a list of findings names, in its order: by its column id, row or text."""
+    """The numbers of the texts that a list of findings names, in its order: by its column id, row (from 1) or text."""
     by_name = {name: place for place, name in enumerate(names)}
     by_text = {text: place for place, text in enumerate(texts)}
-    column = next((one for one in ("id", "text") if rows and one in rows[0]), None)
-    if column is None:
-        raise BadData(f"{source} has no column id or text; expected findings of unnaive audit")
-    table = by_name if column == "id" else by_text
-    found = [table[str(row[column])] for row in rows if str(row[column]) in table]
+    if not rows or not {"id", "row", "text"} & rows[0].keys():
+        raise BadData(f"{source} has no column id, row or text; expected findings of unnaive audit")
+    found: dict[int, None] = {}
+    for one in rows:
+        name, text, number = (str(one.get(column) or "").strip() for column in ("id", "text", "row"))
+        place = by_name.get(name, by_text.get(text))
+        if place is None and number.isdecimal() and 1 <= int(number) <= len(texts):
+            place = int(number) - 1
+        if place is not None:
+            found[place] = None
     if not found:
         raise BadData(f"none of the texts of {source} is among those to label; is it of the same data?")
-    return list(dict.fromkeys(found))
+    return list(found)
