@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from unnaive.errors import UnknownName, choose
-from unnaive.labelling.pool import Pool
+from unnaive.labelling.pool import Pool, Ranking
 from unnaive.types import Ids
 
 FIRST = 20  # questions at random before the model is asked
@@ -71,8 +71,10 @@ class Asked:
     among: Ids | None = field(default=None, repr=False)  # only these, such as those that a search found
 
 
-def next_question(pool: Pool, asked: Asked, strategy: Strategy | None = None) -> Question | None:
-    """The next question; None if no text is left.
+def next_question(
+    pool: Pool, asked: Asked, strategy: Strategy | None = None, ranking: Ranking | None = None
+) -> Question | None:
+    """The next question; None if no text is left. `ranking` is that of the pool, made now where it is not given.
 
     >>> pool = Pool(["good ball", "fair vote", "ball game"])
     >>> next_question(pool, Asked(closed=[0, 2])), next_question(pool, Asked(closed=[0, 1, 2]))
@@ -91,10 +93,11 @@ def next_question(pool: Pool, asked: Asked, strategy: Strategy | None = None) ->
         return Question(text, "random")
     if strategy.way == "mixed" and drawn_at_random:
         return Question(text, "random")
+    ranking = ranking or pool.ranking()
     explores = labelled < max(2, len(pool.classes)) and (asked.number % 2 == 0 or labelled < 2)
     if strategy.way == "mixed" and explores and not _has_start(pool):
-        return Question(_pick(pool, left, -pool.ranking().top[left], asked.recent), "explore")
-    return Question(_pick(pool, left, -pool.ranking().margin[left], asked.recent), "uncertain")
+        return Question(_pick(pool, left, -ranking.top[left], asked.recent), "explore")
+    return Question(_pick(pool, left, -ranking.margin[left], asked.recent), "uncertain")
 
 
 def more_like(pool: Pool, label: str, asked: Asked) -> Question | None:
@@ -132,3 +135,16 @@ def _pick(pool: Pool, left: Ids, value: np.ndarray, recent: Sequence[int]) -> in
     candidates = left[order].tolist()
     near = list(recent)[-RECENT:]
     return next((one for one in candidates if pool.similarity(one, near) < ALIKE), candidates[0])
+
+
+def next_questions(pool: Pool, asked: Asked, strategy: Strategy, number: int) -> list[int]:
+    """Several questions at once from one ranking of the pool, each chosen as if those before it had been answered."""
+    ranking = pool.ranking() if number > 1 else None
+    found: list[int] = []
+    for _ in range(number):
+        now = Asked([*asked.closed, *found], [*asked.recent, *found], asked.number + len(found), asked.among)
+        question = next_question(pool, now, strategy, ranking)
+        if question is None:
+            break
+        found.append(question.text)
+    return found

@@ -207,7 +207,8 @@ class Pool:
             better = scores > top
             best[better] = place
             np.maximum(top, scores, out=top)
-        margin = -second if self.multilabel else np.where(np.isfinite(second), top - second, np.inf)
+        with np.errstate(invalid="ignore"):  # no class is known: −∞ less −∞
+            margin = -second if self.multilabel else np.where(np.isfinite(second), top - second, np.inf)
         return Ranking(best, top, margin.astype(np.float32))
 
     # Probabilities: scores of labelled texts, each with itself taken out again, say how sharp they should be.

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.errors import BadData
-from unnaive.labelling.asking import Asked, Strategy, next_question
+from unnaive.labelling.asking import Asked, Strategy, next_questions
 from unnaive.labelling.pool import Pool
 from unnaive.reading.corpus import Corpus
 from unnaive.text.counting import TextCounter
@@ -88,12 +88,8 @@ def _replay(
     classes = list(pool.classes)
     pool.set_classes([])  # classes are found as they come, as by a person who does not know them
     while len(asked) < points[-1]:
-        chosen: list[int] = []
-        for _ in range(min(batch, points[len(measured)] - len(asked))):
-            known = [*asked, *chosen]
-            question = next_question(pool, Asked(known, known[-10:], len(known)), strategy)
-            if question is not None:
-                chosen.append(question.text)
+        number = min(batch, points[len(measured)] - len(asked))
+        chosen = next_questions(pool, Asked(asked, asked[-10:], len(asked)), strategy, number)
         for text in chosen:
             pool.set_labels(text, [truth[text]])
         asked += chosen

@@ -54,13 +54,12 @@ def describe_curves(curves: list[Curve]) -> dict[str, Any]:
     """Accuracy at the last point, labels needed for that of random sampling, and significance."""
     base = next(one for one in curves if one.way == "random")
     goal = float(base.mean[-1])
-    of_random = base.labels_for(goal) or float(base.labels[-1])
     ways = []
     for one in curves:
         needed = one.labels_for(goal)
         ways.append({
             "way": one.way, "accuracy": float(one.mean[-1]), "labels_needed": needed,
-            "share": None if needed is None else needed / of_random,
+            "share": None if needed is None else needed / base.labels[-1],
             "p": None if one is base else sign_test(one.accuracy[:, -1] - base.accuracy[:, -1]),
             "curve": [{"labels": n, "accuracy": float(value)} for n, value in zip(one.labels, one.mean, strict=True)],
         })  # fmt: skip

@@ -44,7 +44,7 @@ class Terminal:
                 shown = self.labelling.show(self.who)
                 if shown is None:
                     echo(self.labelling.why_done(self.who))
-                    if not self._leave_search():
+                    if not self._leave_search() and not self._wait_for_undo():
                         return
                     continue
                 if shown.text != last:
@@ -64,6 +64,15 @@ class Terminal:
         if searching:
             self.labelling.look_for(self.who)
         return searching
+
+    def _wait_for_undo(self) -> bool:
+        """At the end: whether the last answer was taken back after all."""
+        if self.keys.is_terminal:
+            echo("Backspace takes the last answer back, q leaves")
+        while (key := self.keys.read()) not in ("", keys.QUIT):
+            if key in keys.UNDO and self.labelling.undo(self.who) is not None:
+                return True
+        return False
 
     def draw(self, shown: Shown) -> None:
         """One text and the classes."""
