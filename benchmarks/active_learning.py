@@ -1,4 +1,4 @@
-"""Labels that the default way of asking needs for the accuracy of random sampling, and what EM gains from unlabelled texts.
+"""Labels that the default way of asking needs for random sampling's accuracy, and what EM gains from unlabelled texts.
 
     python benchmarks/active_learning.py [--seeds 10] [--labels 1000] [--batch 10] [--em] [NAME …]
 

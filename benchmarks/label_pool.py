@@ -2,7 +2,7 @@
 
     python benchmarks/label_pool.py [--texts 100000] [--classes 20] [--labels 200]
 
-The texts are made up: lengths and word frequencies like those of newsgroup posts (Zipf), so that no collection is needed.
+The texts are made up, lengths and word frequencies like those of newsgroup posts (Zipf): no collection is needed.
 Times are CPU time of the process (it waits for nothing but the disk at each label, which is told apart).
 """
 
@@ -45,7 +45,7 @@ def main() -> None:
         record = LabelRecord.create(Path(folder) / "labels.db", make_texts(asked.texts), classes=classes)
         start = time.process_time()
         labelling = Labelling(record)
-        print(f"{asked.texts:,} texts, {labelling.pool.X.nnz:,} terms in them; opened in {time.process_time() - start:.1f} s")
+        print(f"{asked.texts:,} texts, {labelling.pool.X.nnz:,} terms; opened in {time.process_time() - start:.1f} s")
         draw = np.random.default_rng(1)
         ranked, whole, wall = [], [], []
         for number in range(asked.labels):
@@ -64,9 +64,14 @@ def main() -> None:
                 whole.append(1000 * (time.process_time() - after + before - started) + ranked[-1])
                 wall.append(1000 * (time.perf_counter() - clock))
         ranked = ranked[asked.classes :]
-    for name, times in (("rank the pool anew", ranked), ("key press to next text, CPU", whole), ("the same by the clock", wall)):
+    for name, times in (
+        ("rank the pool anew", ranked),
+        ("key press to next text, CPU", whole),
+        ("the same by the clock", wall),
+    ):
         cuts = statistics.quantiles(times, n=20)
-        print(f"{name:30} median {statistics.median(times):6.1f} ms   95 % {cuts[-1]:6.1f} ms   least {min(times):6.1f} ms")
+        middle = statistics.median(times)
+        print(f"{name:30} median {middle:6.1f} ms   95 % {cuts[-1]:6.1f} ms   least {min(times):6.1f} ms")
 
 
 if __name__ == "__main__":

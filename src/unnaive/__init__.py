@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from unnaive.models.naive_bayes import BernoulliNB as BernoulliNB
     from unnaive.models.naive_bayes import ComplementNB as ComplementNB
     from unnaive.models.naive_bayes import MultinomialNB as MultinomialNB
+    from unnaive.models.nb_em import NaiveBayesEM as NaiveBayesEM
     from unnaive.models.nbsvm import NBSVM as NBSVM
     from unnaive.models.nbsvm import PowerRatio as PowerRatio
     from unnaive.models.neighbours import NearestNeighbours as NearestNeighbours
     from unnaive.models.or_gate import OrGate as OrGate
-    from unnaive.models.nb_em import NaiveBayesEM as NaiveBayesEM
     from unnaive.models.rocchio import Rocchio as Rocchio
     from unnaive.models.rocchio import RocchioCounts as RocchioCounts
     from unnaive.models.selective import SelectiveNB as SelectiveNB

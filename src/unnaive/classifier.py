@@ -19,8 +19,8 @@ from unnaive.core.register import Register
 from unnaive.core.sample_weights import check_sample_weight
 from unnaive.core.settings import same_value, unknown_setting
 from unnaive.core.targets import Targets, label_sets, read_targets, refuse_one_class
-from unnaive.core.unlabelled import read_partly_labelled
 from unnaive.core.text_hashes import TextHashes, join_text_hashes
+from unnaive.core.unlabelled import read_partly_labelled
 from unnaive.decisions import Decision
 from unnaive.errors import BadData, UnknownName, UnnaiveError, count_noun
 from unnaive.explain import Explanation

@@ -54,7 +54,10 @@ def test_answers_of_prodigy(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps(one) + "\n" for one in lines))
     record = LabelRecord.create(tmp_path / "labels.db", TEXTS)
     assert import_labels(record, path) == (2, 0)
-    assert [(text, who, labels) for text, who, _, labels in record.votes()] == [(0, "ann", ("a",)), (3, "import", ("b",))]
+    assert [(text, who, labels) for text, who, _, labels in record.votes()] == [
+        (0, "ann", ("a",)),
+        (3, "import", ("b",)),
+    ]
     assert record.undo("ann") is None  # what was taken over is not what a person did here
 
 

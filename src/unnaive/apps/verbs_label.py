@@ -41,22 +41,30 @@ def label(
     multilabel: Annotated[bool, typer.Option("--multilabel", help="Any number of labels for a text.")] = False,
     who: Annotated[str | None, typer.Option(metavar="NAME", help="Who labels; the user's name by default.")] = None,
     hints: Annotated[
-        Path | None, typer.Option(help="Keywords of each class, as TOML: sport = [\"ball\", \"goal\"]", rich_help_panel=ASKING)
+        Path | None,
+        typer.Option(help='Keywords of each class, as TOML: sport = ["ball", "goal"]', rich_help_panel=ASKING),
     ] = None,
     model: Annotated[
         Path | None, typer.Option(help="A model to start from.", rich_help_panel=ASKING, show_default=False)
     ] = None,
     random_share: Annotated[
-        float, typer.Option(min=0, max=1, help="Of the questions: accuracy is measured on these.", rich_help_panel=ASKING)
+        float,
+        typer.Option(min=0, max=1, help="Of the questions: accuracy is measured on these.", rich_help_panel=ASKING),
     ] = 0.1,
     double: Annotated[
         float,
-        typer.Option(min=0, max=1, help="Share of questions that two people answer, where several label.", rich_help_panel=ASKING),
+        typer.Option(
+            min=0, max=1, help="Share of questions that two people answer, where several label.", rich_help_panel=ASKING
+        ),
     ] = 0.1,
-    again: Annotated[bool, typer.Option("--again", help="Ask about skipped texts again.", rich_help_panel=ASKING)] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Ask about skipped texts again.", rich_help_panel=ASKING)
+    ] = False,
     queue: Annotated[
         Path | None,
-        typer.Option(help="Findings of unnaive audit: these texts are asked about, in that order.", rich_help_panel=ASKING),
+        typer.Option(
+            help="Findings of unnaive audit: these texts are asked about, in that order.", rich_help_panel=ASKING
+        ),
     ] = None,
     seed: Seed = 0,
     host: Annotated[str, typer.Option(help="The address that the page listens on.")] = "127.0.0.1",
@@ -66,11 +74,19 @@ def label(
         Path | None, typer.Option(metavar="FILE", help="Write the labels to a file and leave.", rich_help_panel=MOVING)
     ] = None,
     import_: Annotated[
-        Path | None, typer.Option("--import", metavar="FILE", help="Take over labels from a file and leave.", rich_help_panel=MOVING)
+        Path | None,
+        typer.Option(
+            "--import", metavar="FILE", help="Take over labels from a file and leave.", rich_help_panel=MOVING
+        ),
     ] = None,
     to: Annotated[
         str | None,
-        typer.Option("--as", metavar="FORMAT", help=f"{', '.join(MIGRATED)}; found from the name by default.", rich_help_panel=MOVING),
+        typer.Option(
+            "--as",
+            metavar="FORMAT",
+            help=f"{', '.join(MIGRATED)}; found from the name by default.",
+            rich_help_panel=MOVING,
+        ),
     ] = None,
     simulate: Annotated[
         str | None, typer.Option(metavar="LABELLED", help="Replay ways of asking on labelled data.")
@@ -111,7 +127,9 @@ def label(
         if not status:
             _run(labelling, who_labels(who), terminal=terminal, host=host, port=port)
     except KeyboardInterrupt:
-        raise Interrupted(f"stopped; all answers are in {record.path}, go on with: unnaive label {record.path}") from None
+        raise Interrupted(
+            f"stopped; all answers are in {record.path}, go on with: unnaive label {record.path}"
+        ) from None
     finally:
         found = describe(labelling)
         record.close()
@@ -137,7 +155,9 @@ def open_record(source: DataFile | None, output: Path | None, classes: list[str]
         if source is not None:
             texts, _, _ = read_texts(source)
             if texts != record.texts():
-                raise UnnaiveError(f"{output} is a record of other texts than those of {source.name}; name another file")
+                raise UnnaiveError(
+                    f"{output} is a record of other texts than those of {source.name}; name another file"
+                )
         return _reopened(record, classes)
     if source is None:
         raise BadData(f"no record of labels called {output}; name the texts too: unnaive label TEXTS -o {output}")

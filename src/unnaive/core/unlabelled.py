@@ -32,7 +32,9 @@ def read_partly_labelled(labels: Any, n_docs: int, *, multilabel: bool | None = 
     if any(isinstance(one, (list, tuple, set, frozenset, np.ndarray)) for one in values):
         return read_targets(labels, n_docs, multilabel=multilabel)
     missing = np.array([_is_missing(one) for one in values], bool)
-    numbers = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in np.array(values, object)[~missing])
+    numbers = all(
+        isinstance(one, (int, float)) and not isinstance(one, bool) for one in np.array(values, object)[~missing]
+    )
     if numbers and len({one for one in values if not _is_missing(one) and one != UNLABELLED}) >= 2:
         missing |= np.array([one == UNLABELLED for one in values], bool)
     if not missing.any() or len(values) != n_docs:
@@ -40,7 +42,7 @@ def read_partly_labelled(labels: Any, n_docs: int, *, multilabel: bool | None = 
     rows = np.flatnonzero(~missing)
     if not len(rows):
         raise BadData("no document has a label; a classifier needs labels to learn from")
-    found = read_targets([values[row] for row in rows], len(rows), multilabel=multilabel)
+    found = read_targets([values[row] for row in rows.tolist()], len(rows), multilabel=multilabel)
     indptr = np.concatenate(([0], np.cumsum(~missing)))
     Y = csr_array((found.Y.data, found.Y.indices, indptr), shape=(n_docs, len(found.classes)))
     return Targets(found.classes, Y, found.target_type)

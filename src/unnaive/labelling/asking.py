@@ -89,7 +89,7 @@ def next_question(
     text = int(left[draw.integers(len(left))])
     labelled = sum(size > 0 for size in pool.class_sizes().values())
     started = any(pool.known(place) for place in range(len(pool.classes)))
-    if strategy.way == "random" or asked.number < strategy.first and not _has_start(pool) or not started:
+    if strategy.way == "random" or (asked.number < strategy.first and not _has_start(pool)) or not started:
         return Question(text, "random")
     if strategy.way == "mixed" and drawn_at_random:
         return Question(text, "random")
@@ -122,9 +122,7 @@ def open_texts(pool: Pool, asked: Asked) -> Ids:
 
 def _has_start(pool: Pool) -> bool:
     """Whether every class is known from keywords or from a model before any label."""
-    return bool(pool.classes) and all(
-        label in pool.prior_scores or label in pool.hinted for label in pool.classes
-    )
+    return bool(pool.classes) and all(label in pool.prior_scores or label in pool.hinted for label in pool.classes)
 
 
 def _pick(pool: Pool, left: Ids, value: np.ndarray, recent: Sequence[int]) -> int:
@@ -134,7 +132,7 @@ def _pick(pool: Pool, left: Ids, value: np.ndarray, recent: Sequence[int]) -> in
     order = best[np.lexsort((left[best], -value[best]))]
     candidates = left[order].tolist()
     near = list(recent)[-RECENT:]
-    return next((one for one in candidates if pool.similarity(one, near) < ALIKE), candidates[0])
+    return next((int(one) for one in candidates if pool.similarity(one, near) < ALIKE), int(candidates[0]))
 
 
 def next_questions(pool: Pool, asked: Asked, strategy: Strategy, number: int) -> list[int]:

@@ -39,7 +39,9 @@ def _csv(rows: Sequence[tuple[str, str, tuple[str, ...]]], record: LabelRecord) 
     for name, text, labels in rows:
         odd = next((one for one in labels if SEPARATOR in one), None)
         if record.multilabel and odd is not None:
-            raise BadData(f"the label {odd!r} has a {SEPARATOR!r} in it, which separates labels in CSV; export as jsonl")
+            raise BadData(
+                f"the label {odd!r} has a {SEPARATOR!r} in it, which separates labels in CSV; export as jsonl"
+            )
         writer.writerow([name, text, SEPARATOR.join(labels)])
     return out.getvalue().encode()
 
@@ -68,7 +70,8 @@ def _prodigy(rows: Sequence[tuple[str, str, tuple[str, ...]]], record: LabelReco
     options = [{"id": label, "text": label} for label in record.classes()]
     style = {"choice_style": "multiple" if record.multilabel else "single"}
     return _lines([
-        {"text": text, "meta": {"id": name}, "options": options, "accept": list(labels), "answer": "accept", "config": style}
+        {"text": text, "meta": {"id": name}, "options": options, "accept": list(labels), "answer": "accept",
+         "config": style}
         for name, text, labels in rows
     ])  # fmt: skip
 
@@ -108,7 +111,7 @@ def import_labels(record: LabelRecord, path: Path, form: str | None = None) -> t
     for _, text, labels, who in found:
         if not record.multilabel and len(labels) != 1:
             raise BadData(
-                f"{path} has a text with {len(labels)} labels; the record has one for each, so make it with --multilabel"
+                f"{path} has a text with {len(labels)} labels; the record has one for each: make it with --multilabel"
             )
         unknown += text not in places
         for row in places.get(text, ()):
@@ -132,7 +135,11 @@ def _read_json(path: Path) -> list[Any]:
     """The values of a JSON list, or of one JSON value a line."""
     try:
         words = path.read_text(encoding="utf-8")
-        found = json.loads(words) if words.lstrip().startswith("[") else [json.loads(one) for one in words.splitlines() if one.strip()]
+        found = (
+            json.loads(words)
+            if words.lstrip().startswith("[")
+            else [json.loads(one) for one in words.splitlines() if one.strip()]
+        )
     except (ValueError, RecursionError) as problem:
         raise BadData(f"{path} is not JSON ({problem}); expected what Prodigy or Label Studio exports") from problem
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
@@ -150,7 +157,9 @@ def _read_prodigy(path: Path, values: Sequence[dict[str, Any]]) -> Iterator[Labe
             continue
         given = one["accept"] if isinstance(one.get("accept"), list) else [one["label"]] if "label" in one else None
         if given is None:
-            raise BadData(f"line {number} of {path} has neither accept nor label; expected Prodigy's text classification")
+            raise BadData(
+                f"line {number} of {path} has neither accept nor label; expected Prodigy's text classification"
+            )
         who = str(one.get("_annotator_id") or one.get("_session_id") or "import")
         yield str(number), text, tuple(sorted({str(label) for label in given})), who
 

@@ -1,4 +1,4 @@
-"""The texts to be labelled, counted once, and what the labels so far say of each: all of them scored anew at every label.
+"""The texts to be labelled, counted once, and what the labels so far say of each: all scored anew at every label.
 
 The model is multinomial naive Bayes on the presence of terms with Jelinek–Mercer smoothing, and the corpus it smooths
 with is the whole pool, labelled or not. So the score of a class depends on that class's documents alone:
@@ -108,9 +108,9 @@ class Pool:
             self.add_class(label)
         order = [self.classes.index(label) for label in labels]
         place_of = {old: new for new, old in enumerate(order)}
-        self.classes, self._rows, self._evidence = (
-            [one[old] for old in order] for one in (self.classes, self._rows, self._evidence)
-        )  # type: ignore[assignment]
+        self.classes = [self.classes[old] for old in order]
+        self._rows = [self._rows[old] for old in order]
+        self._evidence = [self._evidence[old] for old in order]
         self._stale = {place_of[old] for old in self._stale}
 
     def set_labels(self, text: int, labels: Sequence[str] | None) -> None:
@@ -175,9 +175,8 @@ class Pool:
 
     def _prior(self, size: Any, labelled: Any) -> Floats:
         """The prior of classes with `size` of the `labelled` texts."""
-        if self.multilabel:
-            return np.log((size + 1) / (labelled - size + 1))
-        return np.log((size + 1) / (labelled + len(self.classes)))
+        rest = labelled - size + 1 if self.multilabel else labelled + len(self.classes)
+        return np.asarray(np.log((size + 1) / rest), np.float64)
 
     def scores(self, place: int) -> Floats32:
         """Scores of a class, divided by √length: naive Bayes is the more overconfident the longer a text is."""
@@ -187,9 +186,7 @@ class Pool:
 
     def scores_of(self, text: int) -> dict[str, float]:
         """The score of every class of which something is known, for one text."""
-        return {
-            label: float(self.scores(place)[text]) for place, label in enumerate(self.classes) if self.known(place)
-        }
+        return {label: float(self.scores(place)[text]) for place, label in enumerate(self.classes) if self.known(place)}
 
     def ranking(self) -> Ranking:
         """Best class and margin of every text; all that changed since the last label is computed now."""

@@ -3,7 +3,7 @@
 Decisions are only ever added; an undo is a decision too, which names the one that it takes back. What a text is
 labelled by all of them together is said in one place, the view `labels`: of each person the last decision on the text
 that was not taken back, of these the label that most people gave, and of equals the latest. The view is what
-`unnaive train labels.db` reads, and any other tool that reads SQLite; the view `all_texts` has those without a label too.
+`unnaive train labels.db` reads, and any other tool that reads SQLite; `all_texts` has those without a label too.
 """
 
 from __future__ import annotations
@@ -153,7 +153,8 @@ class LabelRecord:
         probability: float | None = None, way: str | None = None,
     ) -> Decision:  # fmt: skip
         """Write a decision; it is on disk when this returns."""
-        one = (_now(), who, kind, text, _labels_json(labels), suggested, probability, way)
+        at = _now()
+        one = (at, who, kind, text, _labels_json(labels), suggested, probability, way)
         with self._transaction() as data:
             found = data.execute(
                 "INSERT INTO decisions (at, who, kind, text, labels, suggested, probability, way)"
@@ -161,7 +162,9 @@ class LabelRecord:
                 one,
             ).lastrowid
             data.execute("DELETE FROM leases WHERE text = ? AND who = ?", (text, who))
-        return Decision(int(found or 0), one[0], who, kind, text, tuple(sorted(set(labels))), *one[5:])
+        return Decision(
+            int(found or 0), at, who, kind, text, tuple(sorted(set(labels))), suggested, probability, way
+        )  # fmt: skip
 
     def add_many(self, who: str, rows: Sequence[tuple[int, Sequence[str]]], way: str) -> None:
         """Labels from elsewhere, all or none: (text, labels) each."""
@@ -298,7 +301,8 @@ def _check_format(path: Path, data: sqlite3.Connection) -> None:
 
 
 def _decision(row: Sequence[Any]) -> Decision:
-    return Decision(*row[:5], tuple(json.loads(row[5])), *row[6:])
+    number, at, who, kind, text, labels, *more = row
+    return Decision(number, at, who, kind, text, tuple(json.loads(labels)), *more)
 
 
 def _labels_json(labels: Sequence[str]) -> str:

@@ -58,8 +58,9 @@ class Labelling:
     """
 
     def __init__(
-        self, record: LabelRecord, *, strategy: Strategy | None = None, hints: Mapping[str, Sequence[str]] | None = None,
-        double: float = DOUBLE_SHARE, again: bool = False, threads: int | None = None,
+        self, record: LabelRecord, *, strategy: Strategy | None = None,
+        hints: Mapping[str, Sequence[str]] | None = None, double: float = DOUBLE_SHARE, again: bool = False,
+        threads: int | None = None,
     ) -> None:  # fmt: skip
         self.record, self.strategy, self.double, self.again = record, strategy or Strategy(), double, again
         rule = TokenRule(language=record.setting("language") or "en")
@@ -151,7 +152,7 @@ class Labelling:
 
     def _still_open(self, who: str, question: Question) -> bool:
         again = question.way in ("undone", "chosen", "second", "queue")
-        return again or question.text not in self.pool.labels and self._holds(who, question.text)
+        return again or (question.text not in self.pool.labels and self._holds(who, question.text))
 
     def _holds(self, who: str, text: int) -> bool:
         return self.record.lease(who, text, time.time())
@@ -241,7 +242,7 @@ class Labelling:
         if who in self.among or who in self.wish:
             return "no more text of this kind is left; leave the search to go on with the others"
         if skipped and not self.again:
-            return f"no text is left but {count_noun(skipped, 'that you skipped', 'that you skipped')}; say --again to be asked about them"
+            return f"no text is left but {skipped:,} that you skipped; say --again to be asked about them"
         leased = len(self.record.leased(who, time.time()))
         if leased:
             return f"no text is left but {leased} that others are looking at"
@@ -249,14 +250,16 @@ class Labelling:
 
     # Answering.
 
-    def answer(self, who: str, text: int, kind: str, labels: Sequence[str] = (), shown: Shown | None = None) -> Decision:
+    def answer(
+        self, who: str, text: int, kind: str, labels: Sequence[str] = (), shown: Shown | None = None
+    ) -> Decision:
         """Write an answer: "label" with labels, "skip", "flag", or "reject" with the label that is wrong."""
         with self.lock:
             self._check(text, kind, labels)
             seen = shown if shown is not None and shown.text == text else None
             decision = self.record.add(
-                who, kind, text, labels, suggested=seen and seen.suggested, probability=seen and seen.probability,
-                way=seen.way if seen else "chosen",
+                who, kind, text, labels, suggested=seen.suggested if seen else None,
+                probability=seen.probability if seen else None, way=seen.way if seen else "chosen",
             )  # fmt: skip
             if kind != "reject":
                 self._open.pop(who, None)

@@ -1,4 +1,4 @@
-"""What a way of asking would have brought: labelled data is replayed, the labels being given when they are asked for."""
+"""What a way of asking would have brought: labelled data is replayed, a label given when it is asked for."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Curve:
     @property
     def mean(self) -> Floats:
         """Over the seeds (n_points,)."""
-        return self.accuracy.mean(axis=0)
+        return np.asarray(self.accuracy.mean(axis=0))
 
     def labels_for(self, accuracy: float) -> float | None:
         """The fewest labels with which the mean reaches an accuracy, interpolated; None if it does not.
@@ -80,11 +80,17 @@ def simulate(
 
 
 def _replay(
-    pool: Pool, truth: Sequence[str], test: Sparse, right: np.ndarray, strategy: Strategy, points: Sequence[int], batch: int
+    pool: Pool,
+    truth: Sequence[str],
+    test: Sparse,
+    right: np.ndarray,
+    strategy: Strategy,
+    points: Sequence[int],
+    batch: int,
 ) -> list[float]:
     """Accuracies of one run; the pool is empty of labels before and after."""
     asked: list[int] = []
-    measured = []
+    measured: list[float] = []
     classes = list(pool.classes)
     pool.set_classes([])  # classes are found as they come, as by a person who does not know them
     while len(asked) < points[-1]:
@@ -110,7 +116,7 @@ def _predict(pool: Pool, test: Sparse) -> np.ndarray:
     """The best class of every text aside; dividing by the length changes no order, so it is left out."""
     prior = pool.log_prior()
     scores = np.stack([test @ pool.weights(place) + prior[place] for place in range(len(pool.classes))], axis=1)
-    return np.array(pool.classes, object)[scores.argmax(axis=1)]
+    return np.asarray(np.array(pool.classes, object)[scores.argmax(axis=1)])
 
 
 def sign_test(differences: Floats) -> float:
@@ -125,4 +131,4 @@ def sign_test(differences: Floats) -> float:
     n = above + below
     if not n:
         return 1.0
-    return min(1.0, 2 * sum(comb(n, k) for k in range(min(above, below) + 1)) / 2**n)
+    return float(min(1.0, 2 * sum(comb(n, k) for k in range(min(above, below) + 1)) / 2**n))

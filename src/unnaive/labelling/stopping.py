@@ -171,7 +171,8 @@ def describe(accuracy: Accuracy, stability: Stability, ahead: Outlook | None) ->
     told = []
     if accuracy.n:
         share, low, high = accuracy.interval
-        told.append(f"accuracy {100 * share:.0f} % ({100 * low:.0f} to {100 * high:.0f} %) on {accuracy.n} texts drawn at random")
+        about = f"{100 * share:.0f} % ({100 * low:.0f} to {100 * high:.0f} %)"
+        told.append(f"accuracy {about} on {accuracy.n} texts drawn at random")
     if stability.kappas:
         kappa = stability.kappas[-1][1]
         told.append(

@@ -60,9 +60,9 @@ class NaiveBayesEM(IteratedModel):
         """X and y to learn from, checked; documents may lack a label."""
         given = list(y) if _has_missing(y) else y
         if given is y:
-            documents, targets, names = super()._check_labelled(X, y, fitted, multilabel=multilabel)
+            documents, _, names = super()._check_labelled(X, y, fitted, multilabel=multilabel)
         else:  # checked with any label in the place of the missing ones
-            documents, targets, names = super()._check_labelled(X, [0] * len(given), fitted, multilabel=multilabel)
+            documents, _, names = super()._check_labelled(X, [0] * len(given), fitted, multilabel=multilabel)
         return documents, read_partly_labelled(given, documents.shape[0], multilabel=multilabel), names
 
     def learn(

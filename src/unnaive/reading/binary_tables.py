@@ -191,7 +191,7 @@ class SqliteTable(Table):
         ]
         if name is not None:
             return choose(there, name, f"table in {self.path}")
-        if RECORD_TABLES <= set(there):
+        if set(there) >= RECORD_TABLES:
             return LABELS
         if len(there) != 1:
             raise BadData(f"{self.path} has the tables {join_names(there) if there else '(none)'}; say --table NAME")

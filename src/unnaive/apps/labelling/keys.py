@@ -1,4 +1,4 @@
-"""Keys from stdin, one at a time: of a terminal as they are pressed, else as they come; and which key is which class."""
+"""Keys from stdin, one at a time: of a terminal as they are pressed; and which key stands for which class."""
 
 from __future__ import annotations
 

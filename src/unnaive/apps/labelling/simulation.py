@@ -11,9 +11,7 @@ from unnaive.labelling.simulate import WAYS, Curve, sign_test, simulate
 from unnaive.reading.corpus import Corpus
 
 
-def run_simulation(
-    data: str, *, labels: int, seeds: int, seed: int, html: Path | None, as_json: bool
-) -> None:
+def run_simulation(data: str, *, labels: int, seeds: int, seed: int, html: Path | None, as_json: bool) -> None:
     """Read, replay, print; the plot goes to an SVG file."""
     make_output_folders([html])
     corpus = read_corpus(data_file([data], **shared_defaults()), None)
@@ -31,10 +29,12 @@ def run_simulation(
     for one in found["ways"]:
         needed = "not reached" if one["labels_needed"] is None else f"{one['labels_needed']:.0f}"
         share = "" if one["share"] is None else f"{100 * one['share']:.0f} %"
-        table.add_row(one["way"], f"{one['accuracy']:.3f}", needed, share, "" if one["p"] is None else f"{one['p']:.3f}")
+        table.add_row(
+            one["way"], f"{one['accuracy']:.3f}", needed, share, "" if one["p"] is None else f"{one['p']:.3f}"
+        )
     console().print(table)
-    echo(f"accuracy at {found['labels']} labels on {len(test):,} texts aside, mean of {seeds} seeds; p by a sign test of "
-         "each way against random over the seeds")  # fmt: skip
+    about = f"accuracy at {found['labels']} labels on {len(test):,} texts aside, mean of {seeds} seeds"
+    echo(f"{about}; p by a sign test of each way against random over the seeds")
 
 
 def split_corpus(corpus: Corpus, seed: int) -> tuple[Corpus, Corpus]:
@@ -90,7 +90,7 @@ def write_page(curves: list[Curve], path: Path, name: str) -> None:
     picture = out.getvalue()
     page = (
         f"<!doctype html><html lang='en'><meta charset='utf-8'><title>Ways of asking: {escape(name)}</title>"
-        f"<h1>Ways of asking: {escape(name)}</h1>{picture[picture.index('<svg'):]}</html>\n"
+        f"<h1>Ways of asking: {escape(name)}</h1>{picture[picture.index('<svg') :]}</html>\n"
     )
     with replacing(path) as file:
         file.write(page.encode())

@@ -135,7 +135,9 @@ class Terminal:
             return True
         if key in keys.UNDO:
             gone = self.labelling.undo(who)
-            self.said = "there is nothing to undo" if gone is None else f"taken back: {gone.kind} {', '.join(gone.labels)}"
+            self.said = (
+                "there is nothing to undo" if gone is None else f"taken back: {gone.kind} {', '.join(gone.labels)}"
+            )
             return gone is not None
         if key in (keys.SKIP, keys.FLAG):
             self.labelling.answer(who, at, "skip" if key == keys.SKIP else "flag", shown=shown)
@@ -198,6 +200,8 @@ class Terminal:
         like = [one for one in classes if one.casefold().startswith(words.casefold())]
         if len(like) != 1:
             raise UnnaiveError(
-                f"no class is called {words!r}; press n to add it" if not like else f"{words!r} may be {', '.join(like)}"
+                f"no class is called {words!r}; press n to add it"
+                if not like
+                else f"{words!r} may be {', '.join(like)}"
             )
         return like[0]
