@@ -4,7 +4,8 @@ python benchmarks/higher_order.py
 
 Wanted: smoothing at 2,000 terms at least 40 times as fast as Algorithm 1 of the paper in numpy, at the full vocabulary
 within 3 times of its own time at 2,000 terms, and 10 times the documents in at most 11 times the time; naive Bayes at
-2,000 terms at least 10 times as fast as with dense matrices, and at the full vocabulary under 2 GB. One thread.
+2,000 terms at least 10 times as fast as with dense matrices, and at the full vocabulary under 2 GB; the 90
+classes of Reuters, which overlap, within 2 s of processor time. One thread.
 """
 
 import os
@@ -16,17 +17,19 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
-from timing import alternated, peak_memory, show, show_figure
+from timing import alternated, peak_memory, show, show_figure, timed
 
 from unnaive.core.counts import Counts
 from unnaive.core.selection import information_gain, top_k
+from unnaive.core.targets import class_columns, label_matrix
 from unnaive.core.weighting import presence
 from unnaive.evaluation.papers.data import prepare
 from unnaive.evaluation.papers.runs import Run
 from unnaive.evaluation.splits import stratified_split
 from unnaive.models.higher_order.learner import HigherOrderNB, HigherOrderSmoothing
-from unnaive.models.higher_order.paths import class_paths_as_published
-from unnaive.reading.collections import data_folder
+from unnaive.models.higher_order.paths import class_paths_as_published, term_paths
+from unnaive.reading.collections import data_folder, load
+from unnaive.text.counting import TextCounter
 
 
 def training_documents(min_df=3):
@@ -78,6 +81,21 @@ def naive_bayes(X, Y, X_cut):
     print(f"{f'naive Bayes, {X.shape[1]:,} terms / 2,000 terms':44} {whole.ratio:6.2f}")
 
 
+def overlapping_classes():
+    """Naive Bayes of the 90 classes of Reuters, which overlap: beside it one walk over the documents without each."""
+    corpus = load("reuters").part("train")
+    X = TextCounter(threads=1).count(corpus.texts, grow=True)
+    Y = label_matrix(corpus.labels, corpus.classes)
+    B, members = presence(X), class_columns(Y)
+    ours, peer = (
+        timed(lambda: HigherOrderNB().learn(X, Y, exclusive=False)),
+        timed(lambda: [term_paths(B[~rows]) for rows in members]),
+    )
+    name = f"naive Bayes, {Y.shape[1]} overlapping classes, s of processor"
+    show_figure(name, ours[1], 2)
+    print(f"{'':44} {peer[1] / ours[1]:6.2f} times as fast as class by class")
+
+
 def memory(min_df):
     """Gigabytes of a process that trains naive Bayes on all terms of `min_df` documents."""
     code = (
@@ -98,6 +116,7 @@ def main():
     print(f"{X.shape[0]:,} documents, {X.nnz:,} cells; at 2,000 terms {X_cut.nnz:,}")
     smoothing(X, Y, X_cut)
     naive_bayes(X, Y, X_cut)
+    overlapping_classes()
     show_figure("naive Bayes, all terms, peak memory in GB", memory(1), 2)
 
 

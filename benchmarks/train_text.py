@@ -2,8 +2,8 @@
 
 python benchmarks/train_text.py [--repeats N] [--quick]
 
-20 Newsgroups (18,846 messages) and a copy of it ten times over, one thread. Also predictions by the whole classifier,
-and the peak memory of a process that trains.
+20 Newsgroups (18,846 messages) and a copy of it ten times over, one thread unless the line says two. Also predictions
+by the whole classifier, and the peak memory of a process that trains.
 """
 
 import argparse
@@ -23,8 +23,8 @@ from unnaive import TextClassifier
 from unnaive.reading.collections import load
 
 
-def ours(texts, labels):
-    return TextClassifier("multinomial", n_jobs=1).fit(texts, labels)
+def ours(texts, labels, threads=1):
+    return TextClassifier("multinomial", n_jobs=threads).fit(texts, labels)
 
 
 def peer(texts, labels):
@@ -67,11 +67,15 @@ def main():
     mine, theirs = ours(texts, labels), peer(texts, labels)
     agree = np.mean(mine.predict(texts) == theirs.predict(texts))
     print(f"decisions that agree with scikit-learn's: {agree:.2%}")
-    show(
-        "raw text → trained", alternated(lambda: ours(texts, labels), lambda: peer(texts, labels), options.repeats), 10
-    )
-    predictions = alternated(lambda: mine.predict(texts), lambda: theirs.predict(texts), options.repeats)
-    show("raw text → predictions", predictions, 25)
+    repeats, two = options.repeats, ours(texts, labels, threads=2)
+    trained = alternated(lambda: ours(texts, labels), lambda: peer(texts, labels), repeats)
+    show("raw text → trained", trained, 28)
+    trained = alternated(lambda: ours(texts, labels, threads=2), lambda: peer(texts, labels), repeats)
+    show("raw text → trained, two threads", trained, 40)
+    predicted = alternated(lambda: mine.predict(texts), lambda: theirs.predict(texts), repeats)
+    show("raw text → predictions", predicted, 42)
+    predicted = alternated(lambda: two.predict(texts), lambda: theirs.predict(texts), repeats)
+    show("raw text → predictions, two threads", predicted, 75)
     if not options.quick:
         ten, ten_labels = texts * 10, labels * 10
         growth = median(

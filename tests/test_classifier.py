@@ -281,13 +281,15 @@ def test_a_tuned_decision_does_not_outlive_a_change_of_classes():
     assert len(model.fitted_.decision.values) == 4
 
 
-def test_models_of_documents_learn_all_at_once():
+def test_models_of_documents_learn_more_and_forget():
     model = TextClassifier("knn", k=3).fit(TEXTS, LABELS)
-    for action in (model.partial_fit, model.forget):
-        with pytest.raises(
-            UnnaiveError, match="k nearest neighbours learns from all documents at once; train it with all"
-        ):
-            action(NEW, TRUTH)
+    with pytest.raises(BadData, match="60 of 60 documents cannot be taken away, because the model has none"):
+        model.forget(NEW, TRUTH)
+    model.partial_fit(NEW, TRUTH)
+    whole = TextClassifier("knn", k=3).fit(NEW + TEXTS, TRUTH + LABELS)
+    np.testing.assert_array_equal(model.scores(NEW), whole.scores(NEW))
+    first = TextClassifier("knn", k=3).fit(TEXTS, LABELS)
+    np.testing.assert_array_equal(model.forget(NEW, TRUTH).scores(NEW), first.scores(NEW))
 
 
 @pytest.mark.parametrize(
@@ -436,9 +438,16 @@ def test_merging_other_settings_keeps_those_of_the_first_and_says_so():
     )
 
 
-def test_merging_a_model_of_documents_says_what_it_is():
-    with pytest.raises(UnnaiveError, match="k nearest neighbours learns from all documents at once"):
-        TextClassifier().fit(TEXTS, LABELS).merge(TextClassifier("knn", k=3).fit(TEXTS, LABELS))
+def test_a_model_of_documents_joins_one_of_counts_but_not_the_other_way_round():
+    counts, documents = TextClassifier().fit(TEXTS, LABELS), TextClassifier("knn", k=3).fit(NEW, TRUTH)
+    with (
+        pytest.warns(UnnaiveWarning, match="the models differ in model"),
+        pytest.raises(UnnaiveError, match="multinomial naive Bayes keeps counts and no documents"),
+    ):
+        documents.merge(counts)
+    with pytest.warns(UnnaiveWarning, match="the models differ in model"):
+        counts.merge(documents)
+    assert counts.fitted_.counts == TextClassifier().fit(TEXTS + NEW, LABELS + TRUTH).fitted_.counts
 
 
 @pytest.mark.parametrize(
@@ -476,7 +485,9 @@ def test_a_fitted_model_reads_as_it_learnt_until_it_is_fitted_again(tmp_path):
     before = model.scores(NEW)
     model.set_params(stem="porter")
     for action in (model.partial_fit, model.forget):
-        with pytest.raises(UnnaiveError, match="counts depend on how texts were read; to read them otherwise, fit"):
+        with pytest.raises(
+            UnnaiveError, match="what was counted depends on how texts were read; to read them otherwise, fit"
+        ):
             action(TEXTS[:1], LABELS[:1])
     model.save(tmp_path / "m.model")
     copy = pickle.loads(pickle.dumps(model))  # noqa: S301  # our own bytes

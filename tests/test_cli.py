@@ -15,6 +15,7 @@ import pyarrow.parquet
 import pytest
 
 from unnaive import TextClassifier, TopK, __version__
+from unnaive.apps import cli
 from unnaive.apps.cli import exit_code
 
 ROWS = [
@@ -393,7 +394,7 @@ class TestChange:
         np.testing.assert_array_equal(TextClassifier.load("b.model").scores(NEW), fresh.scores(NEW))
         code, _, err = run("remake", model, "--model", "knn")
         assert code == 2
-        assert "k nearest neighbours learns from all documents at once" in err
+        assert "k nearest neighbours learns from documents, and this model keeps counts; train it anew" in err
 
     def test_a_decision_that_was_handed_in_outlives_an_update(self, run, tmp_path):
         labels = [("sport",), ("politics",), ("food", "sport")]
@@ -471,3 +472,12 @@ def test_demo_says_at_once_that_its_folder_cannot_be(run, tmp_path, monkeypatch)
         "",
         "unnaive: taken cannot be made a folder (File exists); name another\n",
     )
+
+
+def test_each_command_is_built_by_its_own_module_alone():
+    for command in cli.build_app().registered_commands:
+        name = command.callback.__name__
+        modules = cli.modules_for([name])
+        assert len(modules) == 1
+        assert name in [one.callback.__name__ for one in cli.build_app(modules).registered_commands]
+    assert cli.modules_for(["change"]) == cli.modules_for([]) == cli.VERBS

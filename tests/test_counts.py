@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from unnaive.core import counts as counts_module
+from unnaive.core import class_sums
 from unnaive.core.counts import Counts
 from unnaive.errors import BadData
 
@@ -65,7 +65,7 @@ def test_equals_brute_force(seed):
 @pytest.mark.parametrize("in_order", [False, True])
 def test_both_ways_of_counting_equal_brute_force(share, in_order, monkeypatch):
     """Documents in the order of their classes or not; a class without documents; documents without a class."""
-    monkeypatch.setattr(counts_module, "DENSE_SHARE", share)
+    monkeypatch.setattr(class_sums, "DENSE_SHARE", share)
     for seed in range(5):
         X, Y = random_documents(seed)
         Y = np.where(np.arange(4) < 3, Y.toarray(), 0)
@@ -78,6 +78,32 @@ def test_both_ways_of_counting_equal_brute_force(share, in_order, monkeypatch):
             assert_close(
                 Counts.of(few, single[: few.shape[0]]), brute_force(few, single[: few.shape[0]], np.ones(few.shape[0]))
             )
+
+
+@pytest.mark.skipif(class_sums.NATIVE is None, reason="built without a compiler")
+@pytest.mark.parametrize("threads", [1, 3])
+def test_native_sums_equal_those_of_numpy(threads, monkeypatch):
+    """Sets of labels, one label each, no label at all; zeros that are stored; every width of index."""
+    monkeypatch.setattr(class_sums, "DENSE_SHARE", 1e9)
+    monkeypatch.setattr(class_sums, "WORTH_THREADS", 0)
+    for seed in range(20):
+        X, Y = random_documents(seed, n_docs=60, n_terms=30 + seed)
+        single = csr_array(np.eye(4, dtype=int)[np.random.default_rng(seed).integers(0, 3, 60)])
+        for labels in (Y, single, Y * 0):
+            narrow = csr_array((X.data.astype(np.int32), X.indices.astype(np.int32), X.indptr), shape=X.shape)
+            wide = csr_array((narrow.data, narrow.indices, X.indptr.astype(np.int64)), shape=X.shape)
+            expected = Counts.of(X.astype(np.int64), labels)  # 64-bit counts are summed by numpy
+            for documents in (narrow, wide):
+                assert Counts.of(documents, labels, threads=threads) == expected
+    narrow.data[3] = 0
+    assert Counts.of(narrow, Y).df.sum() == expected.df.sum() - 1
+
+
+@pytest.mark.skipif(class_sums.NATIVE is None, reason="built without a compiler")
+def test_sums_that_outgrow_a_native_cell_are_summed_all_the_same(monkeypatch):
+    monkeypatch.setattr(class_sums, "DENSE_SHARE", 1e9)
+    X = csr_array(np.full((3, 1), 2**31 - 1, np.int32))
+    assert Counts.of(X, csr_array([[1], [1], [1]])).class_terms.toarray().tolist() == [[3 * (2**31 - 1)]]
 
 
 @settings(max_examples=50, deadline=None)

@@ -3,7 +3,10 @@
 import doctest
 import importlib.util
 import re
+import shutil
 from pathlib import Path
+
+import pytest
 
 from unnaive import TextClassifier
 from unnaive.reading.tickets import load_tickets
@@ -20,6 +23,20 @@ def test_the_page_on_networks_runs(capsys):
     assert shown.startswith("('tariff', 'vessel', 'trade')\nnetwork unnaive {")
     assert "[[0.25 0.75]]" in shown
     assert "'CMDL'" in shown
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="pyspark is not installed")
+@pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java on this machine")
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_the_page_on_spark_runs(capsys):
+    names = {}
+    for block in re.findall(r"```python\n(.*?)```", (DOCS / "spark.md").read_text(encoding="utf-8"), re.DOTALL):
+        exec(block, names)
+    names["spark"].stop()
+    shown = capsys.readouterr().out
+    page = (DOCS / "spark.md").read_text(encoding="utf-8")
+    assert shown.splitlines() == re.findall(r"^print\(.*\)  # (.*)$", page, re.MULTILINE)
 
 
 def test_the_page_on_confidence_runs():

@@ -411,6 +411,7 @@ class TestCommandLine:
         assert all(re.search(", (class|round) [0-9]+( of (at most )?[0-9,]+)?$", title) for title, *_ in shown[1:-1])
         # the others are done in one go; two words make no hidden node for the hierarchical naive Bayes model
         loops = {"maxent", "svm", "nbsvm", "hierarchical", "honb", "superparent", "selective", "diagnostic"}
+        loops.add("label-tree")
         assert (len(shown) > 2) == (model in loops)
 
     def test_the_folds_of_tuning_are_counted(self, run, tmp_path, monkeypatch):

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from unnaive.core import products
 from unnaive.core.weighting import Weighting
 from unnaive.errors import BadData
+from unnaive.models.maxent import gis
 from unnaive.models.maxent.gis import Scaling
 
 UNIT = Weighting(norm="l1")
@@ -137,3 +139,21 @@ def test_it_stops_when_the_likelihood_hardly_rises():
 def test_features_below_zero_are_refused():
     with pytest.raises(BadData, match="GIS needs features from 0 on"):
         Scaling(csr_array([[-1.0]]), np.array([0]), 1, np.ones(1), UNIT)
+
+
+@pytest.mark.skipif(products.NATIVE is None, reason="built without the native pass")
+@pytest.mark.parametrize("chunk", [8, 64, 5000])
+def test_expectations_do_not_depend_on_the_number_of_threads(monkeypatch, chunk):
+    rng = np.random.default_rng(3)
+    X = csr_array(rng.random((300, 90)) * (rng.random((300, 90)) < 0.1))
+    targets = rng.integers(7, size=300).astype(np.int32)
+    monkeypatch.setattr(gis, "CHUNK_CELLS", 7 * chunk)
+    scaling = gis.Scaling(X, targets, 7, rng.random(300), Weighting())
+    weights = scaling.first + rng.normal(size=len(scaling.first))
+    found = [
+        scaling.documents.expectations(weights, scaling.targets, scaling.weight, scaling.offset, threads=threads)
+        for threads in (1, 2, 3, 8)
+    ]
+    for likelihood, expected in found[1:]:
+        assert likelihood == found[0][0]
+        np.testing.assert_array_equal(expected, found[0][1])

@@ -197,7 +197,7 @@ def test_settings_are_checked(setting, error):
 def test_settings_are_checked_in_shards_too():
     for setting in ({"beta": 1.5}, {"normaliser": "none"}, {"events": "poisson"}):
         with pytest.raises(UnnaiveError):
-            HigherOrderSmoothing(**setting).partial_fit(X, [0, 1, 1], classes=[0, 1])
+            HigherOrderSmoothing(**setting).fit_pass(X, [0, 1, 1], classes=[0, 1])
 
 
 def test_a_table_that_would_not_fit_is_refused():
@@ -217,7 +217,7 @@ def test_partial_fit_by_passes_is_fit(multilabel):
     sharded = HigherOrderSmoothing(weights="log")
     for order in (1, 2):
         for rows in np.array_split(np.arange(80), 3):
-            sharded.partial_fit(documents[rows], y[rows], classes=np.arange(4), order=order)
+            sharded.fit_pass(documents[rows], y[rows], classes=np.arange(4), order=order)
     np.testing.assert_allclose(sharded.scores(documents), whole.scores(documents), rtol=1e-10, atol=1e-10)
     np.testing.assert_array_equal(sharded.predict(documents), whole.predict(documents))
 
@@ -247,26 +247,26 @@ def test_passes_out_of_order_are_refused_and_between_them_there_is_no_model():
     documents, labels = random_documents()
     model = HigherOrderSmoothing()
     with pytest.raises(BadData, match="take all documents through order=1 first"):
-        model.partial_fit(documents, labels, classes=range(4), order=2)
+        model.fit_pass(documents, labels, classes=range(4), order=2)
     with pytest.raises(BadData, match="classes must be passed"):
-        model.partial_fit(documents, labels)
-    model.partial_fit(documents, labels, classes=range(4))
+        model.fit_pass(documents, labels)
+    model.fit_pass(documents, labels, classes=range(4))
     with pytest.raises(NotFittedError):
         model.predict(documents)
     with pytest.raises(BadData, match="take each document once through both"):
-        model.partial_fit(documents[[*range(80), 0]], labels[[*range(80), 0]], order=2)
-    model.partial_fit(documents, labels, order=2)
+        model.fit_pass(documents[[*range(80), 0]], labels[[*range(80), 0]], order=2)
+    model.fit_pass(documents, labels, order=2)
     assert model.predict(documents).shape == (80,)
-    assert not hasattr(HigherOrderSmoothing(weights="tfidf"), "partial_fit")
+    assert not hasattr(HigherOrderSmoothing(weights="tfidf"), "fit_pass")
 
 
 def test_more_documents_start_the_second_pass_again():
     documents, labels = random_documents()
     model = HigherOrderSmoothing()
-    model.partial_fit(documents[:50], labels[:50], classes=range(4))
-    model.partial_fit(documents[:50], labels[:50], order=2)
-    model.partial_fit(documents[50:], labels[50:])
-    model.partial_fit(documents, labels, order=2)
+    model.fit_pass(documents[:50], labels[:50], classes=range(4))
+    model.fit_pass(documents[:50], labels[:50], order=2)
+    model.fit_pass(documents[50:], labels[50:])
+    model.fit_pass(documents, labels, order=2)
     whole = HigherOrderSmoothing().fit(documents, labels)
     np.testing.assert_array_equal(model.predict_proba(documents), whole.predict_proba(documents))
 

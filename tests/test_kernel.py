@@ -92,13 +92,19 @@ def check_tokens(some_texts, rule):
 
 
 def check_counts(some_texts, rule, threads):
-    """Growing, fixed, and growing again, over one vocabulary."""
+    """Growing, fixed, and growing again, over one vocabulary; the same from a vocabulary that is given."""
     ours = TextCounter(rule, threads=threads)
     reference = TextCounter(rule, backend="reference")
     third = max(1, len(some_texts) // 3)
     for part, grow in ((some_texts[:third], True), (some_texts[third : 2 * third], False), (some_texts, True)):
         assert same_rows(ours.count(part, grow), reference.count(part, grow))
         assert ours.vocabulary == reference.vocabulary
+        if part is not some_texts:
+            early = reference.vocabulary
+    ours = TextCounter(rule, early, threads=threads)
+    reference = TextCounter(rule, early, backend="reference")
+    assert same_rows(ours.count(some_texts[::-1], True), reference.count(some_texts[::-1], True))
+    assert ours.vocabulary == reference.vocabulary
     fixed = TextCounter(rule, reference.vocabulary, threads=threads)
     assert same_rows(fixed.count(some_texts), reference.count(some_texts))
     utf8 = [text.encode("utf-8", "replace").decode() for text in some_texts]
@@ -172,17 +178,25 @@ def drawn_texts(draw, size):
     return ["".join(draw.choices(draw.choice(kinds), k=draw.choice([0, 3, 12, 40, 150]))) for _ in range(size)]
 
 
-def check_drawn(cases, seed):
-    """`cases` texts, ten with each rule."""
+@pytest.fixture
+def either_loops():
+    """A function that picks the loops for any processor or those for this one; afterwards they are its own again."""
+    yield native.kernel.use_wide
+    native.kernel.use_wide(True)
+
+
+def check_drawn(cases, seed, use_wide):
+    """`cases` texts, ten with each rule, by the loops for any processor and by those for this one."""
     draw = random.Random(seed)
     for _ in range(cases // 10):
+        use_wide(draw.random() < 0.5)
         rule, some_texts = drawn_rule(draw), drawn_texts(draw, 10)
         check_tokens(some_texts, rule)
         check_counts(some_texts, rule, draw.choice([1, 2, 3]))
 
 
-def test_kernel_equals_reference_with_drawn_rules():
-    check_drawn(2_000, seed=0)
+def test_kernel_equals_reference_with_drawn_rules(either_loops):
+    check_drawn(2_000, seed=0, use_wide=either_loops)
 
 
 @pytest.mark.parametrize("message", [None, "subject-body"])
@@ -195,9 +209,9 @@ def test_markup_is_read_alike(message):
 
 
 @pytest.mark.slow
-def test_kernel_equals_reference_in_a_hundred_thousand_cases():
+def test_kernel_equals_reference_in_a_hundred_thousand_cases(either_loops):
     assert property_test(3_000) >= 3_000
-    check_drawn(100_000, seed=1)
+    check_drawn(100_000, seed=1, use_wide=either_loops)
 
 
 @pytest.mark.parametrize("rule", [TokenRule(min_length=1), TokenRule("tr", digits=False, min_length=1)])

@@ -7,6 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 import unnaive
 from unnaive.core.links import probabilities
+from unnaive.core.products import ThinProducts
 from unnaive.errors import BadData, UnknownName, UnnaiveError
 from unnaive.models.maxent.lbfgs import InSpan, InWeights, descend, logistic_loss, minimise, softmax_loss
 from unnaive.models.maxent.learner import MaxEnt
@@ -40,7 +41,7 @@ def problems():
             ("softmax", softmax_loss(targets, weight)),
             ("logistic", logistic_loss(labels[:25], weight)),
         ):
-            yield pytest.param(kind(X.astype(float), loss, 0.3, 4), id=f"{kind.__name__} {name}")
+            yield pytest.param(kind(ThinProducts.of(X.astype(float)), loss, 0.3, 4), id=f"{kind.__name__} {name}")
 
 
 @pytest.mark.parametrize("problem", list(problems()))
@@ -52,7 +53,7 @@ def test_gradient_by_finite_differences(problem):
     by_weights, by_bias = problem.parameters(gradient)
 
     def value(W, b):
-        return problem.loss(problem.X @ W + b)[0] + problem.l2 / 2 * (W**2).sum()
+        return problem.loss(problem.X.X @ W + b)[0] + problem.l2 / 2 * (W**2).sum()
 
     for array, derivative in ((W, by_weights), (b, by_bias)):
         for index in np.ndindex(array.shape):
@@ -77,7 +78,7 @@ def test_both_coordinates_find_the_same_minimum():
     X, _, targets = random_problem()
     points = []
     for kind in (InWeights, InSpan):
-        problem = kind(X.astype(float), softmax_loss(targets, np.ones(80)), 0.5, 4)
+        problem = kind(ThinProducts.of(X.astype(float)), softmax_loss(targets, np.ones(80)), 0.5, 4)
         points.append(problem.parameters(minimise(problem, problem.start(), tol=1e-8, max_iter=500)))
     np.testing.assert_allclose(points[0][0], points[1][0], atol=1e-7)
 

@@ -33,6 +33,12 @@ EXPECTATIONS = {
     "offset": np.zeros(2), "weights": np.zeros(3), "expected": np.zeros(3),
 }  # fmt: skip
 
+# two documents of three terms, the second of class 1
+CLASS_SUMS = {
+    "starts": longs(0, 1, 2), "columns": ints(0, 2), "values": ints(1, 1), "class_starts": longs(0, 0, 1),
+    "documents": ints(1), "n_terms": 3, "threads": 2,
+}  # fmt: skip
+
 SPARSE_CHANGES = [
     {"starts": longs(0, HUGE, 2)},
     {"starts": longs(0, -HUGE, 2)},
@@ -52,6 +58,21 @@ SPARSE_CHANGES = [
 def test_products_of_broken_matrices_are_refused(change):
     with pytest.raises(ValueError, match=r"matrix|product"):
         products.NATIVE.product(*(PRODUCT | change).values())
+
+
+def test_class_sums_of_broken_matrices_are_refused():
+    assert [part.tolist() for part in products.NATIVE.class_sums(*CLASS_SUMS.values())][1:4] == [[2], [1], [1]]
+    changes = [
+        *({"starts": broken} for broken in (longs(0, HUGE, 2), longs(0, -HUGE, 2), longs(0, 1, HUGE), longs())),
+        *({"columns": broken} for broken in (ints(0, 3), ints(0, -1), ints(0))),
+        *({"class_starts": broken} for broken in (longs(0, HUGE, 1), longs(-1, 0, 1), longs(0, 0, 2), longs())),
+        *({"documents": broken} for broken in (ints(2), ints(-1))),
+        *({"n_terms": broken} for broken in (2, -1)),
+    ]
+    for change in changes:
+        with pytest.raises(ValueError, match=r"matrix|class"):
+            products.NATIVE.class_sums(*(CLASS_SUMS | change).values())
+    assert products.NATIVE.class_sums(*(CLASS_SUMS | {"values": ints(1, 0)}).values()) is None
 
 
 @pytest.mark.parametrize("change", [*SPARSE_CHANGES, {"dense": np.ones((1, 4))}, {"dense": np.ones((2, 9))}])

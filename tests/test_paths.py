@@ -12,8 +12,11 @@ from unnaive.models.higher_order import paths
 from unnaive.models.higher_order.paths import (
     FirstPass,
     SecondPass,
+    TermSums,
     class_paths,
     class_paths_as_published,
+    gram_class_sums,
+    gram_class_sums_by_blocks,
     gram_row_squares,
     gram_row_squares_by_blocks,
     term_paths,
@@ -179,3 +182,24 @@ def test_presence_has_no_stored_zero():
     found = presence(X)
     assert found.nnz == 2
     np.testing.assert_array_equal(found.toarray(), [[1, 0], [0, 1]])
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_paths_without_a_class_are_those_among_the_other_documents(seed):
+    rng = np.random.default_rng(seed)
+    B = (rng.random(rng.integers(1, 9, 2)) < rng.random()).astype(float)
+    Y = (rng.random((len(B), 3)) < 0.4).astype(float)  # classes overlap; some have no document, or all of them
+    X, labels = csr_array(B), csr_array(Y)
+    members = [np.flatnonzero(column) for column in Y.T]
+    sums = [TermSums.of(X[rows]) for rows in members]
+    containing, totals = TermSums.of(X).without_classes(sums, X, labels)
+    for c, rows in enumerate(members):
+        expected, total = term_paths(X[np.setdiff1d(np.arange(len(B)), rows)])
+        np.testing.assert_array_equal(containing[:, c], expected)
+        assert totals[c] == total
+    np.testing.assert_array_equal(gram_class_sums(X, labels), gram_class_sums_by_blocks(X, labels))
+    if paths._gram is not None:
+        for walk in (paths._gram.cross_by_term, paths._gram.cross_by_document):
+            out = np.zeros((X.shape[1], labels.shape[1]))
+            walk(*paths._pointers(X), *paths._pointers(X.tocsc()), *paths._pointers(labels), out)
+            np.testing.assert_array_equal(out, gram_class_sums_by_blocks(X, labels))

@@ -90,3 +90,15 @@ def test_without_the_native_pass_the_result_is_the_same(monkeypatch):
 
 def test_the_weights_begin_with_a_cache_line():
     assert all(aligned_zeros(size).ctypes.data % 64 == 0 for size in (1, 100, 10_000))
+
+
+@pytest.mark.parametrize("width", [1, 7, 20])
+def test_products_by_several_threads_are_those_of_one(monkeypatch, width):
+    monkeypatch.setattr(products, "WORTH_THREADS", 0)
+    rng = np.random.default_rng(width)
+    X = csr_array(rng.random((40, 60)) * (rng.random((40, 60)) < 0.2))
+    tall, wide = rng.normal(size=(60, width)), rng.normal(size=(40, width))
+    for threads in (1, 2, 3, 64):
+        both = products.ThinProducts.of(X, threads)
+        np.testing.assert_array_equal(both.product(tall), products.product(X, tall))
+        np.testing.assert_array_equal(both.transposed_product(wide), products.transposed_product(X, wide))

@@ -15,6 +15,7 @@ from unnaive.store import load
 
 ROWS = [("good ball in the game", "sport"), ("fair vote for the law", "politics"), ("warm soup", "food")]
 HEAD = "text,label\n"
+SMALL = {"svm": "C=1.0", "knn": "k=3", "maxent": "max_iter=20", "tan": "features=6"}
 
 
 def write(name, rows):
@@ -55,6 +56,28 @@ def test_what_is_forgotten_can_be_shown(folder, capsys, keyed, registered):
     assert (receipt["hash"]["key"] is None) == (not keyed)
     assert "smith" not in Path("r.json").read_text()
     assert b"smith" not in Path("m.model").read_bytes()
+
+
+@pytest.mark.parametrize("model", ["svm", "knn", "maxent", "tan"])
+@pytest.mark.parametrize("registered", ["", " --register"])
+def test_models_that_keep_documents_show_what_they_forgot_too(folder, capsys, model, registered):
+    assert run(f"train all.csv -o m.model --model {model}{registered} --set {SMALL[model]}") == 0
+    assert run(f"train rest.csv -o rest.model --model {model}{registered} --set {SMALL[model]}") == 0
+    before = Path("m.model").read_bytes()
+    assert run("forget m.model other.csv") == 2  # "good ball" is in no class without a register or with one
+    assert Path("m.model").read_bytes() == before
+    capsys.readouterr()
+    assert run("forget m.model gone.csv --receipt r.json") == 0
+    assert "now has 15 documents (was 17), 3 classes, " in capsys.readouterr().out
+    assert run("verify m.model --receipt r.json --against rest.csv") == 0
+    shown = capsys.readouterr().out
+    assert "the counted documents equal those of a model trained on the data, every one of them" in shown
+    assert "the file is that of such a model, byte for byte" in shown
+    assert Path("m.model").read_bytes() == Path("rest.model").read_bytes()
+    assert "counted documents" in json.loads(Path("r.json").read_text())["statement"]
+    assert run("verify m.model --receipt r.json --against all.csv") == 1
+    assert run("update m.model gone.csv") == 0
+    assert Path("m.model").read_bytes() == before
 
 
 def test_a_model_that_is_not_the_one_of_the_receipt(folder, capsys):
@@ -111,7 +134,7 @@ def test_a_register_takes_no_weights_and_frozen_models_no_register(folder):
     with pytest.raises(UnnaiveError, match="with texts and labels, and no weights"):
         TextClassifier.from_fitted(fitted).partial_fit(["ball"], ["sport"], sample_weight=[2])
     assert run("train all.csv -o m.model --register --frozen") == 2
-    assert run("train all.csv -o m.model --register --model svm") == 2
+    assert run("train all.csv -o m.model --register --model svm") == 0
 
 
 def test_hashes_depend_on_text_labels_and_key_and_not_on_the_order_of_labels():

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from unnaive.errors import BadData, BadModel
 from unnaive.text import vocabulary
@@ -91,3 +93,16 @@ def test_damaged_arrays_are_refused_in_one_sentence(blob, offsets, part, native,
     with pytest.raises(BadModel, match=part) as caught:
         Vocabulary.from_arrays(blob, np.array(offsets))
     assert "\n" not in str(caught.value)
+
+
+@given(
+    st.lists(st.text("abcü\0ж𝔘", max_size=20), max_size=30, unique=True),
+    st.lists(st.sampled_from("ab\0é"), max_size=30),
+)
+def test_order_is_that_of_python(terms, tail):
+    """Also of terms that are alike in 8 bytes, in 16, or but for trailing NULs."""
+    alike = ["".join(tail[:length]) for length in range(len(tail) + 1)]
+    vocabulary = Vocabulary(dict.fromkeys([*terms, *alike, *(f"sixteen letters {term}" for term in terms)]))
+    assert vocabulary.in_order().terms == sorted(vocabulary.terms)
+    order = vocabulary.order()
+    assert order is None or [vocabulary[place] for place in order] == sorted(vocabulary.terms)

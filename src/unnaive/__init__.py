@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from unnaive.models.hierarchical.learner import HierarchicalNB as HierarchicalNB
     from unnaive.models.higher_order.learner import HigherOrderNB as HigherOrderNB
     from unnaive.models.higher_order.learner import HigherOrderSmoothing as HigherOrderSmoothing
+    from unnaive.models.label_tree.learner import LabelTree as LabelTree
     from unnaive.models.maxent.learner import MaxEnt as MaxEnt
     from unnaive.models.naive_bayes import BernoulliNB as BernoulliNB
     from unnaive.models.naive_bayes import ComplementNB as ComplementNB

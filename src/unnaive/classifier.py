@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.compress import compress_model, parse_size
-from unnaive.core.learner import TrainingSpec, calibration_name
-from unnaive.core.named_counts import NamedCounts
+from unnaive.core.learner import DOCUMENTS_LIMIT, TrainingSpec, calibration_name
 from unnaive.core.protocol import Protocol, available_if
 from unnaive.core.register import Register
 from unnaive.core.sample_weights import check_sample_weight
@@ -32,24 +31,27 @@ from unnaive.store import load, save
 from unnaive.text.counting import TextCounter, as_texts
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
-from unnaive.training import check_spec, train, train_from_counts
+from unnaive.training import check_spec, train
 from unnaive.types import Floats, Label, Progress, Sparse
 from unnaive.updates import (
+    Statistic,
     forget_documents,
     learn_more,
     merge_models,
     over_known_classes,
-    refuse_documents_model,
     remake_model,
+    statistic_of,
+    train_from,
 )
 
 
 class TextClassifier(Protocol):
     """A text classifier of the Bayesian family; a scikit-learn estimator whose X is raw texts.
 
-    Counts are kept for the whole vocabulary, and `min_df` and `select` are applied when weights are made: so updating,
-    forgetting and merging are exact, in any order. Any number of threads may predict while one updates: each call sees
-    one version of the model, since what was learnt is one immutable value, `fitted_`, that is replaced whole.
+    Counts, or counted documents where a model learns from those, are kept for the whole vocabulary, and `min_df` and
+    `select` are applied when weights are made: so updating, forgetting and merging are exact, in any order. Any number
+    of threads may predict while one updates: each call sees one version of the model, since what was learnt is one
+    immutable value, `fitted_`, that is replaced whole.
 
     Parameters
     ----------
@@ -99,8 +101,9 @@ class TextClassifier(Protocol):
         the same number of labels, "best" is the better of these two on held-out scores, "pcut" gives each class the
         share of texts that it had in training. "untuned" gives every class above even odds (of the OR gate and of
         cosines those within a tenth of the best score), which is what the estimators on counts do unless told
-        otherwise. Thresholds are kept by `partial_fit`, `forget` and `merge`; a
-        model that was only ever fed by `partial_fit` has none to keep.
+        otherwise. Models that learn from counts, and auto, keep thresholds when they are updated, forget or are merged
+        (those only ever fed by `partial_fit` have none to keep); models that learn from documents tune them on the
+        documents that they have then.
     calibrate : {"temperature", "platt", "isotonic", "none"}, bool or None, default=None
         Fit probabilities to held-out scores, so that they are calibrated: one temperature for all classes (True), or
         for each class against the rest a logistic line or a rising function. Labels stay the same. None: a temperature
@@ -116,6 +119,9 @@ class TextClassifier(Protocol):
         Threads for reading texts; None for all cores.
     random_state : int from 0, default=0
         Seed of everything random.
+    documents_limit : int from 0, default=500000000
+        Bytes that the counted documents, which models that learn from documents keep for updates, may take in the
+        model's file. Where they take more, the file is written without them, with a warning. 0: they are not kept.
     **settings
         The settings of the model: TextClassifier("multinomial", alpha=0.1). `find_model(name).declared()` lists them.
 
@@ -169,6 +175,7 @@ class TextClassifier(Protocol):
         class_weight: Any = None,
         n_jobs: int | None = None,
         random_state: int = 0,
+        documents_limit: int = DOCUMENTS_LIMIT,
         **settings: Any,
     ) -> None:
         self.model = model
@@ -196,6 +203,7 @@ class TextClassifier(Protocol):
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.documents_limit = documents_limit
         self._settings = settings
 
     # Learning.
@@ -228,14 +236,11 @@ class TextClassifier(Protocol):
         `classes`, or from its labels.
         """
         spec, rule = self.spec(), self.token_rule
-        refuse_documents_model(spec)
         before = self._updatable(spec, rule) if self.__sklearn_is_fitted__() else None
-        new, targets = self._count_labelled(texts, labels, sample_weight, rule, before)
+        new, targets = self._count_labelled(spec, texts, labels, sample_weight, rule, before)
         if before is None:
             new = new if classes is None else over_known_classes(new, classes)
-            self.fitted_ = train_from_counts(
-                spec, new, targets.target_type, token_rule=rule, n_jobs=self.n_jobs
-            )  # fmt: skip
+            self.fitted_ = train_from(spec, new, targets.target_type, token_rule=rule, n_jobs=self.n_jobs)
         else:
             register = _changed_register(before, "plus", texts, targets, sample_weight)
             hashes = _changed_text_hashes(before, "plus", texts, sample_weight)
@@ -245,14 +250,14 @@ class TextClassifier(Protocol):
     def forget(self, texts: Any, labels: Any, sample_weight: Any = None) -> Self:
         """Unlearn documents exactly: the model becomes the one that never saw them.
 
-        Words and classes that no other document has are gone with them. Give the labels that were learnt. Documents
-        that were never learnt are refused where the counts prove it, and always if the model has a register; without
-        one, a document made of words that its class has anyway cannot be told from one that was learnt.
+        Words and classes that no other document has are gone with them. Give the labels that were learnt. A model that
+        keeps documents refuses those that it does not have. One that keeps counts refuses documents that were never
+        learnt where the counts prove it, and always if it has a register; without one, a document made of words that
+        its class has anyway cannot be told from one that was learnt.
         """
         spec, rule = self.spec(), self.token_rule
-        refuse_documents_model(spec)
         before = self._updatable(spec, rule)
-        gone, targets = self._count_labelled(texts, labels, sample_weight, rule, before)
+        gone, targets = self._count_labelled(spec, texts, labels, sample_weight, rule, before)
         register = _changed_register(before, "without", texts, targets, sample_weight)
         hashes = _changed_text_hashes(before, "without", texts, sample_weight)
         self.fitted_ = forget_documents(before, gone, register=register, text_hashes=hashes)
@@ -261,14 +266,15 @@ class TextClassifier(Protocol):
     def merge(self, *others: TextClassifier) -> Self:
         """Take in models that were trained apart: this one becomes the one that saw all their documents."""
         spec, rule = self.spec(), self.token_rule
-        refuse_documents_model(spec)
         parts = [self._updatable(spec, rule), *(other._fitted() for other in others)]
         hashes = join_text_hashes([part.text_hashes for part in parts])
         self.fitted_ = replace(merge_models(*parts), text_hashes=hashes)
         return self
 
     def remake(self, **parameters: Any) -> Self:
-        """Make the weights anew with another model or other settings, from the counts: no document is needed.
+        """Make the model anew with another one or other settings, from the counts or documents that it keeps.
+
+        Models that learn from documents can become any other; those that learn from counts one another.
 
         >>> model = TextClassifier().fit(["good ball", "fair vote"], ["sport", "politics"])
         >>> model.remake(model="bernoulli", alpha=0.5)
@@ -279,7 +285,6 @@ class TextClassifier(Protocol):
         settings = self._settings if parameters.get("model", self.model) == self.model else {}
         other = type(self)(**kept, **settings).set_params(**parameters)
         spec = other.spec()
-        refuse_documents_model(spec)
         other._check_same_rule(before)
         fitted = replace(remake_model(before, spec), text_hashes=before.text_hashes)
         for name, value in other.__dict__.items():
@@ -371,7 +376,8 @@ class TextClassifier(Protocol):
         made = cls(
             spec.model.name, **_rule_parameters(rule), min_df=spec.min_df, select=spec.select, decision=spec.decision,
             calibrate=spec.calibrate, class_weight=spec.class_weight, random_state=spec.random_state,
-            multilabel=fitted.multilabel or None, n_jobs=fitted.n_jobs, optimise=spec.optimise, **changed,
+            multilabel=fitted.multilabel or None, n_jobs=fitted.n_jobs, optimise=spec.optimise,
+            documents_limit=spec.documents_limit, **changed,
         )  # fmt: skip
         made.fitted_ = fitted
         return made
@@ -407,7 +413,7 @@ class TextClassifier(Protocol):
             raise UnknownName(f"{self.model}: {unknown_setting(unknown[0], known)}")
         spec = TrainingSpec(
             make_model(self.model, self._settings, **runtime), self.min_df, self.select, self.decision, self.calibrate,
-            self.class_weight, self.random_state, read_optimise(self.optimise),
+            self.class_weight, self.random_state, read_optimise(self.optimise), self.documents_limit,
         )  # fmt: skip
         check_spec(spec)
         return spec
@@ -423,12 +429,23 @@ class TextClassifier(Protocol):
         return counter.count(texts, grow=True), counter.vocabulary
 
     def _count_labelled(
-        self, texts: Any, labels: Any, sample_weight: Any, rule: TokenRule, before: FittedModel | None
-    ) -> tuple[NamedCounts, Targets]:
+        self,
+        spec: TrainingSpec,
+        texts: Any,
+        labels: Any,
+        sample_weight: Any,
+        rule: TokenRule,
+        before: FittedModel | None,
+    ) -> tuple[Statistic, Targets]:
         documents, targets = _check_labelled(texts, labels, self.multilabel if before is None else before.multilabel)
         X, vocabulary = self._count(documents, rule)
         weight = check_sample_weight(sample_weight, len(documents))
-        return NamedCounts.of(X, targets, vocabulary, weight), targets
+        return statistic_of(spec, X, targets, vocabulary, weight), targets
+
+    def count_labelled(self, texts: Any, labels: Any) -> Statistic:
+        """What the model would keep of these documents: counts, or counted documents."""
+        before = self.fitted_ if self.__sklearn_is_fitted__() else None
+        return self._count_labelled(self.spec(), texts, labels, None, self.token_rule, before)[0]
 
     def _updatable(self, spec: TrainingSpec, rule: TokenRule) -> FittedModel:
         """What was learnt, with the settings as they are now; refused if texts would be read otherwise."""
@@ -438,7 +455,7 @@ class TextClassifier(Protocol):
 
     def _check_same_rule(self, before: FittedModel) -> None:
         if self.token_rule != before.token_rule:
-            raise UnnaiveError("counts depend on how texts were read; to read them otherwise, fit again")
+            raise UnnaiveError("what was counted depends on how texts were read; to read them otherwise, fit again")
 
     # scikit-learn's protocol.
 

@@ -96,7 +96,7 @@ def compress_model(fitted: FittedModel, limit: int, *, texts: Any = None) -> Com
 
     if before <= limit:
         return result(fitted, False, None)
-    bare = replace(fitted, scorer=fitted.scorer.frozen(), counts=None, register=None)
+    bare = replace(fitted, scorer=fitted.scorer.frozen(), counts=None, documents=None, register=None)
     if file_size(bare, frozen=True) <= limit:
         return result(bare, True, None)
     if not _is_linear(bare.scorer):

@@ -13,9 +13,11 @@ from scipy.sparse import csr_array, vstack
 from unnaive.calibration import Calibration
 from unnaive.conformal import ConformalScores
 from unnaive.core.documents import CountRows, DocumentReader, TextDocuments
+from unnaive.core.kept_documents import KeptDocuments
 from unnaive.core.learner import TrainingSpec
 from unnaive.core.links import joint_log_probabilities, log_probabilities, probabilities
 from unnaive.core.named_counts import NamedCounts
+from unnaive.core.packed_documents import PackedDocuments
 from unnaive.core.register import Register
 from unnaive.core.scorer import Scorer
 from unnaive.core.targets import class_codes, label_sets
@@ -47,6 +49,7 @@ class FittedModel:
     vocabulary     the terms in use, the columns of the scorer; None with token_rule
     feature_names  of columns, where rows of counts had names
     counts         the sums that it was made of, for the whole vocabulary; None where they were not kept
+    documents      the counted documents that it was made of, of models that learn from them; None where not kept
     columns        of the file that it was trained on: a convenience for reading the next one
     register       hashes of the documents learnt, where that was asked for
     text_hashes    of the texts learnt, short ones, where `unnaive train` kept them
@@ -64,6 +67,7 @@ class FittedModel:
     vocabulary: Vocabulary | None = None
     feature_names: tuple[str, ...] | None = None
     counts: NamedCounts | None = None
+    documents: KeptDocuments | PackedDocuments | None = None
     columns: Columns | None = None
     register: Register | None = None
     text_hashes: TextHashes | None = None
@@ -79,6 +83,11 @@ class FittedModel:
     def probabilistic(self) -> bool:
         """Whether there are probabilities: from the scorer itself, or because it was calibrated."""
         return self.calibration is not None or self.scorer.probabilistic
+
+    @property
+    def statistic(self) -> NamedCounts | KeptDocuments | PackedDocuments | None:
+        """What it was made of, where that was kept: it can then learn more and forget."""
+        return self.counts if self.counts is not None else self.documents
 
     @lazy_property
     def class_array(self) -> NDArray[Any]:

@@ -13,7 +13,6 @@ from typing import Any
 
 from unnaive import __version__
 from unnaive.classifier import TextClassifier
-from unnaive.core.named_counts import NamedCounts
 from unnaive.core.register import HASH, LabelSets, Register, as_bytes, document_hashes, key_name, make_key
 from unnaive.core.text_hashes import TextHashes
 from unnaive.errors import BadData, UnnaiveError, count_noun
@@ -21,12 +20,15 @@ from unnaive.fitted import FittedModel
 from unnaive.reading.sources import check_exists
 from unnaive.store import pack, write_arrays
 from unnaive.text.buffer import as_texts
-from unnaive.training import train_from_counts, was_tuned
-from unnaive.updates import kept_counts
+from unnaive.training import was_tuned
+from unnaive.updates import Statistic, kept_statistic, train_from
 
 KIND = "unnaive unlearning"
 FORMAT = 1
-STATEMENT = "The counts of the model after equal those of a model trained without these documents."
+STATEMENTS = {
+    "counts": "The counts of the model after equal those of a model trained without these documents.",
+    "documents": "The counted documents that the model after keeps and was trained on are those before, without these.",
+}
 
 
 def read_key(path: str | Path | None) -> bytes | None:
@@ -38,10 +40,8 @@ def register_documents(
     fitted: FittedModel, texts: Sequence[str], labels: LabelSets, key: bytes | None = None
 ) -> FittedModel:
     """The model with a register of the documents that it was trained on."""
-    if fitted.counts is None:
-        raise UnnaiveError(
-            f"{fitted.spec.model.title} learns from all documents at once and cannot forget: no register"
-        )
+    if fitted.statistic is None:
+        raise UnnaiveError("this model keeps neither counts nor documents and cannot forget, so it has no register")
     return replace(fitted, register=Register.of(texts, labels, key))
 
 
@@ -64,10 +64,14 @@ def model_hash(fitted: FittedModel) -> str:
 
 
 def kept_from_before(fitted: FittedModel) -> list[str]:
-    """What was tuned on held-out scores while the documents were there, and is not tuned anew by forgetting."""
+    """What was chosen or tuned while the documents were there, and is not chosen or tuned anew by forgetting."""
+    model = fitted.spec.model
+    if model.statistic == "documents" and not model.keeps_choice:
+        return []
+    chosen = ["choice of models"] if model.keeps_choice else []
     tuned = ["decision"] if was_tuned(fitted.spec, fitted) else []
     tuned += ["calibration"] if fitted.calibration is not None else []
-    return tuned + (["table of held-out scores"] if fitted.conformal is not None else [])
+    return chosen + tuned + (["table of held-out scores"] if fitted.conformal is not None else [])
 
 
 def make_receipt(
@@ -79,7 +83,7 @@ def make_receipt(
         "format": FORMAT,
         "version": __version__,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "statement": STATEMENT,
+        "statement": STATEMENTS[before.spec.model.statistic],
         "kept_from_before": kept_from_before(before),
         "registered": before.register is not None,
         "before": {"file": file, "sha256": sha256},
@@ -140,11 +144,12 @@ def check_against(
     found = set(as_bytes(document_hashes(texts, labels, key))) & set(receipt["document_hashes"])
     inside = f"{len(found):,} of the forgotten documents {_is(len(found))} in the data"
     apart = inside if found else "none of them is in the data"
-    counts = _count_again(fitted, texts, labels)
-    same = counts == fitted.counts
-    checks = [Check("data", not found, apart), Check("counts", same, _counts_sentence(same))]
+    again = _count_again(fitted, texts, labels)
+    same = again == kept_statistic(fitted, "be verified")
+    what = "counts" if fitted.spec.model.statistic == "counts" else "counted documents"
+    checks = [Check("data", not found, apart), Check("counts", same, _counts_sentence(what, same))]
     if same:
-        checks.append(_same_bytes(fitted, counts, texts, labels, key))
+        checks.append(_same_bytes(fitted, again, texts, labels, key))
     return checks
 
 
@@ -152,26 +157,23 @@ def _is(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def _count_again(fitted: FittedModel, texts: Any, labels: LabelSets) -> NamedCounts:
-    classifier = TextClassifier.from_fitted(fitted)
-    del classifier.fitted_
-    classifier.multilabel = fitted.multilabel
-    return kept_counts(classifier.partial_fit(texts, list(labels)).fitted_, "be verified")
+def _count_again(fitted: FittedModel, texts: Any, labels: LabelSets) -> Statistic:
+    return TextClassifier.from_fitted(fitted).count_labelled(texts, list(labels))
 
 
-def _counts_sentence(equal: bool) -> str:
+def _counts_sentence(what: str, equal: bool) -> str:
     if equal:
-        return "the counts equal those of a model trained on the data, every one of them"
+        return f"the {what} equal those of a model trained on the data, every one of them"
     return (
-        "the counts differ from those of a model trained on the data: it is not what is left, or not all was forgotten"
+        f"the {what} differ from those of a model trained on the data: it is not what is left, or not all was forgotten"
     )
 
 
-def _same_bytes(fitted: FittedModel, counts: NamedCounts, texts: Any, labels: LabelSets, key: bytes | None) -> Check:
-    """Whether the whole file is that of a model trained on the data; tuned decisions and calibrations are kept."""
+def _same_bytes(fitted: FittedModel, again: Statistic, texts: Any, labels: LabelSets, key: bytes | None) -> Check:
+    """Whether the whole file is that of a model trained on the data, with what was kept from before."""
     register = None if fitted.register is None else Register.of(texts, labels, key)
-    made = train_from_counts(
-        fitted.spec, counts, fitted.target_type, before=fitted, token_rule=fitted.token_rule,
+    made = train_from(
+        fitted.spec, again, fitted.target_type, before=fitted, token_rule=fitted.token_rule,
         columns=fitted.columns, register=register,
         text_hashes=None if fitted.text_hashes is None else TextHashes.of(as_texts(texts)),
     )  # fmt: skip

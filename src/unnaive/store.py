@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import stat
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -25,15 +26,17 @@ from unnaive.calibration import Calibration, calibration_from_dict
 from unnaive.conformal import ConformalScores
 from unnaive.core.arrays import FLOATS, read_csr
 from unnaive.core.counts import Counts
-from unnaive.core.learner import TrainingSpec
+from unnaive.core.kept_documents import KeptDocuments
+from unnaive.core.learner import DOCUMENTS_LIMIT, TrainingSpec
 from unnaive.core.links import LINKS
 from unnaive.core.named_counts import NamedCounts
+from unnaive.core.packed_documents import PackedDocuments, pack_documents
 from unnaive.core.register import Register
 from unnaive.core.scorer import Scorer
 from unnaive.core.targets import TARGET_TYPES, sorted_classes
 from unnaive.core.text_hashes import TextHashes
 from unnaive.decisions import Decision, decision_from_dict
-from unnaive.errors import BadModel, UnnaiveError, choose
+from unnaive.errors import BadModel, UnnaiveError, UnnaiveWarning, choose
 from unnaive.fitted import FittedModel
 from unnaive.models.catalogue import make_model
 from unnaive.reading.columns import Columns
@@ -59,6 +62,7 @@ SCORERS = {
     "diagnostic-networks": "unnaive.models.diagnostic:DiagnosticNetworks",
     "feature-trees": "unnaive.models.tan:FeatureTrees",
     "hidden-networks": "unnaive.models.hierarchical.hidden_networks:HiddenNetworks",
+    "label-tree": "unnaive.models.label_tree.scorer:LabelTreeScorer",
     "neighbours": "unnaive.models.neighbours:Neighbours",
     "paths": "unnaive.models.higher_order.path_scorer:PathScorer",
     "pool": "unnaive.models.auto.learner:Pool",
@@ -74,7 +78,7 @@ def find_scorer(kind: str) -> type[Scorer]:
 
 
 def save(fitted: FittedModel, path: str | Path, *, frozen: bool = False) -> None:
-    """Write the model; `frozen` leaves out the counts and all hashes of documents, so it cannot be updated.
+    """Write the model; `frozen` leaves out counts, documents and all hashes of documents, so it cannot be updated.
 
     The same model gives the same bytes. A file that is there already is replaced only if it is a model too.
     """
@@ -128,6 +132,14 @@ def is_model(path: Path) -> bool:
     with path.open("rb") as file:
         start = file.read(1 << 16)
     return start[8:9] == b"{" and f'"{KEY}"'.encode() in start
+
+
+def documents_bytes(path: Path) -> int:
+    """How many bytes of a model file are counted documents, which only updates need."""
+    with path.open("rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+    spans = [one["data_offsets"] for name, one in header.items() if name.startswith("documents.")]
+    return sum(end - start for start, end in spans)
 
 
 def check_writable(path: str | Path) -> Path:
@@ -236,7 +248,7 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
         "model": spec.model.name,
         "settings": {name: _plain(value, name) for name, value in spec.model.changed_settings().items()},
         "token_rule": fitted.token_rule.to_dict(),
-        "training": {name: _plain(getattr(spec, name), name) for name in (*TRAINING, "optimise")},
+        "training": {name: _plain(getattr(spec, name), name) for name in (*TRAINING, "optimise", "documents_limit")},
         "classes": list(fitted.classes),
         "target_type": fitted.target_type,
         "decision": fitted.decision.to_dict(),
@@ -251,11 +263,35 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
     if fitted.conformal is not None:
         tables, about["conformal"] = fitted.conformal.to_arrays()
         arrays |= {f"conformal.{name}": array for name, array in tables.items()}
-    if fitted.register is not None and counts is not None:
+    documents = None if frozen else _pack_documents(fitted)
+    if documents is not None:
+        arrays |= {f"documents.{name}": array for name, array in documents.arrays.items()}
+        about["documents"] = documents.about
+    if fitted.register is not None and (counts is not None or documents is not None):
         arrays["register"], about["register"] = fitted.register.hashes, fitted.register.to_dict()
     if fitted.text_hashes is not None and not frozen:
         arrays["text_hashes"] = fitted.text_hashes.values
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, about
+
+
+def _pack_documents(fitted: FittedModel) -> PackedDocuments | None:
+    """The documents as a file holds them; None, and a warning, where they take more than they may."""
+    kept, limit = fitted.documents, fitted.spec.documents_limit
+    if kept is None or fitted.vocabulary is None or fitted.token_rule is None:
+        return None
+    if isinstance(kept, KeptDocuments):
+        grams = fitted.token_rule.char_ngrams if fitted.token_rule.analyzer == "both" else None
+        kept = pack_documents(kept, fitted.vocabulary, exclusive=not fitted.multilabel, grams=grams)
+    if kept.nbytes <= limit:
+        return kept
+    warnings.warn(
+        f"the {kept.n_docs:,} counted documents would take {kept.nbytes:,} bytes in the model's file and may take "
+        f"{limit:,}, so it is written without them and cannot be updated; to keep them, raise "
+        "documents_limit, or --documents-limit",
+        UnnaiveWarning,
+        stacklevel=4,
+    )
+    return None
 
 
 def _plain(value: Any, name: str) -> Any:
@@ -312,6 +348,9 @@ def unpack(arrays: Arrays, about: dict[str, Any]) -> FittedModel:
     decision.decide(np.zeros((1, len(classes))))  # of the wrong number of classes: an error
     target_type = choose(list(TARGET_TYPES), about["target_type"], "type of target")
     counts = _counts(arrays, tuple(classes), vocabulary) if about["counts"] else None
+    documents = _documents(
+        arrays, about.get("documents"), tuple(classes), vocabulary, exclusive=target_type == "single"
+    )
     return FittedModel(
         spec=_spec(about, decision),
         classes=tuple(classes),
@@ -322,7 +361,8 @@ def unpack(arrays: Arrays, about: dict[str, Any]) -> FittedModel:
         token_rule=TokenRule.from_dict(about["token_rule"]),
         vocabulary=vocabulary,
         counts=counts,
-        register=_register(arrays, about, counts),
+        documents=documents,
+        register=_register(arrays, about, counts if counts is not None else documents),
         text_hashes=TextHashes.from_file(arrays["text_hashes"]) if "text_hashes" in arrays else None,
         columns=Columns.from_dict(about.get("columns")),
         conformal=_conformal(arrays, about.get("conformal"), len(classes)),
@@ -348,6 +388,7 @@ def _conformal(arrays: Arrays, stored: Any, n_classes: int) -> ConformalScores |
 def _spec(about: dict[str, Any], decision: Decision) -> TrainingSpec:
     """The model with its settings, and how it was trained."""
     training = {name: about["training"][name] for name in TRAINING}
+    training["documents_limit"] = about["training"].get("documents_limit", DOCUMENTS_LIMIT)
     training["optimise"] = about["training"].get("optimise")  # files from before it could be chosen have none
     select = training["select"]
     training["select"] = tuple(select) if isinstance(select, list) else select
@@ -381,12 +422,22 @@ def _counts(arrays: Arrays, classes: tuple[Any, ...], in_use: Vocabulary) -> Nam
     return NamedCounts(classes, vocabulary, counts)
 
 
-def _register(arrays: Arrays, about: dict[str, Any], counts: NamedCounts | None) -> Register | None:
+def _documents(
+    arrays: Arrays, about: Any, classes: tuple[Any, ...], in_use: Vocabulary, *, exclusive: bool
+) -> PackedDocuments | None:
+    """The documents, packed as they are: they are looked at when an update needs them."""
+    if about is None:
+        return None
+    own = {name.removeprefix("documents."): one for name, one in arrays.items() if name.startswith("documents.")}
+    return PackedDocuments.from_file(own, about, classes, in_use, exclusive=exclusive)
+
+
+def _register(arrays: Arrays, about: dict[str, Any], kept: NamedCounts | PackedDocuments | None) -> Register | None:
     if "register" not in about:
         return None
-    if counts is None:
-        raise BadModel("it has a register and no counts; train it again")
-    return Register.from_file(arrays["register"], about["register"], counts.counts.n_docs)
+    if kept is None:
+        raise BadModel("it has a register and neither counts nor documents; train it again")
+    return Register.from_file(arrays["register"], about["register"], kept.n_docs)
 
 
 def _numbers(arrays: Arrays, name: str, size: int) -> NDArray[Any]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from unnaive.calibration import FITS, Calibration
 from unnaive.conformal import ConformalScores
 from unnaive.core.counts import Counts
+from unnaive.core.kept_documents import KeptDocuments
 from unnaive.core.learner import HeldOut, TrainingSpec
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.sample_weights import class_sample_weight
@@ -23,6 +24,7 @@ from unnaive.decisions import TUNINGS, Decision, default_decision, out_of_fold
 from unnaive.errors import UnnaiveError, UnnaiveWarning, choose, count_noun
 from unnaive.fitted import FittedModel
 from unnaive.optimise import least_cost, read_optimise, tune_macro_f1
+from unnaive.text.backend import thread_count
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Floats, Ids, Progress, Sparse
 
@@ -35,6 +37,9 @@ DECISIONS = ("argmax", "untuned", *TUNINGS)
 def check_spec(spec: TrainingSpec) -> None:
     """An error of one sentence if anything about the model or its training cannot be."""
     spec.model.check_settings()
+    limit = spec.documents_limit
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
+        raise UnnaiveError(f"documents_limit is {limit!r}; give a number of bytes from 0 on, 0 for no documents")
     check_select(spec.select)
     if isinstance(spec.decision, str):
         choose(list(DECISIONS), spec.decision, "decision")
@@ -68,6 +73,7 @@ def train(
 ) -> FittedModel:
     """Learn from documents X (n_docs, n_terms) and their labels.
 
+    Models that learn from documents keep them, and read them in an order of their own; see `train_from_documents`.
     With `tune`, a multilabel decision that is not named is "best" from 50 documents up; without, it is the untuned one.
     `vocabulary` names the columns of X where they come from texts; `reading` are the fields of FittedModel that say
     how documents are read: token_rule, feature_names, columns, n_jobs.
@@ -81,27 +87,77 @@ def train(
     """
     check_spec(spec)
     _check_costs(spec, targets)
+    if spec.model.statistic == "documents":
+        documents = KeptDocuments.of(X, targets, vocabulary, sample_weight)
+        return train_from_documents(spec, documents, targets.target_type, progress=progress, tune=tune, **reading)
     weight = class_sample_weight(spec.class_weight, targets, sample_weight)
-    named = NamedCounts.of(X, targets, vocabulary, weight)
-    _warn_about_lone_terms(named)
-    scorer, active = make_scorer(spec, named, X, targets, weight, progress)
+    named = NamedCounts.of(X, targets, vocabulary, weight, threads=thread_count(reading.get("n_jobs")))
+    named = named.in_order()  # X keeps its columns, which only the folds of tuning still need
+    return _learn(spec, named, X, targets, weight, progress, tune, None, {"counts": named, **reading})
+
+
+def train_from_documents(
+    spec: TrainingSpec,
+    documents: KeptDocuments,
+    target_type: str,
+    *,
+    before: FittedModel | None = None,
+    progress: Progress | None = None,
+    tune: bool = False,
+    **reading: Any,
+) -> FittedModel:
+    """Learn from kept documents, whose order depends on nothing but what is in them: so does all that is learnt.
+
+    A decision and a calibration are tuned on these documents, as at first. Only a model that chose (`keeps_choice`)
+    holds to the choice of `before`: what it chose is trained on these documents without choosing again, and a decision
+    and a calibration that were tuned with it are kept where they fit.
+    """
+    check_spec(spec)
+    targets = documents.targets(target_type)
+    _check_costs(spec, targets)
+    weight = class_sample_weight(spec.class_weight, targets, documents.weight)
+    named = documents.counts(target_type, weight)
+    kept = {"documents": documents if spec.documents_limit else None, **reading}
+    held = before if spec.model.keeps_choice else None
+    return _learn(spec, named, documents.X, targets, weight, progress, tune, held, kept)
+
+
+def _learn(
+    spec: TrainingSpec,
+    named: NamedCounts,
+    X: Sparse,
+    targets: Targets,
+    weight: Floats | None,
+    progress: Progress | None,
+    tune: bool,
+    before: FittedModel | None,
+    kept: dict[str, Any],
+) -> FittedModel:
+    """The model of these documents; `kept` are the fields of FittedModel that are not learnt.
+
+    With `before`, the choice, the decision and the calibration that it has are held to.
+    """
+    warn_about_lone_terms(named)
+    scorer, active = make_scorer(spec, named, X, targets, weight, progress, before=before)
     held_out: HeldOut | None = getattr(scorer, "held_out", None)
     if held_out is not None:
         held_out = HeldOut(*held_out)
         scorer = replace(scorer, held_out=None)  # type: ignore[type-var]  # only dataclasses have the field
-    fitted = _fitted(spec, named, targets.target_type, scorer, active, **reading)
+    fitted = make_fitted(spec, named, targets.target_type, scorer, active, **kept)
+    if before is not None:
+        return _with_tuning_of(before, fitted)
     tuning = _find_tuning(spec, targets, tune)
     if held_out is None and (spec.calibration or tuning or spec.optimise == "macro-f1"):
         n_folds = min(N_FOLDS, X.shape[0])
         scores = out_of_fold_scores(
-            spec, X, targets, weight, terms=vocabulary, progress=progress, n_folds=n_folds
+            spec, X, targets, weight, terms=named.vocabulary, progress=progress, n_folds=n_folds
         )  # fmt: skip
         rows = np.arange(X.shape[0]) if targets.multilabel else np.flatnonzero(np.diff(targets.Y.indptr))
         held_out = HeldOut(rows, scores[rows])  # documents without a label, where a model takes such, tell nothing
     return _tuned(fitted, held_out, targets, tuning)
 
 
-def _warn_about_lone_terms(named: NamedCounts) -> None:
+def warn_about_lone_terms(named: NamedCounts) -> None:
     """Warn if texts have, on average, not even one term that another text has: ids, or words that were not split."""
     counts = named.counts
     if named.vocabulary is None or counts.n_docs < FEWEST_TEXTS:
@@ -111,7 +167,7 @@ def _warn_about_lone_terms(named: NamedCounts) -> None:
             f"{count_noun(counts.n_terms, 'term')} in {count_noun(counts.n_docs, 'document')}, and hardly a term is in "
             "two of them, so there is little to learn; is that the column of texts, and are its words split rightly?",
             UnnaiveWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
@@ -135,13 +191,13 @@ def train_from_counts(
 ) -> FittedModel:
     """Learn from sums over documents; a decision and a calibration that `before` had tuned are kept where they fit.
 
-    Terms are put in order first. So whatever was learnt, forgotten and merged in whatever order, of the same documents
-    comes the same model, bit for bit; `train` leaves them in the order of first occurrence, which costs nothing.
+    Terms are put in order first, here and in `train`. So whatever was learnt at once, in parts, on several machines,
+    forgotten and merged in whatever order, of the same documents comes the same model, bit for bit.
     """
     check_spec(spec)
     named = named.in_order()
     scorer, active = make_scorer(spec, named, None, None, None, None, exclusive=target_type == "single")
-    made = _fitted(spec, named, target_type, scorer, active, **reading)
+    made = make_fitted(spec, named, target_type, scorer, active, counts=named, **reading)
     return made if before is None else _with_tuning_of(before, made)
 
 
@@ -164,8 +220,12 @@ def make_scorer(
     progress: Progress | None,
     *,
     exclusive: bool | None = None,
+    before: FittedModel | None = None,
 ) -> tuple[Scorer, Ids | None]:
-    """The scorer, and the columns of the terms that it uses: None for all of them."""
+    """The scorer, and the columns of the terms that it uses: None for all of them.
+
+    With `before`, what was chosen for it is trained without choosing again.
+    """
     single = exclusive if targets is None else not targets.multilabel
     model, counts = spec.model, named.counts
     if named.vocabulary is None and spec.select is None and spec.min_df == 1:
@@ -183,20 +243,25 @@ def make_scorer(
     more: dict[str, Any] = {}
     if model.takes_terms and named.vocabulary is not None:
         more["terms"] = (named.vocabulary if active is None else named.vocabulary.take(active)).terms
-    scorer = model.learn(
-        documents, targets.Y, exclusive=bool(single), sample_weight=sample_weight, progress=progress, **more
-    )  # fmt: skip
+    more |= {"exclusive": bool(single), "sample_weight": sample_weight, "progress": progress}
+    if before is not None:
+        place = {label: position for position, label in enumerate(targets.classes)}
+        places = np.array([place.get(label, -1) for label in before.classes], np.int64)
+        scorer = model.relearn(before.scorer, places, documents, targets.Y, **more)
+    else:
+        scorer = model.learn(documents, targets.Y, **more)
     return scorer, active
 
 
-def _fitted(
+def make_fitted(
     spec: TrainingSpec,
     named: NamedCounts,
     target_type: str,
     scorer: Scorer,
     active: Ids | None,
-    **reading: Any,
+    **kept: Any,
 ) -> FittedModel:
+    """The model around a scorer of the `active` terms, with the decision that needs no held-out scores."""
     vocabulary = named.vocabulary
     if vocabulary is not None and active is not None:
         vocabulary = vocabulary.take(active)
@@ -207,8 +272,7 @@ def _fitted(
         scorer=scorer,
         decision=_untuned_decision(spec, target_type, scorer),
         vocabulary=vocabulary,
-        counts=named if spec.model.statistic == "counts" else None,
-        **reading,
+        **kept,
     )
 
 

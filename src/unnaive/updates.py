@@ -1,4 +1,8 @@
-"""Models that learn from counts take documents in, take them out and join, exactly: a FittedModel in, another out."""
+"""Models take documents in, take them out and join, exactly: a FittedModel in, another out.
+
+Models that learn from counts add and subtract sums; those that learn from documents keep them (core/kept_documents.py)
+and are trained anew on those that there are now. Either way the result is the model of these documents, bit for bit.
+"""
 
 from __future__ import annotations
 
@@ -6,71 +10,120 @@ import warnings
 from collections import Counter
 from typing import Any
 
+from unnaive.core.kept_documents import KeptDocuments
 from unnaive.core.learner import TrainingSpec
 from unnaive.core.named_counts import NamedCounts
+from unnaive.core.packed_documents import PackedDocuments
 from unnaive.core.register import Register
+from unnaive.core.sample_weights import class_sample_weight
 from unnaive.core.settings import same_value
-from unnaive.core.targets import check_known_classes, class_codes, sorted_classes
+from unnaive.core.targets import Targets, check_known_classes, class_codes, refuse_one_class, sorted_classes
 from unnaive.errors import BadData, UnnaiveError, UnnaiveWarning
 from unnaive.fitted import FittedModel
-from unnaive.training import train_from_counts
+from unnaive.text.vocabulary import Vocabulary
+from unnaive.training import train_from_counts, train_from_documents
+from unnaive.types import Floats, Sparse
 
 READING = ("token_rule", "feature_names", "columns", "n_jobs")  # fields of FittedModel that say how documents are read
 
 
-def learn_more(fitted: FittedModel, new: NamedCounts, *, grow: bool = False, **changes: Any) -> FittedModel:
+Statistic = NamedCounts | KeptDocuments  # what a model is made of: values that add, subtract, and have classes
+
+
+def statistic_of(
+    spec: TrainingSpec, X: Sparse, targets: Targets, vocabulary: Vocabulary | None, sample_weight: Floats | None
+) -> Statistic:
+    """What the model learns from of documents X with their labels."""
+    kind = NamedCounts if spec.model.statistic == "counts" else KeptDocuments
+    return kind.of(X, targets, vocabulary, sample_weight)
+
+
+def train_from(spec: TrainingSpec, statistic: Statistic, target_type: str, **more: Any) -> FittedModel:
+    """The model of what was counted or kept; `more` as in train_from_counts and train_from_documents."""
+    if isinstance(statistic, NamedCounts):
+        return train_from_counts(spec, statistic, target_type, **more)
+    reads_texts = more.get("token_rule") is not None
+    if reads_texts:
+        refuse_one_class(statistic.targets(target_type))
+    return train_from_documents(spec, statistic, target_type, tune=reads_texts, **more)
+
+
+def learn_more(fitted: FittedModel, new: Statistic, *, grow: bool = False, **changes: Any) -> FittedModel:
     """The model that saw the documents behind `new` too; an unseen class is an error unless `grow`.
 
     `changes` are fields of FittedModel that take the place of those of `fitted`. A model with a register needs
     `register`, the one with the new documents in it.
     """
-    old = kept_counts(fitted, "be updated")
+    old = kept_statistic(fitted, "be updated")
     _refuse_stale_register(fitted, changes)
     if not grow:
         check_known_classes(new.classes, old.classes)
     refuse_mixed_labels(old.classes, new.classes)
-    return _relearn(fitted, old + new, **changes)
+    return _relearn(fitted, old + new, **changes)  # type: ignore[operator]  # both are of the model's own kind
 
 
-def forget_documents(fitted: FittedModel, gone: NamedCounts, **changes: Any) -> FittedModel:
+def forget_documents(fitted: FittedModel, gone: Statistic, **changes: Any) -> FittedModel:
     """The model that never saw the documents behind `gone`; `changes` as in `learn_more`."""
     _refuse_stale_register(fitted, changes)
-    left = kept_counts(fitted, "forget") - gone
-    if not left.counts.n_docs and left.vocabulary is not None:
+    left = kept_statistic(fitted, "forget") - gone  # type: ignore[operator]
+    if not left.n_docs and (left.vocabulary is not None or isinstance(left, KeptDocuments)):
         raise BadData("no document would be left in the model; delete it instead")
     return _relearn(fitted, left, **changes)
 
 
-def merge_models(fitted: FittedModel, *others: FittedModel) -> FittedModel:
-    """The model that saw the documents of all of them, with the settings of the first."""
-    total, register = kept_counts(fitted, "be merged"), fitted.register
+def merge_models(fitted: FittedModel, *others: FittedModel, **changes: Any) -> FittedModel:
+    """The model that saw the documents of all of them, with the settings of the first; `changes` as in `learn_more`."""
+    total, register = kept_statistic(fitted, "be merged"), fitted.register
     for other in others:
-        more = kept_counts(other, "be merged")
         _refuse_other_reading(fitted, other)
         _warn_about_other_settings(fitted.spec, other.spec)
+        more = _in_form_of(total, kept_statistic(other, "be merged"), other)
         refuse_mixed_labels(total.classes, more.classes)
-        total, register = total + more, _joined_register(register, other.register)
-    return _relearn(fitted, total, register=register)
+        total = total + more  # type: ignore[operator]
+        register = _joined_register(register, other.register)
+    return _relearn(fitted, total, register=register, **changes)
+
+
+def _in_form_of(total: Statistic, more: Statistic, other: FittedModel) -> Statistic:
+    """Documents of a model that joins one that learns from counts are counted; the other way round is an error."""
+    if isinstance(total, NamedCounts) and isinstance(more, KeptDocuments):
+        return more.counts(other.target_type)
+    if isinstance(total, KeptDocuments) and isinstance(more, NamedCounts):
+        raise UnnaiveError(f"{other.spec.model.title} keeps counts and no documents; merge models that keep the same")
+    return more
 
 
 def remake_model(fitted: FittedModel, spec: TrainingSpec) -> FittedModel:
-    """The weights made anew from the counts with another model or other settings; tuned decisions are not kept."""
-    counts = kept_counts(fitted, "be made anew")
-    return train_from_counts(spec, counts, fitted.target_type, register=fitted.register, **_reading(fitted))
+    """The model made anew with another model or other settings, from what was kept.
+
+    Of models that learn from counts tuned decisions are not kept; others tune theirs on the documents. A model that
+    chose holds to its choice as long as its own settings are the same.
+    """
+    kept = kept_statistic(fitted, "be made anew")
+    more = {"register": fitted.register, **_reading(fitted)}
+    if spec.model.statistic == "counts" and isinstance(kept, KeptDocuments):
+        targets = kept.targets(fitted.target_type)
+        kept = kept.counts(fitted.target_type, class_sample_weight(spec.class_weight, targets, kept.weight))
+    elif spec.model.statistic == "documents" and isinstance(kept, NamedCounts):
+        raise UnnaiveError(f"{spec.model.title} learns from documents, and this model keeps counts; train it anew")
+    if isinstance(kept, KeptDocuments) and _same_model(spec, fitted.spec):
+        more["before"] = fitted
+    return train_from(spec, kept, fitted.target_type, **more)
 
 
-def kept_counts(fitted: FittedModel, purpose: str) -> NamedCounts:
-    """The counts of the model, or an error that says why it cannot do what was asked."""
-    refuse_documents_model(fitted.spec)
-    if fitted.counts is None:
-        raise UnnaiveError(f"this model cannot {purpose}: it was saved frozen, without its counts")
-    return fitted.counts
+def _same_model(spec: TrainingSpec, other: TrainingSpec) -> bool:
+    one, two = ({"": model.name, **model.get_params(), "n_jobs": None} for model in (spec.model, other.model))
+    return one.keys() == two.keys() and all(same_value(one[name], two[name]) for name in one)
 
 
-def refuse_documents_model(spec: TrainingSpec) -> None:
-    """An error if the model learns from documents, and so can only be trained on all of them."""
-    if spec.model.statistic != "counts":
-        raise UnnaiveError(f"{spec.model.title} learns from all documents at once; train it with all of them instead")
+def kept_statistic(fitted: FittedModel, purpose: str) -> Statistic:
+    """The counts or documents of the model, or an error that says why it cannot do what was asked."""
+    kept = fitted.statistic
+    if kept is None:
+        counts = fitted.spec.model.statistic == "counts"
+        why = "frozen, without its counts" if counts else "without its documents, frozen or over their limit"
+        raise UnnaiveError(f"this model cannot {purpose}: it was saved {why}")
+    return kept.documents if isinstance(kept, PackedDocuments) else kept
 
 
 def refuse_mixed_labels(classes: Any, others: Any) -> None:
@@ -84,8 +137,8 @@ def refuse_mixed_labels(classes: Any, others: Any) -> None:
         sorted_classes((classes[0], others[0]))
 
 
-def over_known_classes(new: NamedCounts, classes: Any) -> NamedCounts:
-    """The counts with a row for each of `classes`, which must be distinct and have all of theirs among them.
+def over_known_classes(new: Statistic, classes: Any) -> Statistic:
+    """What was counted or kept over all of `classes`, which must be distinct and have all of theirs among them.
 
     >>> over_known_classes(NamedCounts.empty(), [0, 1, 1])
     Traceback (most recent call last):
@@ -95,12 +148,13 @@ def over_known_classes(new: NamedCounts, classes: Any) -> NamedCounts:
     if twice:
         raise BadData(f"classes name {twice[0]!r} twice; name each class once")
     class_codes(new.classes, sorted_classes(classes))
-    return NamedCounts.empty(classes, None if new.vocabulary is not None else new.counts.n_terms) + new
+    n_terms = None if new.vocabulary is not None else new.n_terms
+    return type(new).empty(classes, n_terms) + new  # type: ignore[operator]
 
 
-def _relearn(fitted: FittedModel, counts: NamedCounts, **changes: Any) -> FittedModel:
+def _relearn(fitted: FittedModel, statistic: Statistic, **changes: Any) -> FittedModel:
     reading = {**_reading(fitted), **changes}
-    return train_from_counts(fitted.spec, counts, fitted.target_type, before=fitted, **reading)
+    return train_from(fitted.spec, statistic, fitted.target_type, before=fitted, **reading)
 
 
 def _refuse_stale_register(fitted: FittedModel, changes: dict[str, Any]) -> None:

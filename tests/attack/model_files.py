@@ -185,7 +185,7 @@ def _steps(fitted):
     yield "pack", lambda: pack(fitted)
     if fitted.probabilistic:
         yield "probabilities", lambda: fitted.predict_proba(NEW)
-    if fitted.counts is not None:
+    if fitted.statistic is not None:
         label = fitted.classes[0] if not fitted.multilabel else (fitted.classes[0],)
         yield "update", lambda: TextClassifier.from_fitted(fitted).partial_fit(["a new ball"], [label])
         yield "forget", lambda: TextClassifier.from_fitted(fitted).forget([TEXTS[0]], [label])

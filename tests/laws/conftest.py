@@ -1,7 +1,9 @@
 """Estimators × laws: each pair is a test with its own name. A law asks for the estimators it is about by argument.
 
 case         every estimator
-counting     those that learn from counts: they update, forget and merge
+updatable    those that update, forget and merge
+choosing     those that hold to what they chose when they are updated
+counting     those that learn from counts
 weighted     those that take sample weights
 probable     those that give probabilities
 margin       those with a decision function
@@ -22,7 +24,9 @@ HERE = Path(__file__).parent
 
 ABOUT = {
     "case": lambda estimator: True,
-    "counting": lambda estimator: hasattr(estimator, "forget"),
+    "updatable": lambda estimator: hasattr(estimator, "forget"),
+    "choosing": lambda estimator: estimator.keeps_choice,
+    "counting": lambda estimator: hasattr(estimator, "from_counts"),
     "weighted": lambda estimator: has_fit_parameter(estimator, "sample_weight"),
     "probable": lambda estimator: hasattr(estimator, "predict_proba"),
     "margin": lambda estimator: hasattr(estimator, "decision_function"),

@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from unnaive import TextClassifier
 from unnaive.apps.service.app import create_app
 
-from .conftest import WITH_TOKEN, options
+from .conftest import WITH_TOKEN, options, tickets
 
 TEXT = "my invoice was charged twice"
 
@@ -83,6 +83,18 @@ def test_stream_answers_line_by_line(client: TestClient, model_file: Path) -> No
     assert "not JSON" in json.loads(found[500])["error"]
     labels = [json.loads(line)["label"] for number, line in enumerate(found) if number != 500]
     assert labels == [label for number, label in enumerate(model.predict(texts).tolist()) if number != 500]
+
+
+def test_conformal_sets(client: TestClient, tmp_path: Path) -> None:
+    answer = client.post("/v1/classify", json={"text": TEXT, "confidence": 0.9})
+    assert answer.status_code == 409  # the model was trained without held-out scores
+    texts, labels = tickets()
+    model = TextClassifier("nbsvm", calibrate="temperature").fit(texts[:600], labels[:600])
+    path = tmp_path / "sure.model"
+    model.save(path)
+    with TestClient(create_app(options(path, read_only=True))) as sure:
+        found = sure.post("/v1/classify", json={"texts": texts[600:650], "confidence": 0.9}).json()["results"]
+    assert [tuple(one["set"]) for one in found] == model.predict_set(texts[600:650], 0.9)
 
 
 def test_cards_and_lists(client: TestClient, model_file: Path) -> None:

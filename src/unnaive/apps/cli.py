@@ -25,13 +25,25 @@ VERBS = (
     "train", "predict", "evaluate", "explain", "inspect", "change", "compress", "verify", "demo", "collections",
     "compare", "reproduce", "plot", "doctor", "serve", "label",
 )  # fmt: skip
+COMMANDS = {"update": "change", "forget": "change", "merge": "change", "remake": "change"}  # not called as their module
 
 EXIT_MISTAKE = 2
 EXIT_INTERRUPTED = 130
 
 
-def build_app() -> typer.Typer:
-    """The app with all its verbs."""
+def modules_for(arguments: list[str]) -> tuple[str, ...]:
+    """The modules of the verbs that may be meant: of one alone if it is named first, which saves time.
+
+    >>> modules_for(["update", "tickets.model"]), modules_for(["--help"]) == VERBS
+    (('change',), True)
+    """
+    word = arguments[0] if arguments else ""
+    module = COMMANDS.get(word, word)
+    return (module,) if module in VERBS and word not in COMMANDS.values() else VERBS
+
+
+def build_app(modules: tuple[str, ...] = VERBS) -> typer.Typer:
+    """The app with the verbs of these modules, by default all."""
     app = typer.Typer(
         cls=Group,
         pretty_exceptions_enable=False,
@@ -39,7 +51,7 @@ def build_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(top)
-    for name in VERBS:
+    for name in modules:
         import_module(f"unnaive.apps.verbs_{name}").register(app)
     name_values(top)
     for verbs in (app, *(group.typer_instance for group in app.registered_groups if group.typer_instance)):
@@ -127,7 +139,7 @@ def exit_code(arguments: list[str]) -> int:
 
 def _run(arguments: list[str]) -> int:
     try:
-        code = build_app()(args=arguments, prog_name="unnaive", standalone_mode=False)
+        code = build_app(modules_for(arguments))(args=arguments, prog_name="unnaive", standalone_mode=False)
         sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         code = EXIT_INTERRUPTED

@@ -33,6 +33,14 @@ def update(
     model: ModelFile,
     source: DataFile,
     grow: Annotated[bool, typer.Option("--grow", help="Take in classes that the model does not have.")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go on learning lines of JSON as they come, until Ctrl-C.")
+    ] = False,
+    every: Annotated[float, typer.Option(help="Seconds between two writes, with --follow.")] = 5.0,
+    batch: Annotated[
+        str | None,
+        typer.Option(metavar="KEY", help="With --follow: the id of a batch, which is learnt once and as a whole."),
+    ] = None,
     key: KeyFile = None,
     output: Output = None,
     as_json: AsJson = False,
@@ -42,7 +50,12 @@ def update(
     The model becomes the one that saw all of them at once; it is written anew, or not at all.
 
     unnaive update tickets.model this-week.csv
+
+    unnaive update tickets.model arriving.jsonl --follow
     """
+    if follow:
+        follow_source(model, source, grow=grow, every=every, batch=batch, output=output, as_json=as_json)
+        return
 
     from unnaive.classifier import TextClassifier
     from unnaive.receipts import read_key, unlock_register
@@ -54,6 +67,42 @@ def update(
         return classifier.partial_fit(*read_labelled(source, fitted), grow=grow).fitted_
 
     show_change("learnt", change_file(model, output, learn) | {"read": source.describe()}, as_json)
+
+
+def follow_source(
+    model: Path, source: DataFile, *, grow: bool, every: float, batch: str | None, output: Path | None, as_json: bool
+) -> None:
+    """Learn what arrives in a growing file of JSON lines, or on stdin."""
+    from unnaive.apps.screen import is_quiet
+    from unnaive.apps.screen import summary as say
+    from unnaive.errors import UnnaiveError, count_noun
+    from unnaive.scale.follow import FollowOptions, follow
+    from unnaive.store import load
+    from unnaive.updates import kept_statistic
+
+    if output is not None or len(source.paths) != 1:
+        raise UnnaiveError("--follow takes one file or - for stdin, and writes to MODEL itself; leave --output out")
+    fitted = load(model)
+    kept_statistic(fitted, "follow")
+    if fitted.register is not None:
+        raise UnnaiveError("--follow does not keep a register; update this model with files")
+    usual = fitted.columns
+    options = FollowOptions(
+        text=(source.text or (usual.texts if usual else ()) or ("text",))[0],
+        label=source.label or (usual.label if usual else None) or "label",
+        batch=batch,
+        separator=source.separator or (usual.separator if usual else None),
+        every=every,
+        grow=grow,
+    )
+    found = follow(model, source.path, options, lambda line: None if is_quiet() else echo(line, err=True))
+    if as_json:
+        echo(visible_json(found))
+    else:
+        extra = f", {count_noun(found['left_out'], 'line')} left out" if found["left_out"] else ""
+        extra += f", {found['again']:,} of batches that it had learnt already" if found["again"] else ""
+        learnt, writes = count_noun(found["documents"], "document"), count_noun(found["writes"], "write")
+        say(f"{model} learnt {learnt} in {writes}{extra}")
 
 
 @reading("The documents to unlearn, with the labels that they were learnt with.")
@@ -70,7 +119,8 @@ def forget(
     """Unlearn documents, exactly.
 
     The model becomes the one that never saw them: words and classes of theirs alone are no longer in the file. Give
-    documents that it learnt, with their labels: of others it cannot always tell, unless it was trained with --register.
+    documents that it learnt, with their labels: of others a model that keeps counts cannot always tell, unless it was
+    trained with --register; one that keeps documents can.
 
     unnaive forget tickets.model withdrawn.csv --receipt withdrawn.json
     """
@@ -135,7 +185,7 @@ def merge(
 
 def remake(
     model: ModelFile,
-    name: Annotated[str | None, typer.Option("--model", "-m", help="Another model that learns from counts.")] = None,
+    name: Annotated[str | None, typer.Option("--model", "-m", help="Another model.")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the model.")
     ] = None,
@@ -144,9 +194,10 @@ def remake(
     output: Output = None,
     as_json: AsJson = False,
 ) -> None:
-    """Change the model or its settings without the documents.
+    """Change the model or its settings without the data.
 
-    The weights are made anew from the counts that are in the file.
+    It is made anew from the counts or the counted documents that are in the file; from counts, models that learn from
+    documents cannot be made.
 
     unnaive remake tickets.model --set alpha=0.01 -o sharper.model
     """
@@ -206,9 +257,9 @@ def read_labelled(source: DataFile, fitted: FittedModel) -> tuple[Any, list[tupl
 
 
 def model_sizes(fitted: FittedModel) -> dict[str, int]:
-    """Documents, classes and terms of a model; -1 documents where its counts were not kept."""
+    """Documents, classes and terms of a model; -1 documents where nothing was kept that tells."""
     return {
-        "documents": -1 if fitted.counts is None else int(fitted.counts.counts.n_docs),
+        "documents": -1 if fitted.statistic is None else int(fitted.statistic.n_docs),
         "classes": len(fitted.classes),
         "terms": fitted.scorer.n_terms,
     }

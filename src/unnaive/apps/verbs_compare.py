@@ -26,6 +26,7 @@ from unnaive.apps.options import (
 )
 from unnaive.apps.output import write_text
 from unnaive.apps.screen import echo
+from unnaive.apps.spark_engine import Engine, Master, Ship, SparkEngine, compare_on_spark
 from unnaive.apps.word_options import token_options
 from unnaive.errors import UnnaiveError, choose, count_noun
 
@@ -72,6 +73,9 @@ def compare(
     json_file: JsonFile = None,
     markdown: Annotated[Path | None, typer.Option(help="Write Markdown.", rich_help_panel=OUTPUT)] = None,
     archives: Archives = None,
+    engine: Engine = "local",
+    master: Master = None,
+    ship: Ship = False,
     *,
     words: dict[str, Any],
 ) -> None:
@@ -81,13 +85,18 @@ def compare(
     """
     from dataclasses import replace
 
+    from unnaive.evaluation.records import RecordFile
     from unnaive.evaluation.trials import Contender, Material, Plan
     from unnaive.text.tokens import TokenRule
 
     # whatever can be wrong with the command is found before the data is read
+    spark = SparkEngine.asked(engine, master, ship)
     rule = TokenRule(**words)
     plan = Plan(
-        tuple(Contender.parse(name) for name in (default_models() if models is None else split_list(models))),
+        tuple(
+            Contender.parse(name)
+            for name in (default_models(spark is not None) if models is None else split_list(models))
+        ),
         ("accuracy", "macro-f1") if measures is None else tuple(split_list(measures)),
         splits=splits,
         train_sizes=() if train_sizes is None else tuple(parse_number(word) for word in split_list(train_sizes)),
@@ -99,6 +108,14 @@ def compare(
     names = [str(contender) for contender in plan.contenders]
     rival = names[0] if against is None else choose(names, against, "model in this comparison")
     make_output_folders([records, html, json_file, markdown])
+    if spark is not None:
+        on_spark = compare_on_spark(spark, plan, source, rule)
+        file = records if records is not None else Path(f"compare-{Path(source.paths[0]).stem}-spark.jsonl")
+        RecordFile(file).append(on_spark)
+        write_comparison(on_spark, rival, html=html, json_file=json_file, markdown=markdown)
+        if json_file != STDOUT:
+            show_comparison(on_spark, rival, file)
+        return
     corpus = read_corpus(replace(source, options=replace(source.options, language=rule.language or "en")), archives)
     material = Material.of(corpus, rule)
     warn_about_small_classes(corpus)
@@ -126,11 +143,12 @@ def records_path(source: DataFile, material: Material) -> Path:
     return there / f"compare-{words or 'data'}-{digest}.jsonl"
 
 
-def default_models() -> list[str]:
-    """The models that are compared when none are named: those that train in seconds."""
-    from unnaive.models.catalogue import MODELS
+def default_models(on_spark: bool = False) -> list[str]:
+    """The models that are compared when none are named: those that train in seconds, on Spark in one pass."""
+    from unnaive.models.catalogue import MODELS, find_model
 
-    return [name for name in FAMILY if name in MODELS]
+    known = [name for name in FAMILY if name in MODELS]
+    return [name for name in known if find_model(name).statistic == "counts"] if on_spark else known
 
 
 def run_plan(plan: Plan, material: Material, file: Path, jobs: int) -> list[Record]:

@@ -11,6 +11,7 @@ import typer
 
 from unnaive.apps.options import AsJson, ModelFile, reading
 from unnaive.apps.screen import echo, visible_json
+from unnaive.apps.spark_engine import Engine, Master, Ship, SparkEngine, evaluate_on_spark, show_measures
 
 if TYPE_CHECKING:
     from unnaive.evaluation.abstention import OperatingPoint
@@ -42,6 +43,9 @@ def evaluate(
         float | None,
         typer.Option(metavar="ACCURACY", help="Which probability to reject below, for this accuracy of the rest."),
     ] = None,
+    engine: Engine = "local",
+    master: Master = None,
+    ship: Ship = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure a model on labelled documents it has not seen.
@@ -54,6 +58,19 @@ def evaluate(
     from unnaive.evaluation.report import as_dict, as_markdown
     from unnaive.store import load
 
+    spark = SparkEngine.asked(engine, master, ship)
+    if spark is not None:
+        spark.refuse(
+            "evaluate",
+            {"--html": html, "--markdown": markdown, "--records": records, "--measure": measure}
+            | {"--abstain-for": abstain_for is not None},
+        )
+        on_spark = evaluate_on_spark(spark, load(model), source)
+        if as_json:
+            echo(visible_json(on_spark))
+        else:
+            show_measures(on_spark)
+        return
     compared = last_comparison(records) if records is not None else []
     fitted = load(model)
     with reading_progress(read_as_trained(source, fitted)) as (watched, bar):

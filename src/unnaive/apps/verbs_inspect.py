@@ -59,8 +59,10 @@ def inspect(
 
 def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int) -> dict[str, Any]:
     """What there is to know of a model and its file, as plain values."""
-    counts, spec = fitted.counts, fitted.spec
-    documents = dict(zip(fitted.classes, counts.counts.class_docs.tolist(), strict=True)) if counts is not None else {}
+    from unnaive.store import documents_bytes
+
+    kept, spec = fitted.statistic, fitted.spec
+    documents = {} if kept is None else dict(zip(fitted.classes, kept.class_docs.tolist(), strict=True))
     rule = {} if fitted.token_rule is None else fitted.token_rule.to_dict()
     return {
         "file": str(path),
@@ -78,10 +80,11 @@ def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int
         "temperature": getattr(fitted.calibration, "value", None),
         "optimised_for": describe_aim(spec.optimise),
         "held_out_documents": fitted.conformal and fitted.conformal.overall.n,
-        "documents": None if counts is None else _plain_number(counts.counts.n_docs),
+        "documents": None if kept is None else _plain_number(kept.n_docs),
+        "documents_bytes": documents_bytes(path),
         "terms": fitted.scorer.n_terms,
-        "terms_seen": None if counts is None else counts.counts.n_terms,
-        "can_be_updated": counts is not None,
+        "terms_seen": None if kept is None else kept.n_terms,
+        "can_be_updated": kept is not None,
         "classes": [
             {
                 "class": label,
@@ -171,13 +174,22 @@ def description_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         ("settings", pairs(found["settings"])),
         ("reading", pairs(found["reading"])),
-        ("documents", "not kept" if found["documents"] is None else f"{found['documents']:,}"),
+        ("documents", _describe_documents(found)),
         ("terms", f"{found['terms']:,}" + (f" of {seen:,} seen" if seen and seen != found["terms"] else "")),
         ("labels", found["labels"]),
         ("decision", found["decision"]),
         ("probabilities", describe_calibration(found)),
         ("can be updated", "yes" if found["can_be_updated"] else "no"),
     ]
+
+
+def _describe_documents(found: dict[str, Any]) -> str:
+    from unnaive.apps.screen import format_size
+
+    if found["documents"] is None:
+        return "not kept"
+    kept = found["documents_bytes"]
+    return f"{found['documents']:,}" + (f", kept as counts in {format_size(kept)} of the file" if kept else "")
 
 
 def describe_calibration(found: dict[str, Any]) -> str:

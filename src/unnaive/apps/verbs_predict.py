@@ -13,6 +13,7 @@ import typer
 
 from unnaive.apps.options import AsJson, ModelFile, reading
 from unnaive.apps.screen import echo
+from unnaive.apps.spark_engine import Engine, Master, Ship, SparkEngine, predict_on_spark
 
 if TYPE_CHECKING:
     from unnaive.apps.writers import Write
@@ -68,6 +69,9 @@ def predict(
     excel_safe: Annotated[
         bool, typer.Option("--excel-safe", help="CSV without formulas: a ' before cells that begin like one.")
     ] = False,
+    engine: Engine = "local",
+    master: Master = None,
+    ship: Ship = False,
     as_json: AsJson = False,
 ) -> None:
     """Label new documents.
@@ -84,17 +88,24 @@ def predict(
 
     if document and source.path != "-":
         raise UnnaiveError(f"texts came with --document and as {source.path}; give one of the two")
+    spark = SparkEngine.asked(engine, master, ship)
+    if spark is not None:
+        others = {"--document": document, "--all": every, "--top": top > 1, "--unknown": unknown, "--json": as_json}
+        others |= {"--reject-below": reject_below is not None, "--explain": explain, "--unbuffered": unbuffered}
+        spark.refuse("predict", others | {"--no-keep-columns": not keep_columns, "--excel-safe": excel_safe})
+        predict_on_spark(spark, load(model), source, output)
+        return
     kind = output_format(output, as_json)
     fitted = load(model)
+    people = output is None and not as_json and sys.stdout.isatty()
     predictor = Predictor(
         fitted, top, every, explain, unknown, reject_below, confidence=confidence, by_class=by_class,
-        at_least_one=at_least_one,
+        at_least_one=at_least_one, show_text=people,
     )  # fmt: skip
     predictor.check()
     classes = tuple(map(str, fitted.classes)) if every else ()
     layout = Layout(predictor.kind, classes, min(top, len(fitted.classes)), fitted.multilabel, explain, excel_safe)
     layout.sets = confidence is not None
-    people = output is None and not as_json and sys.stdout.isatty()
     source = read_as_trained(source, fitted)
     with open_writer(output, kind, layout) as write:
         for batch in read_batches(source, document, unbuffered, keep_columns and not people):
@@ -149,6 +160,7 @@ class Predictor:
     top      best classes of each document that are shown; every: all of them, in the order of the classes
     unknown  the label of documents without a known word; below: a probability that the best label must reach
     confidence  of the set of labels that is shown too; None for none
+    show_text  whether records have the text itself, for people to see how it begins
     """
 
     fitted: FittedModel
@@ -160,6 +172,7 @@ class Predictor:
     confidence: float | None = None
     by_class: bool = False
     at_least_one: bool = False
+    show_text: bool = False
     seen: int = 0
     guessed: int = 0
 
@@ -202,15 +215,17 @@ class Predictor:
                 scores, self.confidence, by_class=self.by_class, at_least_one=self.at_least_one
             )  # fmt: skip
         records = []
-        for row, (name, text) in enumerate(zip(ids, texts, strict=True)):
+        for row, name in enumerate(ids):
             record = self._record(values[row], list(given[row]), int(known[row]))
-            record |= {"id": name, "text": text}
+            record["id"] = name
+            if self.show_text:
+                record["text"] = texts[row]
             if sets is not None:
                 record["set"] = list(sets[row])
             if order is not None:
                 record["top"] = [(self.fitted.classes[c], float(values[row, c])) for c in order[row]]
             if self.explain:
-                record["why"] = self.fitted.explain(text, given[row][0] if given[row] else None)
+                record["why"] = self.fitted.explain(texts[row], given[row][0] if given[row] else None)
             records.append(record)
         return records
 

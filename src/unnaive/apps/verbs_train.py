@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.apps.options import AsJson, KeyFile, reading
+from unnaive.apps.out_of_core import Limits
 from unnaive.apps.screen import echo, visible_json
+from unnaive.apps.spark_engine import Engine, Master, Ship, SparkEngine, train_on_spark
 from unnaive.apps.word_options import token_options
 
 if TYPE_CHECKING:
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 
     Finish = Callable[[FittedModel, Corpus], FittedModel]
 
-LEARNING = "Learning"  # panel of the help
+LEARNING = "Learning"  # panels of the help
+LARGE_DATA = "Large data"
 
 
 DECISION_HELP = (
@@ -92,12 +95,43 @@ def train(
     frozen: Annotated[
         bool, typer.Option("--frozen", help="Leave out what only updates need, and hashes of documents.")
     ] = False,
+    documents_limit: Annotated[
+        str,
+        typer.Option(metavar="SIZE", help="Most that the counted documents, which updates need, may take in the file."),
+    ] = "500MB",
     register: Annotated[
         bool, typer.Option("--register", help="Keep hashes of the documents, so that only these can be forgotten.")
     ] = False,
     key: KeyFile = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Such as 2G: what counting may take. Beyond it sums go to disk; the rarest terms are left out only if "
+            "the model itself does not fit.",
+            rich_help_panel=LARGE_DATA,
+        ),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Go on from here after an interruption.", rich_help_panel=LARGE_DATA),
+    ] = None,
+    checkpoint_every: Annotated[
+        str, typer.Option(metavar="SIZE", help="Text between two checkpoints.", rich_help_panel=LARGE_DATA)
+    ] = "256M",
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Keep the counted documents here, and use them again for the next model of the same data.",
+            rich_help_panel=LARGE_DATA,
+        ),
+    ] = None,
     threads: Annotated[int | None, typer.Option(help="All cores by default.", show_default=False)] = None,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+    engine: Engine = "local",
+    master: Master = None,
+    ship: Ship = False,
     as_json: AsJson = False,
     *,
     words: dict[str, Any],
@@ -107,23 +141,32 @@ def train(
     unnaive train tickets.csv -o tickets.model --holdout 0.2
     """
     from unnaive.classifier import TextClassifier
+    from unnaive.compress import parse_size
     from unnaive.core.settings import parse_settings
 
     parameters: dict[str, Any] = words | {
         "model": model, "min_df": min_df, "select": parse_select(select), "decision": decision, "calibrate": calibrate,
         "n_jobs": threads, "random_state": seed, "optimise": optimise, "class_weight": class_weight,
+        "documents_limit": parse_size(documents_limit),
     }  # fmt: skip
     parameters |= parse_settings(settings or [])
     parameters |= {name: value for name, value in (("alpha", alpha), ("smoothing", smoothing)) if value is not None}
     classifier = TextClassifier(**parameters)
     finish = registering(register, key, frozen)
-    summary = train_file(
-        classifier, source, output, test=test, holdout=holdout, frozen=frozen, finish=finish, max_size=max_size
-    )  # fmt: skip
+    spark = SparkEngine.asked(engine, master, ship)
+    if spark is not None:
+        spark.refuse("train", {"--holdout": holdout is not None, "--register": register, "--max-size": max_size})
+        summary = train_on_spark(spark, classifier, source, output, test=test, frozen=frozen)
+    else:
+        limits = Limits(memory, checkpoint, checkpoint_every, cache, output.absolute().parent)
+        summary = train_file(
+            classifier, source, output, test=test, holdout=holdout, frozen=frozen, finish=finish, max_size=max_size,
+            limits=limits,
+        )  # fmt: skip
     if as_json:
         echo(visible_json(summary))
     else:
-        show_summary(summary)
+        show_summary(summary, memory)
 
 
 def train_file(
@@ -136,10 +179,12 @@ def train_file(
     frozen: bool = False,
     finish: Finish | None = None,
     max_size: str | None = None,
+    limits: Limits | None = None,
 ) -> dict[str, Any]:
     """Train, measure if asked, write; the sizes and measures as plain values. `finish` is applied before writing."""
     from dataclasses import replace
 
+    from unnaive.apps.out_of_core import learn_out_of_core
     from unnaive.apps.output import read_as_trained, warn_about_learnt
     from unnaive.apps.screen import reading_progress
     from unnaive.apps.sizes import describe_size, measure_cost
@@ -147,37 +192,51 @@ def train_file(
     from unnaive.core.text_hashes import TextHashes
     from unnaive.errors import UnnaiveError, count_noun
     from unnaive.models.catalogue import find_model
-    from unnaive.store import check_writable, save
+    from unnaive.store import check_writable, documents_bytes, save
 
     limit = None if max_size is None else parse_size(max_size)
     check_writable(output)  # before minutes of work
     classifier.spec()  # likewise: an error if a setting is wrong
     start = time.perf_counter()
-    source = replace(source, options=replace(source.options, language=classifier.language or "en"))
+    source = replace(
+        source, options=replace(source.options, language=classifier.language or "en", threads=classifier.n_jobs)
+    )
+    needs = {"--holdout": holdout is not None, "--register": finish is not None, "--max-size": limit is not None}
     steps = 3 + (holdout is not None) + bool(test)  # reading, learning and writing are always among them
     steps += 0 if limit is None else 2
     with reading_progress(source, steps=steps) as (watched, bar):
-        takes_unlabelled = find_model(classifier.model).takes_unlabelled
-        corpus = watched.corpus(unlabelled=takes_unlabelled)
+        found = learn_out_of_core(
+            classifier, watched, limits or Limits(), progress=bar.event,
+            on_counted=lambda n: bar.rename(f"learning {classifier.model} from {count_noun(n, 'document')}"),
+            needs_corpus=next((name for name, given in needs.items() if given), None),
+        )  # fmt: skip
+        measured: dict[str, Any] = {}
+        corpus: Corpus | None = None
+        if found is not None:
+            fitted, report = found
+            n_docs, measured = report.documents, {"out_of_core": report.to_dict()} if report.to_dict() else {}
+        else:
+            takes_unlabelled = find_model(classifier.model).takes_unlabelled
+            corpus = watched.corpus(unlabelled=takes_unlabelled)
+            multilabel = bool(source.multilabel) or any(len(names) > 1 for names in corpus.labels)
+            n_docs, multilabel = len(corpus), multilabel or (corpus.multilabel and not takes_unlabelled)
+            if holdout is not None:
+                bar.rename(f"measuring {classifier.model} on documents set aside")
+                measured["holdout"] = measure_holdout(classifier, corpus, holdout, multilabel, bar.event)
+            bar.rename(f"learning {classifier.model} from {count_noun(n_docs, 'document')}")
+            classifier.fit(corpus.texts, as_targets(corpus, multilabel), progress=bar.event)
+            columns = watched.options.log.columns
+            columns = columns and replace(columns, separator=source.separator)
+            fitted = replace(classifier.fitted_, columns=columns, text_hashes=TextHashes.of(corpus.texts))
         described = watched.describe()
-        multilabel = bool(source.multilabel) or any(len(names) > 1 for names in corpus.labels)
-        multilabel = multilabel or (corpus.multilabel and not takes_unlabelled)
-        measured = {}
-        if holdout is not None:
-            bar.rename(f"measuring {classifier.model} on documents set aside")
-            measured["holdout"] = measure_holdout(classifier, corpus, holdout, multilabel, bar.event)
-        bar.rename(f"learning {classifier.model} from {count_noun(len(corpus), 'document')}")
-        classifier.fit(corpus.texts, as_targets(corpus, multilabel), progress=bar.event)
-        columns = watched.options.log.columns
-        columns = columns and replace(columns, separator=source.separator)
-        fitted = replace(classifier.fitted_, columns=columns, text_hashes=TextHashes.of(corpus.texts))
         if test:
             bar.rename("measuring")
             aside = read_as_trained(replace(source, paths=tuple(test)), fitted).corpus()
             measured["test"] = measure(fitted, aside)
             warn_about_learnt(fitted, aside)
-        fitted = finish(fitted, corpus) if finish else fitted
-        if limit is not None:
+        if finish and corpus is not None:
+            fitted = finish(fitted, corpus)
+        if limit is not None and corpus is not None:
             bar.rename("making it smaller")
             small = compress_model(replace(fitted, counts=None) if frozen else fitted, limit, texts=corpus.texts)
             if finish and small.frozen:
@@ -196,7 +255,8 @@ def train_file(
         "model": classifier.model,
         "file": str(output),
         "bytes": output.stat().st_size,
-        "documents": len(corpus),
+        "documents_bytes": documents_bytes(output),
+        "documents": n_docs,
         "classes": len(fitted.classes),
         "terms": fitted.scorer.n_terms,
         "multilabel": fitted.multilabel,
@@ -276,8 +336,9 @@ def measure(fitted: FittedModel, corpus: Corpus) -> dict[str, Any]:
     }
 
 
-def show_summary(summary: dict[str, Any]) -> None:
+def show_summary(summary: dict[str, Any], memory: str | None = None) -> None:
     """The summary for people."""
+    from unnaive.apps.out_of_core import describe_report
     from unnaive.apps.screen import format_size
     from unnaive.apps.screen import summary as say
     from unnaive.errors import count_noun
@@ -285,9 +346,12 @@ def show_summary(summary: dict[str, Any]) -> None:
     kind = "any number of labels" if summary["multilabel"] else "one label each"
     say(f"read {summary['read']}")
     say(
-        f"learnt {count_noun(summary['documents'], 'document')}, {count_noun(summary['classes'], 'class', 'classes')} "
+        f"learnt {'' if summary['documents'] is None else count_noun(summary['documents'], 'document') + ', '}"
+        f"{count_noun(summary['classes'], 'class', 'classes')} "
         f"({kind}), {count_noun(summary['terms'], 'term')} in {summary['seconds']:.2f} s"
     )
+    for line in describe_report(summary.get("out_of_core", {}), memory):
+        say(line)
     for name, words in (("holdout", "set aside"), ("test", "of the test file")):
         if name in summary:
             one = summary[name]
@@ -297,7 +361,9 @@ def show_summary(summary: dict[str, Any]) -> None:
 
         for sentence in size_sentences(summary["size"], summary["multilabel"]):
             say(sentence)
-    say(f"wrote {summary['file']} ({format_size(summary['bytes'])})")
+    kept = summary["documents_bytes"]
+    of_them = f", {format_size(kept)} of it counted documents for updates" if kept else ""
+    say(f"wrote {summary['file']} ({format_size(summary['bytes'])}{of_them})")
 
 
 def headline(measured: dict[str, Any], multilabel: bool) -> str:

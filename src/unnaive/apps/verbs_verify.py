@@ -37,7 +37,8 @@ def verify(
 ) -> None:
     """Check a receipt of unlearning against a model.
 
-    With --against, a model is trained on the data that is left, and must have the same counts and the same bytes.
+    With --against, a model is trained on the data that is left, and must have the same counts or counted documents, and
+    the same bytes.
 
     unnaive verify tickets.model --receipt withdrawn.json --against rest.csv
     """
@@ -55,7 +56,7 @@ def verify(
         for one in checks:
             echo(f"{'yes' if one.holds else 'NO '}  {one.sentence}")
         for part in found.get("kept_from_before", ()):
-            summary(f"note  the {part} was tuned before the documents were forgotten, and is kept")
+            summary(f"note  the {part} was made before the documents were forgotten, and is kept")
     if not all(one.holds for one in checks):
         raise NotVerified("the receipt does not hold for this model")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -144,21 +143,35 @@ def _json_line(layout: Layout, record: Record) -> str:
 
 
 def _csv_writer(file: Any, layout: Layout, delimiter: str) -> Write:
-    table = csv.writer(file, lineterminator="\n", delimiter=delimiter)
     started = False
 
     def write(records: Sequence[Record]) -> None:
         nonlocal started
+        lines = []
         for record in records:
             row = layout.flat(record)
             if not started:
-                head = [*layout.first, *row]
-                table.writerow([without_formula(cell) for cell in head] if layout.excel_safe else head)
+                lines.append([*layout.first, *row])
                 started = True
-            cells = [_plain(value) for value in (*layout.before(record).values(), *row.values())]
-            table.writerow([without_formula(cell) for cell in cells] if layout.excel_safe else cells)
+            lines.append([_plain(value) for value in (*layout.before(record).values(), *row.values())])
+        if layout.excel_safe:
+            lines = [[without_formula(cell) for cell in cells] for cells in lines]
+        file.writelines(delimiter.join([quote(cell, delimiter) for cell in cells]) + "\n" for cells in lines)
 
     return write
+
+
+def quote(cell: str, delimiter: str) -> str:
+    """The cell as the csv module writes it, many times as fast where texts are long; for rows of two cells or more.
+
+    >>> [quote("ham", ","), quote("ham, eggs", ","), quote("ham, eggs", ";")]
+    ['ham', '"ham, eggs"', 'ham, eggs']
+    """
+    if '"' in cell:
+        cell = cell.replace('"', '""')
+    elif delimiter not in cell and "\n" not in cell and "\r" not in cell:
+        return cell
+    return f'"{cell}"'
 
 
 def without_formula(cell: str) -> str:

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 inline void require(bool sound, const char* what) {
   if (!sound) throw nanobind::value_error(what);
@@ -20,8 +21,10 @@ void check_starts(const Index* starts, size_t size, size_t entries, const char* 
 }
 
 // Every value from 0 to below `bound`.
-inline void check_inside(const int32_t* values, size_t size, int64_t bound, const char* what) {
-  const auto last = static_cast<int32_t>(bound - 1 < INT32_MAX ? bound - 1 : INT32_MAX);
+template <typename Index>
+void check_inside(const Index* values, size_t size, int64_t bound, const char* what) {
+  constexpr int64_t most = std::numeric_limits<Index>::max();
+  const auto last = static_cast<Index>(bound - 1 < most ? bound - 1 : most);
   bool outside = false;
   for (size_t i = 0; i < size; ++i) outside |= (values[i] < 0) | (values[i] > last);
   require(!outside, what);

@@ -1,22 +1,30 @@
-// Sparse × thin products: a CSR matrix of documents times a tall dense matrix with one column for each class.
+// Sparse × thin products: a CSR matrix of documents times a tall dense matrix with one column for each class; and sums
+// of counts by class (_products_sums.h).
 // The specification is scipy.sparse (products.py); the order of additions is the same, so results are equal bit for
 // bit.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <system_error>
+#include <thread>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "_checks.h"
+#include "_products_sums.h"
 
 namespace nb = nanobind;
 
 namespace {
 
-constexpr int64_t kAhead = 8;  // entries between a prefetch and its use
+constexpr int64_t kAhead = 8;             // entries between a prefetch and its use
+constexpr int64_t kGroupCells = 1 << 22;  // posteriors that several threads hold at a time: 32 MB
 
 template <typename Index>
 struct Csr {
@@ -46,6 +54,48 @@ struct Documents {
   const double* weight;
   const double* offset;  // one for each class, added to the scores of every document
 };
+
+// Some neighbouring terms, or the entries of them in a chunk.
+struct Part {
+  int64_t from, to;
+};
+
+// Part i of `count` of the terms, with about as many entries of a chunk in each.
+inline Part terms_of(const Entries& X, int64_t chunk, int64_t i, int64_t count) {
+  const int64_t start = X.starts[chunk], size = X.starts[chunk + 1] - start;
+  const auto border = [&](int64_t part) -> int64_t {
+    if (part == 0 || (size == 0 && part < count)) return 0;
+    return part == count ? INT32_MAX : X.terms[start + size * part / count];
+  };
+  return {border(i), border(i + 1)};
+}
+
+inline Part entries_of(const Entries& X, int64_t chunk, Part terms) {
+  const int32_t *start = X.terms + X.starts[chunk], *stop = X.terms + X.starts[chunk + 1];
+  const auto place = [&](int64_t term) {
+    return term == INT32_MAX ? stop - X.terms : std::lower_bound(start, stop, static_cast<int32_t>(term)) - X.terms;
+  };
+  return {place(terms.from), place(terms.to)};
+}
+
+// work(0) … work(jobs − 1), by this thread and others; work must not throw.
+template <class Work>
+void in_threads(int64_t threads, int64_t jobs, const Work& work) {
+  std::atomic<int64_t> next{0};
+  const auto drain = [&] {
+    for (int64_t job; (job = next++) < jobs;) work(job);
+  };
+  std::vector<std::thread> others;
+  for (int64_t i = 1; i < std::min(threads, jobs); ++i) {
+    try {
+      others.emplace_back(drain);
+    } catch (const std::system_error&) {  // no more threads to be had: this one takes their share
+      break;
+    }
+  }
+  drain();
+  for (std::thread& other : others) other.join();
+}
 
 namespace plain {
 #include "_products_loops.h"
@@ -143,7 +193,7 @@ double run_expectations(Vector<int64_t> row_starts, Vector<int32_t> row_terms, V
                         Vector<double> row_values, Vector<int64_t> list_starts, Vector<int32_t> list_terms,
                         Vector<int32_t> list_documents, Vector<double> list_values, int64_t chunk,
                         Vector<int64_t> starts, Vector<int32_t> classes, Vector<int32_t> targets, Vector<double> weight,
-                        Vector<double> offset, Vector<double> weights, OutVector expected) {
+                        Vector<double> offset, Vector<double> weights, OutVector expected, int64_t threads) {
   const auto width = height(offset);
   const auto n_table = height(weights) - height(classes);
   const Documents documents = documents_of(chunk, targets, weight, offset);
@@ -154,12 +204,67 @@ double run_expectations(Vector<int64_t> row_starts, Vector<int32_t> row_terms, V
   const Entries rows = entries(row_starts, row_terms, row_documents, row_values, documents, n_table / width);
   const Entries listed = entries(list_starts, list_terms, list_documents, list_values, documents, height(starts) - 1);
   const Lists lists{starts.data(), classes.data()};
+  require(threads >= 1 && threads <= 1024, "the number of threads is not within 1 … 1024");
   nb::gil_scoped_release free;
 #ifdef UNNAIVE_WIDE
   if (has_wide())
-    return wide::expectations(rows, listed, lists, documents, weights.data(), expected.data(), width, n_table);
+    return wide::expectations(rows, listed, lists, documents, weights.data(), expected.data(), width, n_table, threads);
 #endif
-  return plain::expectations(rows, listed, lists, documents, weights.data(), expected.data(), width, n_table);
+  return plain::expectations(rows, listed, lists, documents, weights.data(), expected.data(), width, n_table, threads);
+}
+
+template <typename T>
+nb::object numpy_of(std::vector<T> values) {
+  auto* held = new std::vector<T>(std::move(values));
+  nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  nb::object out = nb::cast(nb::ndarray<nb::numpy, T>(held->data(), {held->size()}, owner));
+  // numpy has two 64-bit integers and prints the one that nanobind makes as a stranger
+  return std::is_same_v<T, int64_t> ? out.attr("view")("int64") : out;
+}
+
+// Cells as Python gets them: sums and numbers of documents.
+struct Unpacked {
+  std::vector<int64_t> sums, df;
+
+  explicit Unpacked(size_t size) : sums(size), df(size) {}
+  void set(const uint64_t* cells, size_t n, size_t at) {
+    for (size_t i = 0; i < n; ++i) {
+      sums[at + i] = sum_of(cells[i]);
+      df[at + i] = df_of(cells[i]);
+    }
+  }
+};
+
+// (where classes end, terms, sums, df; sums and df of the corpus), or None where cells are too small.
+template <typename Index, typename ClassIndex>
+nb::object run_class_sums(Vector<Index> starts, Vector<int32_t> columns, Vector<int32_t> values,
+                          Vector<ClassIndex> class_starts, Vector<int32_t> documents, int64_t n_terms,
+                          unsigned threads) {
+  require(columns.size() == values.size() && n_terms >= 0, "a sparse matrix has as many columns as values");
+  check_starts(starts.data(), starts.size(), columns.size(), "the row ends of a sparse matrix fall or pass its end");
+  check_inside(columns.data(), columns.size(), n_terms, "a column of the sparse matrix is no term");
+  const CountRows<Index> X{starts.data(), columns.data(), values.data(), height(starts) - 1, n_terms};
+  check_starts(class_starts.data(), class_starts.size(), documents.size(), "the ends of the classes fall or pass");
+  check_inside(documents.data(), documents.size(), X.rows, "a class has a document that is not there");
+  const ClassDocuments<ClassIndex> labels{class_starts.data(), documents.data(), height(class_starts) - 1};
+  if (!fits_cells(values.data(), values.size(), labels)) return nb::none();
+  std::vector<int64_t> ends{0};
+  std::vector<int32_t> terms;
+  Unpacked all(static_cast<size_t>(n_terms)), cells(0);
+  {
+    nb::gil_scoped_release free;
+    const std::vector<ClassSums> sums = sums_by_class(X, labels, threads);
+    for (const ClassSums& one : sums) ends.push_back(ends.back() + static_cast<int64_t>(one.terms.size()));
+    terms.reserve(static_cast<size_t>(ends.back()));
+    cells = Unpacked(static_cast<size_t>(ends.back()));
+    for (const ClassSums& one : sums) {
+      cells.set(one.cells.data(), one.cells.size(), terms.size());
+      terms.insert(terms.end(), one.terms.begin(), one.terms.end());
+    }
+    all.set(sums_of_corpus(X, labels, sums).data(), static_cast<size_t>(n_terms), 0);
+  }
+  return nb::make_tuple(numpy_of(std::move(ends)), numpy_of(std::move(terms)), numpy_of(std::move(cells.sums)),
+                        numpy_of(std::move(cells.df)), numpy_of(std::move(all.sums)), numpy_of(std::move(all.df)));
 }
 
 }  // namespace
@@ -170,6 +275,11 @@ NB_MODULE(_products, m) {
   m.def("product", &run_product<int64_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
   m.def("transposed", &run_transposed<int32_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
   m.def("transposed", &run_transposed<int64_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
+  m.def("class_sums", &run_class_sums<int32_t, int32_t>);
+  m.def("class_sums", &run_class_sums<int64_t, int32_t>);
+  m.def("class_sums", &run_class_sums<int32_t, int64_t>);
+  m.def("class_sums", &run_class_sums<int64_t, int64_t>);
   m.def("expectations", &run_expectations, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-        nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
+        nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), out,
+        nb::arg("threads") = 1);
 }

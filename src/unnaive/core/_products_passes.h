@@ -87,21 +87,54 @@ inline double posteriors(double* scores, int64_t width, int32_t target, double w
   return weight * (own - std::log(total));
 }
 
-inline double expectations(const Entries& rows, const Entries& listed, const Lists& lists, const Documents& documents,
-                           const double* weights, double* expected, int64_t width, int64_t n_table) {
-  std::vector<double> room(documents.chunk * width + 8);
-  double* scores = room.data() + (8 - reinterpret_cast<uintptr_t>(room.data()) / sizeof(double) % 8) % 8;
-  double likelihood = 0.0;
-  for (int64_t chunk = 0; chunk * documents.chunk < documents.size; ++chunk) {
-    const int64_t first = chunk * documents.chunk;
-    const int64_t size = std::min(documents.chunk, documents.size - first);
-    for (int64_t d = 0; d < size; ++d) std::copy(documents.offset, documents.offset + width, scores + d * width);
-    add_rows(rows, rows.starts[chunk], rows.starts[chunk + 1], weights, scores, width);
-    add_lists(listed, listed.starts[chunk], listed.starts[chunk + 1], lists, weights + n_table, scores, width);
-    for (int64_t d = 0; d < size; ++d)
-      likelihood += posteriors(scores + d * width, width, documents.targets[first + d], documents.weight[first + d]);
-    expect_rows(rows, rows.starts[chunk], rows.starts[chunk + 1], scores, expected, width);
-    expect_lists(listed, listed.starts[chunk], listed.starts[chunk + 1], lists, scores, expected + n_table, width);
+// The scores of the documents of a chunk, then their posteriors; the log-likelihood of each document.
+inline void chunk_posteriors(const Entries& rows, const Entries& listed, const Lists& lists, const Documents& documents,
+                             const double* weights, int64_t width, int64_t n_table, int64_t chunk, double* scores,
+                             double* likelihoods) {
+  const int64_t first = chunk * documents.chunk;
+  const int64_t size = std::min(documents.chunk, documents.size - first);
+  for (int64_t d = 0; d < size; ++d) std::copy(documents.offset, documents.offset + width, scores + d * width);
+  add_rows(rows, rows.starts[chunk], rows.starts[chunk + 1], weights, scores, width);
+  add_lists(listed, listed.starts[chunk], listed.starts[chunk + 1], lists, weights + n_table, scores, width);
+  for (int64_t d = 0; d < size; ++d)
+    likelihoods[first + d] =
+        posteriors(scores + d * width, width, documents.targets[first + d], documents.weight[first + d]);
+}
+
+// Chunks first … last − 1 give what they expect of some of the terms, in their order, whoever works on the others.
+inline void chunk_expectations(const Entries& rows, const Entries& listed, const Lists& lists, Part row_terms,
+                               Part list_terms, int64_t first, int64_t last, const double* room, int64_t stride,
+                               double* expected, int64_t width, int64_t n_table) {
+  for (int64_t chunk = first; chunk < last; ++chunk) {
+    const double* scores = room + (chunk - first) * stride;
+    const Part some = entries_of(rows, chunk, row_terms), others = entries_of(listed, chunk, list_terms);
+    expect_rows(rows, some.from, some.to, scores, expected, width);
+    expect_lists(listed, others.from, others.to, lists, scores, expected + n_table, width);
   }
+}
+
+// Threads take chunks for the posteriors, then terms for the sums: every number is added up in the same order, so that
+// results do not depend on how many threads there are.
+inline double expectations(const Entries& rows, const Entries& listed, const Lists& lists, const Documents& documents,
+                           const double* weights, double* expected, int64_t width, int64_t n_table, int64_t threads) {
+  const int64_t chunks = (documents.size + documents.chunk - 1) / documents.chunk;
+  const int64_t stride = (documents.chunk * width + 7) / 8 * 8;
+  const int64_t group = threads == 1 ? 1 : std::min(std::max<int64_t>(kGroupCells / stride, threads), chunks);
+  std::vector<double> space(group * stride + 8), likelihoods(documents.size);
+  double* room = space.data() + (8 - reinterpret_cast<uintptr_t>(space.data()) / sizeof(double) % 8) % 8;
+  for (int64_t first = 0; first < chunks; first += group) {
+    const int64_t last = std::min(first + group, chunks);
+    in_threads(threads, last - first, [&](int64_t i) {
+      chunk_posteriors(rows, listed, lists, documents, weights, width, n_table, first + i, room + i * stride,
+                       likelihoods.data());
+    });
+    const int64_t jobs = threads == 1 ? 1 : 8 * threads;
+    in_threads(threads, jobs, [&](int64_t i) {
+      chunk_expectations(rows, listed, lists, terms_of(rows, first, i, jobs), terms_of(listed, first, i, jobs), first,
+                         last, room, stride, expected, width, n_table);
+    });
+  }
+  double likelihood = 0.0;
+  for (const double one : likelihoods) likelihood += one;
   return likelihood;
 }

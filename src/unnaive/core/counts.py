@@ -5,18 +5,16 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from unnaive.core.class_sums import canonical, class_sums
 from unnaive.errors import BadData
 from unnaive.types import Sparse
 
-DENSE_SHARE = 4  # classes × terms up to this many times the entries: then a class is counted in an array of all terms
-BLOCK = 1 << 21  # entries summed at a time
 ROUNDING = 1e-11  # of the largest sum: what fractional sums may be off by after adding and taking away
 
 
@@ -51,7 +49,7 @@ class Counts:
     df: NDArray[Any]
 
     @classmethod
-    def of(cls, X: Sparse, Y: Sparse, sample_weight: NDArray[Any] | None = None) -> Counts:
+    def of(cls, X: Sparse, Y: Sparse, sample_weight: NDArray[Any] | None = None, *, threads: int = 1) -> Counts:
         """Count documents X (n_docs, n_terms) with labels Y (n_docs, n_classes), both sparse.
 
         class_terms = Yᵀ diag(sample_weight) X and class_df the same of [X > 0]. X has no negative entry and names no
@@ -61,14 +59,11 @@ class Counts:
         number = np.result_type(_number(X.data), weight)
         if _may_overflow(X.data, weight):
             number, weight = np.dtype(np.float64), weight.astype(np.float64)
-        X, by_class = _without_zeros(csr_array(X)), _weighted_labels(csr_array(Y), weight)
-        entries = int(np.diff(X.indptr)[by_class.indices].sum())
-        often = 0 < by_class.shape[0] * X.shape[1] <= DENSE_SHARE * entries
-        class_terms, class_df = (_tables_by_counting if often else _tables_by_product)(by_class, X, number)
-        terms, df = _column_sums(X, weight, number)
-        if not bool(np.isfinite(terms.sum(dtype=np.float64))):
+        by_class = _weighted_labels(csr_array(Y), weight)
+        sums = class_sums(csr_array(X), by_class, weight, number, threads)
+        if not bool(np.isfinite(sums.terms.sum(dtype=np.float64))):
             raise BadData("the sums over the documents are too large for a float; give smaller counts or weights")
-        return cls(weight.sum(), by_class.sum(axis=1), class_terms, class_df, terms, df)
+        return cls(weight.sum(), by_class.sum(axis=1), *sums)
 
     @classmethod
     def zero(cls, n_classes: int, n_terms: int) -> Counts:
@@ -119,7 +114,7 @@ class Counts:
         parts = {}
         for field in fields(self):
             value = how(getattr(self, field.name), getattr(other, field.name))
-            parts[field.name] = _canonical(value) if field.name in ("class_terms", "class_df") else value
+            parts[field.name] = canonical(value) if field.name in ("class_terms", "class_df") else value
         return Counts(**parts)
 
     def placed(self, classes: NDArray[Any], terms: NDArray[Any], n_classes: int, n_terms: int) -> Counts:
@@ -138,7 +133,7 @@ class Counts:
         def move(table: Sparse) -> Sparse:
             cells = table.tocoo()
             rows, columns = cells.coords
-            return _canonical(csr_array((cells.data, (classes[rows], terms[columns])), (n_classes, n_terms)))
+            return canonical(csr_array((cells.data, (classes[rows], terms[columns])), (n_classes, n_terms)))
 
         return Counts(
             self.n_docs,
@@ -153,7 +148,22 @@ class Counts:
         """The same sums with room for classes and terms that come after those already there."""
         if (n_classes, n_terms) == self.class_terms.shape:
             return self
-        return self.placed(np.arange(self.n_classes), np.arange(self.n_terms), n_classes, n_terms)
+        more = n_classes - self.n_classes, n_terms - self.n_terms
+
+        def widen(table: Sparse) -> Sparse:
+            ends = np.pad(table.indptr, (0, more[0]), mode="edge")
+            wide = csr_array((table.data, table.indices, ends), shape=(n_classes, n_terms))
+            wide.has_canonical_format = True
+            return wide
+
+        return Counts(
+            self.n_docs,
+            np.pad(self.class_docs, (0, more[0])),
+            widen(self.class_terms),
+            widen(self.class_df),
+            np.pad(self.terms, (0, more[1])),
+            np.pad(self.df, (0, more[1])),
+        )
 
     def take(self, rows: NDArray[Any], columns: NDArray[Any]) -> Counts:
         """The sums of the classes `rows` and the terms `columns` only; corpus totals stay those of all documents."""
@@ -168,11 +178,42 @@ class Counts:
         return Counts(
             self.n_docs,
             self.class_docs,
-            _canonical(self.class_terms[:, ids]),
-            _canonical(self.class_df[:, ids]),
+            canonical(self.class_terms[:, ids]),
+            canonical(self.class_df[:, ids]),
             self.terms[ids],
             self.df[ids],
         )
+
+    def reordered(self, order: NDArray[Any]) -> Counts:
+        """The same sums with the terms in another order, `order[0]` first; a permutation, unlike `take_terms`.
+
+        >>> Counts.of(csr_array([[2, 0, 1]]), csr_array([[1]])).reordered(np.array([2, 1, 0])).class_terms.toarray()
+        array([[1, 0, 2]])
+        """
+        place = np.empty(len(order), self.class_df.indices.dtype)
+        place[order] = np.arange(len(order), dtype=place.dtype)
+        tables = (self.class_terms, self.class_df)
+        alike = _same_cells(*tables)  # as they are where all documents count in whole
+        cells = [_sorted_cells(table, place) for table in (tables[:1] if alike else tables)]
+        moved = [
+            csr_array((table.data[kept.data], kept.indices, kept.indptr), shape=table.shape)
+            for table, kept in zip(tables, cells * 2 if alike else cells, strict=True)
+        ]
+        for table in moved:
+            table.has_canonical_format = True
+        return Counts(self.n_docs, self.class_docs, moved[0], moved[1], self.terms[order], self.df[order])
+
+
+def _same_cells(one: Sparse, other: Sparse) -> bool:
+    """Whether two tables have the same cells, whatever is in them."""
+    return np.array_equal(one.indptr, other.indptr) and np.array_equal(one.indices, other.indices)
+
+
+def _sorted_cells(table: Sparse, place: NDArray[Any]) -> Sparse:
+    """The cells of a table whose column j moves to place[j], in order; its data tell where each of them was."""
+    number = np.arange(table.nnz, dtype=table.indices.dtype)
+    moved = csr_array((number, place[table.indices], table.indptr), shape=table.shape)
+    return moved.tocsc().tocsr()  # two transpositions sort all rows in linear time
 
 
 def _zeros(size: int) -> NDArray[Any]:
@@ -205,87 +246,6 @@ def _weighted_labels(Y: Sparse, weight: NDArray[Any]) -> Sparse:
     """Yᵀ with each document scaled by its weight (n_classes, n_docs)."""
     repeated = np.repeat(weight, np.diff(Y.indptr)) * (Y.data != 0)
     return csr_array(csr_array((repeated, Y.indices, Y.indptr), shape=Y.shape).T)
-
-
-def _in_order(by_class: Sparse, X: Sparse) -> tuple[Sparse, Sparse]:
-    """The same product by_class @ X with documents laid out class by class, so that it reads memory from end to end."""
-    order = by_class.indices
-    places = np.arange(len(order), dtype=order.dtype)
-    if len(order) == X.shape[0] and np.array_equal(order, places):
-        return by_class, X
-    laid_out = csr_array((by_class.data, places, by_class.indptr), shape=(by_class.shape[0], len(order)))
-    return laid_out, X[order]
-
-
-def _tables_by_product(by_class: Sparse, X: Sparse, number: Any) -> tuple[Sparse, Sparse]:
-    """class_terms and class_df, each a sparse product: memory follows what was seen."""
-    by_class, rows = _in_order(by_class, X.astype(number, copy=False))
-    present = csr_array((np.ones(rows.nnz, by_class.dtype), rows.indices, rows.indptr), shape=rows.shape)
-    return _canonical(by_class @ rows), _canonical(by_class @ present)
-
-
-def _tables_by_counting(by_class: Sparse, X: Sparse, number: Any) -> tuple[Sparse, Sparse]:
-    """The same class by class in an array of all terms: faster, where a class has a good share of them."""
-    columns, sums, documents = [], [], []
-    for start, end in pairwise(by_class.indptr):
-        terms, df = _column_sums(_rows(X, by_class.indices[start:end]), by_class.data[start:end], number)
-        columns.append(np.flatnonzero(df).astype(X.indices.dtype))
-        sums.append(terms[columns[-1]])
-        documents.append(df[columns[-1]])
-    indptr = np.cumsum([0, *map(len, columns)], dtype=X.indptr.dtype)
-    shape = by_class.shape[0], X.shape[1]
-    seen = np.concatenate(columns)
-    return tuple(csr_array((np.concatenate(part), seen, indptr), shape=shape) for part in (sums, documents))
-
-
-def _rows(X: Sparse, rows: NDArray[Any]) -> Sparse:
-    """Some rows of X, ascending; without a copy where they follow each other."""
-    if not len(rows) or rows[-1] - rows[0] + 1 != len(rows):
-        return X[rows]
-    ends = X.indptr[rows[0] : rows[-1] + 2]
-    entries = slice(ends[0], ends[-1])
-    return csr_array((X.data[entries], X.indices[entries], ends - ends[0]), shape=(len(rows), X.shape[1]))
-
-
-def _column_sums(X: Sparse, weight: NDArray[Any], number: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Σ_d weight[d] X[d, t] and Σ_d weight[d] [X[d, t] > 0], (n_terms,) each. Whole numbers are exact to 2⁵³.
-
-    Block by block: what a block needs is memory used again, and time stays proportional however large X is.
-    """
-    n_terms, alike = X.shape[1], bool(np.all(weight == 1))
-    sums, df = np.zeros(n_terms, number), np.zeros(n_terms, weight.dtype)
-    cuts = np.unique([*np.searchsorted(X.indptr, np.arange(0, X.nnz, BLOCK)), X.shape[0]])
-    for first, last in pairwise(cuts.tolist()):
-        ends = X.indptr[first : last + 1]
-        columns, values = X.indices[ends[0] : ends[-1]], X.data[ends[0] : ends[-1]]
-        if alike:
-            sums += np.bincount(columns, values, n_terms).astype(number)
-            df += np.bincount(columns, minlength=n_terms)
-        else:
-            each = np.repeat(weight[first:last], np.diff(ends))
-            sums += np.bincount(columns, values * each, n_terms).astype(number)
-            df += np.bincount(columns, each, n_terms).astype(weight.dtype)
-    return sums, df
-
-
-def _without_zeros(X: Sparse) -> Sparse:
-    if not X.nnz or X.data.min() > 0:
-        return X
-    X = X.copy()
-    X.eliminate_zeros()
-    return X
-
-
-def _canonical(table: Sparse) -> Sparse:
-    """The same table with sorted cells and none that is zero, so that equal sums are equal arrays.
-
-    Two transpositions sort all rows in linear time; a product or a sum has no cell twice.
-    """
-    table = csr_array(table)
-    table.eliminate_zeros()
-    if not table.has_sorted_indices:
-        table = table.tocsc().tocsr()
-    return table
 
 
 def _remainder(mine: Any, theirs: Any) -> Any:

@@ -109,7 +109,11 @@ class TextDocuments:
 
     def known_terms(self, documents: Any) -> NDArray[np.int64]:
         """Counted by the vocabulary, which leaves out all other words."""
-        return np.asarray(self._counter.count(as_texts(documents)).sum(axis=1), np.int64)
+        texts = as_texts(documents)
+        return self._fused.known_terms(texts) if self._fused else self._count_known(texts)
+
+    def _count_known(self, texts: Any) -> NDArray[np.int64]:
+        return np.asarray(self._counter.count(texts).sum(axis=1), np.int64)
 
     def read_one(self, document: Any) -> tuple[Sparse, list[Span]]:
         """Counts of the known terms, and the place of every term in the text."""

@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from unnaive.core.counts import Counts
 from unnaive.core.scorer import Scorer
 from unnaive.types import Floats, Ids, Progress, Sparse
+
+DOCUMENTS_LIMIT = 500_000_000  # bytes, packed: about 200 times the 11,314 messages of 20 Newsgroups
 
 
 class Learner(Protocol):
@@ -18,6 +23,7 @@ class Learner(Protocol):
     statistic: ClassVar[Literal["counts", "documents"]]
     takes_sample_weight: ClassVar[bool]
     takes_terms: ClassVar[bool]
+    keeps_choice: ClassVar[bool]
 
     def check_settings(self) -> None:
         """An error of one sentence if a setting is of the wrong type or out of range."""
@@ -39,6 +45,12 @@ class Learner(Protocol):
 
         A model that held documents out while it learnt hands on their rows and scores in the field `held_out` of its
         scorer (a HeldOut): calibration, decisions and conformal sets then need no further fits. Training takes it off.
+        """
+
+    def relearn(self, before: Scorer, places: NDArray[np.int64], X: Sparse, Y: Sparse, **same: Any) -> Scorer:
+        """The scorer that what was chosen for `before` gives on these documents; `same` as in `learn`.
+
+        Class i of `before` is column places[i] of Y now, −1 where it is gone.
         """
 
 
@@ -66,6 +78,7 @@ class TrainingSpec:
     class_weight  None, "balanced", or a dict from class to weight
     random_state  seed of the folds for tuning
     optimise      "accuracy" or None, "macro-f1", or costs: a dict from true class to a dict from given class to cost
+    documents_limit  bytes that counted documents may take in the model's file, of models that keep them; 0 for none
     """
 
     model: Learner
@@ -76,6 +89,7 @@ class TrainingSpec:
     class_weight: Any = None
     random_state: int = 0
     optimise: Any = None
+    documents_limit: int = DOCUMENTS_LIMIT
 
     @property
     def calibration(self) -> str | None:

@@ -43,16 +43,32 @@ class NamedCounts:
 
     @classmethod
     def of(
-        cls, X: Sparse, targets: Targets, vocabulary: Vocabulary | None = None, sample_weight: Floats | None = None
-    ) -> NamedCounts:
+        cls, X: Sparse, targets: Targets, vocabulary: Vocabulary | None = None, sample_weight: Floats | None = None,
+        *, threads: int = 1,
+    ) -> NamedCounts:  # fmt: skip
         """Count documents X (n_docs, n_terms) with their labels."""
-        return cls(targets.classes, vocabulary, Counts.of(X, targets.Y, sample_weight))
+        return cls(targets.classes, vocabulary, Counts.of(X, targets.Y, sample_weight, threads=threads))
 
     @classmethod
     def empty(cls, classes: Sequence[Label] = (), n_terms: int | None = None) -> NamedCounts:
         """Nothing seen yet; classes may be named in advance. With `n_terms` columns have no names."""
         names = sorted_classes(classes)
         return cls(names, Vocabulary() if n_terms is None else None, Counts.zero(len(names), n_terms or 0))
+
+    @property
+    def n_docs(self) -> Any:
+        """How many documents were counted."""
+        return self.counts.n_docs
+
+    @property
+    def n_terms(self) -> int:
+        """How many columns there are."""
+        return self.counts.n_terms
+
+    @property
+    def class_docs(self) -> NDArray[Any]:
+        """How many documents each class has (n_classes,)."""
+        return self.counts.class_docs
 
     def __add__(self, other: NamedCounts) -> NamedCounts:
         classes = self.classes if self.classes == other.classes else sorted_classes({*self.classes, *other.classes})
@@ -66,7 +82,7 @@ class NamedCounts:
 
     def __sub__(self, other: NamedCounts) -> NamedCounts:
         """Without the documents of `other`; named classes and terms that no document has any more are gone too."""
-        self._check_seen(other)
+        check_seen(self.classes, self.vocabulary, other.classes, other.vocabulary)
         if self.vocabulary is None or other.vocabulary is None:
             left = self.counts - other._placed(self.classes, None, self.counts.n_terms)
             return NamedCounts(self.classes, None, left)
@@ -91,12 +107,10 @@ class NamedCounts:
         """
         if self.vocabulary is None:
             return self
-        ordered = self.vocabulary.in_order()
-        if ordered is self.vocabulary:
+        order = self.vocabulary.order()
+        if order is None:
             return self
-        return NamedCounts(
-            self.classes, ordered, self._placed(self.classes, ordered.ids(self.vocabulary), len(ordered))
-        )
+        return NamedCounts(self.classes, self.vocabulary.in_order(order), self.counts.reordered(order))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, NamedCounts):
@@ -122,20 +136,23 @@ class NamedCounts:
         columns = np.arange(self.counts.n_terms) if columns is None else columns
         return self.counts.placed(rows, columns, len(classes), n_terms)
 
-    def _check_seen(self, other: NamedCounts) -> None:
-        """An error that names a class or a term of `other` that was never counted here."""
-        known = set(self.classes)
-        label = next((label for label in other.classes if label not in known), None)
-        if label is not None:
-            raise BadData(
-                f"the model has no class {label!r} but {shorten_classes(self.classes)}; "
-                "forget documents with the labels that they were learnt with"
-            )
-        if self.vocabulary is None or other.vocabulary is None:
-            return
-        term = next((term for term in other.vocabulary if term not in self.vocabulary), None)
-        if term is not None:
-            raise BadData(f"the model never saw the term {term!r}, so it did not learn all of these documents")
+
+def check_seen(
+    classes: Sequence[Label], vocabulary: Vocabulary | None, gone: Sequence[Label], terms: Vocabulary | None
+) -> None:
+    """An error that names a class of `gone`, or one of `terms`, that is not among those that the model has."""
+    known = set(classes)
+    label = next((label for label in gone if label not in known), None)
+    if label is not None:
+        raise BadData(
+            f"the model has no class {label!r} but {shorten_classes(classes)}; "
+            "forget documents with the labels that they were learnt with"
+        )
+    if vocabulary is None or terms is None:
+        return
+    term = next((term for term in terms if term not in vocabulary), None)
+    if term is not None:
+        raise BadData(f"the model never saw the term {term!r}, so it did not learn all of these documents")
 
 
 def over_classes(targets: Targets, classes: Sequence[Label]) -> Targets:

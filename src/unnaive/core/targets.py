@@ -70,7 +70,8 @@ def read_targets(labels: Any, n_docs: int, *, multilabel: bool | None = None) ->
         )
     if _is_indicator(values):
         return _indicator(csr_array(np.asarray(values, np.int64)), n_docs, "indicator")
-    sets = any(_is_collection(value) for value in values)
+    # by the kinds of values, of which there are few: asking each value takes longer than to count its text
+    sets = any(issubclass(kind, Collection) and not issubclass(kind, (str, bytes)) for kind in set(map(type, values)))
     if sets and multilabel is False:
         values, sets = [_only(row, value) for row, value in enumerate(values)], False
     if sets or multilabel:

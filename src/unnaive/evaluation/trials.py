@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.core.counts import Counts
+from unnaive.core.kept_documents import KeptDocuments
 from unnaive.core.learner import TrainingSpec
 from unnaive.core.links import comparable_scores, probabilities
 from unnaive.core.named_counts import NamedCounts
@@ -337,12 +338,15 @@ class SplitData:
         """
         if self.material.exclusive:
             return Argmax()
-        X, vocabulary = self._seen_terms
+        (X, vocabulary), targets = self._seen_terms, self.targets
+        if spec.model.statistic == "documents":  # which are read in an order of their own, and so are their folds
+            documents = KeptDocuments.of(X, targets, vocabulary)
+            X, vocabulary, targets = documents.X, documents.vocabulary, documents.targets(targets.target_type)
         scores = out_of_fold_scores(
-            replace(spec, min_df=self.min_df, select=self.select), X, self.targets, terms=vocabulary,
+            replace(spec, min_df=self.min_df, select=self.select), X, targets, terms=vocabulary,
             n_folds=min(TUNING_FOLDS, len(self.train_rows)),
         )  # fmt: skip
-        return TUNINGS["best"](scores, self.targets.Y, link)
+        return TUNINGS["best"](scores, targets.Y, link)
 
     @lazy_property
     def _seen_terms(self) -> tuple[Sparse, Vocabulary | None]:

@@ -35,6 +35,7 @@ MODELS = {
     "power-ratio": "unnaive.models.nbsvm:PowerRatio",
     "knn": "unnaive.models.neighbours:NearestNeighbours",
     "tree": "unnaive.models.trees:DecisionTree",
+    "label-tree": "unnaive.models.label_tree.learner:LabelTree",
 }
 
 

@@ -1,11 +1,12 @@
 """What every model shares: it declares its settings, learns, and is a scikit-learn estimator on counts.
 
-`CountsModel` learns with a rule, from sums over documents: it can be updated, merged and made to forget.
-`DocumentsModel` learns from all documents at once. scikit-learn is imported when an estimator is fitted, not before.
+`CountsModel` learns with a rule, from sums over documents; `DocumentsModel` learns from all documents at once, and
+keeps them. Either can be updated, merged and made to forget. scikit-learn is imported when an estimator is fitted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -32,6 +33,8 @@ from unnaive.updates import (
     merge_models,
     over_known_classes,
     refuse_mixed_labels,
+    statistic_of,
+    train_from,
 )
 
 SCHEMES = ("multiclass", "one-vs-rest")
@@ -75,6 +78,7 @@ class Model(Settings, Protocol):
     )
     takes_unlabelled: ClassVar[bool] = False  # documents may come without a label, and are learnt from
     takes_terms: ClassVar[bool] = False  # `learn` is told the names of the terms
+    keeps_choice: ClassVar[bool] = False  # it chooses on held-out documents, and updates hold to that: see `relearn`
     token_rule_changes: ClassVar[dict[str, Any]] = {}  # how TextClassifier reads texts for it, where not told otherwise
     poor_score: ClassVar[bool] = False  # fails scikit-learn's accuracy check on Gaussian blobs, which are no counts
 
@@ -90,6 +94,14 @@ class Model(Settings, Protocol):
     ) -> Scorer:  # fmt: skip
         """The scorer made of documents X and labels Y, of models that learn from documents."""
         raise NotImplementedError
+
+    def relearn(self, before: Scorer, places: NDArray[np.int64], X: Sparse, Y: Sparse, **same: Any) -> Scorer:
+        """The scorer that what was chosen for `before` gives on these documents; `same` as in `learn`.
+
+        Class i of `before` is column places[i] of Y now, −1 where it is gone. Only models with `keeps_choice` choose;
+        the others learn from the documents as if they were the first.
+        """
+        return self.learn(X, Y, **same)
 
     def scheme_for(self, exclusive: bool) -> str:
         """The scheme that was chosen, else the one that fits the labels."""
@@ -125,6 +137,49 @@ class Model(Settings, Protocol):
 
     def _takes_sample_weight(self, method: str) -> bool:
         return self.takes_sample_weight or method == "score"
+
+    # Learning more, forgetting, joining: exact, in any order; see updates.py.
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, grow: bool = False) -> Self:
+        """Learn from more documents, as if they had come with those before.
+
+        The first call needs `classes`, all that may come. With `grow` there may be new ones at any call, and X may have
+        further columns; without it either is an error.
+        """
+        before, spec = self.__dict__.get("fitted_"), self._spec()
+        if before is None and classes is None and not grow:
+            raise BadData("classes must be passed on the first call to partial_fit, unless grow=True")
+        wider = grow and before is not None and _is_wider(X, before)
+        documents, targets, names = self._check_labelled(X, y, None if wider else before)
+        weight = check_sample_weight(sample_weight, documents.shape[0])
+        new = statistic_of(spec, documents, targets, None, weight)
+        if before is None:
+            refuse_mixed_labels(new.classes, _plain_classes(classes))
+            new = new if classes is None else over_known_classes(new, _plain_classes(classes))
+            return self._learn(train_from, spec, new, targets.target_type, feature_names=names)
+        _refuse_other_form(targets, before)
+        if classes is not None:
+            _check_listed_classes(_plain_classes(classes), before, grow)
+            new = over_known_classes(new, {*_plain_classes(classes), *new.classes})
+        return self._learn(learn_more, _with_spec(before, spec), new, grow=grow, feature_names=names)
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Take documents out again: the model is then the one that never saw them."""
+        before, spec = self._fitted(), self._spec()
+        documents, targets, _ = self._check_labelled(X, y, before)
+        _refuse_other_form(targets, before)
+        weight = check_sample_weight(sample_weight, documents.shape[0])
+        gone = statistic_of(spec, documents, targets, None, weight)
+        return self._learn(forget_documents, _with_spec(before, spec), gone)
+
+    def merge(self, other: Model) -> Self:
+        """Take over all that `other` has learnt: the model is then the one trained on the documents of both."""
+        return self._learn(merge_models, _with_spec(self._fitted(), self._spec()), other._fitted())
+
+    def _learn(self, train: Callable[..., FittedModel], *about: Any, **more: Any) -> Self:
+        """Replace what was learnt by what `train` makes."""
+        self.fitted_ = train(*about, **more)
+        return self
 
     # Predicting: the model is read once a call, so that each call sees one version of it.
 
@@ -326,49 +381,6 @@ class CountsModel(Model):
         self.fitted_ = train(self._spec(), documents, targets, sample_weight=weight, feature_names=names)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, grow: bool = False) -> Self:
-        """Learn from more documents, as if they had come with those before.
-
-        The first call needs `classes`, all that may come. With `grow` there may be new ones at any call, and X may have
-        further columns; without it either is an error.
-        """
-        before = self.__dict__.get("fitted_")
-        if before is None and classes is None and not grow:
-            raise BadData("classes must be passed on the first call to partial_fit, unless grow=True")
-        wider = grow and before is not None and _is_wider(X, before)
-        documents, targets, names = self._check_labelled(X, y, None if wider else before)
-        weight = check_sample_weight(sample_weight, documents.shape[0])
-        new = NamedCounts.of(documents, targets, None, weight)
-        if before is None:
-            refuse_mixed_labels(new.classes, _plain_classes(classes))
-            new = new if classes is None else over_known_classes(new, _plain_classes(classes))
-            spec = self._spec()
-            self.fitted_ = train_from_counts(spec, new, targets.target_type, feature_names=names)
-            return self
-        _refuse_other_form(targets, before)
-        if classes is not None:
-            _check_listed_classes(_plain_classes(classes), before, grow)
-            new = over_known_classes(new, {*_plain_classes(classes), *new.classes})
-        self.fitted_ = learn_more(_with_spec(before, self._spec()), new, grow=grow, feature_names=names)
-        return self
-
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Take documents out again: the model is then the one that never saw them."""
-        before = self._fitted()
-        documents, targets, _ = self._check_labelled(X, y, before)
-        _refuse_other_form(targets, before)
-        weight = check_sample_weight(sample_weight, documents.shape[0])
-        self.fitted_ = forget_documents(
-            _with_spec(before, self._spec()), NamedCounts.of(documents, targets, None, weight)
-        )
-        return self
-
-    def merge(self, other: CountsModel) -> Self:
-        """Take over all that `other` has learnt: the model is then the one trained on the documents of both."""
-        before, theirs = self._fitted(), other._fitted()
-        self.fitted_ = merge_models(_with_spec(before, self._spec()), theirs)
-        return self
-
     @property
     def counts_(self) -> Counts:
         """The sums that were learnt from."""
@@ -431,7 +443,7 @@ def _is_wider(X: Any, before: FittedModel) -> bool:
 
 
 class DocumentsModel(Model):
-    """Learns from all documents at once; `fit` starts anew each time."""
+    """Learns from all documents at once, and keeps them: it is trained anew on those that it has after every change."""
 
     statistic = "documents"
 
@@ -442,8 +454,8 @@ class DocumentsModel(Model):
     def _fit(self, X: Any, y: Any, sample_weight: Any, progress: Progress | None) -> Self:
         documents, targets, names = self._check_labelled(X, y)
         weight = check_sample_weight(sample_weight, documents.shape[0])
-        self.fitted_ = self._train(documents, targets, sample_weight=weight, progress=progress, feature_names=names)
-        return self
+        more: dict[str, Any] = {"sample_weight": weight, "feature_names": names, "progress": progress}
+        return self._learn(self._train, documents, targets, **more)
 
     def _train(self, documents: Sparse, targets: Targets, **more: Any) -> FittedModel:
         return train(self._spec(), documents, targets, **more)
@@ -456,7 +468,9 @@ class IteratedModel(DocumentsModel):
     n_iter_   iterations of the model that was kept
     """
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, progress: Progress | None) -> Self:
+    def _learn(
+        self, train: Callable[..., FittedModel], *about: Any, progress: Progress | None = None, **more: Any
+    ) -> Self:
         history: list[dict[str, Any]] = []
 
         def note(what: str, line: dict[str, Any]) -> None:
@@ -464,7 +478,7 @@ class IteratedModel(DocumentsModel):
             if progress is not None:
                 progress(what, line)
 
-        super()._fit(X, y, sample_weight, note)
+        super()._learn(train, *about, progress=note, **more)
         self.history_ = history
         self.n_iter_ = int(history[-1]["iteration"]) if history else 1
         return self
@@ -478,3 +492,15 @@ class UnweightedDocumentsModel(DocumentsModel):
     def fit(self, X: Any, y: Any, *, progress: Progress | None = None) -> Self:  # type: ignore[override]
         """Learn from documents X and labels y."""
         return self._fit(X, y, None, progress)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, grow: bool = False) -> Self:  # type: ignore[override]
+        """Learn from more documents, as if they had come with those before.
+
+        The first call needs `classes`, all that may come. With `grow` there may be new ones at any call, and X may have
+        further columns; without it either is an error.
+        """
+        return super().partial_fit(X, y, classes, grow=grow)
+
+    def forget(self, X: Any, y: Any) -> Self:  # type: ignore[override]
+        """Take documents out again: the model is then the one that never saw them."""
+        return super().forget(X, y)

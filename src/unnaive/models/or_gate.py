@@ -26,6 +26,11 @@ from unnaive.errors import BadData
 from unnaive.models.estimator import CountsModel, class_weight_setting
 from unnaive.types import Floats, Sparse
 
+try:
+    import unnaive.models._gates as _gates
+except ImportError:  # built without a compiler
+    _gates = None
+
 LARGEST_GATE = 16  # a table has 2^(parents + 1) cells
 ALMOST_ONE = 1 - 1e-12  # a weight of 1 would make the class certain for ever
 
@@ -41,7 +46,7 @@ class _Arcs:
     starts    csr row starts, so that the arcs of class i are starts[i]:starts[i + 1]
     """
 
-    inside: Floats
+    inside: NDArray[Any]
     terms: NDArray[Any]
     overall: Floats
     totals: Floats
@@ -97,7 +102,19 @@ def _scaled_products(arcs: _Arcs, scale: Floats) -> Floats:
     """
     total = arcs.total
     others = np.maximum(total - arcs.overall, total * 2.0**-53)  # above 0 also for the only term of the corpus
-    odds = (arcs.overall / others).take(arcs.terms)
+    odds = arcs.overall / others
+    out = np.empty(len(arcs.inside))
+    starts = arcs.starts.astype(arcs.terms.dtype, copy=False)
+    if _gates is not None:
+        with np.errstate(divide="ignore"):  # a term that no class has
+            against = others / arcs.overall
+        if _gates.scaled_products(starts, arcs.terms, arcs.inside, odds, against, arcs.totals, scale, total, out):
+            return out
+    return _scaled_products_by_numpy(arcs, scale, odds.take(arcs.terms))
+
+
+def _scaled_products_by_numpy(arcs: _Arcs, scale: Floats, odds: Floats) -> Floats:
+    """The same, from the odds of the term of each arc (n_arcs,), which are used up."""
     factors = arcs.by_arc(arcs.totals)
     np.divide(arcs.inside, factors, out=factors)  # arcs are many: what is no longer needed is written over
     np.subtract(1, factors, out=factors)
@@ -108,7 +125,7 @@ def _scaled_products(arcs: _Arcs, scale: Floats) -> Floats:
         weights: Floats = _ml(arcs) * _products_beside_zeros(arcs, factors) * arcs.by_arc(scale)
         return weights
     weights = np.divide(arcs.inside, odds, out=odds)
-    weights *= arcs.by_arc(scale * products / total)
+    weights *= arcs.by_arc(scale * products / arcs.total)
     return weights
 
 
@@ -301,7 +318,7 @@ class OrGate(CountsModel):
         """weight[i, k] = −log(1 − w_ik)."""
         found = estimate_gates(counts, weights=self.weights, totals=self.totals, terms_per_class=self.terms_per_class)
         table = found.weights
-        table.data = _minus_log_of_rest(table.data)
+        _take_minus_log_of_rest(table.data)
         weighting = Weighting("raw" if self.counts else "binary")
         return NoisyOr(table, np.zeros(counts.n_classes), weighting=weighting, link="noisy-or")
 
@@ -318,15 +335,17 @@ class OrGate(CountsModel):
         return gate_network(strongest_arcs(scorer, place, arcs), str(fitted.classes[place]), names)
 
 
-def _minus_log_of_rest(weights: Floats) -> Floats:
-    """−log(1 − w), to the last digits also where w is tiny.
+def _take_minus_log_of_rest(weights: Floats) -> None:
+    """w becomes −log(1 − w), to the last digits also where w is tiny.
 
-    >>> _minus_log_of_rest(np.array([0.0, 1e-20, 0.5]))
+    >>> w = np.array([0.0, 1e-20, 0.5])
+    >>> _take_minus_log_of_rest(w)
+    >>> w
     array([0.00000000e+00, 1.00000000e-20, 6.93147181e-01])
     """
-    logs = np.negative(weights)
-    np.log1p(logs, out=logs)
-    return np.abs(logs, out=logs)  # a negative, and no −0
+    np.negative(weights, out=weights)
+    np.log1p(weights, out=weights)
+    np.abs(weights, out=weights)  # a negative, and no −0
 
 
 def informative_arcs(statistic: Counts, per_class: int) -> Sparse:
@@ -347,7 +366,7 @@ def informative_arcs(statistic: Counts, per_class: int) -> Sparse:
 
 
 def _arcs(table: Sparse, class_totals: NDArray[Any], overall: NDArray[Any]) -> _Arcs:
-    inside = np.asarray(table.data, np.float64)
+    inside = table.data if table.data.dtype == np.int64 else np.asarray(table.data, np.float64)
     if inside.size and inside.min() < 0:
         raise BadData("a term occurs a negative number of times; the OR gate needs counts, or masses, from 0 on")
     whole, sizes = np.asarray(overall, np.float64), np.asarray(class_totals, np.float64)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unnaive.errors import BadData, UnnaiveWarning, count_noun
-from unnaive.reading import arrow
+from unnaive.reading import batches
 from unnaive.reading.binary_tables import SQLITE
 from unnaive.reading.columns import ColumnRequest, Columns, choose_columns, join_names
 from unnaive.reading.corpus import Corpus, Labels
@@ -102,11 +102,9 @@ class DataFile:
         """
         log = self._start_log()
         empty = 0
-        for table, columns in self._tables(labelled, keep):
-            for batch in _RowReader(self, table, columns).read_batches(log.rows):
-                log.rows += len(batch.texts)
-                empty += arrow.count_empty(batch.texts)
-                yield batch
+        for batch in self._read_tables(labelled, keep):
+            empty += batches.count_empty(batch.texts)
+            yield batch
         self._warn_about_rows(log.rows, empty)
 
     def corpus(self, *, unlabelled: bool = False) -> Corpus:
@@ -121,17 +119,30 @@ class DataFile:
             corpus = read_folder(files[0], self.options)
             log.format, log.files, log.rows = "folder", 1, len(corpus)
             return corpus
-        parts = [self._read_whole(table, columns) for table, columns in self._tables(labelled=True)]
-        texts = arrow.concatenate([part.texts for part in parts])
+        parts = list(self._read_tables(labelled=True))
+        texts = batches.concatenate([part.texts for part in parts])
         labels = [one for part in parts for one in part.labels]
         corpus = Corpus(texts, labels, ids=[one for part in parts for one in part.ids], name=self.name)
-        self._warn_about_rows(len(corpus), arrow.count_empty(texts))
+        self._warn_about_rows(len(corpus), batches.count_empty(texts))
         if self.multilabel or any(len(names) > 1 for names in labels):
             return corpus
         suggest_separator(corpus)
         if unlabelled and any(labels):
             return corpus
-        return _warn_about_many_classes(_drop_unlabelled(corpus))
+        corpus = _drop_unlabelled(corpus)
+        _warn_about_many_classes(self.name, len(corpus.classes), len(corpus))
+        return corpus
+
+    def warn_about_labels(self, labels: Sequence[str], seen: int, unlabelled: int, *, multilabel: bool) -> None:
+        """The errors and warnings of `corpus` about the labels of all documents, for those that read them in batches.
+
+        labels  the distinct ones; `unlabelled` of the `seen` documents have none and are left out
+        """
+        if multilabel or self.options.log.format == "folder":
+            return
+        suggest_separator(Corpus([""] * len(labels), [(label,) for label in labels], name=self.name))
+        _warn_about_unlabelled(self.name, seen, unlabelled)
+        _warn_about_many_classes(self.name, len(labels), seen - unlabelled)
 
     def _start_log(self) -> ReadLog:
         log = self.options.log
@@ -139,11 +150,12 @@ class DataFile:
         log.skipped.clear()
         return log
 
-    def _read_whole(self, table: Table, columns: Columns) -> Batch:
+    def _read_tables(self, labelled: bool, keep: bool = False) -> Iterator[Batch]:
         log = self.options.log
-        batch = _RowReader(self, table, columns).read_all(log.rows)
-        log.rows += len(batch.texts)
-        return batch
+        for table, columns in self._tables(labelled, keep):
+            for batch in _RowReader(self, table, columns).read_batches(log.rows):
+                log.rows += len(batch.texts)
+                yield batch
 
     def _tables(self, labelled: bool, keep: bool = False) -> Iterator[tuple[Table, Columns]]:
         """Every file as a table, with the columns to take; those of the first file are taken of the others too."""
@@ -222,31 +234,23 @@ class _RowReader:
                 warnings.warn(f"{source.name}: the cells of {columns.label} are lists such as {sample[0]}, read as "
                               "label sets", UnnaiveWarning, stacklevel=4)  # fmt: skip
 
-    def read_all(self, seen: int) -> Batch:
-        """All rows at once: through Arrow where that gives the very same, else row by row."""
-        try:
-            return self._add_ids(arrow.read_whole(self.table, self.columns, self.parse_label), seen)
-        except arrow.NotPlain:
-            found = list(self._read_rows(seen))
-        return Batch(
-            [text for one in found for text in one.texts],
-            [names for one in found for names in one.labels],
-            [name for one in found for name in one.ids],
-        )
-
     def read_batches(self, seen: int) -> Iterator[Batch]:
-        """The rows in batches, `seen` before them: through Arrow as far as that gives the very same."""
+        """The rows in batches, `seen` before them: without a string for each as far as that gives the very same."""
+        if isinstance(self.table, FilesTable) and self.columns.label is not None:
+            for texts, labels, ids in self.table.documents():
+                yield Batch(texts, [(label,) for label in labels], list(ids))
+            return
         done = 0
         try:
-            for chunk in arrow.read_chunks(self.table, self.columns, self.parse_label):
-                yield self._add_ids(chunk, seen + done)
-                done += len(chunk[0])
-        except arrow.NotPlain:
+            for documents in batches.read_batches(self.table, self.columns, self.parse_label):
+                yield self._add_ids(documents, seen + done)
+                done += len(documents.texts)
+        except batches.NotPlain:
             yield from self._read_rows(seen, done)
 
-    def _add_ids(self, documents: arrow.Documents, seen: int) -> Batch:
-        texts, labels, ids, kept = documents
-        return Batch(texts, labels, arrow.number_rows(seen, len(texts)) if ids is None else ids, kept, self.table.types)
+    def _add_ids(self, found: batches.Documents, seen: int) -> Batch:
+        ids = batches.number_rows(seen, len(found.texts)) if found.ids is None else found.ids
+        return Batch(found.texts, found.labels, ids, found.kept, self.table.types)
 
     def _read_rows(self, seen: int, skip: int = 0) -> Iterator[Batch]:
         """Row by row, without the first `skip`, which were read already."""
@@ -272,7 +276,7 @@ class _RowReader:
             rows = zip(*rest[: len(columns.label_columns)], strict=True)
             labels = [parse_flags(row, columns.flag_labels) for row in rows]
         at = len(columns.names) - len(columns.kept)
-        ids = [str(value) for value in values[at - 1]] if columns.id else arrow.number_rows(seen, len(texts))
+        ids = [str(value) for value in values[at - 1]] if columns.id else batches.number_rows(seen, len(texts))
         return Batch(texts, labels, ids, dict(zip(columns.kept, values[at:], strict=True)), self.table.types)
 
     def parse_label(self, value: Any) -> Labels:
@@ -310,20 +314,21 @@ def _are_documents(files: Sequence[str]) -> bool:
 
 def _drop_unlabelled(corpus: Corpus) -> Corpus:
     rows = [row for row, names in enumerate(corpus.labels) if names]
-    if not rows:
-        raise BadData(f"no row of {corpus.name} has a label; name the column with --label")
-    if len(rows) == len(corpus):
-        return corpus
-    missing = len(corpus) - len(rows)
-    verb = "has no label and is" if missing == 1 else "have no label and are"
-    warnings.warn(f"{corpus.name}: {missing} of {count_noun(len(corpus), 'row')} {verb} left out",
-                  UnnaiveWarning, stacklevel=3)  # fmt: skip
-    return corpus.take(rows)
+    _warn_about_unlabelled(corpus.name, len(corpus), len(corpus) - len(rows))
+    return corpus if len(rows) == len(corpus) else corpus.take(rows)
 
 
-def _warn_about_many_classes(corpus: Corpus) -> Corpus:
-    classes = len(corpus.classes)
-    if len(corpus) >= 20 and classes > len(corpus) / 2:
-        warnings.warn(f"{corpus.name}: {classes:,} classes in {len(corpus):,} documents; is that the column of labels?",
-                      UnnaiveWarning, stacklevel=3)  # fmt: skip
-    return corpus
+def _warn_about_unlabelled(name: str, seen: int, unlabelled: int) -> None:
+    if unlabelled == seen:
+        raise BadData(f"no row of {name} has a label; name the column with --label")
+    if unlabelled:
+        verb = "has no label and is" if unlabelled == 1 else "have no label and are"
+        warnings.warn(
+            f"{name}: {unlabelled} of {count_noun(seen, 'row')} {verb} left out", UnnaiveWarning, stacklevel=4
+        )
+
+
+def _warn_about_many_classes(name: str, classes: int, documents: int) -> None:
+    if documents >= 20 and classes > documents / 2:
+        found = f"{classes:,} classes in {count_noun(documents, 'document')}"
+        warnings.warn(f"{name}: {found}; is that the column of labels?", UnnaiveWarning, stacklevel=3)

@@ -114,13 +114,18 @@ class FilesTable(Table):
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted columns, some files at a time."""
+        for texts, labels, ids in self.documents():
+            columns: dict[str, list[Any]] = {"id": list(ids), "text": list(texts), "label": list(labels)}
+            yield [columns[name] for name in wanted]
+
+    def documents(self) -> Iterator[tuple[TextBuffer, Sequence[str], Sequence[str]]]:
+        """(texts in one buffer, labels, ids), some files at a time."""
         odd: dict[int, str] = {}
         for start in range(0, len(self._files), FILES_AT_A_TIME):
             part = slice(start, start + FILES_AT_A_TIME)
             texts = _read(self._files[part], self._options)
             odd |= {start + row: encoding for row, encoding in texts.encodings.items()}
-            columns = {"id": self._ids[part], "text": list(texts), "label": self._labels[part]}
-            yield [columns[name] for name in wanted]
+            yield texts, self._labels[part], self._ids[part]
         _warn_about_encodings(self._name, self._files, odd)
 
 

@@ -63,6 +63,7 @@ class ReadOptions:
     follow_links   read files that links in a folder lead to, outside of it
     max_line       bytes of the longest line, and characters of the longest field
     max_ratio      bytes that one byte of a packed file may unpack to, once that is more than 64 MiB
+    threads        that parse large files; None for all cores
     on_read        told of every chunk of bytes read, for a progress bar
     log            filled while reading
     """
@@ -78,6 +79,7 @@ class ReadOptions:
     follow_links: bool = False
     max_line: int = MAX_LINE
     max_ratio: int = MAX_RATIO
+    threads: int | None = None
     on_read: OnRead | None = None
     log: ReadLog = field(default_factory=ReadLog)
 

@@ -16,6 +16,7 @@ namespace unnaive {
 
 uint64_t hash_seed = 0;
 uint8_t kinds[kMaxCode + 1] = {};
+Loops loops = loops_for(false);
 
 template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -181,6 +182,18 @@ nb::tuple count(Engine& engine, nb::handle texts, bool grow, const Threads& thre
   }
   auto ends = converted<int32_t>(counts.ends.data(), counts.ends.size());
   return nb::make_tuple(numpy_of(std::move(rows.counts)), numpy_of(std::move(rows.ids)), numpy_of(std::move(ends)));
+}
+
+// What counting takes, without the counts: a model of machines with more cores is made of these parts.
+nb::tuple time_phases(Engine& engine, nb::handle texts, const Threads& threads, size_t limit) {
+  const Held input = held(texts, limit);
+  Phases took;
+  {
+    nb::gil_scoped_release release;
+    const std::unique_lock<std::shared_mutex> lock(engine.mutex());
+    took = engine.count(input.documents, true, threads, listen).phases;
+  }
+  return nb::make_tuple(took.head, took.copy, took.shards, took.merge, took.join);
 }
 
 // The tokens of one text as they are read, for comparison with the reference.
@@ -374,6 +387,7 @@ NB_MODULE(_kernel, m) {
   if (!__builtin_cpu_supports("popcnt")) throw nb::import_error("this processor, of before 2009, cannot count bits");
 #endif
   fill_kinds();
+  loops = loops_for(has_wide());
   std::random_device random;
   hash_seed = static_cast<uint64_t>(random()) << 32 | random();
   nb::class_<Threads>(m, "Threads")
@@ -386,6 +400,7 @@ NB_MODULE(_kernel, m) {
            "vocabulary"_a, "vocabulary_ends"_a)
       .def("__len__", &size)
       .def("count", &count, "texts"_a, "grow"_a, "threads"_a, "limit"_a)
+      .def("time_phases", &time_phases, "texts"_a, "threads"_a, "limit"_a)
       .def("tokens", &tokens, "text"_a, "limit"_a)
       .def("learn", &learn, "texts"_a, "grow"_a, "threads"_a, "limit"_a)
       .def("pending", &pending)
@@ -399,5 +414,11 @@ NB_MODULE(_kernel, m) {
       .def("scores", &scores, "texts"_a, "threads"_a, "limit"_a)
       .def("best", &best, "texts"_a, "threads"_a, "limit"_a);
   m.def("read_files", &files, "paths"_a, "threads"_a);
+  // for comparison: the loops for any processor, or for this one; says which there were
+  m.def("use_wide", [](bool wide) {
+    const bool before = loops.sort_ids != loops_for(false).sort_ids;
+    loops = loops_for(wide && has_wide());
+    return before;
+  });
   m.def("check_terms", &check_terms, "terms"_a, "ends"_a);
 }

@@ -11,13 +11,8 @@
 namespace unnaive {
 
 constexpr size_t kListen = size_t{4} << 20;  // bytes between two looks for Ctrl-C
+constexpr size_t kHead = size_t{2} << 20;    // bytes at most that are read before threads share the rest
 constexpr size_t kShort = size_t{1} << 20;   // bytes up to which a call's scratch space is kept
-
-inline size_t total_size(const Documents& documents) {
-  size_t total = 0;
-  for (size_t row = 0; row < documents.count; ++row) total += documents.at(row).length + 16;
-  return total;
-}
 
 // How many threads a call may have, and how many bytes are worth one.
 struct Threads {
@@ -30,9 +25,15 @@ struct Threads {
   }
 };
 
+// What a call took, in processor seconds of the longest thread of each phase.
+struct Phases {
+  double head, copy, shards, merge, join;
+};
+
 struct Counts {
   Rows rows;
   Array<int64_t> ends;
+  Phases phases{};
 };
 
 // Slots that are made at once for the words of so many bytes: more come with time, but a table that grows is read and
@@ -111,23 +112,22 @@ class Engine {
   struct Shard {
     std::unique_ptr<WordTable> own_words;
     std::unique_ptr<Terms> own_terms;
-    std::vector<uint32_t> ids;  // its terms' ids in the engine
+    std::vector<uint32_t> ids;  // in the engine, of the terms that it has learnt by itself
     Rows rows;
 
-    // Appends a document's row, in the engine's order where ids are the engine's already; gives its size.
+    // Appends a document's row; gives its size.
     int64_t take(RowCounter& row) {
       const size_t n = row.size();
       rows.make_room(n);
-      int32_t *to_ids = rows.ids.data() + rows.used, *to_counts = rows.counts.data() + rows.used;
-      own_terms ? row.write(to_ids, to_counts) : row.write_sorted(to_ids, to_counts);
+      row.write_sorted(rows.ids.data() + rows.used, rows.counts.data() + rows.used);
       rows.used += n;
       return static_cast<int64_t>(n);
     }
   };
 
   Reader reader(Terms& terms, bool grow) const { return {terms, stemmed_ ? &surfaces_ : nullptr, grow}; }
-  void start_shard(Shard& shard, bool grow, bool first, size_t bytes);
-  void join_rows(const Shard& shard, size_t first, size_t from, size_t to, Counts& counts) const;
+  void start_shard(Shard& shard, size_t bytes, bool learns, bool first);
+  void join_rows(const Shard& shard, size_t first, size_t from, size_t to, uint32_t known, Counts& counts) const;
 
   Settings settings_;
   bool stemmed_;
@@ -147,7 +147,7 @@ void each_document(const Documents& documents, size_t from, size_t to, bool list
   size_t heard = 0;
   for (size_t row = from; row < to && !stop.now.load(std::memory_order_relaxed); ++row) {
     each(row);
-    heard += documents.at(row).length + 16;
+    heard += size_of(documents, row);
     if (listener && heard >= kListen) {
       listen();
       heard = 0;
@@ -155,77 +155,96 @@ void each_document(const Documents& documents, size_t from, size_t to, bool list
   }
 }
 
-inline void Engine::start_shard(Shard& shard, bool grow, bool first, size_t bytes) {
+// A shard that learns by itself, which is every one but the first, does so in a copy of what is known.
+inline void Engine::start_shard(Shard& shard, size_t bytes, bool learns, bool first) {
   const size_t cells = likely_cells(bytes, terms_);
   shard.rows.ids = Array<int32_t>(cells);
   shard.rows.counts = Array<int32_t>(cells);
-  if (!grow || (stemmed_ && terms_.plain())) return;
-  WordTable* words = &words_;
-  if (!first && !stemmed_) {
-    shard.own_words = std::make_unique<WordTable>();
-    words = shard.own_words.get();
-    for (uint32_t stop = 0; stop < stops_; ++stop) words->insert(words_[stop]);
+  if (!learns) return;
+  if (first) {
+    if (!stemmed_) words_.reserve(likely_words(bytes));
+    if (!terms_.plain()) terms_.grams().reserve(12 * likely_words(bytes));
+    return;
   }
-  if (!first) shard.own_terms = std::make_unique<Terms>(*words, terms_.stops(), terms_.shortest(), terms_.longest());
-  if (!stemmed_) words->reserve(likely_words(bytes));
-  if (!terms_.plain()) (first ? terms_ : *shard.own_terms).grams().reserve(12 * likely_words(bytes));
+  if (!stemmed_) shard.own_words = std::make_unique<WordTable>(words_);
+  shard.own_terms = std::make_unique<Terms>(terms_, stemmed_ ? words_ : *shard.own_words);
 }
 
 inline Counts Engine::count(const Documents& documents, bool grow, const Threads& threads,
                             const std::function<void()>& listen) {
   const unsigned n = threads.shards(documents);
-  // the first shard sorts its rows at once, the others leave that to all
-  const std::vector<size_t> bounds = shard_bounds(documents, n, grow ? 0.85 : 1);
   const size_t bytes = total_size(documents);
+  const bool learns = grow && !(stemmed_ && terms_.plain());  // single stems have all got their ids already
   std::vector<Shard> shards(n);
-  for (unsigned s = 0; s < n; ++s) start_shard(shards[s], grow, s == 0, bytes / n);
   Counts counts;
   counts.ends = Array<int64_t>(documents.count + 1);
+  Phases& phases = counts.phases;
   Stop stop;
-  run_sharded(n, stop, [&](unsigned s) {
-    Shard& shard = shards[s];
-    Terms& terms = shard.own_terms ? *shard.own_terms : terms_;
-    // single words have all got their ids from their stems already
-    const Reader words = reader(terms, grow && !(stemmed_ && terms.plain()));
+  // a short text is read sooner than the system tells the time
+  const auto timed = [&](unsigned parts, const auto& work) {
+    if (bytes > kShort) return longest_of(parts, stop, work);
+    run_sharded(parts, stop, work);
+    return 0.0;
+  };
+  const auto read = [&](unsigned s, size_t from, size_t to) {
+    const Reader words = reader(shards[s].own_terms ? *shards[s].own_terms : terms_, learns);
     auto scratch = take_scratch();
-    each_document(documents, bounds[s], bounds[s + 1], s == 0, listen, stop, [&](size_t row) {
+    each_document(documents, from, to, s == 0, listen, stop, [&](size_t row) {
       count_document(documents.at(row), *scratch, words);
-      counts.ends[row + 1] = shard.take(scratch->row);
+      counts.ends[row + 1] = shards[s].take(scratch->row);
     });
     give_back(std::move(scratch), bytes <= kShort);
+  };
+  start_shard(shards[0], bytes / n, learns, true);
+  // the first documents teach most of the words that come often, so that shards learn few by themselves
+  const size_t head = n > 1 && learns ? shard_bounds(documents, static_cast<unsigned>(bytes / kHead) + 16)[1] : 0;
+  phases.head = timed(1, [&](unsigned) { read(0, 0, head); });
+  const Terms::Known known = terms_.known();
+  phases.copy = timed(n, [&](unsigned s) {
+    if (s) start_shard(shards[s], bytes / n, learns, false);
   });
-  for (Shard& shard : shards)
-    if (shard.own_terms) shard.ids = terms_.merge(*shard.own_terms);
+  const std::vector<size_t> bounds = shard_bounds(documents, n, head);
+  phases.shards = timed(n, [&](unsigned s) { read(s, bounds[s], bounds[s + 1]); });
+  phases.merge = timed(1, [&](unsigned) {
+    for (Shard& shard : shards)
+      if (shard.own_terms) shard.ids = terms_.merge(*shard.own_terms, known);
+  });
   for (size_t row = 0; row < documents.count; ++row) counts.ends[row + 1] += counts.ends[row];
   counts.rows = std::move(shards[0].rows);
   counts.rows.resize(static_cast<size_t>(counts.ends[documents.count]));
   // every thread takes a share of each later shard
-  run_sharded(n, stop, [&](unsigned part) {
+  phases.join = timed(n, [&](unsigned part) {
     for (unsigned s = 1; s < n; ++s) {
       const size_t rows = bounds[s + 1] - bounds[s];
-      join_rows(shards[s], bounds[s], bounds[s] + rows * part / n, bounds[s] + rows * (part + 1) / n, counts);
+      const size_t from = bounds[s] + rows * part / n, to = bounds[s] + rows * (part + 1) / n;
+      join_rows(shards[s], bounds[s], from, to, known.terms, counts);
     }
   });
   return counts;
 }
 
-// Some rows of a shard that begins with row `first` move to their place among all, under the engine's ids.
-inline void Engine::join_rows(const Shard& shard, size_t first, size_t from, size_t to, Counts& counts) const {
-  const int64_t* ends = counts.ends.data();
-  const auto own_ids = [&](size_t row) { return shard.rows.ids.data() + (ends[row] - ends[first]); };
-  const auto own_counts = [&](size_t row) { return shard.rows.counts.data() + (ends[row] - ends[first]); };
+// Some rows of a shard that begins with row `first` move to their place among all. Ids up to `known` are the engine's
+// already; those behind them, few and last in each row, get the engine's ids and are sorted again.
+inline void Engine::join_rows(const Shard& shard, size_t first, size_t from, size_t to, uint32_t known,
+                              Counts& counts) const {
+  const int64_t *ends = counts.ends.data(), start = ends[first];
   int32_t *ids = counts.rows.ids.data(), *values = counts.rows.counts.data();
-  if (!shard.own_terms) {
-    std::copy(own_ids(from), own_ids(to), ids + ends[from]);
-    std::copy(own_counts(from), own_counts(to), values + ends[from]);
-    return;
-  }
+  const int32_t *own_ids = shard.rows.ids.data() - start, *own_values = shard.rows.counts.data() - start;
+  std::copy(own_ids + ends[from], own_ids + ends[to], ids + ends[from]);
+  std::copy(own_values + ends[from], own_values + ends[to], values + ends[from]);
+  if (!shard.own_terms) return;
   RowCounter counter;
+  Rows sorted;
   for (size_t row = from; row < to; ++row) {
-    const auto n = static_cast<size_t>(ends[row + 1] - ends[row]);
+    int64_t learnt = ends[row + 1];
+    while (learnt > ends[row] && static_cast<uint32_t>(ids[learnt - 1]) >= known) --learnt;
+    const auto n = static_cast<size_t>(ends[row + 1] - learnt);
     counter.make_room(terms_.size(), n);
-    counter.load(own_ids(row), own_counts(row), n, shard.ids.data());
-    counter.write_sorted(ids + ends[row], values + ends[row]);
+    sorted.make_room(n);
+    counter.load(ids + learnt, values + learnt, n, shard.ids, known);
+    counter.write_sorted(sorted.ids.data(), sorted.counts.data());
+    std::copy(sorted.ids.data(), sorted.ids.data() + n, ids + learnt);
+    std::copy(sorted.counts.data(), sorted.counts.data() + n, values + learnt);
   }
 }
 

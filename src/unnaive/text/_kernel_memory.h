@@ -81,6 +81,9 @@ class Array {
  public:
   Array() = default;
   explicit Array(size_t size) : data_(static_cast<T*>(take_zeros(size * sizeof(T)))), size_(size) {}
+  Array(const Array& other) : Array(other.size_) {
+    if (other.size_) std::memcpy(static_cast<void*>(data_), other.data_, other.size_ * sizeof(T));
+  }
   Array(Array&& other) noexcept { swap(other); }
   Array& operator=(Array&& other) noexcept {
     swap(other);

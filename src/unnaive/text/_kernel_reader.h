@@ -21,6 +21,11 @@ struct Surfaces {
   WordTable words;
   std::vector<uint32_t> unit_of;  // entry of the stem, kDrop, or kNone if the vocabulary lacks it
   bool unknown = false;
+
+  uint32_t stem_of(const Token& word) const {
+    const uint32_t entry = words.find(word);
+    return entry == kNone ? kNone : unit_of[entry];
+  }
 };
 
 // What a thread needs to read and count documents, reused from call to call.
@@ -94,12 +99,28 @@ struct Reader {
     return words_of(tokens, n, stops, base, unknown, out, [&](const Token& token) { return words.find(token); });
   }
 
+  // Counts the terms of a batch, where those are single words.
+  void count(const Token* tokens, unsigned n, RowCounter& row) const {
+    WordTable& words = terms.words();
+    row.make_room(size_t{terms.size()} + n, n);
+    // stop words, unknown ones and empty stems fall below 0
+    const auto id_of = [stops = terms.stops()](uint32_t entry) {
+      return std::max(static_cast<int32_t>(entry - stops), -1);
+    };
+    if (surfaces) {
+      row.count(n, [&](size_t i) { return id_of(surfaces->stem_of(tokens[i])); });
+    } else if (grow) {
+      row.count(n, [&](size_t i) { return id_of(words.insert(tokens[i])); });
+    } else {
+      row.count(n, [&](size_t i) { return id_of(words.find(tokens[i])); });
+    }
+  }
+
  private:
   unsigned stems_of(const Token* tokens, unsigned n, bool unknown, uint32_t* out) const {
     unsigned kept = 0;
     for (unsigned i = 0; i < n; ++i) {
-      const uint32_t entry = surfaces->words.find(tokens[i]);
-      out[kept] = entry == kNone ? kNone : surfaces->unit_of[entry];
+      out[kept] = surfaces->stem_of(tokens[i]);
       kept += out[kept] < kDrop || (unknown && out[kept] == kNone);
     }
     return kept;
@@ -118,16 +139,13 @@ inline void count_document(const Document& document, Scratch& scratch, Reader re
   Terms& terms = reader.terms;
   scratch.grams.start_sequence();
   scratch.read(document, reader.table(), [&](const Token* tokens, unsigned n, bool alone) {
-    unsigned kept = reader.read(tokens, n, scratch);
-    const uint32_t* ids = scratch.words;
-    if (!terms.plain()) {
-      kept = reader.grow ? terms_of_words<true>(kept, alone, terms, scratch)
-                         : terms_of_words<false>(kept, alone, terms, scratch);
-      ids = scratch.terms;
-    }
-    scratch.row.make_room(terms.size(), kept);
-    if (!terms.plain()) scratch.row.fetch(ids, kept);
-    scratch.row.count(ids, kept);
+    if (terms.plain()) return reader.count(tokens, n, scratch.row);
+    const unsigned words = reader.read(tokens, n, scratch);
+    const unsigned found = reader.grow ? terms_of_words<true>(words, alone, terms, scratch)
+                                       : terms_of_words<false>(words, alone, terms, scratch);
+    scratch.row.make_room(terms.size(), found);
+    scratch.row.fetch(scratch.terms, found);
+    scratch.row.count(found, [&](size_t i) { return static_cast<int32_t>(scratch.terms[i]); });
   });
 }
 

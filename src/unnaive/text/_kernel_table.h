@@ -96,12 +96,12 @@ class WordTable {
   uint32_t insert(Bytes word) { return insert(token_of(word)); }
   uint32_t find(Bytes word) const { return find(token_of(word)); }
 
-  // Inserts the words of another table in their order; gives the entry of each.
-  std::vector<uint32_t> merge(const WordTable& other) {
-    std::vector<uint32_t> entries(other.size());
-    slots_.reserve(size() + other.size() / 2);
+  // Inserts the words of another table in their order, from its entry `first` on; gives the entry of each.
+  std::vector<uint32_t> merge(const WordTable& other, uint32_t first = 0) {
+    std::vector<uint32_t> entries(other.size() - first);
+    slots_.reserve(size() + entries.size() / 2);
     Token batch[kBatch];
-    for (uint32_t from = 0; from < other.size(); from += kBatch) {
+    for (uint32_t from = first; from < other.size(); from += kBatch) {
       const uint32_t n = std::min<uint32_t>(kBatch, other.size() - from);
       const Ahead ahead = this->ahead();
       for (uint32_t i = 0; i < n; ++i) {
@@ -109,7 +109,7 @@ class WordTable {
         batch[i] = token_in(word.data, static_cast<uint32_t>(word.size));
         ahead.fetch(batch[i].hash);
       }
-      for (uint32_t i = 0; i < n; ++i) entries[from + i] = insert(batch[i]);
+      for (uint32_t i = 0; i < n; ++i) entries[from - first + i] = insert(batch[i]);
     }
     return entries;
   }

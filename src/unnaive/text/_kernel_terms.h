@@ -13,6 +13,9 @@ class Terms {
   Terms(WordTable& words, uint32_t stops, unsigned shortest, unsigned longest)
       : words_(&words), stops_(stops), shortest_(shortest), longest_(longest) {}
 
+  // The same terms over a copy of the words.
+  Terms(const Terms& other, WordTable& words) : Terms(other) { words_ = &words; }
+
   // Single words: the term of an entry is its place after the stop words, and no other table is needed.
   bool plain() const { return longest_ == 1; }
   uint32_t stops() const { return stops_; }
@@ -60,18 +63,31 @@ class Terms {
     add_words_of(term);
   }
 
-  // Maps the terms of `other`, which counted later documents, to ids here; new ones get the next ids.
-  std::vector<uint32_t> merge(const Terms& other) {
-    std::vector<uint32_t> word = merged_words(other);
+  // How far a copy goes: what comes behind was learnt apart.
+  struct Known {
+    uint32_t words, grams, terms;
+  };
+  Known known() const { return {words_->size(), grams_.size(), size()}; }
+
+  // Maps the terms that a copy, which counted later documents, has learnt since to ids here; new ones get the next ids.
+  std::vector<uint32_t> merge(const Terms& copy, const Known& known) {
+    const bool same = copy.words_ == words_;
+    std::vector<uint32_t> word = same ? std::vector<uint32_t>() : words_->merge(*copy.words_, known.words);
     if (plain()) {
-      for (uint32_t t = 0; t < other.size(); ++t) word[t] = word[t + stops_] - stops_;
+      for (uint32_t& entry : word) entry -= stops_;
       return word;
     }
-    const std::vector<size_t> gram = merged_grams(other, word);
-    std::vector<uint32_t> ids(other.size());
-    for (uint32_t t = 0; t < other.size(); ++t) {
-      const uint32_t item = other.items_[t];
-      ids[t] = item & kGram ? give_gram(gram[item & ~kGram]) : give_word(word[item]);
+    const auto word_here = [&](uint32_t entry) {
+      return same || entry < known.words ? entry : word[entry - known.words];
+    };
+    const std::vector<size_t> gram = merged_grams(copy, known, word_here);
+    const auto place_here = [&](uint32_t entry) {
+      return entry < known.grams ? grams_.find(copy.grams_[entry]) : gram[entry - known.grams];
+    };
+    std::vector<uint32_t> ids(copy.size() - known.terms);
+    for (uint32_t t = 0; t < ids.size(); ++t) {
+      const uint32_t item = copy.items_[known.terms + t];
+      ids[t] = item & kGram ? give_gram(place_here(item & ~kGram)) : give_word(word_here(item));
     }
     return ids;
   }
@@ -140,24 +156,23 @@ class Terms {
     pair ? give_gram(grams_.find(pair)) : give_word(item);
   }
 
-  std::vector<uint32_t> merged_words(const Terms& other) {
-    if (other.words_ != words_) return words_->merge(*other.words_);
-    std::vector<uint32_t> same(words_->size());
-    for (uint32_t w = 0; w < same.size(); ++w) same[w] = w;
-    return same;
-  }
-
-  // The slots here of the other's grams, given the entries of its words; a prefix has come before what it begins.
-  std::vector<size_t> merged_grams(const Terms& other, const std::vector<uint32_t>& word) {
-    const uint32_t n = other.grams_.size();
+  // The slots here of the grams that a copy has learnt, given the entries of its words; a prefix has come before what
+  // it begins.
+  template <class WordHere>
+  std::vector<size_t> merged_grams(const Terms& copy, const Known& known, WordHere&& word_here) {
+    const uint32_t n = copy.grams_.size() - known.grams;
     grams_.make_room(n);
-    items_.make_room(size_ + size_t{other.size()} + 1);
+    items_.make_room(size_ + size_t{copy.size()} + 1);
     of_word_.make_room(words_->size() + 1);
     std::vector<size_t> places(n);
+    const auto item_here = [&](uint32_t item) {
+      if (!(item & kGram)) return word_here(item);
+      const uint32_t entry = item & ~kGram;
+      return entry < known.grams ? item : grams_.at(places[entry - known.grams]).entry | kGram;
+    };
     const auto pair_here = [&](uint32_t gram) {
-      const uint32_t prefix = prefix_of(other.grams_[gram]);
-      const uint32_t here = prefix & kGram ? grams_.at(places[prefix & ~kGram]).entry | kGram : word[prefix];
-      return pair_of(here, word[word_of(other.grams_[gram])]);
+      const uint64_t pair = copy.grams_[known.grams + gram];
+      return pair_of(item_here(prefix_of(pair)), word_here(word_of(pair)));
     };
     const Ahead ahead = grams_.ahead();
     for (uint32_t from = 0; from < n; from += kBatch) {

@@ -1,5 +1,8 @@
 // Shards of documents over threads; the calling thread works too, and listens for Ctrl-C.
 #pragma once
+#include <time.h>
+
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <system_error>
@@ -15,19 +18,36 @@ struct Stop {
   std::atomic<bool> now{false};
 };
 
-// Bounds of `shards` contiguous runs of documents of about equal bytes, but for the first, which has `first` of a
-// share.
-inline std::vector<size_t> shard_bounds(const Documents& documents, unsigned shards, double first = 1) {
-  std::vector<size_t> bounds{0};
-  double total = 0, sum = 0;
-  for (size_t row = 0; row < documents.count; ++row) total += static_cast<double>(documents.at(row).length + 16);
-  const double share = total / (first + shards - 1);
-  for (size_t row = 0; row < documents.count && bounds.size() < shards; ++row) {
-    sum += static_cast<double>(documents.at(row).length + 16);
-    if (sum >= share * (first + static_cast<double>(bounds.size() - 1))) bounds.push_back(row + 1);
+inline size_t size_of(const Documents& documents, size_t row) { return documents.at(row).length + 16; }
+
+inline size_t total_size(const Documents& documents, size_t from = 0) {
+  size_t total = 0;
+  for (size_t row = from; row < documents.count; ++row) total += size_of(documents, row);
+  return total;
+}
+
+// Bounds of `shards` contiguous runs of about equal bytes of the documents from row `from` on.
+inline std::vector<size_t> shard_bounds(const Documents& documents, unsigned shards, size_t from = 0) {
+  std::vector<size_t> bounds{from};
+  const size_t share = total_size(documents, from) / shards + 1;
+  size_t sum = 0;
+  for (size_t row = from; row < documents.count && bounds.size() < shards; ++row) {
+    sum += size_of(documents, row);
+    if (sum >= share * bounds.size()) bounds.push_back(row + 1);
   }
   while (bounds.size() <= shards) bounds.push_back(documents.count);
   return bounds;
+}
+
+// Processor time of this thread so far, in seconds; 0 where the system does not tell.
+inline double thread_seconds() {
+#if defined(CLOCK_THREAD_CPUTIME_ID)
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+#else
+  return 0;
+#endif
 }
 
 // work(shard) for every shard, the first on this thread; the first exception is thrown again here.
@@ -55,6 +75,18 @@ void run_sharded(unsigned shards, Stop& stop, Work&& work) {
   for (auto& thread : threads) thread.join();
   for (const auto& error : errors)
     if (error) std::rethrow_exception(error);
+}
+
+// The same; gives the processor seconds of the longest shard: what it takes where each has a core of its own.
+template <class Work>
+double longest_of(unsigned shards, Stop& stop, Work&& work) {
+  std::vector<double> seconds(shards);
+  run_sharded(shards, stop, [&](unsigned shard) {
+    const double start = thread_seconds();
+    work(shard);
+    seconds[shard] = thread_seconds() - start;
+  });
+  return *std::max_element(seconds.begin(), seconds.end());
 }
 
 }  // namespace unnaive

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.errors import BadData, count_noun
+from unnaive.lazy import lazy_property
 
 LARGEST_TEXT = 2**32 - 4  # bytes: counts of one text then fit 32 bits
 TABLES = ("DataFrame", "LazyFrame", "Table", "RecordBatch")  # of pandas, polars and Arrow
@@ -85,11 +87,69 @@ class TextBuffer(Sequence[str]):
             np.concatenate(parts), np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), self.encodings
         )
 
+    def count_empty(self) -> int:
+        """How many texts have no character."""
+        return int(np.count_nonzero(np.diff(self.offsets) == 0))
+
+    @property
+    def chunks(self) -> Sequence[TextBuffer]:
+        """The texts in buffers that are there already: what can take them one by one needs no buffer of all."""
+        return (self,)
+
     def __iter__(self) -> Iterator[str]:
-        return (self[row] for row in range(len(self)))
+        for chunk in self.chunks:
+            ends = (chunk.offsets - chunk.offsets[0]).tolist()
+            data = chunk.blob[chunk.offsets[0] : chunk.offsets[-1]].tobytes()
+            for start, end in pairwise(ends):
+                yield data[start:end].decode("utf-8", "replace")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, (list, tuple, TextBuffer)):
+            return NotImplemented
+        return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"TextBuffer({count_noun(len(self), 'text')}, {int(self.offsets[-1] - self.offsets[0])} bytes)"
+
+
+class TextChunks(TextBuffer):
+    """The texts of several buffers one after another; they are copied into one only when someone asks for it.
+
+    >>> texts = TextChunks([TextBuffer.of(["ab"]), TextBuffer.of(["", "çd"])])
+    >>> len(texts), texts[2], len(texts.chunks), texts.count_empty()
+    (3, 'çd', 2, 1)
+    """
+
+    def __init__(self, chunks: Sequence[TextBuffer]) -> None:
+        self._chunks = [part for chunk in chunks for part in chunk.chunks]
+        starts = np.cumsum([0, *map(len, self._chunks)]).tolist()
+        self.encodings = {
+            start + row: name
+            for start, chunk in zip(starts, self._chunks, strict=False)
+            for row, name in chunk.encodings.items()
+        }
+
+    @property
+    def chunks(self) -> Sequence[TextBuffer]:
+        """The buffers."""
+        return self._chunks
+
+    @lazy_property
+    def blob(self) -> NDArray[np.uint8]:  # type: ignore[override]
+        """The bytes of all texts."""
+        parts = [chunk.blob[chunk.offsets[0] : chunk.offsets[-1]] for chunk in self._chunks]
+        return np.concatenate([np.zeros(0, dtype=np.uint8), *parts])
+
+    @lazy_property
+    def offsets(self) -> NDArray[np.int64]:  # type: ignore[override]
+        """Where each text starts, and the last ends."""
+        sizes = [np.zeros(1, np.int64), *(np.diff(chunk.offsets) for chunk in self._chunks)]
+        return np.cumsum(np.concatenate(sizes))
+
+    def __len__(self) -> int:
+        return sum(map(len, self._chunks))
 
 
 Texts = Sequence[str]
@@ -177,9 +237,7 @@ def _from_arrow(values: Any) -> list[Any] | TextBuffer:
         row = values.is_null().index(True).as_py()
         raise BadData(f'text {row} is missing (null); fill it with "" (fill_null) or leave its row out')
     chunks = [_chunk(chunk) for chunk in getattr(values, "chunks", [values]) if len(chunk)]
-    if len(chunks) == 1:
-        return chunks[0]
-    return _concatenated(chunks)
+    return chunks[0] if len(chunks) == 1 else TextChunks(chunks)
 
 
 def _chunk(array: Any) -> TextBuffer:
@@ -188,9 +246,3 @@ def _chunk(array: Any) -> TextBuffer:
     offsets = np.frombuffer(ends, dtype=wide)[array.offset : array.offset + len(array) + 1]
     blob = np.zeros(0, dtype=np.uint8) if data is None else np.frombuffer(data, dtype=np.uint8)
     return TextBuffer(blob, offsets.astype(np.int64))
-
-
-def _concatenated(chunks: list[TextBuffer]) -> TextBuffer:
-    sizes = np.concatenate([[0], *(np.diff(chunk.offsets) for chunk in chunks)]).astype(np.int64)
-    parts = [chunk.blob[chunk.offsets[0] : chunk.offsets[-1]] for chunk in chunks]
-    return TextBuffer(np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint8), np.cumsum(sizes))

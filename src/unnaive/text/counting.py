@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.text.backend import BACKEND, engine_kind, thread_count
@@ -51,7 +52,21 @@ class TextCounter:
 
     def count(self, texts: Any, grow: bool = False) -> csr_array:
         """(n_texts, n_terms) counts; terms that are not in the vocabulary join it if `grow`, else they are left out."""
-        data, indices, indptr = self._engine.count(as_texts(texts), grow)
+        documents = as_texts(texts)
+        chunks = documents.chunks if isinstance(documents, TextBuffer) else (documents,)
+        data, indices, indptr = _joined([self._engine.count(chunk, grow) for chunk in chunks])
         counts = csr_array((data, indices, indptr), shape=(len(indptr) - 1, len(self._engine)))
         counts.has_canonical_format = True  # known, so that nobody needs to look
         return counts
+
+
+def _joined(parts: list[Any]) -> Any:
+    """The rows of several parts (counts, ids, where rows end) as one."""
+    if len(parts) == 1:
+        return parts[0]
+    ends = [parts[0][2][:1]] if parts else [np.zeros(1, np.int64)]
+    for _, _, indptr in parts:
+        ends.append(indptr[1:] + ends[-1][-1])
+    empty = np.zeros(0, np.int32)
+    data, indices = (np.concatenate([part[place] for part in parts] or [empty]) for place in (0, 1))
+    return data, indices, np.concatenate(ends)

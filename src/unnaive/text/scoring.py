@@ -56,7 +56,8 @@ class TextScorer:
         )
         self._made_of = (rule, vocabulary, arcs, linear.class_background, linear.term_background, linear.bias)
         self._options = (linear.binary, thread_count(threads), engine_kind(backend))
-        self._scorer = scorer_for(word_engine(rule, vocabulary, *self._options[1:]), linear)
+        self._engine = word_engine(rule, vocabulary, *self._options[1:])
+        self._scorer = scorer_for(self._engine, linear)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and other processes make their own tables."""
@@ -69,6 +70,12 @@ class TextScorer:
     def best(self, texts: Any) -> NDArray[np.int64]:
         """(n_texts,) the class with the highest score, the lowest of equals."""
         return self._scorer.best(as_texts(texts))
+
+    def known_terms(self, texts: Any) -> NDArray[np.int64]:
+        """(n_texts,) how many mentions of terms of the vocabulary each text has."""
+        counts, _, ends = self._engine.count(as_texts(texts), grow=False)
+        sums = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
+        return np.diff(sums[ends])
 
 
 def _vector(values: ArrayLike | None, length: int, name: str) -> Scores:

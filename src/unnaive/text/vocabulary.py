@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from unnaive.errors import BadData, BadModel, count_noun
 from unnaive.lazy import lazy_property
 from unnaive.text.backend import kernel
+from unnaive.text.term_order import term_order
 from unnaive.types import Ids
 
 Bytes = NDArray[np.uint8]
@@ -128,14 +129,24 @@ class Vocabulary:
         both = Vocabulary([*self.terms, *new]) if new else self
         return both, both.ids(other)
 
-    def in_order(self) -> Vocabulary:
+    def in_order(self, order: NDArray[np.int64] | None = None) -> Vocabulary:
         """The same terms sorted by code point, which is also the order of their bytes; itself where they are.
+
+        `order` is what `order()` gave, where it is known already.
 
         >>> Vocabulary(["vote", "ball"]).in_order().terms
         ['ball', 'vote']
         """
-        ordered = sorted(self.terms)
-        return self if ordered == self.terms else Vocabulary(ordered)
+        order = self.order() if order is None else order
+        return self if order is None else self._taken(order)
+
+    def order(self) -> NDArray[np.int64] | None:
+        """The ids of the terms sorted by code point; None where they are in that order.
+
+        >>> Vocabulary(["vote", "ball"]).order()
+        array([1, 0])
+        """
+        return term_order(*self._arrays)
 
     def take(self, ids: ArrayLike) -> Vocabulary:
         """The vocabulary of the terms with these ids, in this order.
@@ -148,7 +159,20 @@ class Vocabulary:
             raise BadData(
                 f"ids reach from {chosen.min()} to {chosen.max()}; the vocabulary has {count_noun(len(self), 'term')}"
             )
-        return Vocabulary(self.terms[place] for place in chosen.tolist())
+        if len(np.unique(chosen)) != chosen.size:
+            return Vocabulary(self.terms[place] for place in chosen.tolist())  # says which term is there twice
+        return self._taken(chosen)
+
+    def _taken(self, ids: NDArray[Any]) -> Vocabulary:
+        """`take` of distinct ids: their bytes are copied, and no term is decoded."""
+        blob, offsets = self._arrays
+        starts, lengths = offsets[:-1][ids], np.diff(offsets)[ids]
+        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        index = np.int32 if len(blob) < 1 << 31 else np.int64
+        # where each byte of the new blob stands in the old one
+        places = np.repeat((starts - ends[:-1]).astype(index), lengths)
+        places += np.arange(ends[-1], dtype=index)
+        return Vocabulary.trusted(blob[places], ends)
 
 
 def _repeated(terms: list[str]) -> str:

@@ -71,8 +71,8 @@ def model_card(fitted: FittedModel, terms: int) -> dict[str, Any]:
     """What there is to know of a model, as plain values."""
     from unnaive.apps.verbs_inspect import class_thresholds, describe_decision
 
-    counts = fitted.counts
-    documents = {} if counts is None else dict(zip(fitted.classes, counts.counts.class_docs.tolist(), strict=True))
+    kept = fitted.statistic
+    documents = {} if kept is None else dict(zip(fitted.classes, kept.class_docs.tolist(), strict=True))
     rule = {} if fitted.token_rule is None else fitted.token_rule.to_dict()
     thresholds = class_thresholds(fitted)
     return {
@@ -85,7 +85,7 @@ def model_card(fitted: FittedModel, terms: int) -> dict[str, Any]:
         "calibrated": fitted.calibration is not None,
         "decision": describe_decision(fitted.decision),
         "network": has_network(fitted),
-        "documents": None if counts is None else float(counts.counts.n_docs),
+        "documents": None if kept is None else float(kept.n_docs),
         "terms": fitted.scorer.n_terms,
         "classes": [
             {

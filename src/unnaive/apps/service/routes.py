@@ -186,9 +186,12 @@ def results_of(version: Version, texts: list[str], scores: Any, asked: bodies.Cl
     return results
 
 
-def label_sets_at(version: Version, scores: Any, confidence: float) -> list[list[Any]]:
+def label_sets_at(version: Version, scores: Any, confidence: float) -> list[tuple[Any, ...]]:
     """The labels of each text that hold the right one with probability `confidence`."""
-    raise Refused(409, "this model has no conformal sets; leave out confidence")
+    try:
+        return version.fitted.sets_of(scores, confidence)
+    except UnnaiveError as problem:  # the model kept no held-out scores
+        raise Refused(409, str(problem)) from problem
 
 
 def explanation(version: Version, text: str, asked: bodies.ClassifyRequest) -> dict[str, Any]:

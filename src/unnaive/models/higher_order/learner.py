@@ -6,12 +6,10 @@ Classification"; HONB after Ganiz, George and Pottenger (2011). Both end in an o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
 from unnaive.core.linear import Linear, refuse_full_table
@@ -19,14 +17,14 @@ from unnaive.core.named_counts import over_classes
 from unnaive.core.progress import report_classes
 from unnaive.core.protocol import available_if
 from unnaive.core.settings import setting
-from unnaive.core.targets import Targets, check_known_classes, sorted_classes
+from unnaive.core.targets import Targets, check_known_classes, class_columns, sorted_classes
 from unnaive.core.weighting import NORMS, Weighting, presence
 from unnaive.decisions import default_decision
 from unnaive.errors import BadData, UnnaiveError
 from unnaive.fitted import FittedModel
 from unnaive.models.estimator import UnweightedDocumentsModel, scheme_setting
 from unnaive.models.higher_order.path_scorer import PathScorer
-from unnaive.models.higher_order.paths import FirstPass, SecondPass, class_paths, class_paths_as_published, term_paths
+from unnaive.models.higher_order.paths import FirstPass, SecondPass, TermSums, class_paths, class_paths_as_published
 from unnaive.types import Floats, Progress, Sparse
 
 LEAST = 1e-12  # probabilities stay inside [LEAST, 1 − LEAST]: a first-order estimate alone has zeros
@@ -119,8 +117,7 @@ class HigherOrderNB(UnweightedDocumentsModel):
     P(c)   = n_c / n, or φ(D_c) / Σ_k φ(D_k) with prior="paths"           (eq. 9)
 
     φ(t, D_c) are the second-order paths among the class's documents that contain t, φ(D_c) all of them. For one-vs-rest
-    each class is set against the paths among the documents without it, which takes a walk over nearly all documents
-    for each class.
+    each class is set against the paths among the documents without it.
 
     >>> X, y = [[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1], [0, 0, 0, 1]], ["a", "a", "b", "b"]
     >>> HigherOrderNB().fit(X, y).predict([[1, 1, 0, 0]]).tolist()
@@ -145,17 +142,18 @@ class HigherOrderNB(UnweightedDocumentsModel):
     ) -> Linear:  # fmt: skip
         """The paths of each class, walked within its documents."""
         refuse_full_table(Y.shape[1], X.shape[1], "higher-order naive Bayes")
-        B, labels = presence(X), csr_array(Y).tocsc()
-        members = [labels.indices[labels.indptr[c] : labels.indptr[c + 1]] for c in range(Y.shape[1])]
-        masses, everything = (
-            np.array([len(rows) for rows in members], np.float64),
-            np.full(Y.shape[1], float(Y.shape[0])),
-        )
-        inside, paths = _path_shares(B, report_classes(members, len(members), progress, self.name))
+        B, labels = presence(X), presence(Y)
+        parts = [B[rows] for rows in class_columns(labels)]
+        masses = np.array([part.shape[0] for part in parts], np.float64)
+        everything = np.full(Y.shape[1], float(Y.shape[0]))
+        sums = [TermSums.of(part) for part in report_classes(parts, len(parts), progress, self.name)]
+        found = [one.paths(part) for one, part in zip(sums, parts, strict=True)]
+        paths = np.array([total for _, total in found])
+        inside = _path_shares(np.column_stack([containing for containing, _ in found]), paths)
         if self.scheme_for(exclusive) == "multiclass":
             return _exclusive(inside, paths if self.prior == "paths" and paths.any() else masses, BERNOULLI)
-        others = (_others(rows, Y.shape[0]) for rows in members)
-        outside, other_paths = _path_shares(B, report_classes(others, len(members), progress, self.name))
+        containing, other_paths = TermSums.of(B).without_classes(sums, B, labels)
+        outside = _path_shares(containing, other_paths)
         if self.prior == "paths":
             known = paths + other_paths > 0
             masses, everything = np.where(known, paths, masses), np.where(known, paths + other_paths, everything)
@@ -179,7 +177,7 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
     >>> model = HigherOrderSmoothing()
     >>> for order in (1, 2):
     ...     for X, y in shards:
-    ...         model = model.partial_fit(X, y, classes=["a", "b"], order=order)
+    ...         model = model.fit_pass(X, y, classes=["a", "b"], order=order)
     >>> whole = HigherOrderSmoothing().fit([[1, 1, 0], [0, 1, 1], [0, 0, 1]], ["a", "b", "b"])
     >>> bool((model.predict_proba([[1, 0, 1]]) == whole.predict_proba([[1, 0, 1]])).all())
     True
@@ -257,13 +255,14 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
         return model._finish(two)
 
     @available_if(lambda self: self._in_shards)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, *, order: int = 1) -> Self:
+    def fit_pass(self, X: Any, y: Any, classes: Any = None, *, order: int = 1) -> Self:
         """Take some of the documents through the first pass (order=1) or, after all of them, the second (order=2).
 
         The first call needs `classes`, all that may come; after `fit`, which it does not go on from, they are known.
         The second pass must see the very documents that the first saw; with the last of them the model is there. A
-        further call with order=1 adds documents, after which the second pass starts again. Paths are not kept for
-        explanations. Weights "tfidf", which need document frequencies beforehand, and paths="paper" have no passes.
+        further call with order=1 adds documents, after which the second pass starts again. Documents are not kept: what
+        was learnt so has no paths in its explanations, and can neither be updated nor forget. Weights "tfidf", which
+        need document frequencies beforehand, and paths="paper" have no passes.
         """
         self.check_settings()
         begun: _Shards | None = self.__dict__.get("_shards")
@@ -271,7 +270,7 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
         if (order, begun is not None) not in ((1, False), (1, True), (2, True)):
             raise BadData(f"order is {order!r}; take all documents through order=1 first, then through order=2")
         if classes is None and begun is None and before is None:
-            raise BadData("classes must be passed on the first call to partial_fit")
+            raise BadData("classes must be passed on the first call to fit_pass")
         documents, targets, names = self._check_labelled(X, y)
         if begun is None:
             known = (
@@ -296,6 +295,15 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
         """Learn from documents X and labels y at once."""
         self.__dict__.pop("_shards", None)
         return super().fit(X, y, progress=progress)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, grow: bool = False) -> Self:  # type: ignore[override]
+        """Learn from more documents, as if they had come with those before; `fit_pass` is for those too many to keep.
+
+        The first call needs `classes`, all that may come. With `grow` there may be new ones at any call, and X may have
+        further columns; without it either is an error.
+        """
+        self.__dict__.pop("_shards", None)
+        return super().partial_fit(X, y, classes, grow)
 
     @property
     def n_features_in_(self) -> int:
@@ -415,17 +423,9 @@ def _published(Z: Sparse, Y: Sparse, scheme: str) -> Floats:
     return class_paths_as_published(Z, Y)
 
 
-def _path_shares(B: Sparse, members: Iterable[NDArray[Any]]) -> tuple[Floats, Floats]:
-    """(1 + φ(t, D)) / (2 + φ(D)) for the documents of each list of rows (n_terms, lists), and φ(D) (lists,)."""
-    found = [term_paths(B[rows]) for rows in members]
-    shares = np.column_stack([(1 + containing) / (2 + total) for containing, total in found])
-    return shares, np.array([total for _, total in found])
-
-
-def _others(rows: NDArray[Any], n_docs: int) -> NDArray[Any]:
-    out = np.ones(n_docs, np.bool_)
-    out[rows] = False
-    return np.flatnonzero(out)
+def _path_shares(containing: Floats, paths: Floats) -> Floats:
+    """(1 + φ(t, D)) / (2 + φ(D)) of each set of documents (n_terms, sets), whose paths in all are φ(D) (sets,)."""
+    return np.asarray((1 + containing) / (2 + paths))
 
 
 def _exclusive(probability: Floats, masses: Floats, events: Events) -> Linear:

@@ -37,7 +37,7 @@ class Scaling:
 
     over the (c, t) with N_ct > 0; f = 1 for documents of unit length. The likelihood never falls. A class without
     documents is left out. With `prior` p(c|d) ∝ N_c exp Σ_t z_dt λ_ct: absent features then leave the share of a class
-    as it is, not all classes alike, which matters where one is rare.
+    as it is, not all classes alike, which matters where one is rare. Results do not depend on `threads`.
 
     >>> Z = csr_array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])
     >>> scaling = Scaling(Z, np.array([0, 0, 1]), 2, np.ones(3), Weighting(norm="l1"))
@@ -55,6 +55,7 @@ class Scaling:
         start: Linear | None = None,
         *,
         prior: bool = False,
+        threads: int = 1,
     ) -> None:
         if Z.nnz and Z.data.min() < 0:
             raise BadData("GIS needs features from 0 on, and some are below; train with features='normalised'")
@@ -65,7 +66,7 @@ class Scaling:
         self.observed = self.cells.gather(observed)
         self.absent = np.flatnonzero(~self.cells.active)
         self.documents = CellDocuments.of(Z, self.cells)
-        self.weighting = weighting
+        self.weighting, self.threads = weighting, threads
         self.targets, self.weight = targets.astype(np.int32), np.asarray(weight, np.float64)
         masses = np.bincount(targets, weights=weight, minlength=n_classes)
         with np.errstate(divide="ignore"):
@@ -78,7 +79,9 @@ class Scaling:
         """The start, then every iteration, until the mean log-likelihood rises by less than `tol` or max_iter is up."""
         weights, before, total = self.first, -np.inf, float(self.weight.sum())
         for iteration in range(max_iter + 1):
-            sums, expected = self.documents.expectations(weights, self.targets, self.weight, self.offset)
+            sums, expected = self.documents.expectations(
+                weights, self.targets, self.weight, self.offset, threads=self.threads
+            )
             yield Step(iteration, sums / total, weights)
             if sums / total - before < tol:
                 return
@@ -211,18 +214,19 @@ class CellDocuments:
         return scores
 
     def expectations(
-        self, weights: Floats, targets: NDArray[np.int32], documents: Floats, offset: Floats
+        self, weights: Floats, targets: NDArray[np.int32], documents: Floats, offset: Floats, *, threads: int = 1
     ) -> tuple[float, Floats]:
         """Log-likelihood of the targets, and Σ_d weight_d p(c|x_d) x_dt of every cell (n_cells,).
 
         p(c|x) ∝ exp(offset_c + Σ_t x_t · weight_ct); an offset of −∞ leaves a class out. `documents` are their weights.
+        The numbers do not depend on `threads`.
         """
         if products.NATIVE is None:
             return self._expectations(weights, targets, documents, offset)
         expected = aligned_zeros(len(weights))
         likelihood = products.NATIVE.expectations(
             *self._entries, self._chunk, self.cells.starts, self.cells.classes, targets, documents, offset, weights,
-            expected,
+            expected, threads,
         )  # fmt: skip
         return float(likelihood), expected
 

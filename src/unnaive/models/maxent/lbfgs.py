@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.core.products import product, transposed_product
+from unnaive.core.products import ThinProducts
 from unnaive.types import Floats, Sparse
 
 Ray = Callable[[float], tuple[float, float]]
@@ -187,7 +187,7 @@ def logistic_loss(Y: Sparse, weight: Floats) -> Loss:
 class _LogLinear:
     """Points are flat: coordinates of W (`size` of them), then the scores XW (n_docs, n_classes), then b."""
 
-    def __init__(self, X: Sparse, loss: Loss, l2: float, n_classes: int, size: int, *, intercept: bool) -> None:
+    def __init__(self, X: ThinProducts, loss: Loss, l2: float, n_classes: int, size: int, *, intercept: bool) -> None:
         self.X, self.loss, self.l2, self.intercept = X, loss, l2, intercept
         self.n_classes, self.size = n_classes, size
 
@@ -206,7 +206,7 @@ class _LogLinear:
         value += self.l2 / 2 * self._inner(point, point)
         by_bias = residual.sum(axis=0) * self.intercept
         coordinates, by_weights = self._by_weights(point, residual)
-        out = np.concatenate([coordinates.ravel(), product(self.X, by_weights).ravel(), by_bias])
+        out = np.concatenate([coordinates.ravel(), self.X.product(by_weights).ravel(), by_bias])
         return value, out, _largest(by_weights, by_bias)
 
     def ray(self, point: Floats, direction: Floats) -> Ray:
@@ -239,12 +239,12 @@ class _LogLinear:
 class InWeights(_LogLinear):
     """The coordinates are W itself: for more documents than terms, or a start other than zero."""
 
-    def __init__(self, X: Sparse, loss: Loss, l2: float, n_classes: int, *, intercept: bool = True) -> None:
+    def __init__(self, X: ThinProducts, loss: Loss, l2: float, n_classes: int, *, intercept: bool = True) -> None:
         super().__init__(X, loss, l2, n_classes, X.shape[1] * n_classes, intercept=intercept)
 
     def at(self, weights: Floats, bias: Floats) -> Floats:
         """The point W (n_terms, n_classes), b (n_classes,)."""
-        return np.concatenate([weights.ravel(), product(self.X, weights).ravel(), bias])
+        return np.concatenate([weights.ravel(), self.X.product(weights).ravel(), bias])
 
     def parameters(self, point: Floats) -> tuple[Floats, Floats]:
         """W (n_terms, n_classes) and b (n_classes,)."""
@@ -255,7 +255,7 @@ class InWeights(_LogLinear):
         return dot(one[: self.size], two[: self.size])
 
     def _by_weights(self, point: Floats, residual: Floats) -> tuple[Floats, Floats]:
-        out = transposed_product(self.X, residual)
+        out = self.X.transposed_product(residual)
         out += self.l2 * self._parts(point)[0]
         return out, out
 
@@ -263,13 +263,13 @@ class InWeights(_LogLinear):
 class InSpan(_LogLinear):
     """The coordinates are A with W = XᵀA: for more terms than documents, from W = 0."""
 
-    def __init__(self, X: Sparse, loss: Loss, l2: float, n_classes: int, *, intercept: bool = True) -> None:
+    def __init__(self, X: ThinProducts, loss: Loss, l2: float, n_classes: int, *, intercept: bool = True) -> None:
         super().__init__(X, loss, l2, n_classes, X.shape[0] * n_classes, intercept=intercept)
 
     def parameters(self, point: Floats) -> tuple[Floats, Floats]:
         """W (n_terms, n_classes) and b (n_classes,)."""
         A, _, b = self._parts(point)
-        return transposed_product(self.X, A), b
+        return self.X.transposed_product(A), b
 
     def _inner(self, one: Floats, two: Floats) -> float:
         """⟨XᵀA, W′⟩ = ⟨A, XW′⟩."""
@@ -277,7 +277,7 @@ class InSpan(_LogLinear):
 
     def _by_weights(self, point: Floats, residual: Floats) -> tuple[Floats, Floats]:
         residual += self.l2 * self._parts(point)[0]
-        return residual, transposed_product(self.X, residual)
+        return residual, self.X.transposed_product(residual)
 
 
 def _largest(*arrays: Floats) -> float:

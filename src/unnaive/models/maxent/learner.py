@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 
 from unnaive.core.counts import Counts
 from unnaive.core.linear import Linear, refuse_full_table
+from unnaive.core.products import ThinProducts
 from unnaive.core.settings import setting
 from unnaive.core.targets import Targets, single_labels
 from unnaive.core.weighting import Weighting, tf_idf
@@ -27,6 +28,7 @@ from unnaive.models.maxent.gis import Scaling
 from unnaive.models.maxent.lbfgs import InSpan, InWeights, Loss, descend, logistic_loss, softmax_loss
 from unnaive.models.maxent.stopping import Rows, Step, Stopping, Trainer, run_solver
 from unnaive.models.naive_bayes import LINK_OF_SCHEME, MultinomialNB
+from unnaive.text.backend import thread_count
 from unnaive.training import train
 from unnaive.types import Floats, Progress, Sparse
 
@@ -95,6 +97,7 @@ class MaxEnt(LinearAttributes, IteratedModel):
     keep_on_interrupt: bool = setting(
         "Ctrl-C ends the training, not the program, and keeps the best so far.", default=False
     )
+    n_jobs: int | None = setting("Threads; None for all cores. Results do not depend on it.", default=None)
     random_state: int = setting("Seed of the held-out documents.", default=0, at_least=0)
     class_weight: Any = class_weight_setting()
 
@@ -108,7 +111,7 @@ class MaxEnt(LinearAttributes, IteratedModel):
         weighting = _weighting(self.features or defaults.features, X, weight)
         task = _Task(
             weighting.apply(X), csr_array(Y), weight, weighting, self.solver, scheme, self.start, self.l2,
-            self.intercept, self.epsilon,
+            self.intercept, self.epsilon, threads=thread_count(self.n_jobs),
         )  # fmt: skip
         stops_early = defaults.early_stopping if self.early_stopping is None else self.early_stopping
         tol = defaults.tol if self.tol is None else self.tol
@@ -153,6 +156,7 @@ class _Task:
     l2: float
     intercept: bool
     epsilon: float
+    threads: int = 1
     prior: bool = False  # GIS: whether the shares of the classes are part of the model
 
     def at(self, rows: Rows) -> _Task:
@@ -192,6 +196,7 @@ class _Task:
                 self.weighting,
                 self._start_model(),
                 prior=self.prior,
+                threads=self.threads,
             )
         return _Descent(self, self._start_model())
 
@@ -223,8 +228,9 @@ class _Descent:
         self.weighting, self.link = task.weighting, LINK_OF_SCHEME[task.scheme]
         kind = InSpan if start is None and n_docs < task.Z.shape[1] else InWeights
         self.problem = kind(
-            task.Z, _exclude_classes(task.loss, self.absent), task.l2, n_classes, intercept=task.intercept
-        )
+            ThinProducts.of(task.Z, task.threads), _exclude_classes(task.loss, self.absent), task.l2, n_classes,
+            intercept=task.intercept,
+        )  # fmt: skip
         self.first = self.problem.start() if start is None else self._point(start, task.intercept)
 
     def steps(self, *, tol: float, max_iter: int) -> Iterator[Step]:

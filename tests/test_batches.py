@@ -1,4 +1,4 @@
-"""Whole files through pyarrow: the very same documents, warnings and errors as row by row, in one buffer."""
+"""Files in batches of bytes: the very same documents, warnings and errors as row by row."""
 
 import json
 import warnings
@@ -10,18 +10,12 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from unnaive.errors import BadData, UnnaiveWarning
-from unnaive.reading import arrow
+from unnaive.reading import batches, blocks
 from unnaive.reading.datafiles import DataFile
 from unnaive.reading.options import ReadOptions
 from unnaive.text.buffer import TextBuffer
 
 COLUMNS = {"text": ("text",), "label": "label"}
-
-
-@pytest.fixture
-def any_size(monkeypatch):
-    monkeypatch.setattr(arrow, "SMALLEST", 0)
-    return monkeypatch
 
 
 def messages(told):
@@ -31,7 +25,7 @@ def messages(told):
 
 def outcome(path, readers, **wish):
     """(texts, labels, ids, warnings), or the error, of reading a file with these whole-file readers."""
-    given, arrow.READERS = arrow.READERS, readers
+    given, batches.READERS = batches.READERS, readers
     try:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
@@ -40,12 +34,12 @@ def outcome(path, readers, **wish):
     except BadData as problem:
         return str(problem)
     finally:
-        arrow.READERS = given
+        batches.READERS = given
 
 
 def streamed(path, readers, **wish):
     """(texts, labels, ids, warnings) of all batches up to the end or an error, and the error."""
-    given, arrow.READERS = arrow.READERS, readers
+    given, batches.READERS = batches.READERS, readers
     rows, problem = [], ""
     try:
         with warnings.catch_warnings(record=True) as told:
@@ -55,14 +49,14 @@ def streamed(path, readers, **wish):
     except BadData as error:
         rows, problem = [], str(error)  # how many came before may differ by a batch
     finally:
-        arrow.READERS = given
+        batches.READERS = given
     return rows, messages(told), problem
 
 
 def same(path, **wish):
-    fast, slow = outcome(path, arrow.READERS, **wish), outcome(path, {}, **wish)
+    fast, slow = outcome(path, batches.READERS, **wish), outcome(path, {}, **wish)
     assert fast == slow
-    assert streamed(path, arrow.READERS, **wish) == streamed(path, {}, **wish)
+    assert streamed(path, batches.READERS, **wish) == streamed(path, {}, **wish)
     return fast
 
 
@@ -80,8 +74,8 @@ FUZZ = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCh
 @example(rows=['"a"', "b", ",", "c", "\n"], tail="")
 @FUZZ
 @pytest.mark.slow
-def test_csv(any_size, tmp_path, block, rows, tail):
-    any_size.setattr(arrow, "BLOCK", block)
+def test_csv(monkeypatch, tmp_path, block, rows, tail):
+    monkeypatch.setattr(blocks, "BLOCK", block)
     path = tmp_path / "d.csv"
     path.write_bytes(("text,label\n" + "some text,a\n" + "".join(rows) + tail).encode())
     same(path)
@@ -91,7 +85,7 @@ def test_csv(any_size, tmp_path, block, rows, tail):
 @given(rows=st.lists(st.tuples(st.text(max_size=8), st.text(min_size=1, max_size=3)), min_size=1, max_size=20))
 @FUZZ
 @pytest.mark.slow
-def test_csv_that_is_well_formed(any_size, tmp_path, ending, rows):
+def test_csv_that_is_well_formed(tmp_path, ending, rows):
     path = tmp_path / "d.csv"
     lines = [",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in [("text", "label"), *rows]]
     path.write_bytes((ending.join(lines) + ending).encode("utf-8", "replace"))
@@ -120,8 +114,8 @@ LINES = st.one_of(
 @given(lines=st.lists(LINES, max_size=6), ending=st.sampled_from(["\n", "\r\n", "\r"]), last=st.booleans())
 @FUZZ
 @pytest.mark.slow
-def test_json_lines(any_size, tmp_path, chunk, lines, ending, last):
-    any_size.setattr(arrow, "SCAN", chunk)
+def test_json_lines(monkeypatch, tmp_path, chunk, lines, ending, last):
+    monkeypatch.setattr(blocks, "BLOCK", chunk)
     path = tmp_path / "d.jsonl"
     good = '{"text": "some text", "label": "a"}'
     path.write_bytes((ending.join([good, *lines, good]) + (ending if last else "")).encode())
@@ -134,8 +128,8 @@ def test_json_lines(any_size, tmp_path, chunk, lines, ending, last):
     ending=st.sampled_from(["\n", "\r\n"]),
 )
 @FUZZ
-def test_json_lines_that_are_well_formed(any_size, tmp_path, rows, ascii, ending):
-    any_size.setattr(arrow, "SCAN", 1 << 8)
+def test_json_lines_that_are_well_formed(monkeypatch, tmp_path, rows, ascii, ending):
+    monkeypatch.setattr(blocks, "BLOCK", 1 << 8)
     path = tmp_path / "d.jsonl"
     lines = [json.dumps({"n": 1, "label": label, "text": text}, ensure_ascii=ascii) for text, label in rows]
     path.write_bytes(ending.join([*lines, '{"text": "", "label": "z"}']).encode("utf-8", "replace"))
@@ -144,7 +138,7 @@ def test_json_lines_that_are_well_formed(any_size, tmp_path, rows, ascii, ending
 
 @given(labels=st.lists(st.one_of(st.integers(-5, 5), st.lists(st.text(max_size=2), max_size=2), st.text(max_size=2))))
 @FUZZ
-def test_labels_of_json_lines(any_size, tmp_path, labels):
+def test_labels_of_json_lines(tmp_path, labels):
     path = tmp_path / "d.jsonl"
     rows = [{"text": f"text {row}", "label": label} for row, label in enumerate(["a", *labels])]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -206,9 +200,8 @@ def test_large_files_come_as_one_buffer(tmp_path, name, content):
     ],
 )
 @pytest.mark.slow
-def test_a_bad_row_after_many_good_ones_is_found_where_it_is(any_size, tmp_path, name, start, good, bad):
-    any_size.setattr(arrow, "SCAN", 1 << 12)
-    any_size.setattr(arrow, "BLOCK", 1 << 12)
+def test_a_bad_row_after_many_good_ones_is_found_where_it_is(monkeypatch, tmp_path, name, start, good, bad):
+    monkeypatch.setattr(blocks, "BLOCK", 1 << 12)
     path = tmp_path / name
     path.write_text(start + good * 20_000 + bad + good)
     number = 20_000 + 1 + (1 if start else 0)
@@ -234,6 +227,38 @@ def test_a_bad_row_after_many_good_ones_is_found_where_it_is(any_size, tmp_path,
         ("spaced.csv", b" text , label\na,b\n"),
     ],
 )
-def test_unusual_files_are_read_row_by_row(any_size, tmp_path, name, content):
+def test_unusual_files_are_read_row_by_row(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     assert isinstance(same(tmp_path / name), tuple)
+
+
+def test_kept_columns_are_the_same_as_row_by_row(tmp_path):
+    path = tmp_path / "d.jsonl"
+    rows = [
+        {"text": "a", "n": 1, "tags": ["x", "é"], "note": None},
+        {"n": 2.5, "text": 'b\n"c"', "deep": {"k": [1, {"z": "}"}]}},
+        {"text": "", "note": "", "deep": {}, "n": True},
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    fast = [batch.kept for batch in DataFile(str(path)).batches(labelled=False, keep=True)]
+    given, batches.READERS = batches.READERS, {}
+    try:
+        slow = [batch.kept for batch in DataFile(str(path)).batches(labelled=False, keep=True)]
+    finally:
+        batches.READERS = given
+    assert fast == slow
+    assert fast[0]["note"] == [None, None, ""]  # a key that a record lacks
+    assert fast[0]["deep"] == [None, {"k": [1, {"z": "}"}]}, {}]
+
+
+@pytest.mark.skipif(blocks.native is None, reason="built without a compiler")
+def test_files_that_are_read_natively_are_not_read_row_by_row(tmp_path):
+    """What is compared above is two ways, not the same one twice."""
+    for name, content in (
+        ("d.csv", 'text,label\n"a ""b"",\nc",x\n\ny,z\n'),
+        ("d.jsonl", '{"text": "a", "label": 1}\n'),
+    ):
+        (tmp_path / name).write_text(content)
+        corpus = DataFile(str(tmp_path / name), **COLUMNS).corpus()
+        assert isinstance(corpus.texts, TextBuffer)
+    assert corpus.labels == [("1",)]

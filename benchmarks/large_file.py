@@ -1,0 +1,92 @@
+"""One large file to a saved model, and to predictions in CSV, by the command line; beside it pyarrow, reading alone.
+
+python benchmarks/large_file.py [--copies N] [--repeats N]
+
+The file is so many copies of 20 Newsgroups as JSON lines, CSV and Parquet: ten are 377 MB of JSON lines. Wanted:
+training from JSON lines in 1.6 s, and of each format the documents in memory at half of the rate, or more, at which
+pyarrow merely reads the same file with the same number of threads, in one run.
+"""
+
+import argparse
+import csv
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+
+import pyarrow
+import pyarrow.csv
+import pyarrow.json
+import pyarrow.parquet
+from timing import alternated, seconds, show_figure
+
+from unnaive import TextClassifier
+from unnaive.reading.collections import load
+from unnaive.reading.datafiles import DataFile
+
+BLOCK = 8 << 20
+PEERS = {
+    "jsonl": lambda path: pyarrow.json.read_json(path, pyarrow.json.ReadOptions(block_size=BLOCK)),
+    "csv": lambda path: pyarrow.csv.read_csv(
+        path, pyarrow.csv.ReadOptions(block_size=BLOCK), pyarrow.csv.ParseOptions(newlines_in_values=True)
+    ),
+    "parquet": pyarrow.parquet.read_table,
+}
+
+
+def write_files(folder, texts, labels, copies):
+    """The documents in every format."""
+    with (folder / "news.jsonl").open("w", encoding="utf-8") as file:
+        for _ in range(copies):
+            file.writelines(
+                json.dumps({"text": text, "label": label}, ensure_ascii=False) + "\n"
+                for text, label in zip(texts, labels, strict=True)
+            )
+    with (folder / "news.csv").open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["text", "label"])
+        for _ in range(copies):
+            table.writerows(zip(texts, labels, strict=True))
+    columns = {"text": pyarrow.array(texts * copies, pyarrow.large_string()), "label": labels * copies}
+    pyarrow.parquet.write_table(pyarrow.table(columns), folder / "news.parquet")
+
+
+def run(*arguments):
+    subprocess.run([sys.executable, "-m", "unnaive", *map(str, arguments)], check=True, capture_output=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--copies", type=int, default=10)
+    parser.add_argument("--repeats", type=int, default=3)
+    options = parser.parse_args()
+    corpus = load("20newsgroups")
+    texts, labels = list(corpus.texts), [label for (label,) in corpus.labels]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_files(folder, texts, labels, options.copies)
+        TextClassifier().fit(texts, labels).save(folder / "news.model")
+        for kind, peer in PEERS.items():
+            path = folder / f"news.{kind}"
+            print(f"{kind}: {path.stat().st_size / 1e6:.0f} MB, {pyarrow.cpu_count()} threads")
+            found = alternated(
+                lambda path=path: DataFile(str(path)).corpus(), lambda path=path, peer=peer: peer(path), options.repeats
+            )
+            show_figure(f"  reading, rate over pyarrow's, {kind}", found.ratio, 0.5, at_most=False)
+            print(f"    processor time: {found.cpu_ratio:.2f} of pyarrow's rate")
+            train = [
+                seconds(lambda path=path: run("train", path, "-o", folder / "new.model"))
+                for _ in range(options.repeats)
+            ]
+            show_figure(f"  seconds to a saved model, {kind}", median(train), 1.6)
+        predict = [
+            seconds(lambda: run("predict", folder / "news.model", folder / "news.jsonl", "-o", folder / "out.csv"))
+            for _ in range(options.repeats)
+        ]
+        show_figure("  seconds to predictions in CSV, jsonl", median(predict), 1.6)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""Training beyond memory: throughput against training in memory, and peak memory as the data grows.
+
+    python benchmarks/out_of_core.py [--copies 40] [--data FOLDER]
+
+20 Newsgroups as JSON lines, many times over: `train_stream`, which counts batches as they are read, against reading all
+documents and `TextClassifier.fit`; both from the file to a saved model, which has the same bytes. Peak memory is that
+of a process each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from timing import alternated, peak_memory, show_figure
+
+from unnaive.reading.collections import load
+
+OUT_OF_CORE = """
+from dataclasses import replace
+from unnaive import TextClassifier
+from unnaive.reading.datafiles import DataFile
+from unnaive.scale.streaming import Resources, train_stream
+from unnaive.store import save
+classifier = TextClassifier("multinomial", {rule})
+fitted, report = train_stream(
+    classifier.spec(), DataFile({path!r}), classifier.token_rule, resources=Resources({memory})
+)
+save(fitted, {path!r} + ".streamed")
+"""
+IN_MEMORY = """
+from dataclasses import replace
+from unnaive import TextClassifier
+from unnaive.reading.datafiles import DataFile
+from unnaive.store import save
+source = DataFile({path!r})
+corpus = source.corpus()
+classifier = TextClassifier("multinomial").fit(corpus.texts, [names[0] for names in corpus.labels])
+save(replace(classifier.fitted_, columns=source.options.log.columns), {path!r} + ".memory")
+"""
+
+
+def write(path, corpus, copies):
+    """The corpus as JSON lines, `copies` times."""
+    lines = "".join(
+        json.dumps({"text": text, "label": names[0]}) + "\n"
+        for text, names in zip(corpus.texts, corpus.labels, strict=True)
+    )
+    with path.open("w") as file:
+        for _ in range(copies):
+            file.write(lines)
+    return str(path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--copies", type=int, default=40)
+    parser.add_argument("--data", type=Path, default=None)
+    options = parser.parse_args()
+    corpus = load("20newsgroups", data=options.data)
+    with tempfile.TemporaryDirectory() as folder:
+        some = write(Path(folder) / "some.jsonl", corpus, 8)
+        ours, peer = OUT_OF_CORE.format(path=some, rule="", memory=""), IN_MEMORY.format(path=some)
+        found = alternated(*(lambda code=code: run(code) for code in (ours, peer)), repeats=3)
+        same = Path(some + ".streamed").read_bytes() == Path(some + ".memory").read_bytes()
+        print(f"the two files of 8 copies have the same bytes: {same}")
+        show_figure("throughput over that in memory, clock", found.ratio, 0.8, at_most=False)
+        show_figure("throughput over that in memory, processor", found.cpu_ratio, 0.8, at_most=False)
+        peaks = {}
+        for copies in (1, options.copies):
+            path = write(Path(folder) / "grown.jsonl", corpus, copies)
+            peaks[copies] = peak_memory(OUT_OF_CORE.format(path=path, rule="", memory=""))
+            print(f"peak memory, {copies} times the data: {peaks[copies] / 1e6:.0f} MB")
+        show_figure(f"peak memory, {options.copies} times the data over once", peaks[options.copies] / peaks[1], 1.1)
+        limited = OUT_OF_CORE.format(path=some, rule="ngrams=(1, 2)", memory="memory=512 << 20")
+        show_figure("pairs of words within 512 MB, peak in GB", peak_memory(limited) / 1e9, 0.537)
+
+
+def run(code):
+    """A new process, so that neither side finds anything warm."""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,199 @@
+"""How training scales: measures one core, writes docs/scale.md with a cost model, and checks the model on this machine.
+
+    python benchmarks/scale.py [--write docs/scale.md]
+
+Made-up text by Zipf's law, so that nothing needs to be fetched. Seconds are those of the processor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from unnaive import TextClassifier
+from unnaive.reading.datafiles import DataFile
+from unnaive.scale.counting import DocumentCounter
+from unnaive.scale.runs import merge_runs, write_run
+from unnaive.scale.streaming import train_stream
+from unnaive.text.tokens import TokenRule
+
+LENGTH = 200  # words of a document
+WORDS = 400_000
+DOCUMENTS = 1_000_000_000
+CORES = (10, 100, 1000)
+CLASSES, VOCABULARY = 100, 20_000_000  # of the billion documents, assumed
+
+
+def write(path, n_docs, n_classes, seed=0):
+    """JSON lines: words of Zipf's law, a few of them by class. Gives the bytes of text."""
+    rng = np.random.default_rng(seed)
+    words = np.array([f"w{number:x}" for number in range(WORDS)])
+    size = 0
+    with path.open("w") as file:
+        for _ in range(n_docs):
+            label = int(rng.integers(n_classes))
+            terms = (rng.zipf(1.2, LENGTH) * 7919 + label * (rng.random(LENGTH) < 0.1)) % WORDS
+            text = " ".join(words[terms])
+            size += len(text)
+            file.write(json.dumps({"text": text, "label": f"c{label}"}) + "\n")
+    return size
+
+
+def timed(function):
+    """(processor seconds, what it gave)."""
+    began = time.process_time()
+    found = function()
+    return time.process_time() - began, found
+
+
+def train(path):
+    """A model of a file, on one thread."""
+    classifier = TextClassifier("multinomial", n_jobs=1)
+    return train_stream(classifier.spec(), DataFile(str(path)), classifier.token_rule, n_jobs=1)[0]
+
+
+def measure(folder, n_docs, n_classes, seed):
+    """One collection: bytes, processor seconds of training, terms, cells."""
+    path = folder / f"{n_docs}-{n_classes}-{seed}.jsonl"
+    size = write(path, n_docs, n_classes, seed)
+    (seconds, fitted), (again, _) = (timed(lambda: train(path)) for _ in range(2))
+    seconds = min(seconds, again)
+    counts = fitted.counts.counts
+    return {"documents": n_docs, "bytes": size, "seconds": seconds, "terms": counts.n_terms,
+            "cells": counts.class_terms.nnz, "classes": n_classes}  # fmt: skip
+
+
+def measure_merge(folder):
+    """Bytes of a run by terms and cells, and processor seconds to merge a megabyte of two runs."""
+    runs, sizes = [], []
+    for seed in (1, 2):
+        path = folder / f"run{seed}.jsonl"
+        write(path, 3000, 20, seed)
+        counter = DocumentCounter(TokenRule(), threads=1)
+        for batch in DataFile(str(path)).batches(labelled=True):
+            counter.add(batch.texts, batch.labels)
+        total = counter.total(multilabel=False)
+        runs.append(folder / f"run-{seed}")
+        write_run(runs[-1], total.counts, total.vocabulary)
+        n_bytes = sum(one.stat().st_size for one in runs[-1].iterdir())
+        sizes.append(
+            (len(total.vocabulary), total.counts.class_terms.nnz, len(total.vocabulary.to_arrays()[0]), n_bytes)
+        )
+    seconds, _ = timed(lambda: merge_runs(runs, folder / "merged"))
+    return sizes, seconds
+
+
+def run_bytes(terms, letters, cells):
+    """What a run takes, which is what is sent where sums are merged: 24 bytes and its letters a term, 20 a cell."""
+    return 24 * terms + letters + 20 * cells
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", type=Path, default=None)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        train(_warm(folder))
+        small, large = measure(folder, 8_000, 20, 3), measure(folder, 24_000, 20, 4)
+        rate = (large["bytes"] - small["bytes"]) / (large["seconds"] - small["seconds"])
+        fixed = small["seconds"] - small["bytes"] / rate
+        checked = measure(folder, 48_000, 20, 5)
+        predicted = fixed + checked["bytes"] / rate
+        sizes, merge_seconds = measure_merge(folder)
+    off = checked["seconds"] / predicted - 1
+    formula = [run_bytes(terms, letters, cells) / n_bytes for terms, cells, letters, n_bytes in sizes]
+    merge_rate = sum(n_bytes for *_, n_bytes in sizes) / merge_seconds
+    text = page(rate, fixed, checked, predicted, off, sizes, formula, merge_rate)
+    print(text)
+    if options.write is not None:
+        options.write.write_text(text, encoding="utf-8")
+    print(f"prediction off by {100 * off:+.1f} %, wanted within 25: {'met' if abs(off) <= 0.25 else 'NOT MET'}")
+
+
+def _warm(folder):
+    path = folder / "warm.jsonl"
+    write(path, 200, 20, 9)
+    return path
+
+
+PAGE = """# How far it goes
+
+`unnaive train` reads, decodes and counts in one pass, in bounded memory, where the model learns from counts (naive
+Bayes in all its forms, the OR gate, Rocchio on counts). Sums of whole numbers add exactly, so the model has the same
+bytes whatever the cut: one process, many files, runs on disk, an interrupted run that went on.
+
+    unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint work/
+
+- **Memory.** Without a limit, memory follows terms and seen (class, term) pairs, not documents. With `--memory`, sums
+  that outgrow it are written as sorted runs and merged at the end, exactly. Only where the model itself does not fit,
+  terms are left out: all those of fewer than d documents, with the smallest d for which it fits. The rule looks at the
+  sums alone, so the order of documents is irrelevant; the summary says d and how many terms. With `--memory` or
+  `--checkpoint` the model keeps no hashes of its texts (8 bytes a document).
+- **Interruptions.** `--checkpoint FOLDER` records the sums every `--checkpoint-every` (256M of text). The same command
+  goes on from there, also after kill -9. Rows before it are read again, not counted.
+- **Models of documents** (maximum entropy, NB-SVM, higher-order smoothing, `auto`, and thresholds of multilabel data):
+  with `--memory` or `--cache`, or from 256 MB of input on, documents are counted once into a matrix on disk, 8 bytes an
+  entry, checksummed, which learners get as a memory map. `--cache FOLDER` keeps it for the next model of the same data.
+  What a learner derives from it, such as weighted features, is in memory: some 12 bytes an entry.
+- **Streams.** `unnaive update MODEL lines.jsonl --follow` learns what arrives, each line exactly once; `--batch KEY`
+  does so by the id of a batch, also across files and from stdin.
+- **Many labels.** `-m label-tree` looks at groups of labels first (benchmarks/label_tree.py).
+
+## Measured
+
+By `benchmarks/scale.py`, which wrote this page: one core, processor seconds, JSON lines to a model, made-up text of
+{length} words a document.
+
+- {rate:.0f} MB of text a second and core, or {documents:,.0f} documents of {document:,.0f} bytes; {fixed:.2f} s once.
+- A run, which is what is sent or written where sums are merged: 24 bytes and its letters a term, 20 bytes a (class,
+  term) pair that was seen. For a run of {terms:,} terms and {cells:,} pairs that is {share:.0f} % of what was written.
+- Merging runs: {merge_rate:.0f} MB a second and core.
+- The model below, made from two collections, foretold {predicted:.2f} s for a third, of {checked:.0f} MB; it took
+  {took:.2f} s ({off:+.0f} %).
+
+## A billion documents
+
+    seconds = bytes / (rate · cores) + log₂ cores · bytes of two runs / merge rate
+
+Assumed: {document:,.0f} bytes a document, JSON lines, {classes} classes, {vocabulary:,} terms in the end and three
+classes for each on average, so that a run of all of it has {run:.1f} GB; reading is not the bottleneck (each core needs
+{rate:.0f} MB/s); every core has a run as large as the last one, which is the worst case, and pairs of runs are merged
+in a tree.
+
+| cores | counting | merging | together | bytes moved |
+|---|---|---|---|---|
+{table}
+
+Beyond some hundred cores merging is what takes time: fewer and larger parts help there.
+"""
+
+
+def page(rate, fixed, checked, predicted, off, sizes, formula, merge_rate):
+    """docs/scale.md."""
+    document = checked["bytes"] / checked["documents"]
+    run = run_bytes(VOCABULARY, 9 * VOCABULARY, 3 * VOCABULARY)
+    rows = []
+    for cores in CORES:
+        counting, merging = DOCUMENTS * document / rate / cores, np.log2(cores) * 2 * run / merge_rate
+        times = " | ".join(hours(seconds) for seconds in (counting, merging, counting + merging))
+        rows.append(f"| {cores:,} | {times} | {cores * run / 1e9:,.0f} GB |")
+    return PAGE.format(
+        length=LENGTH, rate=rate / 1e6, documents=rate / document, document=document, fixed=fixed, terms=sizes[0][0],
+        cells=sizes[0][1], share=100 * formula[0], merge_rate=merge_rate / 1e6, predicted=predicted,
+        checked=checked["bytes"] / 1e6, took=checked["seconds"], off=100 * off, classes=CLASSES, vocabulary=VOCABULARY,
+        run=run / 1e9, table="\n".join(rows),
+    )  # fmt: skip
+
+
+def hours(seconds):
+    return f"{seconds / 3600:.1f} h" if seconds >= 3600 else f"{seconds / 60:.0f} min"
+
+
+if __name__ == "__main__":
+    main()

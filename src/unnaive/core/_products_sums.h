@@ -1,0 +1,161 @@
+// Sums of documents by class: the product of 0/1 labels with counts, and with which counts are there at all. Whole
+// numbers, so that the order of additions is irrelevant and classes can be shared out among threads.
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <numeric>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+template <typename Index>
+struct CountRows {
+  const Index* starts;
+  const int32_t* columns;
+  const int32_t* values;
+  int64_t rows, terms;
+};
+
+// The documents of class c are documents[starts[c]] … documents[starts[c + 1]].
+template <typename Index>
+struct ClassDocuments {
+  const Index* starts;
+  const int32_t* documents;
+  int64_t classes;
+};
+
+// A cell has its sum in the upper half and its number of documents in the lower: one addition for both.
+inline uint64_t cell_of(int32_t value) { return static_cast<uint64_t>(value) << 32 | 1; }
+inline int64_t sum_of(uint64_t cell) { return static_cast<int64_t>(cell >> 32); }
+inline int64_t df_of(uint64_t cell) { return static_cast<int64_t>(cell & 0xFFFFFFFFu); }
+
+template <typename Index>
+void add_row(const CountRows<Index>& X, int64_t row, uint64_t* cells) {
+  for (int64_t k = X.starts[row]; k < X.starts[row + 1]; ++k) cells[X.columns[k]] += cell_of(X.values[k]);
+}
+
+// Whether no sum can outgrow the half of a cell: all values are above 0 and few enough, no class names a document
+// twice.
+template <typename Index>
+bool fits_cells(const int32_t* values, size_t size, const ClassDocuments<Index>& labels) {
+  int32_t least = 1;
+  uint64_t total = 0;
+  for (size_t i = 0; i < size; ++i) {
+    least = std::min(least, values[i]);
+    total += static_cast<uint32_t>(values[i]);
+  }
+  bool twice = false;
+  for (int64_t c = 0; c < labels.classes; ++c)
+    for (auto d = labels.starts[c] + 1; d < labels.starts[c + 1]; ++d)
+      twice |= labels.documents[d] <= labels.documents[d - 1];
+  return least > 0 && total < uint64_t{1} << 32 && !twice;
+}
+
+// The cells of one class that are not zero, terms ascending.
+struct ClassSums {
+  std::vector<int32_t> terms;
+  std::vector<uint64_t> cells;
+};
+
+// Adds up the cells of one class after another; most stay zero.
+class ClassAdder {
+ public:
+  explicit ClassAdder(int64_t terms)
+      : all_(static_cast<size_t>(terms) / kGroup * kGroup + kGroup), terms_(all_.size()), cells_(all_.size()) {}
+
+  uint64_t* cells() { return all_.data(); }
+
+  // What was added up, which is cleared. In a group that is not all zeros every cell is written, and kept unless it is.
+  ClassSums take() {
+    size_t kept = 0;
+    for (size_t from = 0; from < all_.size(); from += kGroup) {
+      uint64_t* group = all_.data() + from;
+      uint64_t some = 0;
+      for (size_t i = 0; i < kGroup; ++i) some |= group[i];
+      if (!some) continue;
+      for (size_t i = 0; i < kGroup; ++i) {
+        const uint64_t cell = group[i];
+        terms_[kept] = static_cast<int32_t>(from + i);
+        cells_[kept] = cell;
+        kept += cell != 0;
+        group[i] = 0;
+      }
+    }
+    const auto n = static_cast<ptrdiff_t>(kept);
+    return {{terms_.begin(), terms_.begin() + n}, {cells_.begin(), cells_.begin() + n}};
+  }
+
+ private:
+  static constexpr size_t kGroup = 8;
+
+  std::vector<uint64_t> all_;
+  std::vector<int32_t> terms_;
+  std::vector<uint64_t> cells_;
+};
+
+// work(next) on up to n threads, this one among them; next() numbers jobs from 0. The first exception is thrown here.
+template <typename Work>
+void share_jobs(unsigned n, const Work& work) {
+  std::atomic<int64_t> next{0};
+  std::exception_ptr error;
+  std::mutex mutex;
+  const auto guarded = [&] {
+    try {
+      work([&] { return next++; });
+    } catch (...) {
+      const std::lock_guard<std::mutex> lock(mutex);
+      error = std::current_exception();
+    }
+  };
+  std::vector<std::thread> threads;
+  try {
+    while (threads.size() + 1 < n) threads.emplace_back(guarded);
+  } catch (const std::system_error&) {  // no more to be had: those that there are do all
+  }
+  guarded();
+  for (std::thread& thread : threads) thread.join();
+  if (error) std::rethrow_exception(error);
+}
+
+// The sums of every class; the largest classes first, so that no thread is left with one at the end.
+template <typename Index, typename ClassIndex>
+std::vector<ClassSums> sums_by_class(const CountRows<Index>& X, const ClassDocuments<ClassIndex>& labels,
+                                     unsigned threads) {
+  const auto n = static_cast<size_t>(labels.classes);
+  std::vector<size_t> order(n);
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto documents = [&](size_t c) { return labels.starts[c + 1] - labels.starts[c]; };
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return documents(a) > documents(b); });
+  std::vector<ClassSums> sums(n);
+  share_jobs(static_cast<unsigned>(std::min<size_t>(threads, n)), [&](const auto& next) {
+    ClassAdder adder(X.terms);
+    for (auto job = static_cast<size_t>(next()); job < n; job = static_cast<size_t>(next())) {
+      const size_t c = order[job];
+      for (auto d = labels.starts[c]; d < labels.starts[c + 1]; ++d) add_row(X, labels.documents[d], adder.cells());
+      sums[c] = adder.take();
+    }
+  });
+  return sums;
+}
+
+// The sums over the corpus. Where every document has one class they are those of the classes, which are fewer cells.
+template <typename Index, typename ClassIndex>
+std::vector<uint64_t> sums_of_corpus(const CountRows<Index>& X, const ClassDocuments<ClassIndex>& labels,
+                                     const std::vector<ClassSums>& sums) {
+  std::vector<uint64_t> cells(static_cast<size_t>(X.terms));
+  std::vector<bool> labelled(static_cast<size_t>(X.rows));
+  for (ClassIndex d = 0; d < labels.starts[labels.classes]; ++d)
+    labelled[static_cast<size_t>(labels.documents[d])] = true;
+  const auto apart = std::count(labelled.begin(), labelled.end(), true);
+  if (apart == X.rows && apart == labels.starts[labels.classes]) {
+    for (const ClassSums& one : sums)
+      for (size_t i = 0; i < one.terms.size(); ++i) cells[static_cast<size_t>(one.terms[i])] += one.cells[i];
+  } else {
+    for (int64_t row = 0; row < X.rows; ++row) add_row(X, row, cells.data());
+  }
+  return cells;
+}

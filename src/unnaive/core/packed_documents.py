@@ -1,0 +1,282 @@
+"""PackedDocuments: kept documents as a model file holds them, small; unpacked, and looked at, when they are needed.
+
+Documents are laid out class by class and written term by term: for each term how many documents have it, the gaps
+between their numbers, and the counts. Gaps and counts are small numbers, so their high bytes are mostly 0: each plane
+of bytes is written by itself and deflated. What the words of a document tell of its character n-grams is left out and
+counted again on reading: X_grams = X_words · G + rest, and only the rest is written.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array
+
+from unnaive.core.kept_documents import KeptDocuments, move_columns
+from unnaive.errors import BadModel
+from unnaive.lazy import lazy_property
+from unnaive.text.characters import find_grams
+from unnaive.text.tokens import GRAM, LONGEST_NGRAM
+from unnaive.text.vocabulary import Vocabulary
+from unnaive.types import Arrays, Label, Sparse
+
+INTEGERS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}  # by their bytes
+DEFLATED_AT_MOST = 1100  # bytes out of one byte in: deflate cannot do more than 1,032
+MOST_GRAMS = 1 << 31  # cells that words may tell of; a file that asks for more is hostile
+
+
+@dataclass(frozen=True, eq=False)
+class PackedDocuments:
+    """Documents in the arrays of a file, not looked at yet.
+
+    arrays      deflated planes of bytes, by name
+    about       how many documents and cells there are, and how wide the numbers are, plain enough for JSON
+    classes     of the model
+    in_use      the vocabulary of the model, which is that of the documents unless `arrays` has another
+    exclusive   whether every document has exactly one label
+
+    >>> from unnaive.core.targets import read_targets
+    >>> targets, terms = read_targets(["sport", "news", "sport"], 3), Vocabulary(["ball", "vote"])
+    >>> documents = KeptDocuments.of(csr_array([[2, 0], [0, 1], [1, 1]]), targets, terms)
+    >>> pack_documents(documents, terms, exclusive=True).documents == documents
+    True
+    """
+
+    arrays: Arrays
+    about: dict[str, Any]
+    classes: tuple[Label, ...]
+    in_use: Vocabulary
+    exclusive: bool
+
+    @classmethod
+    def from_file(
+        cls, arrays: Arrays, about: Any, classes: tuple[Label, ...], in_use: Vocabulary, *, exclusive: bool
+    ) -> PackedDocuments:
+        """The documents of a model file; only the number of documents is looked at here."""
+        if not isinstance(about, dict):
+            raise BadModel("the documents kept in this model have no description; train it again")
+        _whole(about["documents"])
+        _whole(about["all_terms"])
+        return cls(arrays, about, classes, in_use, exclusive)
+
+    @property
+    def n_docs(self) -> int:
+        """How many documents there are, as the file says."""
+        return int(self.about["documents"])
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes they take in a file."""
+        return sum(array.nbytes for array in self.arrays.values())
+
+    @property
+    def n_terms(self) -> int:
+        """How many terms they have, as the file says."""
+        return int(self.about["all_terms"])
+
+    @property
+    def class_docs(self) -> NDArray[np.int64]:
+        """How many documents each class has (n_classes,); nothing but the labels is unpacked."""
+        return np.bincount(self._checked(_read_labels).indices, minlength=len(self.classes))
+
+    @lazy_property
+    def documents(self) -> KeptDocuments:
+        """The documents; a file in which they are damaged is refused here."""
+        documents: KeptDocuments = self._checked(_unpack)
+        return documents
+
+    def _checked(self, read: Callable[[PackedDocuments], Any]) -> Any:
+        try:
+            return read(self)
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, zlib.error) as problem:
+            reason = (str(problem).splitlines() or ["no reason given"])[0][:120]
+            raise BadModel(f"the documents kept in this model are damaged ({reason}); train it again") from problem
+
+
+def pack_documents(
+    documents: KeptDocuments, in_use: Vocabulary, *, exclusive: bool, grams: tuple[int, int] | None = None
+) -> PackedDocuments:
+    """The documents as a file holds them; `grams` are the sizes of the character n-grams among their terms."""
+    rest = None if grams is None else _without_grams(documents, grams)
+    rows = documents if rest is None else rest
+    vocabulary = rows.vocabulary or Vocabulary()
+    first = np.full(rows.n_docs, -1)  # by the first label: documents of a class share terms, so that gaps are small
+    labelled = np.diff(rows.Y.indptr) > 0
+    first[labelled] = rows.Y.indices[rows.Y.indptr[:-1][labelled]]
+    order = np.argsort(first, kind="stable")
+    by_term, Y = csc_array(rows.X[order].tocsc()), csr_array(rows.Y[order])
+    gaps = np.diff(by_term.indices, prepend=0)
+    starts = by_term.indptr[:-1]
+    gaps[starts] = by_term.indices[starts]
+    numbers = {"df": np.diff(by_term.indptr), "gaps": gaps, "counts": by_term.data, "labels": np.diff(Y.indptr)}
+    numbers["codes"] = Y.indices
+    arrays, widths = {}, {}
+    for name, values in numbers.items():
+        arrays[name], widths[name] = _planes(values)
+    if rows.weight is not None:
+        arrays["weight"] = _deflate(np.ascontiguousarray(rows.weight[order], "<f8").view(np.uint8))
+    if vocabulary != in_use:
+        blob, offsets = vocabulary.to_arrays()
+        arrays["terms"] = _deflate(blob, zlib.Z_DEFAULT_STRATEGY)
+        arrays["sizes"], widths["sizes"] = _planes(np.diff(offsets))
+    about = {
+        "documents": rows.n_docs, "cells": by_term.nnz, "codes": Y.nnz, "terms": len(vocabulary), "widths": widths,
+        "all_terms": documents.n_terms, "bytes": int(vocabulary.to_arrays()[1][-1]),
+        "grams": None if rest is None else list(grams or ()),
+    }  # fmt: skip
+    packed = PackedDocuments(arrays, about, documents.classes, in_use, exclusive)
+    packed.__dict__["documents"] = documents  # known: nothing is to be unpacked
+    return packed
+
+
+def _planes(values: NDArray[Any]) -> tuple[NDArray[np.uint8], int]:
+    """Whole numbers from 0 on, deflated: their first bytes, then their second, …; and how many bytes each has."""
+    width = np.min_scalar_type(int(values.max(initial=0))).itemsize
+    narrow = values.astype(np.dtype(INTEGERS[width]).newbyteorder("<"))
+    return _deflate(narrow.view(np.uint8).reshape(-1, width).T), width
+
+
+def _deflate(plain: NDArray[np.uint8], strategy: int = zlib.Z_RLE) -> NDArray[np.uint8]:
+    """Runs and single bytes: six times as fast as looking for repeated strings, which gaps do not have."""
+    deflate = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, strategy)
+    return np.frombuffer(deflate.compress(plain.tobytes()) + deflate.flush(), np.uint8)
+
+
+def _inflate(packed: NDArray[np.uint8], size: int, name: str) -> NDArray[np.uint8]:
+    """The bytes that were deflated, if there are exactly `size` of them."""
+    if packed.ndim != 1 or packed.dtype != np.uint8 or not 0 <= size <= DEFLATED_AT_MOST * len(packed):
+        raise ValueError(f"{len(packed)} bytes cannot hold their {name}")
+    inflate = zlib.decompressobj()
+    plain = inflate.decompress(packed.tobytes(), size + 1)
+    if len(plain) != size or not inflate.eof or inflate.unused_data:
+        raise ValueError(f"their {name} end too early or too late")
+    return np.frombuffer(plain, np.uint8)
+
+
+def _unpack(packed: PackedDocuments) -> KeptDocuments:
+    """Trusts nothing: every number is looked at before it is used as a place."""
+    about, arrays = packed.about, packed.arrays
+    n_docs, cells, n_terms = (_whole(about[name]) for name in ("documents", "cells", "terms"))
+
+    Y = _read_labels(packed)  # first: there are as many documents as labels are written of, whatever the file says
+    vocabulary = packed.in_use
+    if "terms" in arrays:
+        blob = _inflate(arrays["terms"], _whole(about["bytes"]), "terms")
+        sizes = _read(packed, "sizes", n_terms, 0, len(blob) + 1)
+        vocabulary = Vocabulary.from_arrays(blob, np.concatenate([[0], np.cumsum(sizes)]))
+    if len(vocabulary) != n_terms:
+        raise ValueError(f"they have {n_terms} terms and the vocabulary {len(vocabulary)}")
+    X = _read_cells(packed, n_docs, cells, n_terms)
+    weight = None
+    if "weight" in arrays:
+        weight = _inflate(arrays["weight"], 8 * n_docs, "weights").view("<f8").astype(np.float64)
+        if not bool(np.all((weight > 0) & (weight < 2.0**1000))):
+            raise ValueError("a weight is not above 0")
+    documents = KeptDocuments(packed.classes, vocabulary, X, Y, weight)
+    if about["grams"] is None:
+        return documents.in_order()
+    shortest, longest = (_whole(size) for size in about["grams"])
+    if not 1 <= shortest <= longest <= LONGEST_NGRAM:
+        raise ValueError(f"their character n-grams have {shortest} to {longest} characters")
+    return _with_grams(documents, (shortest, longest)).in_order()
+
+
+def _read(packed: PackedDocuments, name: str, size: int, least: int, below: int) -> NDArray[np.int64]:
+    """The numbers called `name`, if there are `size` of them from `least` to below `below`."""
+    width = packed.about["widths"][name]
+    planes = _inflate(packed.arrays[name], size * width, name).reshape(width, size)
+    values = np.ascontiguousarray(planes.T).view(np.dtype(INTEGERS[width]).newbyteorder("<")).ravel()
+    if size and (int(values.min()) < least or int(values.max()) >= below):
+        raise ValueError(f"their {name} are not all from {least} to {below - 1}")
+    return values.astype(np.int64)
+
+
+def _read_labels(packed: PackedDocuments) -> Sparse:
+    """Y (n_docs, n_classes); one label each where classes exclude each other."""
+    n_docs, n_codes, n_classes = _whole(packed.about["documents"]), _whole(packed.about["codes"]), len(packed.classes)
+    least, most = (1, 1) if packed.exclusive else (0, n_classes)
+    each = _read(packed, "labels", n_docs, least, most + 1)
+    if int(each.sum()) != n_codes:
+        raise ValueError("their labels are more or fewer than there should be")
+    codes = _read(packed, "codes", n_codes, 0, n_classes).astype(np.int32)
+    ends = np.concatenate([[0], np.cumsum(each)])
+    Y = csr_array((np.ones(n_codes, np.int64), codes, ends), shape=(n_docs, n_classes))
+    if not Y.has_canonical_format:
+        raise ValueError("a document has a label twice")
+    return Y
+
+
+def _whole(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**40:
+        raise ValueError(f"{str(value)[:20]} is no number of documents, cells or terms")
+    return value
+
+
+def _read_cells(packed: PackedDocuments, n_docs: int, cells: int, n_terms: int) -> Sparse:
+    """X (n_docs, n_terms): numbers of documents are sums of gaps, which begin anew with each term."""
+    df = _read(packed, "df", n_terms, 1, n_docs + 1)
+    if int(df.sum()) != cells:
+        raise ValueError("their terms have more or fewer cells than there should be")
+    gaps = _read(packed, "gaps", cells, 0, n_docs)
+    counts = _read(packed, "counts", cells, 1, 2**31)
+    ends = np.concatenate([[0], np.cumsum(df)])
+    starts = np.zeros(cells, np.bool_)
+    starts[ends[:-1]] = True
+    if not bool(np.all(starts | (gaps > 0))):
+        raise ValueError("a document has a term twice")
+    sums = np.cumsum(gaps)
+    rows = sums - np.repeat(sums[ends[:-1]] - gaps[ends[:-1]], df)
+    if cells and int(rows.max()) >= n_docs:
+        raise ValueError(f"a term is in a document beyond the {n_docs} that there are")
+    return csr_array(csc_array((counts, rows.astype(np.int32), ends), shape=(n_docs, n_terms)).tocsr())
+
+
+# Character n-grams: what the words of a document tell of them.
+
+
+def _words_and_grams(vocabulary: Vocabulary, X: Sparse, sizes: tuple[int, int]) -> tuple[Sparse, list[str]]:
+    """X_words · G (n_docs, n_grams), and the grams as terms."""
+    words = [place for place, term in enumerate(vocabulary) if not term.startswith(GRAM) and " " not in term]
+    if not words:
+        return csr_array((X.shape[0], 0), dtype=X.dtype), []
+    owner, number, grams = find_grams([vocabulary[place] for place in words], *sizes)
+    mine = csr_array(X[:, words])
+    told = np.bincount(owner, minlength=len(words))
+    if int(told @ np.bincount(mine.indices, minlength=len(words))) > MOST_GRAMS:
+        raise ValueError("their words have too many character n-grams")
+    G = csr_array((np.ones(len(owner), np.int64), (owner, number)), shape=(len(words), len(grams)))
+    return csr_array(mine @ G), [GRAM + gram for gram in grams]
+
+
+def _without_grams(documents: KeptDocuments, sizes: tuple[int, int]) -> KeptDocuments | None:
+    """The documents without the grams that their words tell of; None where words tell too much, or too little.
+
+    That is so where a word is not read as it stands: stemmed, say.
+    """
+    vocabulary = documents.vocabulary
+    if vocabulary is None:
+        return None
+    told, grams = _words_and_grams(vocabulary, documents.X, sizes)
+    places = vocabulary.ids(grams)
+    if not grams or int(places.min()) < 0:
+        return None
+    rest = csr_array(documents.X - move_columns(told, places, len(vocabulary)))
+    rest.eliminate_zeros()
+    if 2 * rest.nnz > documents.X.nnz or (rest.nnz and int(rest.data.min()) < 0):
+        return None
+    seen = np.flatnonzero(np.bincount(rest.indices, minlength=len(vocabulary)))
+    return replace(documents, vocabulary=vocabulary.take(seen), X=csr_array(rest[:, seen]))
+
+
+def _with_grams(documents: KeptDocuments, sizes: tuple[int, int]) -> KeptDocuments:
+    """The inverse of `_without_grams`."""
+    vocabulary = documents.vocabulary or Vocabulary()
+    told, grams = _words_and_grams(vocabulary, documents.X, sizes)
+    both, places = vocabulary.union(Vocabulary(grams))
+    X = move_columns(documents.X, None, len(both)) + move_columns(told, places, len(both))
+    return replace(documents, vocabulary=both, X=csr_array(X))

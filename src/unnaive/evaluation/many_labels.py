@@ -1,0 +1,71 @@
+"""Measures where there are thousands of labels: precision of the best k, also weighted for labels that are rare.
+
+Labels that were given are not all that are right, and rare ones are missing most often. Propensity-scored measures
+weight a hit by how unlikely its label is to have been given (Jain, Prabhu and Varma, 2016).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from unnaive.errors import BadData
+from unnaive.types import Floats, Sparse
+
+Ranking = NDArray[Any]  # (n_docs, at least k) labels by number, best first
+
+
+def precision_at(best: Ranking, Y: Sparse, k: int) -> float:
+    """The mean share of the best k labels that documents have: P@k = mean_d 1/k Σ_{i ≤ k} Y[d, best_i].
+
+    >>> precision_at(np.array([[0, 1], [2, 0]]), csr_array([[1, 0, 0], [1, 0, 1]]), 2)
+    0.75
+    """
+    return float(_hits(best, Y, k).mean()) if len(best) else 0.0
+
+
+def propensities(Y: Sparse, a: float = 0.55, b: float = 1.5) -> Floats:
+    """How likely each label is to be given where it is right: p_l = 1/(1 + c·(n_l + b)^−a), c = (log n − 1)·(b + 1)^a.
+
+    Y (n_docs, n_labels) are the training labels, n_l documents have label l. a and b are those of Jain et al. for
+    collections without their own.
+
+    >>> propensities(csr_array([[1, 0], [1, 1], [1, 0], [1, 0]])).round(3)
+    array([0.8  , 0.721])
+    """
+    n = max(Y.shape[0], 3)
+    c = (np.log(n) - 1) * (b + 1) ** a
+    sizes = np.bincount(csr_array(Y).indices, minlength=Y.shape[1])
+    return np.asarray(1 / (1 + c * (sizes + b) ** -a))
+
+
+def propensity_scored_precision_at(best: Ranking, Y: Sparse, propensity: Floats, k: int) -> float:
+    """PSP@k: Σ_d Σ_{i ≤ k} Y[d, best_i]/p(best_i), over the most that any ranking could have.
+
+    >>> Y = csr_array([[1, 0, 0], [0, 0, 1]])
+    >>> propensity_scored_precision_at(np.array([[0], [1]]), Y, np.array([0.5, 0.5, 0.25]), 1)   # 2 of 2 + 4
+    0.3333333333333333
+    """
+    gains = _hits(best, Y, k) / propensity[best[:, :k]]
+    labels = csr_array(Y)
+    reachable = 0.0
+    for row in range(labels.shape[0]):
+        worth = 1 / propensity[labels.indices[labels.indptr[row] : labels.indptr[row + 1]]]
+        reachable += float(np.sort(worth)[::-1][:k].sum())
+    return float(gains.sum() / reachable) if reachable else 0.0
+
+
+def _hits(best: Ranking, Y: Sparse, k: int) -> Floats:
+    """1 where document d has the label that is ranked i-th (n_docs, k)."""
+    if best.shape[0] != Y.shape[0] or best.shape[1] < k:
+        raise BadData(
+            f"rankings of shape {best.shape} came for {Y.shape[0]} documents; give {k} labels or more for each"
+        )
+    given = csr_array(Y)
+    rows = np.repeat(np.arange(given.shape[0]), np.diff(given.indptr))
+    have = rows.astype(np.int64) * given.shape[1] + given.indices
+    asked = np.arange(len(best))[:, None] * given.shape[1] + best[:, :k]
+    return np.isin(asked, have).astype(np.float64)

@@ -1,0 +1,83 @@
+"""Labels into groups of like size whose documents are alike: balanced k-means with two means, again and again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from unnaive.core.weighting import NORMS
+from unnaive.types import Sparse
+
+ROUNDS = 20  # of reassigning labels to two means, at most
+
+Places = NDArray[np.int64]
+
+
+def label_centroids(Z: Sparse, Y: Sparse, weight: NDArray[np.float64]) -> Sparse:
+    """The mean document of each label, of length 1: (n_labels, n_terms) of documents Z (n_docs, n_terms)."""
+    repeated = csr_array((np.repeat(weight, np.diff(Y.indptr)), Y.indices, Y.indptr), shape=Y.shape)
+    sums = csr_array(repeated.T @ Z)
+    lengths = np.maximum(NORMS["l2"](sums), 1e-300)
+    return csr_array((sums.data / np.repeat(lengths, np.diff(sums.indptr)), sums.indices, sums.indptr), sums.shape)
+
+
+def halve(centroids: Sparse, rng: np.random.Generator) -> tuple[Places, Places]:
+    """Two groups of labels, as large as each other or off by one, by cosine to the two groups' means.
+
+    Each round puts the half of the labels into the first group that are nearest to its mean, compared with the other
+    (Prabhu et al., 2018, Parabel); it ends when no label changes sides.
+
+    >>> centroids = csr_array([[1.0, 0.0], [0.0, 1.0], [0.9, 0.1], [0.1, 0.9]])
+    >>> [sorted(group.tolist()) for group in halve(centroids, np.random.default_rng(0))]
+    [[0, 2], [1, 3]]
+    """
+    n = centroids.shape[0]
+    first, second = rng.choice(n, 2, replace=False)
+    direction = np.asarray((centroids[[first], :] - centroids[[second], :]).toarray()[0])
+    before: Any = None
+    for _ in range(ROUNDS):
+        order = np.argsort(-(centroids @ direction), kind="stable")
+        inside = np.zeros(n, np.bool_)
+        inside[order[: (n + 1) // 2]] = True
+        if before is not None and bool((inside == before).all()):
+            break
+        before = inside
+        one, other = (_mean(centroids, rows) for rows in (inside, ~inside))
+        direction = one - other
+    groups = np.flatnonzero(before), np.flatnonzero(~before)
+    return groups if groups[0][0] < groups[1][0] else groups[::-1]
+
+
+def _mean(centroids: Sparse, rows: NDArray[np.bool_]) -> NDArray[np.float64]:
+    total = np.asarray(centroids.T @ rows.astype(np.float64))
+    return total / max(float(np.sqrt(np.square(total).sum())), 1e-300)
+
+
+def cluster_labels(centroids: Sparse, n_groups: list[int], seed: int) -> tuple[Places, list[Places]]:
+    """(the labels in the order of the tree's leaves, where the groups of each level begin and end in it).
+
+    n_groups  groups of each level, powers of two that grow; the labels themselves are one more level, the last
+
+    >>> centroids = csr_array([[1.0, 0.0], [0.0, 1.0], [0.9, 0.1], [0.1, 0.9]])
+    >>> order, ends = cluster_labels(centroids, [2], seed=0)
+    >>> order.tolist(), [one.tolist() for one in ends]
+    ([0, 2, 1, 3], [[0, 2, 4], [0, 1, 2, 3, 4]])
+    """
+    rng = np.random.default_rng(seed)
+    groups, levels = [np.arange(centroids.shape[0])], []
+    for wanted in n_groups:
+        while len(groups) < wanted:
+            halves = [
+                [group[part] for part in halve(centroids[group], rng)] if len(group) > 1 else [group]
+                for group in groups
+            ]  # fmt: skip
+            split = [part for pair in halves for part in pair]
+            if len(split) == len(groups):
+                break
+            groups = split
+        levels.append(np.cumsum([0, *map(len, groups)]))
+    # a group of a lower level lies inside one of a higher level, so that the last order is that of all
+    return np.concatenate(groups), [*levels, np.arange(centroids.shape[0] + 1)]

@@ -1,0 +1,134 @@
+"""LabelTree: groups of labels by clustering, then a linear classifier at every node, on the node's documents alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
+
+from unnaive.core.dual import squared_hinge
+from unnaive.core.settings import setting
+from unnaive.core.weighting import DOCUMENT_WEIGHTINGS, document_weighting
+from unnaive.errors import BadData
+from unnaive.models.estimator import DocumentsModel, class_weight_setting
+from unnaive.models.label_tree.clustering import cluster_labels, label_centroids
+from unnaive.models.label_tree.scorer import LabelTreeScorer
+from unnaive.text.backend import thread_count
+from unnaive.types import Floats, Progress, Sparse
+
+Places = NDArray[np.int64]
+
+MOST_PASSES = 1000  # over the documents of a node
+
+
+class LabelTree(DocumentsModel):
+    """A tree of labels with a linear classifier at each node, for thousands of classes.
+
+    Labels whose documents are alike are grouped by balanced k-means; a node tells its children apart with the squared
+    hinge, one child against the rest, trained on the documents that have a label below it. At prediction a document
+    goes down to the `beam` most likely groups. With n labels and two levels a document meets some 2√n classifiers in
+    the place of n. Prabhu, Kag, Harsola, Agrawal and Varma (2018), Parabel; Khandagale, Xiao and Babbar (2020), Bonsai.
+
+    >>> model = LabelTree().fit([[3, 0, 0], [0, 2, 0], [0, 0, 1], [1, 0, 0]], ["a", "b", "c", "a"])
+    >>> model.predict([[2, 0, 0], [0, 0, 3]]).tolist()
+    ['a', 'c']
+    """
+
+    name = "label-tree"
+    title = "tree of labels"
+    generative = False
+    poor_score = True
+
+    levels: int | None = setting(
+        "Levels of the tree, labels included; None for 2, from 65,536 labels on 3.", default=None
+    )
+    beam: int = setting("Groups of a level that a document looks into.", default=10, at_least=1)
+    C: float = setting("How much a document on the wrong side costs.", default=1.0, above=0, below=np.inf)
+    weights: str = setting("How documents are weighted.", default="tf-idf", choices=DOCUMENT_WEIGHTINGS)
+    least_weight: float = setting("Weights nearer to 0 are left out.", default=0.01, at_least=0)
+    tol: float = setting("Largest violation of the optimality conditions.", default=0.01, above=0)
+    random_state: int = setting("Seed of the clustering and of the order of documents.", default=0, at_least=0)
+    n_jobs: int | None = setting("Threads over classes; None for all cores. Results do not depend on it.", default=None)
+    class_weight: Any = class_weight_setting()
+
+    def learn(
+        self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
+        progress: Progress | None = None,
+    ) -> LabelTreeScorer:  # fmt: skip
+        """The tree of documents X (n_docs, n_terms) and labels Y (n_docs, n_classes)."""
+        if Y.shape[1] < 1 or not Y.nnz:
+            raise BadData("no document has a label; a tree of labels needs some")
+        weighting = document_weighting(self.weights, X, sample_weight)
+        weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        Z, labels = weighting.apply(X), csr_array(Y != 0)
+        if not weight.all():  # a weight of zero is absence
+            Z, labels, weight = Z[weight > 0], labels[weight > 0], weight[weight > 0]
+        centroids = label_centroids(Z, labels, weight)
+        order, ends = cluster_labels(centroids, group_numbers(Y.shape[1], self.levels), self.random_state)
+        leaf = np.empty(len(order), np.int64)
+        leaf[order] = np.arange(len(order))
+        by_leaf = csr_array((np.ones(labels.nnz), leaf[labels.indices], labels.indptr), shape=labels.shape)
+        rows, biases = [], []
+        above = np.array([0, len(order)])
+        for level, below in enumerate(ends):
+            membership = _members(by_leaf, below)
+            for start, end in zip(above[:-1].tolist(), above[1:].tolist(), strict=True):
+                first, last = (int(place) for place in np.searchsorted(below, [start, end]))
+                W, b = self._split(Z, membership, slice(first, last), weight)
+                rows.append(W)
+                biases.append(b)
+            if progress is not None:
+                progress(self.name, {"iteration": level + 1, "of": len(ends)})
+            above = below
+        weights = csr_array(vstack(rows, format="csr"))
+        link = "softmax" if exclusive else "log-odds"
+        return LabelTreeScorer(order, tuple(ends), weights, np.concatenate(biases), weighting, self.beam, link)
+
+    def _split(self, Z: Sparse, membership: Sparse, children: slice, weight: Floats) -> tuple[Sparse, Floats]:
+        """The hyperplanes (n_children, n_terms) of one node, and their biases, from the documents below it."""
+        n_children = children.stop - children.start
+        inside = csr_array(membership[:, children])
+        documents = np.flatnonzero(np.diff(inside.indptr) > 0)
+        targets = csr_array(inside[documents] != 0)
+        sizes = np.bincount(targets.indices, minlength=n_children)
+        told_apart = (sizes > 0) & (sizes < len(documents))
+        bias = np.where(sizes == 0, -1.0, 1.0)  # a child with nothing to tell apart
+        if not told_apart.any():
+            return csr_array((n_children, Z.shape[1])), bias
+        part = csr_array(Z[documents])
+        columns, compact = np.unique(part.indices, return_inverse=True)
+        part = csr_array(
+            (part.data, compact.ravel().astype(np.int32), part.indptr), shape=(len(documents), len(columns))
+        )
+        found = squared_hinge(
+            part, targets, C=self.C, weight=weight[documents], tol=self.tol, max_iter=MOST_PASSES,
+            random_state=self.random_state, n_jobs=thread_count(self.n_jobs),
+        )  # fmt: skip
+        kept = csr_array(
+            np.where((np.abs(found.weights) >= self.least_weight) & told_apart[:, None], found.weights, 0.0)
+        )
+        W = csr_array((kept.data, columns[kept.indices], kept.indptr), shape=(n_children, Z.shape[1]))
+        return W, np.where(told_apart, found.bias, bias)
+
+
+def group_numbers(n_labels: int, levels: int | None) -> list[int]:
+    """How many groups each level above the labels has: powers of two, in like ratios.
+
+    >>> group_numbers(90, None), group_numbers(20_000, None), group_numbers(1_000_000, None), group_numbers(3, None)
+    ([8], [128], [64, 8192], [2])
+    """
+    levels = levels or (2 if n_labels < 1 << 16 else 3)
+    bits = int(np.log2(max(n_labels, 1)))
+    powers = dict.fromkeys(round(bits * level / levels + 1e-9) for level in range(1, levels))
+    return [1 << power for power in powers if power]
+
+
+def _members(by_leaf: Sparse, ends: Places) -> Sparse:
+    """Which documents have a label below each group (n_docs, n_groups)."""
+    group = np.searchsorted(ends, by_leaf.indices, side="right") - 1
+    ends_of_rows = by_leaf.indptr.copy()  # which sum_duplicates changes
+    table = csr_array((np.ones(len(group)), group, ends_of_rows), shape=(by_leaf.shape[0], len(ends) - 1))
+    table.sum_duplicates()
+    return table

@@ -1,0 +1,172 @@
+"""LabelTreeScorer: from the root down, a document keeps the most likely groups of labels, then scores their labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.core.arrays import csr_arrays, is_number, read_csr, read_floats, read_places
+from unnaive.core.scorer import Scorer
+from unnaive.core.weighting import Weighting
+from unnaive.errors import BadModel
+from unnaive.types import Arrays, Floats, Sparse
+
+SLOPE = 3.0  # of the logistic curve that makes a probability of a margin: 1 on the right side is p = 0.95
+FAR = 1.0  # how far labels that were never looked at stay behind the last that were
+
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelTreeScorer(Scorer):
+    """log p(label) = Σ over the path from the root of log σ(SLOPE · margin of the node).
+
+    order      the labels in the order of the leaves (n_labels,)
+    ends       for each level, where its groups begin and end in that order; the last level is the labels
+    weights    a row for every node, level after level (n_nodes, n_terms)
+    bias       of every node (n_nodes,)
+    beam       groups of a level that are looked into
+
+    Labels below groups that were not looked into stay behind all others, in the order of their groups. Of labels that
+    exclude each other (link "softmax") a score is log p; else (link "log-odds") it is log p/(1 − p).
+    """
+
+    kind: ClassVar[str] = "label-tree"
+
+    order: Places
+    ends: tuple[Places, ...]
+    weights: Sparse
+    bias: Floats
+    weighting: Weighting
+    beam: int
+    link: str
+
+    @property
+    def n_classes(self) -> int:
+        """How many labels there are."""
+        return len(self.order)
+
+    @property
+    def n_terms(self) -> int:  # type: ignore[override]  # a field of other scorers
+        """Columns of the weights."""
+        return int(self.weights.shape[1])
+
+    def scores(self, X: Sparse) -> Floats:
+        """Scores of documents X (n_docs, n_terms) → (n_docs, n_classes)."""
+        Z = self.weighting.apply(X)
+        n_docs = Z.shape[0]
+        documents, nodes, paths = np.arange(n_docs), np.zeros(n_docs, np.int64), np.zeros(n_docs)
+        found = np.zeros((n_docs, self.n_classes))  # by leaf: of a label not looked at, that of its last group
+        seen = np.zeros((n_docs, self.n_classes), np.bool_)
+        above = np.array([0, self.n_classes])
+        row = 0
+        for level, ends in enumerate(self.ends):
+            documents, nodes, paths = self._descend(Z, documents, nodes, paths, above, ends, row)
+            _fill(found, documents, nodes, paths, ends)
+            if level == len(self.ends) - 1:
+                seen[documents, nodes] = True
+            else:
+                kept = _best(documents, paths, self.beam)
+                documents, nodes, paths = documents[kept], nodes[kept], paths[kept]
+            above, row = ends, row + len(ends) - 1
+        last = np.where(seen, found, np.inf).min(axis=1, keepdims=True) - FAR
+        found = np.where(seen, found, last + found)
+        scores = np.empty_like(found)
+        scores[:, self.order] = (
+            found if self.link == "softmax" else found - np.log(-np.expm1(np.minimum(found, -1e-12)))
+        )
+        return scores
+
+    def _descend(
+        self, Z: Sparse, documents: Places, nodes: Places, paths: Floats, above: Places, ends: Places, row: int
+    ) -> tuple[Places, Places, Floats]:
+        """The children of the nodes that documents are at, with log p of the paths to them."""
+        first = np.searchsorted(ends, above)  # the first child of each node, and where the last one's children end
+        by_node = np.argsort(nodes, kind="stable")
+        cuts = np.searchsorted(nodes[by_node], np.arange(len(above)))
+        parts: list[tuple[Places, Places, Floats]] = []
+        for node in np.unique(nodes).tolist():
+            at = by_node[cuts[node] : cuts[node + 1]]
+            children = np.arange(first[node], first[node + 1])
+            rows = slice(row + children[0], row + children[-1] + 1)
+            margins = (Z[documents[at]] @ self.weights[rows].T).toarray() + self.bias[rows]
+            below = paths[at][:, None] + log_sigmoid(SLOPE * margins)
+            parts.append((np.repeat(documents[at], len(children)), np.tile(children, len(at)), below.ravel()))
+        return tuple(np.concatenate(part) for part in zip(*parts, strict=True))  # type: ignore[return-value]
+
+    def strongest_terms(self, chosen: int, frequency: Floats | None, limit: int) -> list[tuple[int, float]]:
+        """The terms of largest weight for the label against those of its group."""
+        leaf = int(np.flatnonzero(self.order == chosen)[0])
+        row = self.weights[[len(self.bias) - self.n_classes + leaf], :]
+        best = np.lexsort((row.indices, -row.data))[:limit]
+        return [(int(row.indices[at]), float(row.data[at])) for at in best if row.data[at] > 0]
+
+    def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
+        """Arrays and plain settings from which `from_arrays` makes an equal scorer."""
+        arrays = csr_arrays("weights", self.weights, index=np.int32) | {"order": self.order, "bias": self.bias}
+        arrays |= {f"ends.{level}": ends for level, ends in enumerate(self.ends)}
+        if self.weighting.idf is not None:
+            arrays["idf"] = self.weighting.idf
+        return arrays, {
+            "levels": len(self.ends), "n_terms": self.n_terms, "beam": self.beam, "link": self.link,
+            "tf": self.weighting.tf, "norm": self.weighting.norm,
+        }  # fmt: skip
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, settings: dict[str, Any]) -> Self:
+        """The inverse of `to_arrays`; trusts nothing, since models come from files."""
+        try:
+            n_labels, levels, n_terms = len(arrays["order"]), int(settings["levels"]), int(settings["n_terms"])
+            order = read_places(arrays["order"], (n_labels,), "order", least=0, below=n_labels)
+            if not 1 <= levels <= 64 or not np.array_equal(np.sort(order), np.arange(n_labels)):
+                raise ValueError("its labels are not in an order")
+            ends = tuple(_read_ends(arrays[f"ends.{level}"], n_labels) for level in range(levels))
+            if len(ends[-1]) != n_labels + 1 or not all(
+                set(one.tolist()) <= set(two.tolist()) for one, two in pairwise(ends)
+            ):
+                raise ValueError("its groups do not lie inside each other")
+            n_nodes = sum(len(one) - 1 for one in ends)
+            weights = read_csr(arrays, "weights", (n_nodes, n_terms))
+            bias = read_floats(arrays["bias"], (n_nodes,), "bias")
+            idf = read_floats(arrays["idf"], (n_terms,), "idf") if "idf" in arrays else None
+            beam = settings["beam"]
+            if not is_number(beam) or int(beam) != beam or beam < 1:
+                raise ValueError("its beam is no whole number")
+            weighting = Weighting(settings["tf"], idf, settings["norm"])
+        except (KeyError, TypeError, ValueError) as problem:
+            raise BadModel(f"the scorer in this model is damaged ({problem}); train it again") from problem
+        if weights.dtype not in (np.float32, np.float64):
+            raise BadModel("the scorer in this model has weights of the wrong kind; train it again")
+        return cls(order, ends, weights, bias, weighting, int(beam), settings["link"])
+
+
+def _read_ends(values: NDArray[Any], n_labels: int) -> Places:
+    ends = read_places(values, values.shape[:1], "groups", least=0, below=n_labels + 1)
+    if len(ends) < 2 or ends[0] != 0 or ends[-1] != n_labels or not bool((np.diff(ends) > 0).all()):
+        raise ValueError("its groups do not cover its labels")
+    return ends
+
+
+def log_sigmoid(values: Floats) -> Floats:
+    """log 1/(1 + e^−x), exact also where e^−x overflows."""
+    return -np.logaddexp(0.0, -values)
+
+
+def _fill(found: Floats, documents: Places, nodes: Places, paths: Floats, ends: Places) -> None:
+    """Write the score of each node to all leaves below it."""
+    sizes = np.diff(ends)[nodes]
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    inside = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes)
+    found[np.repeat(documents, sizes), np.repeat(ends[nodes], sizes) + inside] = np.repeat(paths, sizes)
+
+
+def _best(documents: Places, paths: Floats, beam: int) -> Places:
+    """The places of the `beam` best paths of each document, ties by place."""
+    order = np.lexsort((np.arange(len(paths)), -paths, documents))
+    sorted_documents = documents[order]
+    starts = np.searchsorted(sorted_documents, sorted_documents)
+    return np.sort(order[np.arange(len(order)) - starts < beam])

@@ -1,0 +1,116 @@
+// Rows of JSON lines and of CSV as columns of bytes, as Python sees it; batches.py hands over whole rows.
+// Every reader returns None where Python's own readers must look at the rows themselves.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <unordered_map>
+
+#include "_rows_csv.h"
+#include "_rows_json.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace unnaive {
+
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+nb::object numpy_of(std::vector<T> values) {
+  auto* held = new std::vector<T>(std::move(values));
+  nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  nb::object out = nb::cast(nb::ndarray<nb::numpy, T>(held->data(), {held->size()}, owner));
+  // numpy has two 64-bit integers and prints the one that nanobind makes as a stranger
+  return std::is_same_v<T, int64_t> ? out.attr("view")("int64") : out;
+}
+
+nb::object numpy_of(Bytes bytes) {
+  bytes.shrink();
+  const size_t size = bytes.size();
+  uint8_t* data = bytes.release();
+  nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
+  return nb::cast(nb::ndarray<nb::numpy, uint8_t>(data, {size}, owner));
+}
+
+// [(bytes, ends, kinds), …], a column each.
+nb::object python_of(Columns columns) {
+  nb::list out;
+  for (Column& column : columns)
+    out.append(nb::make_tuple(numpy_of(std::move(column.bytes)), numpy_of(std::move(column.ends)),
+                              numpy_of(std::move(column.kinds))));
+  return out;
+}
+
+nb::object json_rows(Vector<uint8_t> data, std::vector<std::string> wanted, size_t required,
+                     std::vector<std::string> refused, size_t longest) {
+  const JsonKeys keys{std::move(wanted), std::move(refused), required};
+  Columns columns = empty_columns(keys.wanted.size(), data.size());
+  bool sound;
+  {
+    nb::gil_scoped_release free;
+    const uint8_t *start = data.data(), *end = start + data.size();
+    sound = is_plain_text(start, end) && read_json(start, end, keys, longest, columns);
+  }
+  return sound ? python_of(std::move(columns)) : nb::none();
+}
+
+nb::object csv_rows(Vector<uint8_t> data, uint8_t delimiter, std::vector<int64_t> places, size_t skipped,
+                    size_t longest) {
+  int64_t last = -1;
+  for (const int64_t place : places) last = place > last ? place : last;
+  if (last >= static_cast<int64_t>(places.size())) throw nb::value_error("a field goes to a column that is not there");
+  const CsvShape shape{delimiter, places.size(), places, longest};
+  Columns columns = empty_columns(static_cast<size_t>(last + 1), data.size());
+  bool sound;
+  {
+    nb::gil_scoped_release free;
+    const uint8_t *start = data.data(), *end = start + data.size();
+    sound = is_plain_text(start, end) && read_csv(start, end, shape, skipped, columns);
+  }
+  return sound ? python_of(std::move(columns)) : nb::none();
+}
+
+size_t rows_end(Vector<uint8_t> data) {
+  nb::gil_scoped_release free;
+  return csv_rows_end(data.data(), data.size());
+}
+
+void check_cells(const Vector<uint8_t>& bytes, const Vector<int64_t>& ends) {
+  if (!ends.size() || ends.data()[0] < 0) throw nb::value_error("cells begin before their bytes");
+  for (size_t i = 1; i < ends.size(); ++i)
+    if (ends.data()[i] < ends.data()[i - 1]) throw nb::value_error("cells end before they begin");
+  if (static_cast<uint64_t>(ends.data()[ends.size() - 1]) > bytes.size())
+    throw nb::value_error("cells end behind their bytes");
+}
+
+// (a number for each cell, the same for the same bytes; the row where each number comes first)
+nb::object cell_codes(Vector<uint8_t> bytes, Vector<int64_t> ends) {
+  check_cells(bytes, ends);
+  std::vector<int32_t> codes(ends.size() - 1);
+  std::vector<int64_t> firsts;
+  {
+    nb::gil_scoped_release free;
+    std::unordered_map<std::string_view, int32_t> known;
+    const auto* text = reinterpret_cast<const char*>(bytes.data());
+    for (size_t row = 0; row < codes.size(); ++row) {
+      const int64_t start = ends.data()[row], end = ends.data()[row + 1];
+      const auto [entry, fresh] = known.try_emplace(std::string_view(text + start, static_cast<size_t>(end - start)),
+                                                    static_cast<int32_t>(firsts.size()));
+      if (fresh) firsts.push_back(static_cast<int64_t>(row));
+      codes[row] = entry->second;
+    }
+  }
+  return nb::make_tuple(numpy_of(std::move(codes)), numpy_of(std::move(firsts)));
+}
+
+}  // namespace unnaive
+
+NB_MODULE(_rows, m) {
+  m.def("json_rows", &unnaive::json_rows, "data"_a, "wanted"_a, "required"_a, "refused"_a, "longest"_a);
+  m.def("csv_rows", &unnaive::csv_rows, "data"_a, "delimiter"_a, "places"_a, "skipped"_a, "longest"_a);
+  m.def("csv_rows_end", &unnaive::rows_end, "data"_a);
+  m.def("cell_codes", &unnaive::cell_codes, "data"_a, "ends"_a);
+}

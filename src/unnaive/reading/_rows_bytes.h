@@ -1,0 +1,68 @@
+// Bytes eight at a time: where the next of a few characters stands, and whether they are UTF-8 without NULs.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace unnaive {
+
+constexpr uint64_t kEach = 0x0101010101010101u, kHigh = 0x8080808080808080u;
+
+inline uint64_t load(const uint8_t* p) {
+  uint64_t word;
+  std::memcpy(&word, p, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  word = __builtin_bswap64(word);
+#endif
+  return word;
+}
+
+// The high bit of each byte that is zero; above the first such byte there may be false ones.
+inline uint64_t zeros(uint64_t word) { return (word - kEach) & ~word & kHigh; }
+
+template <uint8_t... kWanted>
+inline uint64_t any_of(uint64_t word) {
+  return (zeros(word ^ (kEach * kWanted)) | ...);
+}
+
+// The first of the wanted characters from `p` on, or `end`.
+template <uint8_t... kWanted>
+inline const uint8_t* find(const uint8_t* p, const uint8_t* end) {
+  for (; end - p >= 8; p += 8)
+    if (const uint64_t hit = any_of<kWanted...>(load(p))) return p + (__builtin_ctzll(hit) >> 3);
+  while (p != end && !((*p == kWanted) || ...)) ++p;
+  return p;
+}
+
+// The length of the well-formed sequence of two bytes or more at `p`, 0 if there is none (Unicode, table 3-7).
+inline size_t sequence_length(const uint8_t* p, const uint8_t* end) {
+  const auto tail = [&](ptrdiff_t at, uint8_t low = 0x80, uint8_t high = 0xbf) {
+    return end - p > at && p[at] >= low && p[at] <= high;
+  };
+  const uint8_t first = p[0];
+  if (first >= 0xc2 && first <= 0xdf) return tail(1) ? 2 : 0;
+  if (first >= 0xe0 && first <= 0xef)
+    return tail(1, first == 0xe0 ? 0xa0 : 0x80, first == 0xed ? 0x9f : 0xbf) && tail(2) ? 3 : 0;
+  if (first >= 0xf0 && first <= 0xf4)
+    return tail(1, first == 0xf0 ? 0x90 : 0x80, first == 0xf4 ? 0x8f : 0xbf) && tail(2) && tail(3) ? 4 : 0;
+  return 0;
+}
+
+// Whether the bytes are UTF-8 without NULs.
+inline bool is_plain_text(const uint8_t* p, const uint8_t* end) {
+  while (p != end) {
+    if (end - p >= 8) {
+      const uint64_t word = load(p);
+      if (!((word & kHigh) | zeros(word))) {
+        p += 8;
+        continue;
+      }
+    }
+    const size_t length = *p >= 0x80 ? sequence_length(p, end) : *p != 0;
+    if (!length) return false;
+    p += length;
+  }
+  return true;
+}
+
+}  // namespace unnaive

@@ -1,0 +1,66 @@
+// One column of some rows: the bytes of its cells one after another, where each ends, and what kind of value it is.
+#pragma once
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "_rows_bytes.h"
+
+namespace unnaive {
+
+enum Kind : uint8_t { kMissing = 0, kString = 1, kOther = 2 };  // other: JSON as it stands in the file
+
+// Memory that is written once from front to back, and handed on without a copy.
+class Bytes {
+ public:
+  explicit Bytes(size_t room) : data_(static_cast<uint8_t*>(std::malloc(room ? room : 1))) {
+    if (!data_) throw std::bad_alloc();
+  }
+  Bytes(Bytes&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(other.size_) {}
+  Bytes(const Bytes&) = delete;
+  Bytes& operator=(const Bytes&) = delete;
+  ~Bytes() { std::free(data_); }
+
+  void append(const uint8_t* from, size_t size) {
+    std::memcpy(data_ + size_, from, size);
+    size_ += size;
+  }
+  void append(uint8_t one) { data_[size_++] = one; }
+  void shrink() {
+    if (void* smaller = std::realloc(data_, size_ ? size_ : 1)) data_ = static_cast<uint8_t*>(smaller);
+  }
+  size_t size() const { return size_; }
+  uint8_t* release() { return std::exchange(data_, nullptr); }
+
+ private:
+  uint8_t* data_;
+  size_t size_ = 0;
+};
+
+// A cell is never longer than what stands for it in the file, so that a column has room enough from the start.
+struct Column {
+  Bytes bytes;
+  std::vector<int64_t> ends{0};
+  std::vector<uint8_t> kinds;
+
+  explicit Column(size_t room) : bytes(room) {}
+
+  void end_cell(Kind kind) {
+    ends.push_back(static_cast<int64_t>(bytes.size()));
+    kinds.push_back(kind);
+  }
+};
+
+using Columns = std::vector<Column>;
+
+inline Columns empty_columns(size_t count, size_t room) {
+  Columns columns;
+  columns.reserve(count);
+  for (size_t i = 0; i < count; ++i) columns.emplace_back(room);
+  return columns;
+}
+
+}  // namespace unnaive

@@ -1,0 +1,107 @@
+// Delimited text ↔ columns, as Python's csv reads and writes it; refused where the two could differ.
+#pragma once
+#include "_rows_column.h"
+
+namespace unnaive {
+
+struct CsvShape {
+  uint8_t delimiter;
+  size_t width;                 // fields of every row
+  std::vector<int64_t> places;  // for each field the column that it goes to, or -1
+  size_t longest;               // bytes of a field
+};
+
+// Where the last whole row ends: behind the last line end that is outside of quotes; 0 if there is none.
+inline size_t csv_rows_end(const uint8_t* data, size_t size) {
+  size_t quotes = 0;
+  for (size_t i = 0; i < size; ++i) quotes += data[i] == '"';
+  for (size_t i = size; i > 0; --i) {
+    if (data[i - 1] == '\n' && quotes % 2 == 0) return i;
+    quotes -= data[i - 1] == '"';
+  }
+  return 0;
+}
+
+class CsvReader {
+ public:
+  CsvReader(const uint8_t* p, const uint8_t* end, const CsvShape& shape) : p_(p), end_(end), shape_(shape) {}
+
+  bool done() const { return p_ == end_; }
+
+  bool skip_blank_line() {
+    if (*p_ == '\n') return ++p_, true;
+    if (*p_ == '\r' && end_ - p_ > 1 && p_[1] == '\n') return p_ += 2, true;
+    return false;
+  }
+
+  // One row, all of its fields; false where Python must read it.
+  bool read_row(Columns& columns) {
+    for (size_t field = 0;; ++field) {
+      if (field == shape_.width) return false;
+      const int64_t place = shape_.places[field];
+      Column* column = place < 0 ? nullptr : &columns[static_cast<size_t>(place)];
+      const uint8_t* start = p_;
+      if (!(p_ != end_ && *p_ == '"' ? quoted(column) : bare(column))) return false;
+      if (static_cast<size_t>(p_ - start) > shape_.longest) return false;
+      if (column) column->end_cell(kString);
+      if (p_ != end_ && *p_ == shape_.delimiter) {
+        ++p_;
+        continue;
+      }
+      return field + 1 == shape_.width && end_row();
+    }
+  }
+
+ private:
+  bool end_row() {
+    if (p_ == end_) return true;
+    if (*p_ == '\r') ++p_;
+    if (p_ == end_ || *p_ != '\n') return false;
+    ++p_;
+    return true;
+  }
+
+  bool quoted(Column* column) {
+    ++p_;
+    while (true) {
+      const uint8_t* start = p_;
+      p_ = find<'"'>(p_, end_);
+      if (p_ == end_) return false;
+      const bool doubled = end_ - p_ > 1 && p_[1] == '"';
+      if (column) column->bytes.append(start, static_cast<size_t>(p_ - start) + doubled);
+      p_ += 1 + doubled;
+      if (!doubled) return p_ == end_ || *p_ == shape_.delimiter || *p_ == '\n' || *p_ == '\r';
+    }
+  }
+
+  bool bare(Column* column) {
+    const uint8_t* start = p_;
+    const uint64_t delimiters = kEach * shape_.delimiter;
+    while (end_ - p_ >= 8) {
+      const uint64_t word = load(p_), hit = any_of<'\n', '\r', '"'>(word) | zeros(word ^ delimiters);
+      p_ += hit ? __builtin_ctzll(hit) >> 3 : 8;
+      if (hit) break;
+    }
+    while (p_ != end_ && *p_ != shape_.delimiter && *p_ != '\n' && *p_ != '\r' && *p_ != '"') ++p_;
+    if (column) column->bytes.append(start, static_cast<size_t>(p_ - start));
+    return p_ == end_ || *p_ != '"';
+  }
+
+  const uint8_t* p_;
+  const uint8_t* end_;
+  const CsvShape& shape_;
+};
+
+// The rows of `data`, which begins and ends with whole ones; the first `skipped` are left out.
+inline bool read_csv(const uint8_t* p, const uint8_t* end, const CsvShape& shape, size_t skipped, Columns& columns) {
+  CsvReader reader(p, end, shape);
+  Columns aside = empty_columns(skipped ? columns.size() : 0, skipped ? static_cast<size_t>(end - p) : 0);
+  for (size_t row = 0; !reader.done();) {
+    if (reader.skip_blank_line()) continue;
+    if (!reader.read_row(row < skipped ? aside : columns)) return false;
+    ++row;
+  }
+  return true;
+}
+
+}  // namespace unnaive

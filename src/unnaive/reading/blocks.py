@@ -1,0 +1,177 @@
+"""Files of JSON lines and CSV → columns of bytes, some megabytes of whole rows at a time, parsed by several threads.
+
+Only what the native reader reads exactly as our own readers do is read so; anything unusual (another encoding, NULs, a
+row that does not fit) is NotPlain and left to them, which also find the words for what is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.reading.columns import Columns
+from unnaive.reading.json_tables import ANNOTATION_KEYS, JsonTable
+from unnaive.reading.options import BATCH_ROWS, ReadOptions
+from unnaive.reading.tables import CsvTable
+from unnaive.text.backend import thread_count
+from unnaive.text.buffer import TextBuffer
+from unnaive.types import Ids
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+try:
+    import unnaive.reading._rows as native
+except ImportError:  # built without a compiler
+    native = None
+
+BLOCK = 8 << 20  # bytes that are parsed at a time
+PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff")
+STRING = 1  # kinds of cells: 0 is a key that a record lacks, 2 any other JSON as it stands in the file
+
+Bytes = NDArray[np.uint8]
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+
+
+class NotPlain(Exception):
+    """The rest of a file must be read row by row."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """One column of some rows: the bytes of all cells, where each starts and the last ends, and the kind of each."""
+
+    blob: Bytes
+    offsets: Ids
+    kinds: Bytes
+
+    def texts(self) -> TextBuffer:
+        """The cells as texts; NotPlain if one is no string."""
+        if not bool((self.kinds == STRING).all()):
+            raise NotPlain
+        return TextBuffer(self.blob, self.offsets)
+
+    def values(self) -> list[Any]:
+        """The cells as Python values; None for a key that is not there."""
+        strings = TextBuffer(self.blob, self.offsets)
+        if bool((self.kinds == STRING).all()):
+            return list(strings)
+        return [_value(kind, text) for kind, text in zip(self.kinds.tolist(), strings, strict=True)]
+
+    def distinct(self) -> tuple[NDArray[np.int32], list[Any]]:
+        """(a code for each cell, the value of each code); NotPlain if strings and others are mixed."""
+        if not bool((self.kinds == self.kinds[:1]).all()):
+            raise NotPlain
+        codes, firsts = native.cell_codes(self.blob, self.offsets)
+        strings = TextBuffer(self.blob, self.offsets)
+        return codes, [_value(int(self.kinds[row]), strings[row]) for row in firsts.tolist()]
+
+
+def _value(kind: int, text: str) -> Any:
+    return text if kind == STRING else json.loads(text) if kind else None
+
+
+Rows = dict[str, Cells]
+
+
+def read_json(table: JsonTable, columns: Columns) -> Iterator[Rows]:
+    """The rows of a file of JSON lines; keys that are only kept may be missing in some."""
+    names = list(dict.fromkeys(columns.names))
+    kept = set(columns.kept) - set(columns.names[: len(columns.names) - len(columns.kept)])
+    wanted = [name for name in names if name not in kept] + [name for name in names if name in kept]
+    if not table.is_file or table.annotated or set(names) & set(ANNOTATION_KEYS):
+        raise NotPlain
+    if not all(name in record for record in table.records for name in wanted[: len(names) - len(kept)]):
+        raise NotPlain  # a nested key
+    required, longest = len(names) - len(kept), table.options.max_line
+
+    def parse(block: Bytes, _: bool) -> Any:
+        return native.json_rows(block, wanted, required, ANNOTATION_KEYS, longest)
+
+    return _parsed(table.path, table.options, wanted, parse, lambda block: block.rfind(b"\n") + 1)
+
+
+def read_csv(table: CsvTable, columns: Columns) -> Iterator[Rows]:
+    """The rows of a CSV file."""
+    delimiter = table.delimiter.encode()
+    if not table.is_file or table.orange or len(set(table.names)) < len(table.names) or len(delimiter) > 1:
+        raise NotPlain
+    names = list(dict.fromkeys(columns.names))
+    places = [names.index(name) if name in names else -1 for name in table.names]
+    header = 0 if table.numbered else 1
+    longest = table.options.max_line
+
+    def parse(block: Bytes, first: bool) -> Any:
+        return native.csv_rows(block, delimiter[0], places, header if first else 0, longest)
+
+    def cut(block: bytes) -> int:
+        return int(native.csv_rows_end(np.frombuffer(block, np.uint8)))
+
+    return _parsed(table.path, table.options, names, parse, cut)
+
+
+def _parsed(
+    path: str, options: ReadOptions, names: list[str], parse: Callable[[Bytes, bool], Any], cut: Callable[[bytes], int]
+) -> Iterator[Rows]:
+    """What `parse(block, whether it is the first)` makes of each block of whole rows, in the order of the file."""
+
+    def work(numbered: tuple[int, Bytes]) -> tuple[int, Any]:
+        number, block = numbered
+        return len(block), parse(block, number == 0)
+
+    for size, found in map_in_order(work, enumerate(_blocks(path, options, cut)), thread_count(options.threads)):
+        if found is None:
+            raise NotPlain
+        yield {name: Cells(*cells) for name, cells in zip(names, found, strict=True)}
+        if options.on_read is not None:
+            options.on_read(size)
+
+
+def _blocks(path: str, options: ReadOptions, cut: Callable[[bytes], int]) -> Iterator[Bytes]:
+    """The bytes of a file without its byte-order mark, whole rows at a time: `cut` tells where the last one ends.
+
+    NotPlain where they are packed or UTF-16, where the options ask for something else, and where a row is very long.
+    """
+    utf8 = options.encoding is None or options.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+    if native is None or options.skip_bad or options.rows < BATCH_ROWS or not utf8 or not Path(path).is_file():
+        raise NotPlain
+    with Path(path).open("rb", buffering=0) as file:
+        rest = file.read(4).removeprefix(b"\xef\xbb\xbf")
+        if rest.startswith(PACKED):
+            raise NotPlain
+        while block := file.read(BLOCK):
+            block = rest + block
+            end = cut(block)
+            if not end and len(block) > 2 * options.max_line:
+                raise NotPlain
+            if end:
+                yield np.frombuffer(block, np.uint8, end)
+            rest = block[end:]
+        if rest:
+            yield np.frombuffer(rest, np.uint8)
+
+
+def map_in_order(work: Callable[[Item], Made], items: Iterable[Item], threads: int) -> Iterator[Made]:
+    """work(item) of each item, in their order, made by several threads a few items ahead of who takes them.
+
+    >>> list(map_in_order(lambda number: number * number, range(5), threads=2))
+    [0, 1, 4, 9, 16]
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(threads) as pool:
+        ahead: deque[Future[Made]] = deque()
+        for item in items:
+            ahead.append(pool.submit(work, item))
+            if len(ahead) > threads:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()

@@ -1,0 +1,126 @@
+"""Arrays on disk, a file each in one folder, written piece by piece and read through memory maps.
+
+A folder is whole when its manifest is there, which is written last and has the size and the checksum of every array.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.atomic import replacing
+from unnaive.errors import BadData, UnnaiveError
+from unnaive.types import Arrays
+
+MANIFEST = "manifest.json"
+FORMAT = 1
+BLOCK = 1 << 24  # bytes that are checked at a time
+
+
+class ArrayWriter:
+    """Appends to named arrays of one folder; `finish` makes it whole.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp()) / "run"
+    >>> writer = ArrayWriter(folder)
+    >>> writer.append("df", np.array([3, 1]))
+    >>> writer.append("df", np.array([2]))
+    >>> writer.finish({"documents": 3})
+    >>> arrays, about = open_arrays(folder)
+    >>> arrays["df"].tolist(), about
+    ([3, 1, 2], {'documents': 3})
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+        except OSError as problem:
+            raise UnnaiveError(f"{folder} cannot be made ({problem.strerror}); choose another folder") from problem
+        self._files: dict[str, IO[bytes]] = {}
+        self._about: dict[str, dict[str, Any]] = {}
+
+    def append(self, name: str, values: NDArray[Any]) -> None:
+        """More of an array; all parts of it have the same type."""
+        values = np.ascontiguousarray(values)
+        if name not in self._files:
+            self._files[name] = (self.folder / name).open("wb")
+            self._about[name] = {"dtype": values.dtype.str, "size": 0, "crc32": 0}
+        about = self._about[name]
+        if about["dtype"] != values.dtype.str:
+            raise TypeError(f"{name} holds {about['dtype']}, not {values.dtype.str}")
+        data = values.view(np.uint8).data if values.size else b""
+        self._files[name].write(data)
+        about["size"] += values.size
+        about["crc32"] = zlib.crc32(data, about["crc32"])
+
+    def finish(self, about: dict[str, Any]) -> None:
+        """Close all arrays, flushed to disk, and write the manifest."""
+        for file in self._files.values():
+            file.flush()
+            os.fsync(file.fileno())
+            file.close()
+        with replacing(self.folder / MANIFEST) as file:
+            file.write(json.dumps({"format": FORMAT, "arrays": self._about, "about": about}).encode())
+
+    def abandon(self) -> None:
+        """Close and remove all of it."""
+        for file in self._files.values():
+            with suppress(OSError):
+                file.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def open_arrays(folder: Path) -> tuple[Arrays, dict[str, Any]]:
+    """(the arrays as read-only memory maps, what `finish` was told); a folder that is not whole is refused.
+
+    >>> open_arrays(Path("no-such-folder"))
+    Traceback (most recent call last):
+    unnaive.errors.BadData: no-such-folder is not whole (no manifest.json in it); remove it and count again
+    """
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        if manifest["format"] != FORMAT:
+            raise BadData(f"{folder} was written by another version of unnaive; remove it and count again")
+        arrays = {name: _open_array(folder / name, one) for name, one in manifest["arrays"].items()}
+        return arrays, manifest["about"]
+    except FileNotFoundError as problem:
+        missing = Path(problem.filename).name
+        raise BadData(f"{folder} is not whole (no {missing} in it); remove it and count again") from problem
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        if isinstance(problem, BadData):
+            raise
+        raise BadData(f"{folder} is damaged ({problem}); remove it and count again") from problem
+
+
+def _open_array(path: Path, about: dict[str, Any]) -> NDArray[Any]:
+    kind = np.dtype(about["dtype"])
+    if kind.kind not in "iuf":
+        raise ValueError(f"{path.name} is of type {kind}")
+    if path.stat().st_size != about["size"] * kind.itemsize:
+        raise ValueError(f"{path.name} has {path.stat().st_size} bytes, not {about['size'] * kind.itemsize}")
+    if _checksum(path) != about["crc32"]:
+        raise ValueError(f"{path.name} has another checksum")
+    return np.memmap(path, kind, "r", shape=(about["size"],)) if about["size"] else np.zeros(0, kind)
+
+
+def _checksum(path: Path) -> int:
+    found = 0
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            found = zlib.crc32(block, found)
+    return found
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether the folder has its manifest."""
+    return (folder / MANIFEST).is_file()

@@ -1,0 +1,124 @@
+"""The counted matrix on disk: documents are read and counted once, and learners pass over a memory map of it.
+
+The folder holds X (CSR: counts, columns, row ends) and Y (columns, row ends) as raw arrays, and the vocabulary; its
+manifest has the labels, a checksum of every array, and what tells whether the cache is of the same data.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from unnaive.core.arrays import find_csr_problem
+from unnaive.core.targets import Targets, sorted_classes
+from unnaive.errors import BadData
+from unnaive.scale.array_folder import ArrayWriter, is_whole, open_arrays
+from unnaive.text.vocabulary import Vocabulary
+from unnaive.types import Sparse
+
+NARROW = 1 << 31  # entries up to which indices have 32 bits
+
+
+class MatrixWriter:
+    """Writes X and Y batch by batch; `finish` adds the vocabulary and the labels.
+
+    >>> import tempfile
+    >>> writer = MatrixWriter(Path(tempfile.mkdtemp()) / "cache")
+    >>> writer.add(csr_array([[2, 1]], dtype=np.int32), csr_array([[1]]))
+    >>> writer.finish(Vocabulary(["ball", "goal"]), ["sport"], {"files": []})
+    >>> cached = open_matrix(writer.folder)
+    >>> cached.X.toarray().tolist(), cached.vocabulary.terms, cached.targets(multilabel=False).classes
+    ([[2, 1]], ['ball', 'goal'], ('sport',))
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._writer = ArrayWriter(folder)
+        self._sizes: dict[str, list[Any]] = {"X": [], "Y": []}
+        self.n_entries = 0
+
+    def add(self, X: Sparse, Y: Sparse) -> None:
+        """Some documents X (n_docs, n_terms so far) and their labels Y (n_docs, n_classes so far)."""
+        self.n_entries += X.nnz
+        self._writer.append("X.data", X.data.astype(np.int32, copy=False))
+        self._writer.append("X.indices", X.indices.astype(np.int32, copy=False))
+        self._writer.append("Y.indices", Y.indices.astype(np.int32, copy=False))
+        for name, table in (("X", X), ("Y", Y)):
+            self._sizes[name].append(np.diff(table.indptr).astype(np.int32))
+
+    def finish(self, vocabulary: Vocabulary, labels: Sequence[Any], of: dict[str, Any]) -> None:
+        """The rest; then the folder is whole."""
+        for name, sizes in self._sizes.items():
+            ends = np.cumsum(np.concatenate([np.zeros(1, np.int64), *sizes]), dtype=np.int64)
+            self._writer.append(f"{name}.indptr", ends.astype(np.int32) if ends[-1] < NARROW else ends)
+        blob, offsets = vocabulary.to_arrays()
+        self._writer.append("vocabulary.bytes", blob)
+        self._writer.append("vocabulary.offsets", offsets)
+        self._writer.finish({"labels": list(labels), "of": of})
+
+    def abandon(self) -> None:
+        """Remove what was written."""
+        self._writer.abandon()
+
+
+@dataclass(frozen=True, eq=False)
+class CachedMatrix:
+    """X (n_docs, n_terms) over a memory map, Y (n_docs, n_labels), the labels of Y's columns, the terms of X's."""
+
+    X: Sparse
+    Y: Sparse
+    labels: list[Any]
+    vocabulary: Vocabulary
+    of: dict[str, Any]
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether documents may have any number of labels."""
+        return bool(self.of.get("multilabel"))
+
+    def targets(self, *, multilabel: bool) -> Targets:
+        """Y with its classes sorted, as `read_targets` makes it of the labels."""
+        classes = sorted_classes(self.labels)
+        place = {label: position for position, label in enumerate(classes)}
+        places = np.array([place[label] for label in self.labels], np.int64)
+        Y = csr_array((self.Y.data, places[self.Y.indices], self.Y.indptr), shape=(self.Y.shape[0], len(classes)))
+        Y.sort_indices()
+        return Targets(classes, Y, "sets" if multilabel else "single")
+
+
+def open_matrix(folder: Path) -> CachedMatrix:
+    """The matrix in a folder, checked whole; X stays on disk."""
+    arrays, about = open_arrays(folder)
+    vocabulary = Vocabulary.from_arrays(
+        np.asarray(arrays["vocabulary.bytes"]), np.asarray(arrays["vocabulary.offsets"])
+    )
+    rows = len(arrays["X.indptr"]) - 1
+    labels = about["labels"]
+    Y_data = np.ones(len(arrays["Y.indices"]), np.int64)
+    shapes = {"X": (rows, len(vocabulary)), "Y": (rows, len(labels))}
+    for name, data in (("X", arrays["X.data"]), ("Y", Y_data)):
+        problem = find_csr_problem(data, arrays[f"{name}.indices"], arrays[f"{name}.indptr"], shapes[name])
+        if problem:
+            raise BadData(f"the matrix in {folder} {problem}; remove the folder and count again")
+    X = csr_array((arrays["X.data"], arrays["X.indices"], arrays["X.indptr"]), shape=shapes["X"], copy=False)
+    X.has_canonical_format = True
+    indices, ends = (
+        arrays[f"Y.{part}"].astype(np.int64) for part in ("indices", "indptr")
+    )  # as `read_targets` has them
+    Y = csr_array((Y_data, indices, ends), shape=shapes["Y"])
+    return CachedMatrix(X, Y, labels, vocabulary, about["of"])
+
+
+def find_matrix(folder: Path, of: dict[str, Any]) -> CachedMatrix | None:
+    """The matrix that is kept in a folder, if it is of the same data read in the same way."""
+    if not is_whole(folder):
+        return None
+    found = open_matrix(folder)
+    same = all(found.of.get(name) == value for name, value in json.loads(json.dumps(of)).items())
+    return found if same else None

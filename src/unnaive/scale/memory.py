@@ -1,0 +1,64 @@
+"""How much memory training may take: `--memory 2G` in bytes, and what is left of it for tables of counts."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from contextlib import suppress
+
+from unnaive.errors import UnnaiveError
+
+LARGE_BLOCK = 1 << 20
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+FIXED = 320 << 20  # the program, batches being read and decoded, documents being summed: measured, see docs/scale.md
+LEAST = 512 << 20
+TERM_BYTES = 112  # of a term: its places in the kernel's tables and in two arrays of sums, beside its letters
+CELL_BYTES = 64  # of a class and term that were seen together: two tables, and their sum while they are merged
+
+
+def parse_size(text: str) -> int:
+    """ "2G", "1500 MB" or "512MiB" in bytes.
+
+    >>> parse_size("2G"), parse_size("1500 MB"), parse_size("0.5g")
+    (2147483648, 1572864000, 536870912)
+    >>> parse_size("lots")
+    Traceback (most recent call last):
+    unnaive.errors.UnnaiveError: 'lots' is no amount of memory; give one such as 2G or 1500M
+    """
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?\s*", text.upper())
+    if found is None:
+        raise UnnaiveError(f"{text!r} is no amount of memory; give one such as 2G or 1500M")
+    return int(float(found[1]) * UNITS[found[2]])
+
+
+def parse_memory(text: str) -> int:
+    """The bytes of --memory, which must be enough to run at all."""
+    size = parse_size(text)
+    if size < LEAST:
+        raise UnnaiveError(f"--memory is {text}; training needs at least {LEAST >> 20}M")
+    return size
+
+
+def table_bytes(n_terms: int, letters: int, n_cells: int) -> int:
+    """What tables of counts take while documents are counted: an upper estimate.
+
+    >>> table_bytes(1_000_000, 9_000_000, 2_000_000) >> 20
+    254
+    """
+    return TERM_BYTES * n_terms + 3 * letters + CELL_BYTES * n_cells
+
+
+def table_budget(memory: int | None) -> int | None:
+    """How much tables of counts may take of the memory; None for any amount."""
+    return None if memory is None else max(0, memory - FIXED)
+
+
+def return_large_blocks() -> None:
+    """Make the C library give large blocks back to the system as soon as they are free.
+
+    glibc raises the size from which it does so with every large block that is freed, up to 32 MB; what comes and goes
+    with each batch then stays in a heap with holes, which grows for a while by half. Setting the size once keeps it.
+    """
+    mmap_threshold = -3  # M_MMAP_THRESHOLD of malloc.h
+    with suppress(OSError, AttributeError):  # another C library has no such setting
+        ctypes.CDLL(None).mallopt(mmap_threshold, LARGE_BLOCK)

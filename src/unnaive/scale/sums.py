@@ -1,0 +1,178 @@
+"""Sums over documents that come in batches, with classes and terms that grow: the same Counts as of all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from unnaive.core.counts import Counts
+from unnaive.core.named_counts import NamedCounts
+from unnaive.core.targets import sorted_classes
+from unnaive.text.vocabulary import Vocabulary
+from unnaive.types import Label, Sparse
+
+HELD = 1 << 20  # entries of documents that wait to be summed together
+UNLABELLED = ""  # the class of documents without a label, until it is known what they are; no label is empty
+
+
+class LabelCodes:
+    """Labels ↔ numbers in the order of first occurrence.
+
+    >>> codes = LabelCodes()
+    >>> codes.matrix([("b",), (), ("a", "b")]).toarray(), codes.labels
+    (array([[1, 0, 0],
+           [0, 1, 0],
+           [1, 0, 1]]), ['b', '', 'a'])
+    """
+
+    def __init__(self, labels: Sequence[Label] = ()) -> None:
+        self._code: dict[Any, int] = {label: code for code, label in enumerate(labels)}
+
+    @property
+    def labels(self) -> list[Any]:
+        """The labels by number."""
+        return list(self._code)
+
+    def __len__(self) -> int:
+        return len(self._code)
+
+    def matrix(self, label_sets: Sequence[tuple[Any, ...]], unlabelled: str | None = UNLABELLED) -> Sparse:
+        """Y (n_docs, labels so far): a document without a label has the class `unlabelled`, or none."""
+        code = self._code
+        columns: list[int] = []
+        sizes = np.empty(len(label_sets), np.int64)
+        nothing = () if unlabelled is None else (unlabelled,)
+        for row, names in enumerate(label_sets):
+            names = names or nothing
+            sizes[row] = len(names)
+            for name in names:
+                columns.append(code.setdefault(name, len(code)))
+        ends = np.concatenate([np.zeros(1, np.int32), np.cumsum(sizes)]).astype(np.int32)
+        indices = np.array(columns, np.int32)
+        return csr_array((np.ones(len(indices), np.int64), indices, ends), shape=(len(label_sets), len(code)))
+
+
+class RunningSums:
+    """Counts of documents that come bit by bit.
+
+    Documents wait until they have HELD entries and are then summed at once; sums of like size are merged, so that the
+    work is proportional to the entries, up to a logarithm. Memory follows the cells that were seen.
+
+    >>> sums = RunningSums()
+    >>> sums.add(csr_array([[2]]), csr_array([[1]]))
+    >>> sums.add(csr_array([[1, 1]]), csr_array([[0, 1]]))
+    >>> sums.total().class_terms.toarray()
+    array([[2, 0],
+           [1, 1]])
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[Sparse, Sparse]] = []
+        self._entries = 0
+        self._parts: list[Counts] = []
+
+    @property
+    def n_cells(self) -> int:
+        """Cells (class, term) in all sums, and entries of documents that wait: what takes memory."""
+        return sum(map(_size, self._parts)) + self._entries // 4
+
+    def add(self, X: Sparse, Y: Sparse) -> None:
+        """Some documents X (n_docs, n_terms so far) with their labels Y (n_docs, n_classes so far)."""
+        self._waiting.append((X, Y))
+        self._entries += X.nnz
+        if self._entries >= HELD:
+            self._sum_up()
+
+    def total(self) -> Counts:
+        """The sums over all documents so far."""
+        self._sum_up()
+        while len(self._parts) > 1:
+            self._merge_last()
+        return self._parts[0] if self._parts else Counts.zero(0, 0)
+
+    def _sum_up(self) -> None:
+        if not self._waiting:
+            return
+        n_terms, n_classes = (max(pair[side].shape[1] for pair in self._waiting) for side in (0, 1))
+        X, Y = (
+            stack_rows([pair[side] for pair in self._waiting], width)
+            for side, width in ((0, n_terms), (1, n_classes))
+        )  # fmt: skip
+        self._waiting, self._entries = [], 0
+        self._parts.append(Counts.of(X, Y))
+        while len(self._parts) > 1 and _size(self._parts[-2]) <= 2 * _size(self._parts[-1]):
+            self._merge_last()
+
+    def _merge_last(self) -> None:
+        last = self._parts.pop()
+        before = self._parts.pop()
+        self._parts.append(before.grown(last.n_classes, last.n_terms) + last)
+
+
+def _size(counts: Counts) -> int:
+    return int(counts.class_terms.nnz)
+
+
+def stack_rows(parts: Sequence[Sparse], width: int) -> Sparse:
+    """Matrices one below the other, each with as many columns as there were by then."""
+    if len(parts) == 1 and parts[0].shape[1] == width:
+        return parts[0]
+    starts = np.cumsum([0, *(part.nnz for part in parts)])
+    index = np.int32 if starts[-1] < 1 << 31 else np.int64
+    ends = [part.indptr[1:].astype(index) + index(start) for part, start in zip(parts, starts, strict=False)]
+    stacked = csr_array(
+        (
+            np.concatenate([part.data for part in parts]),
+            np.concatenate([part.indices for part in parts]).astype(index, copy=False),
+            np.concatenate([np.zeros(1, index), *ends]),
+        ),
+        shape=(sum(part.shape[0] for part in parts), width),
+    )
+    stacked.has_canonical_format = all(part.has_canonical_format for part in parts)
+    return stacked
+
+
+def name_counts(counts: Counts, labels: Sequence[Any], vocabulary: Vocabulary, *, multilabel: bool) -> NamedCounts:
+    """The sums with their names, classes sorted.
+
+    Documents without a label are documents of no class in multilabel data; in single-label data they are left out, and
+    so are the terms of theirs alone.
+    """
+    counts = counts.grown(len(labels), len(vocabulary))
+    if UNLABELLED in labels:
+        counts, vocabulary = _without_unlabelled(counts, labels.index(UNLABELLED), vocabulary, multilabel)
+        labels = [label for label in labels if label != UNLABELLED]
+    classes = sorted_classes(labels)
+    code = {label: row for row, label in enumerate(labels)}
+    rows = np.array([code[label] for label in classes], np.int64)
+    if not np.array_equal(rows, np.arange(len(rows))):
+        counts = _reorder_classes(counts, rows)
+    return NamedCounts(classes, vocabulary, counts)
+
+
+def _without_unlabelled(
+    counts: Counts, row: int, vocabulary: Vocabulary, multilabel: bool
+) -> tuple[Counts, Vocabulary]:
+    others = np.delete(np.arange(counts.n_classes), row)
+    if multilabel:
+        return _reorder_classes(counts, others), vocabulary
+    alone = counts.class_terms[[row], :].toarray()[0], counts.class_df[[row], :].toarray()[0]
+    terms, df = counts.terms - alone[0], counts.df - alone[1]
+    kept = np.flatnonzero(df > 0)
+    n_docs = counts.n_docs - counts.class_docs[row]
+    left = _reorder_classes(
+        Counts(n_docs, counts.class_docs, counts.class_terms, counts.class_df, terms, df), others
+    )  # fmt: skip
+    if len(kept) == len(vocabulary):
+        return left, vocabulary
+    return left.take_terms(kept), vocabulary.take(kept)
+
+
+def _reorder_classes(counts: Counts, rows: NDArray[np.int64]) -> Counts:
+    """The sums of the classes `rows`, in that order; corpus totals stay."""
+    tables = csr_array(counts.class_terms[rows, :]), csr_array(counts.class_df[rows, :])
+    return Counts(counts.n_docs, counts.class_docs[rows], *tables, counts.terms, counts.df)

@@ -1,0 +1,107 @@
+"""Cross-validation on Spark: each fold is counted once, and models that learn from counts are made by subtraction."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from unnaive.core.named_counts import NamedCounts
+from unnaive.errors import UnnaiveError
+from unnaive.evaluation.measures import find_measure
+from unnaive.evaluation.records import Record, versions
+from unnaive.fitted import FittedModel
+from unnaive.spark.counting import count_rows
+from unnaive.spark.evaluating import evaluate
+from unnaive.spark.fitting import check_trainable, fit
+from unnaive.spark.rows import LABEL, TEXT, has_label_arrays, labelled_rows
+from unnaive.training import train_from_counts
+
+if TYPE_CHECKING:
+    from unnaive.core.learner import TrainingSpec
+    from unnaive.evaluation.tally import Tally
+    from unnaive.evaluation.trials import Contender, Plan
+    from unnaive.text.tokens import TokenRule
+
+FOLDS = 5
+MEASURES = {
+    "accuracy": lambda tally: tally.accuracy,
+    "micro-f1": lambda tally: tally.micro("f1"),
+    "macro-f1": lambda tally: tally.macro("f1"),
+    "weighted-f1": lambda tally: tally.weighted("f1"),
+    "micro-precision": lambda tally: tally.micro("precision"),
+    "micro-recall": lambda tally: tally.micro("recall"),
+    "macro-precision": lambda tally: tally.macro("precision"),
+    "macro-recall": lambda tally: tally.macro("recall"),
+}
+
+
+def check_plan(plan: Plan) -> None:
+    """An error of one sentence if the plan asks for what is not measured on Spark."""
+    for name in plan.measures:
+        find_measure(name)
+        if name not in MEASURES:
+            raise UnnaiveError(f"{name} needs all scores in one place; Spark measures {', '.join(MEASURES)}")
+    if plan.train_sizes or plan.vocabularies != (None,):
+        raise UnnaiveError("Spark compares by cross-validation on all terms; leave out --train-sizes and --vocabulary")
+    for contender in plan.contenders:
+        check_trainable(contender.spec(plan.seed))
+
+
+def cross_validate(df: Any, plan: Plan, rule: TokenRule, *, name: str = "data") -> list[Record]:
+    """A record for each model, fold and measure; the fold of a document is a hash of its text, whatever the order."""
+    from pyspark.sql import functions as F
+
+    check_plan(plan)
+    n_folds = plan.folds or FOLDS
+    rows = labelled_rows(df, TEXT, LABEL)
+    kind = "sets" if has_label_arrays(rows) else "single"
+    fold = F.pmod(F.xxhash64(F.lit(plan.seed), F.col(TEXT)), F.lit(n_folds))
+    folded = rows.withColumn("fold", fold).persist()
+    try:
+        parts = [folded.where(F.col("fold") == number).drop("fold") for number in range(n_folds)]
+        counts = [count_rows(part, rule, missing="skip") for part in parts]
+        total = sum(counts[1:], start=counts[0])
+        records = []
+        for number, part in enumerate(parts):
+            others = folded.where(F.col("fold") != number).drop("fold")
+            for contender in plan.contenders:
+                started = time.perf_counter()
+                fitted = _train(contender, plan, total - counts[number], others, rule, kind)
+                _, tally = evaluate(part, fitted, missing="skip")
+                records += _records(
+                    contender, plan, number, fitted, tally, time.perf_counter() - started, name, n_folds
+                )
+        return records
+    finally:
+        folded.unpersist()
+
+
+def _train(
+    contender: Contender, plan: Plan, counts: NamedCounts, others: Any, rule: TokenRule, kind: str
+) -> FittedModel:
+    spec: TrainingSpec = contender.spec(plan.seed)
+    if spec.model.statistic == "counts":
+        from dataclasses import replace
+
+        return train_from_counts(replace(spec, min_df=plan.min_df), counts, kind, token_rule=rule)
+    words: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in rule.to_dict().items()
+    }
+    return fit(
+        others, model=contender.model, min_df=plan.min_df, missing="skip", **words, **dict(contender.settings)
+    ).fitted_
+
+
+def _records(
+    contender: Contender, plan: Plan, number: int, fitted: FittedModel, tally: Tally, seconds: float, name: str,
+    n_folds: int,
+) -> list[Record]:  # fmt: skip
+    return [
+        Record(
+            data=f"{name}#spark", protocol=f"{n_folds} folds", split=number, seed=plan.seed, model=contender.model,
+            parameters=dict(contender.settings), measure=measure, value=float(MEASURES[measure](tally)),
+            seconds=float(f"{seconds:.3g}"), min_df=plan.min_df, n_test=tally.n, n_terms=fitted.scorer.n_terms,
+            versions=versions(),
+        )
+        for measure in plan.measures
+    ]  # fmt: skip
