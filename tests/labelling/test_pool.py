@@ -154,3 +154,13 @@ def test_nothing_left() -> None:
     pool = Pool(["ball"])
     assert next_question(pool, Asked({0})) is None
     assert more_like(pool, "sport", Asked()) is None
+
+
+def test_what_a_search_found_is_never_called_random() -> None:
+    """Else the sample that accuracy is measured on would be of somebody's choosing."""
+    pool = Pool(random_texts(30))
+    found = pool.search("ball")
+    for number in range(30):
+        question = next_question(pool, Asked((), (), number, found))
+        assert question is not None
+        assert (question.way, question.text in found) == ("search", True)

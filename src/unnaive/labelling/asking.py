@@ -84,12 +84,14 @@ def next_question(
     left = open_texts(pool, asked)
     if not len(left):
         return None
+    if asked.among is not None:  # found by somebody who looked for them: never part of the random sample
+        found = _pick(pool, left, -pool.ranking().margin[left], asked.recent) if _any_known(pool) else int(left[0])
+        return Question(found, "search")
     draw = np.random.default_rng([strategy.seed, asked.number])
     drawn_at_random = draw.random() < strategy.random_share
     text = int(left[draw.integers(len(left))])
     labelled = sum(size > 0 for size in pool.class_sizes().values())
-    started = any(pool.known(place) for place in range(len(pool.classes)))
-    if strategy.way == "random" or (asked.number < strategy.first and not _has_start(pool)) or not started:
+    if strategy.way == "random" or (asked.number < strategy.first and not _has_start(pool)) or not _any_known(pool):
         return Question(text, "random")
     if strategy.way == "mixed" and drawn_at_random:
         return Question(text, "random")
@@ -118,6 +120,10 @@ def open_texts(pool: Pool, asked: Asked) -> Ids:
     free[np.fromiter(asked.closed, np.int64, len(asked.closed))] = False
     left = np.flatnonzero(free)
     return left if asked.among is None else np.intersect1d(asked.among, left)
+
+
+def _any_known(pool: Pool) -> bool:
+    return any(pool.known(place) for place in range(len(pool.classes)))
 
 
 def _has_start(pool: Pool) -> bool:
