@@ -27,11 +27,11 @@ def test_weight_zero_is_naive_bayes_on_the_labelled(fit_prior: bool) -> None:
     X, y = documents()
     partly = np.where(np.arange(len(y)) < 30, y, -1)
     em = unnaive.NaiveBayesEM(unlabelled_weight=0, fit_prior=fit_prior).fit(X, partly)
-    plain = unnaive.MultinomialNB(fit_prior=fit_prior).fit(X[:30], y[:30])
+    plain = unnaive.MultinomialNB(alpha=0.1, fit_prior=fit_prior).fit(X[:30], y[:30])
     np.testing.assert_array_equal(em.predict_joint_log_proba(X), plain.predict_joint_log_proba(X))
     full = unnaive.NaiveBayesEM(unlabelled_weight=1).fit(X, y)  # nothing to fill in
     np.testing.assert_array_equal(
-        full.predict_joint_log_proba(X), unnaive.MultinomialNB().fit(X, y).predict_joint_log_proba(X)
+        full.predict_joint_log_proba(X), unnaive.MultinomialNB(alpha=0.1).fit(X, y).predict_joint_log_proba(X)
     )
 
 
@@ -52,7 +52,8 @@ def test_one_step_by_hand() -> None:
     Naive Bayes: p(t1|a) = 2/3, p(t1|b) = 1/3, priors alike: q(a) = 2/3. Then n_a = 5/3, n_b = 4/3; p(a) = 5/9;
     N_a = (5/3, 0): p(t1|a) = (8/3)/(11/3) = 8/11; N_b = (1/3, 1): p(t1|b) = (4/3)/(10/3) = 2/5.
     """
-    em = unnaive.NaiveBayesEM(unlabelled_weight=1, max_iter=2, tol=1e-15).fit([[1, 0], [0, 1], [1, 0]], ["a", "b", None])
+    em = unnaive.NaiveBayesEM(unlabelled_weight=1, alpha=1, max_iter=2, tol=1e-15)
+    em.fit([[1, 0], [0, 1], [1, 0]], ["a", "b", None])
     joint = np.exp(em.predict_joint_log_proba([[1, 0], [0, 1]]))
     np.testing.assert_allclose(joint, [[5 / 9 * 8 / 11, 4 / 9 * 2 / 5], [5 / 9 * 3 / 11, 4 / 9 * 3 / 5]], rtol=1e-12)
 

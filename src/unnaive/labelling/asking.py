@@ -1,10 +1,10 @@
 """Which text to ask about next, and why it.
 
 One question in ten is drawn at random, whatever the model thinks: these are the sample that the running accuracy is
-measured on. The first twenty are random too, while there is nothing to be uncertain about. All others go to the text
-whose two best classes are closest. Scores are divided by √length before: without that, margins only find short texts.
-Texts much like one of the last ten asked are passed over, and as long as a class has no text yet, every second question
-goes to the text that is least like anything labelled.
+measured on. The first twenty are random too, while there is nothing to be uncertain about. All others go to one of the
+twentieth of the texts whose two best classes are closest. Scores are divided by √length before: without that, margins
+only find short texts. Texts much like one of the last ten asked are passed over, and as long as a class has no text
+yet, every second question goes to the text that is least like anything labelled.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from unnaive.errors import UnknownName, choose
-from unnaive.labelling.pool import Pool, Ranking
+from unnaive.labelling.pool import Floats32, Pool, Ranking
 from unnaive.types import Ids
 
 FIRST = 20  # questions at random before the model is asked
 RANDOM_SHARE = 0.1
 ALIKE = 0.8  # Jaccard coefficient from which two texts are near-duplicates
 RECENT = 10  # texts that the next one may not be a near-duplicate of
+UNSURE = 20  # questions go to one of the n/20 texts with the smallest margins
 CANDIDATES = 50  # texts that are looked at for that, the best first
 
 WAYS = ("mixed", "random", "uncertain", "similar")
@@ -99,7 +100,7 @@ def next_question(
     explores = labelled < max(2, len(pool.classes)) and (asked.number % 2 == 0 or labelled < 2)
     if strategy.way == "mixed" and explores and not _has_start(pool):
         return Question(_pick(pool, left, -ranking.top[left], asked.recent), "explore")
-    return Question(_pick(pool, left, -ranking.margin[left], asked.recent), "uncertain")
+    return Question(_draw(pool, left, ranking.margin[left], asked.recent, draw), "uncertain")
 
 
 def more_like(pool: Pool, label: str, asked: Asked) -> Question | None:
@@ -131,14 +132,27 @@ def _has_start(pool: Pool) -> bool:
     return bool(pool.classes) and all(label in pool.prior_scores or label in pool.hinted for label in pool.classes)
 
 
+def _draw(pool: Pool, left: Ids, margin: Floats32, recent: Sequence[int], draw: np.random.Generator) -> int:
+    """One of the least sure twentieth of the texts, at random: the least sure of all are too much alike, and odd."""
+    few = max(1, len(left) // UNSURE)
+    unsure = np.sort(left[np.argpartition(margin, few - 1)[:few]])
+    found = _first_unlike(pool, draw.permutation(unsure)[:CANDIDATES].tolist(), recent)
+    return _pick(pool, left, -margin, recent) if found is None else found
+
+
 def _pick(pool: Pool, left: Ids, value: np.ndarray, recent: Sequence[int]) -> int:
     """The text of the highest value that is no near-duplicate of a recent one; of equals the first."""
     few = min(CANDIDATES, len(left))
     best = np.argpartition(-value, few - 1)[:few]
     order = best[np.lexsort((left[best], -value[best]))]
-    candidates = left[order].tolist()
+    found = _first_unlike(pool, left[order].tolist(), recent)
+    return int(left[order[0]]) if found is None else found
+
+
+def _first_unlike(pool: Pool, candidates: list[int], recent: Sequence[int]) -> int | None:
+    """The first that is no near-duplicate of a recent text; None if each is one."""
     near = list(recent)[-RECENT:]
-    return next((int(one) for one in candidates if pool.similarity(one, near) < ALIKE), int(candidates[0]))
+    return next((one for one in candidates if pool.similarity(one, near) < ALIKE), None)
 
 
 def next_questions(pool: Pool, asked: Asked, strategy: Strategy, number: int) -> list[int]:

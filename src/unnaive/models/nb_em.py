@@ -27,9 +27,9 @@ class NaiveBayesEM(IteratedModel):
     M  naive Bayes from the labelled documents, and from the unlabelled ones as λ q_d(c) documents of each class
 
     What rises with every step is Σ_labelled log p(c_d, d) + λ Σ_unlabelled log Σ_c p(c, d) + α Σ_ct log p(t|c).
-    λ = 0 is multinomial naive Bayes on the labelled documents. A small λ is safe; with many unlabelled documents and
-    λ = 1 the few labels are outvoted, which helps where classes are the clusters of the data and harms where they are
-    not. With multilabel targets every document counts as labelled, and the model is plain naive Bayes.
+    λ = 0 is multinomial naive Bayes on the labelled documents. With many unlabelled documents and λ = 1 the few labels
+    are outvoted, which helps where classes are the clusters of the data and harms where they are not. α is 0.1 and not
+    1: with few labels and α = 1 smoothing outweighs the counts, and EM drives all documents into one class. With multilabel targets every document counts as labelled, and the model is plain naive Bayes.
 
     Nigam, McCallum, Thrun and Mitchell (2000), Text classification from labeled and unlabeled documents using EM.
 
@@ -48,7 +48,9 @@ class NaiveBayesEM(IteratedModel):
         "λ: how much an unlabelled document counts, a labelled one counting 1; 0 ignores them.",
         default=0.1, at_least=0, at_most=1,
     )  # fmt: skip
-    alpha: float = setting("Laplace: added to every count.", default=1.0, above=0, below=np.inf)
+    alpha: float = setting(
+        "Laplace: added to every count; 1 lets a small λ collapse.", default=0.1, above=0, below=np.inf
+    )
     fit_prior: bool = setting("Learn class priors from the data; False makes all classes alike.", default=True)
     max_iter: int = setting("Steps of EM, at most.", default=50, at_least=1)
     tol: float = setting("Stop where a step raises the objective by less than this share of it.", default=1e-5, above=0)
