@@ -67,4 +67,4 @@ def test_the_page_is_served_on_loopback_only(tmp_path: Path) -> None:
 
     record = LabelRecord.create(tmp_path / "l.db", ["good ball"])
     with pytest.raises(UnnaiveError, match="loopback"):
-        serve_page(Labelling(record), "ann", host="0.0.0.0", port=0)  # noqa: S104
+        serve_page(Labelling(record), "ann", host="0.0.0.0", port=0)

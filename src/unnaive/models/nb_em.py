@@ -29,7 +29,8 @@ class NaiveBayesEM(IteratedModel):
     What rises with every step is Σ_labelled log p(c_d, d) + λ Σ_unlabelled log Σ_c p(c, d) + α Σ_ct log p(t|c).
     λ = 0 is multinomial naive Bayes on the labelled documents. With many unlabelled documents and λ = 1 the few labels
     are outvoted, which helps where classes are the clusters of the data and harms where they are not. α is 0.1 and not
-    1: with few labels and α = 1 smoothing outweighs the counts, and EM drives all documents into one class. With multilabel targets every document counts as labelled, and the model is plain naive Bayes.
+    1: with few labels and α = 1 smoothing outweighs the counts, and EM drives all documents into one class. With
+    multilabel targets every document counts as labelled, and the model is plain naive Bayes.
 
     Nigam, McCallum, Thrun and Mitchell (2000), Text classification from labeled and unlabeled documents using EM.
 
