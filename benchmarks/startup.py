@@ -38,7 +38,7 @@ def main():
     corpus = load("20newsgroups")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "news.model"
-        TextClassifier().fit(corpus.texts, [label for (label,) in corpus.labels]).save(path)
+        TextClassifier("multinomial").fit(corpus.texts, [label for (label,) in corpus.labels]).save(path)
         print(f"model file: {path.stat().st_size / 1e6:.1f} MB")
         figures("seconds of unnaive --help", lambda: run("--help"), repeats, 0.3)
         figures("seconds of unnaive predict, one text", lambda: run("predict", path, "-d", TEXT), repeats, 0.3)

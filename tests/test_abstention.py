@@ -64,7 +64,7 @@ def test_confidence_is_that_of_the_label_given():
 
 def test_the_threshold_does_what_predict_does_with_it():
     train, test = (load_tickets().part(part) for part in ("train", "test"))
-    made = TextClassifier(calibrate="temperature").fit(train.texts, [one[0] for one in train.labels])
+    made = TextClassifier("multinomial", calibrate="temperature").fit(train.texts, [one[0] for one in train.labels])
     found = evaluate(made, test.texts, test.labels)
     point = found.abstention.point_for(0.95)
     sure = made.predict_proba(test.texts).max(axis=1) >= point.threshold

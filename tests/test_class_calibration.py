@@ -181,21 +181,21 @@ def test_every_classifier_is_calibrated_and_stored(tmp_path, model, kind, multil
 
 
 def test_the_setting_is_a_name_or_true():
-    assert isinstance(TextClassifier(calibrate=True).fit(TEXTS, LABELS).fitted_.calibration, Temperature)
+    assert isinstance(TextClassifier("multinomial", calibrate=True).fit(TEXTS, LABELS).fitted_.calibration, Temperature)
     for nothing in (None, False, "none"):
-        assert TextClassifier(calibrate=nothing).fit(TEXTS, LABELS).fitted_.calibration is None
+        assert TextClassifier("multinomial", calibrate=nothing).fit(TEXTS, LABELS).fitted_.calibration is None
     assert not hasattr(TextClassifier("svm", calibrate="none"), "predict_proba")
     with pytest.raises(UnknownName, match="did you mean 'platt'"):
-        TextClassifier(calibrate="plat").fit(TEXTS, LABELS)
+        TextClassifier("multinomial", calibrate="plat").fit(TEXTS, LABELS)
 
 
 def test_a_new_class_ends_the_calibration_of_each_class_with_a_warning():
-    made = TextClassifier(calibrate="platt").fit(TEXTS, LABELS)
+    made = TextClassifier("multinomial", calibrate="platt").fit(TEXTS, LABELS)
     with pytest.warns(UnnaiveWarning, match="platt calibration of each class is gone"):
         made.partial_fit(["rain and wind"], ["weather"], grow=True)
     assert made.fitted_.calibration is None
     assert made.fitted_.conformal is None
-    warm = TextClassifier(calibrate="temperature").fit(TEXTS, LABELS)
+    warm = TextClassifier("multinomial", calibrate="temperature").fit(TEXTS, LABELS)
     before = warm.fitted_.calibration
     assert warm.partial_fit(["rain and wind"], ["weather"], grow=True).fitted_.calibration == before
 
@@ -207,7 +207,7 @@ def test_calibration_brings_the_error_of_tickets_down():
     truth = np.array([one[0] for one in test.labels])
     excess = {}
     for kind in ("none", "temperature", "platt", "isotonic"):
-        made = TextClassifier(calibrate=kind).fit(train.texts, targets)
+        made = TextClassifier("multinomial", calibrate=kind).fit(train.texts, targets)
         labels = (truth[:, None] == made.classes_).astype(int)
         excess[kind] = excess_calibration_error(labels, made.predict_proba(test.texts))
     assert excess["none"] > 0.05

@@ -52,7 +52,7 @@ def same(one, two):
 
 def test_the_textbook_example():
     texts = ["Chinese Beijing Chinese", "Chinese Chinese Shanghai", "Chinese Macao", "Tokyo Japan Chinese"]
-    model = TextClassifier(alpha=1.0).fit(texts, ["china", "china", "china", "japan"])
+    model = TextClassifier("multinomial", alpha=1.0).fit(texts, ["china", "china", "china", "japan"])
     scores = model.scores(["Chinese Chinese Chinese Tokyo Japan"])
     expected = [3 / 4 * (3 / 7) ** 3 / 14 / 14, 1 / 4 * (2 / 9) ** 3 * 2 / 9 * 2 / 9]
     np.testing.assert_allclose(np.exp(scores[0]), expected, rtol=1e-12)
@@ -61,7 +61,7 @@ def test_the_textbook_example():
 
 def test_it_equals_scikit_learn():
     peer = make_pipeline(CountVectorizer(), MultinomialNB()).fit(TEXTS, LABELS)
-    model = TextClassifier().fit(TEXTS, LABELS)
+    model = TextClassifier("multinomial").fit(TEXTS, LABELS)
     np.testing.assert_allclose(model.predict_proba(NEW), peer.predict_proba(NEW), rtol=1e-9)
     np.testing.assert_array_equal(model.predict(NEW), peer.predict(NEW))
     assert model.score(NEW, TRUTH) == peer.score(NEW, TRUTH)
@@ -135,24 +135,26 @@ def test_texts_without_known_words_get_the_prior(name):
      lambda texts: pa.chunked_array([texts[:50], texts[50:]]), lambda texts: np.array(texts, dtype=object)],
 )  # fmt: skip
 def test_texts_and_labels_in_any_container(container):
-    model = TextClassifier().fit(container(TEXTS), container(LABELS))
-    np.testing.assert_array_equal(model.predict(container(NEW)), TextClassifier().fit(TEXTS, LABELS).predict(NEW))
+    model = TextClassifier("multinomial").fit(container(TEXTS), container(LABELS))
+    np.testing.assert_array_equal(
+        model.predict(container(NEW)), TextClassifier("multinomial").fit(TEXTS, LABELS).predict(NEW)
+    )
 
 
 @pytest.mark.parametrize("labels", [["b", "a"], [7, 3], [True, False], np.array([2, 1]), pd.Series(["x", "y"])])
 def test_labels_of_every_kind_come_back_as_they_went_in(labels):
-    model = TextClassifier().fit(["ball", "vote"], labels)
+    model = TextClassifier("multinomial").fit(["ball", "vote"], labels)
     assert model.predict(["ball", "vote"]).tolist() == list(labels)
     assert model.classes_.tolist() == sorted(labels)
 
 
 def test_whole_numbers_that_became_floats_are_whole_numbers():
-    assert TextClassifier().fit(["ball", "vote"], [1.0, 2.0]).classes_.tolist() == [1, 2]
+    assert TextClassifier("multinomial").fit(["ball", "vote"], [1.0, 2.0]).classes_.tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("labels", [[{"a", "b"}, ["b"], ()], [("a", "b"), ("b",), ()]])
 def test_several_labels_as_collections(labels):
-    model = TextClassifier().fit(["ball vote", "vote", "soup"], labels)
+    model = TextClassifier("multinomial").fit(["ball vote", "vote", "soup"], labels)
     assert model.classes_.tolist() == ["a", "b"]
     assert model.fitted_.counts.counts.class_docs.tolist() == [1, 2]
     assert model.fitted_.counts.counts.n_docs == 3
@@ -162,7 +164,7 @@ def test_several_labels_as_collections(labels):
 @pytest.mark.parametrize("kind", [np.array, csr_array])
 def test_an_indicator_matrix_gives_one_back(kind):
     Y = np.array([[1, 1], [0, 1], [0, 0]])
-    model = TextClassifier().fit(["ball ball vote", "vote", "soup"], kind(Y))
+    model = TextClassifier("multinomial").fit(["ball ball vote", "vote", "soup"], kind(Y))
     found = model.predict(["ball vote", "soup"])
     assert type(found) is (np.ndarray if kind is np.array else csr_array)
     assert found.shape == (2, 2)
@@ -170,7 +172,7 @@ def test_an_indicator_matrix_gives_one_back(kind):
 
 
 def test_several_labels_are_each_decided_by_their_own_odds():
-    model = TextClassifier().fit(TEXTS, [(label,) for label in LABELS])
+    model = TextClassifier("multinomial").fit(TEXTS, [(label,) for label in LABELS])
     p = model.predict_proba(NEW)
     assert isinstance(model.fitted_.decision, Thresholds)
     chosen = [tuple(model.classes_[row >= 0.5]) for row in p]
@@ -180,31 +182,31 @@ def test_several_labels_are_each_decided_by_their_own_odds():
 
 def test_tuned_decisions_and_temperature():
     sets = [(label,) for label in LABELS]
-    tuned = TextClassifier(decision="scut").fit(TEXTS, sets)
+    tuned = TextClassifier("multinomial", decision="scut").fit(TEXTS, sets)
     assert isinstance(tuned.fitted_.decision, Thresholds)
     assert len(set(tuned.fitted_.decision.values)) > 1
     kept = tuned.fitted_.decision
     assert tuned.partial_fit(NEW, [(label,) for label in TRUTH]).fitted_.decision is kept
-    assert isinstance(TextClassifier(decision="rcut").fit(TEXTS, sets).fitted_.decision, TopK)
-    shared = TextClassifier(decision="pcut").fit(TEXTS, sets)
+    assert isinstance(TextClassifier("multinomial", decision="rcut").fit(TEXTS, sets).fitted_.decision, TopK)
+    shared = TextClassifier("multinomial", decision="pcut").fit(TEXTS, sets)
     given = [label for labels in shared.predict(TEXTS) for label in labels]
     assert {label: given.count(label) for label in WORDS} == {label: LABELS.count(label) for label in WORDS}
-    model = TextClassifier(calibrate=True).fit(TEXTS, LABELS)
+    model = TextClassifier("multinomial", calibrate=True).fit(TEXTS, LABELS)
     np.testing.assert_allclose(model.predict_proba(NEW).sum(axis=1), 1)
-    np.testing.assert_array_equal(model.predict(NEW), TextClassifier().fit(TEXTS, LABELS).predict(NEW))
+    np.testing.assert_array_equal(model.predict(NEW), TextClassifier("multinomial").fit(TEXTS, LABELS).predict(NEW))
     assert model.fitted_.calibration.value != 1.0
 
 
 def test_weights_are_repetitions():
     weights = np.arange(len(TEXTS)) % 3
     rows = np.repeat(np.arange(len(TEXTS)), weights)
-    weighted = TextClassifier().fit(TEXTS, LABELS, sample_weight=weights)
-    repeated = TextClassifier().fit([TEXTS[i] for i in rows], [LABELS[i] for i in rows])
+    weighted = TextClassifier("multinomial").fit(TEXTS, LABELS, sample_weight=weights)
+    repeated = TextClassifier("multinomial").fit([TEXTS[i] for i in rows], [LABELS[i] for i in rows])
     np.testing.assert_allclose(weighted.scores(NEW), repeated.scores(NEW), rtol=1e-12)
 
 
 def test_an_unseen_class_needs_leave():
-    model = TextClassifier().fit(["ball", "vote"], ["sport", "politics"])
+    model = TextClassifier("multinomial").fit(["ball", "vote"], ["sport", "politics"])
     with pytest.raises(
         BadData, match=r"class 'food' is none of the 2 .*\(politics, sport\); say grow=True, or --grow, to add it"
     ):
@@ -214,14 +216,14 @@ def test_an_unseen_class_needs_leave():
 
 
 def test_classes_may_be_named_in_advance():
-    model = TextClassifier().partial_fit(["ball"], ["sport"], classes=["sport", "food"])
+    model = TextClassifier("multinomial").partial_fit(["ball"], ["sport"], classes=["sport", "food"])
     assert model.classes_.tolist() == ["food", "sport"]
     assert model.predict(["soup", "ball"]).tolist() == ["sport", "sport"]
     assert model.partial_fit(["soup soup"], ["food"]).predict(["soup"]) == ["food"]
 
 
 def test_forgetting_takes_words_and_classes_away():
-    model = TextClassifier().fit(["ball goal", "vote", "soup"], ["sport", "politics", "food"])
+    model = TextClassifier("multinomial").fit(["ball goal", "vote", "soup"], ["sport", "politics", "food"])
     model.forget(["soup"], ["food"])
     assert model.classes_.tolist() == ["politics", "sport"]
     assert sorted(model.fitted_.counts.vocabulary) == ["ball", "goal", "vote"]
@@ -238,7 +240,7 @@ def test_forgetting_takes_words_and_classes_away():
     ],
 )
 def test_only_what_was_learnt_can_be_forgotten(texts, labels, problem):
-    model = TextClassifier().fit(["ball goal", "vote"], ["sport", "politics"])
+    model = TextClassifier("multinomial").fit(["ball goal", "vote"], ["sport", "politics"])
     before = model.fitted_.counts
     with pytest.raises(BadData, match=problem):
         model.forget(texts, labels)
@@ -246,10 +248,10 @@ def test_only_what_was_learnt_can_be_forgotten(texts, labels, problem):
 
 
 def test_models_that_read_differently_do_not_merge():
-    one, two = (TextClassifier(stem=stem).fit(TEXTS, LABELS) for stem in (None, "porter"))
+    one, two = (TextClassifier("multinomial", stem=stem).fit(TEXTS, LABELS) for stem in (None, "porter"))
     with pytest.raises(UnnaiveError, match="cannot be merged: stem is None and 'porter'"):
         one.merge(two)
-    many = TextClassifier().fit(TEXTS, [(label,) for label in LABELS])
+    many = TextClassifier("multinomial").fit(TEXTS, [(label,) for label in LABELS])
     with pytest.raises(UnnaiveError, match="a single-label model and a multilabel one cannot be merged"):
         one.merge(many)
 
@@ -259,14 +261,16 @@ def test_models_that_read_differently_do_not_merge():
     [{"alpha": 0.1}, {"model": "bernoulli"}, {"model": "or-gate", "select": 9}, {"min_df": 4, "smoothing": "absolute"}],
 )
 def test_weights_are_made_anew_from_counts_alone(parameters):
-    model = TextClassifier(alpha=2.0).fit(TEXTS, LABELS).remake(**parameters)
-    fresh = TextClassifier(**({"alpha": 2.0} if "model" not in parameters else {}) | parameters).fit(TEXTS, LABELS)
+    model = TextClassifier("multinomial", alpha=2.0).fit(TEXTS, LABELS).remake(**parameters)
+    fresh = TextClassifier(
+        **{"model": "multinomial", **({"alpha": 2.0} if "model" not in parameters else {}), **parameters}
+    ).fit(TEXTS, LABELS)
     same(model, fresh)
     assert model.get_params() == fresh.get_params()
 
 
 def test_making_anew_is_all_or_nothing():
-    model = TextClassifier().fit(TEXTS, LABELS)
+    model = TextClassifier("multinomial").fit(TEXTS, LABELS)
     before = dict(model.__dict__)
     for parameters in ({"stem": "porter"}, {"alpha": -1}, {"alhpa": 1}, {"model": "svm"}, {"min_df": 999}):
         with pytest.raises(UnnaiveError):
@@ -275,7 +279,7 @@ def test_making_anew_is_all_or_nothing():
 
 
 def test_a_tuned_decision_does_not_outlive_a_change_of_classes():
-    model = TextClassifier(decision="scut").fit(TEXTS, [(label,) for label in LABELS])
+    model = TextClassifier("multinomial", decision="scut").fit(TEXTS, [(label,) for label in LABELS])
     with pytest.warns(UnnaiveWarning, match="the decision tuned by scut is gone; fit anew"):
         model.partial_fit(["a painting"], [("art",)], grow=True)
     assert len(model.fitted_.decision.values) == 4
@@ -326,7 +330,7 @@ def test_models_of_documents_learn_more_and_forget():
 )
 def test_mistakes_in_settings(arguments, error, problem):
     with pytest.raises(error, match=problem):
-        TextClassifier(**arguments).fit(TEXTS, LABELS)
+        TextClassifier(**{"model": "multinomial", **arguments}).fit(TEXTS, LABELS)
 
 
 @pytest.mark.parametrize(
@@ -348,18 +352,18 @@ def test_mistakes_in_settings(arguments, error, problem):
 )
 def test_mistakes_in_data(texts, labels, problem):
     with pytest.raises(BadData, match=problem):
-        TextClassifier().fit(texts, labels)
+        TextClassifier("multinomial").fit(texts, labels)
 
 
 def test_an_unfitted_classifier_says_so():
     with pytest.raises(ValueError, match="has not learnt anything yet; call fit first"):
-        TextClassifier().predict(["x"])
+        TextClassifier("multinomial").predict(["x"])
 
 
 class TestScikitLearn:
     def test_its_checks(self):
         with pytest.warns(Warning, match="requires input"):
-            check_estimator(TextClassifier())
+            check_estimator(TextClassifier("multinomial"))
 
     def test_clone_and_parameters(self):
         model = TextClassifier("bernoulli", ngrams=(1, 2), alpha=0.5)
@@ -376,16 +380,16 @@ class TestScikitLearn:
 
     def test_grid_search_over_settings_of_reader_and_model(self):
         grid = {"alpha": [0.01, 1.0], "ngrams": [(1, 1), (1, 2)], "model": ["multinomial", "bernoulli"]}
-        search = GridSearchCV(TextClassifier(), grid, cv=3).fit(TEXTS, LABELS)
+        search = GridSearchCV(TextClassifier("multinomial"), grid, cv=3).fit(TEXTS, LABELS)
         assert search.best_score_ > 0.8
         assert set(search.best_params_) == set(grid)
 
     def test_cross_validation_and_pipeline(self):
-        assert cross_val_score(TextClassifier(), TEXTS, LABELS, cv=3).mean() > 0.8
+        assert cross_val_score(TextClassifier("multinomial"), TEXTS, LABELS, cv=3).mean() > 0.8
         two = [label == "food" for label in LABELS]
-        assert cross_val_score(TextClassifier(), TEXTS, two, cv=3, scoring="roc_auc").mean() > 0.8
-        assert cross_val_score(TextClassifier(), TEXTS, LABELS, cv=3, scoring="neg_log_loss").mean() > -1
-        assert make_pipeline(TextClassifier()).fit(TEXTS, LABELS).score(NEW, TRUTH) > 0.8
+        assert cross_val_score(TextClassifier("multinomial"), TEXTS, two, cv=3, scoring="roc_auc").mean() > 0.8
+        assert cross_val_score(TextClassifier("multinomial"), TEXTS, LABELS, cv=3, scoring="neg_log_loss").mean() > -1
+        assert make_pipeline(TextClassifier("multinomial")).fit(TEXTS, LABELS).score(NEW, TRUTH) > 0.8
 
     def test_two_classes_have_one_decision_value(self):
         model = TextClassifier("svm").fit(TEXTS, [label == "food" for label in LABELS])
@@ -394,12 +398,12 @@ class TestScikitLearn:
         np.testing.assert_array_equal(model.predict(NEW), lead > 0)
 
     def test_pickling_for_parallel_work(self):
-        model = TextClassifier().fit(TEXTS, LABELS)
+        model = TextClassifier("multinomial").fit(TEXTS, LABELS)
         copy = pickle.loads(pickle.dumps(model))  # noqa: S301  # our own bytes
         np.testing.assert_array_equal(copy.scores(NEW), model.scores(NEW))
 
     def test_predicting_leaves_the_estimator_alone(self):
-        model = TextClassifier().fit(TEXTS, LABELS)
+        model = TextClassifier("multinomial").fit(TEXTS, LABELS)
         before = dict(model.__dict__)
         model.predict(NEW)
         model.predict_proba(NEW)
@@ -407,16 +411,16 @@ class TestScikitLearn:
 
 
 def test_a_decision_can_be_given():
-    model = TextClassifier(decision=TopK(2)).fit(TEXTS, LABELS)
+    model = TextClassifier("multinomial", decision=TopK(2)).fit(TEXTS, LABELS)
     assert {len(labels) for labels in model.predict(NEW)} == {2}
-    assert TextClassifier(decision="argmax").fit(TEXTS, LABELS).fitted_.decision == Argmax()
+    assert TextClassifier("multinomial", decision="argmax").fit(TEXTS, LABELS).fitted_.decision == Argmax()
 
 
 def test_turkish_and_hindi():
-    model = TextClassifier(language="tr").fit(["IŞIK yandı", "SU içti"], ["elektrik", "içecek"])
+    model = TextClassifier("multinomial", language="tr").fit(["IŞIK yandı", "SU içti"], ["elektrik", "içecek"])
     assert model.predict(["ışık", "su"]).tolist() == ["elektrik", "içecek"]
     assert "ışık" in model.vocabulary_
-    model = TextClassifier(language="hi").fit(["हिन्दी भाषा", "गरम चाय"], ["भाषा", "पेय"])
+    model = TextClassifier("multinomial", language="hi").fit(["हिन्दी भाषा", "गरम चाय"], ["भाषा", "पेय"])
     assert model.predict(["हिन्दी", "चाय"]).tolist() == ["भाषा", "पेय"]
 
 
@@ -430,16 +434,21 @@ def test_any_value_of_a_setting_is_used_or_refused_in_a_sentence(name, value):
 
 
 def test_merging_other_settings_keeps_those_of_the_first_and_says_so():
-    first, other = TextClassifier(alpha=0.5).fit(TEXTS, LABELS), TextClassifier("bernoulli").fit(NEW, TRUTH)
+    first, other = (
+        TextClassifier("multinomial", alpha=0.5).fit(TEXTS, LABELS),
+        TextClassifier("bernoulli").fit(NEW, TRUTH),
+    )
     with pytest.warns(UnnaiveWarning, match="the models differ in model, alpha; the merged one keeps the settings of"):
         first.merge(other)
     np.testing.assert_allclose(
-        first.scores(NEW), TextClassifier(alpha=0.5).fit(TEXTS + NEW, LABELS + TRUTH).scores(NEW), rtol=1e-12
+        first.scores(NEW),
+        TextClassifier("multinomial", alpha=0.5).fit(TEXTS + NEW, LABELS + TRUTH).scores(NEW),
+        rtol=1e-12,
     )
 
 
 def test_a_model_of_documents_joins_one_of_counts_but_not_the_other_way_round():
-    counts, documents = TextClassifier().fit(TEXTS, LABELS), TextClassifier("knn", k=3).fit(NEW, TRUTH)
+    counts, documents = TextClassifier("multinomial").fit(TEXTS, LABELS), TextClassifier("knn", k=3).fit(NEW, TRUTH)
     with (
         pytest.warns(UnnaiveWarning, match="the models differ in model"),
         pytest.raises(UnnaiveError, match="multinomial naive Bayes keeps counts and no documents"),
@@ -447,41 +456,41 @@ def test_a_model_of_documents_joins_one_of_counts_but_not_the_other_way_round():
         documents.merge(counts)
     with pytest.warns(UnnaiveWarning, match="the models differ in model"):
         counts.merge(documents)
-    assert counts.fitted_.counts == TextClassifier().fit(TEXTS + NEW, LABELS + TRUTH).fitted_.counts
+    assert counts.fitted_.counts == TextClassifier("multinomial").fit(TEXTS + NEW, LABELS + TRUTH).fitted_.counts
 
 
 @pytest.mark.parametrize(
     "table", [pd.DataFrame({"text": TEXTS}), pl.DataFrame({"text": TEXTS}), pa.table({"text": TEXTS})]
 )
 def test_a_table_of_one_column_is_its_texts(table):
-    assert TextClassifier().fit(table, LABELS).predict(table).tolist() == (
-        TextClassifier().fit(TEXTS, LABELS).predict(TEXTS).tolist()
+    assert TextClassifier("multinomial").fit(table, LABELS).predict(table).tolist() == (
+        TextClassifier("multinomial").fit(TEXTS, LABELS).predict(TEXTS).tolist()
     )
     column = np.array(TEXTS, dtype=object)[:, None]
-    assert TextClassifier().fit(column, LABELS).score(column, LABELS) == TextClassifier().fit(TEXTS, LABELS).score(
+    assert TextClassifier("multinomial").fit(column, LABELS).score(column, LABELS) == TextClassifier("multinomial").fit(
         TEXTS, LABELS
-    )
+    ).score(TEXTS, LABELS)
 
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_a_table_of_several_columns_is_refused(library):
     with pytest.raises(BadData, match="of several columns; give one column of it"):
-        TextClassifier().fit(library({"id": TEXTS, "text": TEXTS}), LABELS)
+        TextClassifier("multinomial").fit(library({"id": TEXTS, "text": TEXTS}), LABELS)
 
 
 def test_a_setting_is_an_attribute_like_any_parameter():
-    model = TextClassifier()
+    model = TextClassifier("multinomial")
     model.alpha = 0.5
     assert model.get_params()["alpha"] == 0.5
     model.alpha = 0.1
-    assert (model.alpha, repr(model)) == (0.1, "TextClassifier(alpha=0.1)")
+    assert (model.alpha, repr(model)) == (0.1, "TextClassifier(model='multinomial', alpha=0.1)")
     np.testing.assert_array_equal(
-        model.fit(TEXTS, LABELS).scores(NEW), TextClassifier(alpha=0.1).fit(TEXTS, LABELS).scores(NEW)
+        model.fit(TEXTS, LABELS).scores(NEW), TextClassifier("multinomial", alpha=0.1).fit(TEXTS, LABELS).scores(NEW)
     )
 
 
 def test_a_fitted_model_reads_as_it_learnt_until_it_is_fitted_again(tmp_path):
-    model = TextClassifier().fit(TEXTS, LABELS)
+    model = TextClassifier("multinomial").fit(TEXTS, LABELS)
     before = model.scores(NEW)
     model.set_params(stem="porter")
     for action in (model.partial_fit, model.forget):
@@ -497,14 +506,14 @@ def test_a_fitted_model_reads_as_it_learnt_until_it_is_fitted_again(tmp_path):
 
 
 def test_small_weights_lose_no_terms():
-    light = TextClassifier().fit(TEXTS, LABELS, sample_weight=np.full(len(TEXTS), 1 / 64))
-    assert light.vocabulary_.terms == TextClassifier().fit(TEXTS, LABELS).vocabulary_.terms
+    light = TextClassifier("multinomial").fit(TEXTS, LABELS, sample_weight=np.full(len(TEXTS), 1 / 64))
+    assert light.vocabulary_.terms == TextClassifier("multinomial").fit(TEXTS, LABELS).vocabulary_.terms
     with pytest.raises(BadData, match="there is no term to learn from"):
-        TextClassifier().partial_fit(["!"], ["a"], classes=["a", "b"])
+        TextClassifier("multinomial").partial_fit(["!"], ["a"], classes=["a", "b"])
 
 
 def test_classes_named_in_advance_outlive_forgetting():
-    model = TextClassifier().partial_fit(TEXTS, LABELS, classes=[*set(LABELS), "weather"])
+    model = TextClassifier("multinomial").partial_fit(TEXTS, LABELS, classes=[*set(LABELS), "weather"])
     before = model.scores(NEW)
     model.partial_fit(["a new ball"], ["sport"]).forget(["a new ball"], ["sport"])
     assert "weather" in model.classes_
@@ -512,7 +521,7 @@ def test_classes_named_in_advance_outlive_forgetting():
 
 
 def test_scores_with_weights():
-    model = TextClassifier().fit(TEXTS, LABELS)
+    model = TextClassifier("multinomial").fit(TEXTS, LABELS)
     right = model.predict(NEW) == np.array(TRUTH)
     assert model.score(NEW, TRUTH, sample_weight=right.astype(float)) == 1.0
     with pytest.raises(BadData, match="at least one non-zero number"):
@@ -521,4 +530,4 @@ def test_scores_with_weights():
 
 def test_classes_that_name_one_twice_are_refused():
     with pytest.raises(BadData, match="classes name 1 twice; name each class once"):
-        TextClassifier().partial_fit(["ball", "vote"], [0, 1], classes=[0, 1, 1])
+        TextClassifier("multinomial").partial_fit(["ball", "vote"], [0, 1], classes=[0, 1, 1])

@@ -51,7 +51,7 @@ def data(tmp_path):
 
 @pytest.fixture
 def model(run, data):
-    assert run("train", data, "-o", "my.model")[0] == 0
+    assert run("train", data, "-o", "my.model", "-m", "multinomial")[0] == 0
     return "my.model"
 
 
@@ -110,17 +110,19 @@ class TestTop:
 
 class TestTrain:
     def test_it_writes_the_model_that_python_would(self, run, data):
-        code, out, err = run("train", data, "-o", "my.model", "--alpha", 0.5, "--ngrams", "1-2", "--min-df", 2)
+        code, out, err = run(
+            "train", data, "-o", "my.model", "-m", "multinomial", "--alpha", 0.5, "--ngrams", "1-2", "--min-df", 2
+        )
         assert (code, err) == (0, "")
         assert "learnt 12 documents, 3 classes (one label each), " in out
         assert "wrote my.model (" in out
-        mine = TextClassifier(alpha=0.5, ngrams=(1, 2), min_df=2).fit(*zip(*ROWS, strict=True))
+        mine = TextClassifier("multinomial", alpha=0.5, ngrams=(1, 2), min_df=2).fit(*zip(*ROWS, strict=True))
         theirs = TextClassifier.load("my.model")
         assert theirs.fitted_.counts == mine.fitted_.counts
         np.testing.assert_array_equal(theirs.scores(NEW), mine.scores(NEW))
 
     def test_a_summary_for_programs(self, run, data):
-        out = run("train", data, "-o", "my.model", "--json", "--holdout", 0.5, "--test", data)[1]
+        out = run("train", data, "-o", "my.model", "-m", "multinomial", "--json", "--holdout", 0.5, "--test", data)[1]
         summary = json.loads(out)
         assert {key: summary[key] for key in ("documents", "classes", "model", "file", "multilabel")} == {
             "documents": 12, "classes": 3, "model": "multinomial", "file": "my.model", "multilabel": False,
@@ -134,7 +136,7 @@ class TestTrain:
             ["--model", "bernoulli"],
             ["--model", "or-gate", "--select", "chi2:8"],
             ["-m", "knn", "--set", "k=3"],
-            ["--set", "smoothing=jelinek-mercer", "--set", "beta=0.5"],
+            ["-m", "multinomial", "--set", "smoothing=jelinek-mercer", "--set", "beta=0.5"],
             ["--smoothing", "absolute"],
             ["--stopwords", "en", "--stem", "porter", "--no-digits", "--keep-case", "--html", "--calibrate", "platt"],
             ["--select", "5"],
@@ -148,7 +150,7 @@ class TestTrain:
 
     def test_stop_words_from_a_file(self, run, data, tmp_path):
         (tmp_path / "stop.txt").write_text("the\nand\n")
-        run("train", data, "-o", "my.model", "--stopwords", "stop.txt")
+        run("train", data, "-o", "my.model", "-m", "multinomial", "--stopwords", "stop.txt")
         assert "the" not in TextClassifier.load("my.model").vocabulary_
 
     def test_every_format_gives_the_same_model(self, run, data, tmp_path):
@@ -162,13 +164,13 @@ class TestTrain:
             (tmp_path / "folder" / label / f"{row:02}.txt").write_text(text)
         models = []
         for source in (data, "data.jsonl", "data.jsonl.gz", "data.parquet", "folder"):
-            assert run("train", source, "-o", "a.model")[0] == 0
+            assert run("train", source, "-o", "a.model", "-m", "multinomial")[0] == 0
             models.append(TextClassifier.load("a.model"))
         assert all(model.fitted_.counts == models[0].fitted_.counts for model in models)
 
     def test_multilabel_data(self, run, tmp_path):
         (tmp_path / "tags.csv").write_text("body,tags\nball soup,sport;food\nball,sport\nsoup,food\nvote,\n")
-        code, out, err = run("train", "tags.csv", "-o", "my.model", "--label-separator", ";")
+        code, out, err = run("train", "tags.csv", "-o", "my.model", "-m", "multinomial", "--label-separator", ";")
         assert (code, err) == (0, "")
         assert "2 classes (any number of labels)" in out
         code, out, _ = run("predict", "my.model", "-d", "ball soup ball soup", "--json")
@@ -178,19 +180,19 @@ class TestTrain:
         assert "now has 8 documents (was 4), 2 classes" in out
 
     def test_a_frozen_model(self, run, data):
-        run("train", data, "-o", "my.model", "--frozen")
+        run("train", data, "-o", "my.model", "-m", "multinomial", "--frozen")
         code, _, err = run("update", "my.model", data)
         assert code == 2
         assert "cannot be updated: it was saved frozen" in err
 
     def test_turkish_and_hindi(self, run, tmp_path):
         (tmp_path / "tr.csv").write_bytes("text,label\nIŞIK yandı,elektrik\nsu içti,içecek\n".encode("cp1254"))
-        code, _, err = run("train", "tr.csv", "-o", "tr.model", "--language", "tr")
+        code, _, err = run("train", "tr.csv", "-o", "tr.model", "-m", "multinomial", "--language", "tr")
         assert code == 0
         assert "note: tr.csv is not UTF-8 (byte 0xde on line 2): such lines are read as cp1254" in err
         assert "ışık" in TextClassifier.load("tr.model").vocabulary_
         (tmp_path / "hi.csv").write_text("text,label\nहिन्दी भाषा,भाषा\nगरम चाय,पेय\n", encoding="utf-8")
-        assert run("train", "hi.csv", "-o", "hi.model", "--language", "hi")[0] == 0
+        assert run("train", "hi.csv", "-o", "hi.model", "-m", "multinomial", "--language", "hi")[0] == 0
         assert "भाषा" in run("predict", "hi.model", "-d", "हिन्दी")[1]
 
 
@@ -247,7 +249,7 @@ class TestPredict:
 
     def test_the_columns_of_training_are_remembered(self, run, tmp_path):
         (tmp_path / "odd.csv").write_text("a,b,c\n1,ball,sport\n2,vote,politics\n")
-        assert run("train", "odd.csv", "-o", "my.model", "--text", "b", "--label", "c")[0] == 0
+        assert run("train", "odd.csv", "-o", "my.model", "-m", "multinomial", "--text", "b", "--label", "c")[0] == 0
         assert run("predict", "my.model", "odd.csv")[0] == 0
         assert "1.0000" in run("evaluate", "my.model", "odd.csv")[1]
 
@@ -348,12 +350,12 @@ class TestChange:
         code, out, _ = run("update", model, "more.csv")
         assert code == 0
         assert "learnt: my.model now has 14 documents (was 12), 3 classes, " in out
-        whole = TextClassifier().fit(
+        whole = TextClassifier("multinomial").fit(
             [*(text for text, _ in ROWS), "the coach", "an election"],
             [*(label for _, label in ROWS), "sport", "politics"],
         )
         assert TextClassifier.load(model).fitted_.counts == whole.fitted_.counts
-        assert run("train", "more.csv", "-o", "more.model")[0] == 0
+        assert run("train", "more.csv", "-o", "more.model", "-m", "multinomial")[0] == 0
         assert run("forget", model, "more.csv")[0] == 0
         assert TextClassifier.load(model).fitted_.counts == before
         code, out, _ = run("merge", model, "more.model", "-o", "all.model", "--json")
@@ -398,20 +400,20 @@ class TestChange:
 
     def test_a_decision_that_was_handed_in_outlives_an_update(self, run, tmp_path):
         labels = [("sport",), ("politics",), ("food", "sport")]
-        TextClassifier(decision=TopK(2)).fit(["ball", "vote", "soup"], labels).save(tmp_path / "t.model")
+        TextClassifier("multinomial", decision=TopK(2)).fit(["ball", "vote", "soup"], labels).save(tmp_path / "t.model")
         (tmp_path / "more.csv").write_text("text,label\nball goal,sport\n")
         assert run("update", "t.model", "more.csv", "--label-separator", ";")[0] == 0
         assert TextClassifier.load("t.model").fitted_.decision == TopK(2)
 
     def test_models_that_read_differently(self, run, data, model):
-        run("train", data, "-o", "other.model", "--stem", "porter")
+        run("train", data, "-o", "other.model", "-m", "multinomial", "--stem", "porter")
         code, _, err = run("merge", model, "other.model", "-o", "all.model")
         assert code == 2
         assert "cannot be merged: stem is None and 'porter'" in err
         assert run("merge", model, "-o", "all.model")[0] == 2
 
     def test_models_with_whole_numbers_as_classes_take_files(self, run, tmp_path):
-        TextClassifier().fit(["ball", "vote"], [1, 2]).save(tmp_path / "n.model")
+        TextClassifier("multinomial").fit(["ball", "vote"], [1, 2]).save(tmp_path / "n.model")
         (tmp_path / "n.csv").write_text("text,label\ngoal,1\n")
         assert run("update", "n.model", "n.csv")[0] == 0
         assert TextClassifier.load("n.model").predict(["goal"]).tolist() == [1]
@@ -430,7 +432,18 @@ def test_the_demo(run, tmp_path):
     assert max(map(len, out.splitlines())) <= 80
     commands = [line for line in out.splitlines() if line.startswith("unnaive ")]
     assert len(commands) == 4
-    code, out, _ = run("train", "tickets/train.csv", "--label", "queue", "-o", "my.model", "--test", "tickets/test.csv")
+    code, out, _ = run(
+        "train",
+        "tickets/train.csv",
+        "--label",
+        "queue",
+        "-o",
+        "my.model",
+        "-m",
+        "multinomial",
+        "--test",
+        "tickets/test.csv",
+    )
     assert code == 0
     assert "on 275 documents of the test file" in out
     assert run("evaluate", "my.model", "tickets/test.csv")[0] == 0

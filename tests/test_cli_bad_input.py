@@ -21,7 +21,7 @@ GOOD = "text,label\nthe ball is round,sport\nthe vote is in,politics\nwarm bread
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "good.csv").write_text(GOOD)
-    TextClassifier().fit(["ball goal", "vote law"], ["sport", "politics"]).save(tmp_path / "old.model")
+    TextClassifier("multinomial").fit(["ball goal", "vote law"], ["sport", "politics"]).save(tmp_path / "old.model")
     return tmp_path
 
 
@@ -113,9 +113,12 @@ class TestTrain:
         ("options", "sentence"),
         [
             (["--model", "multinominal"], "no model called 'multinominal'; there are "),
-            (["--set", "alhpa=1"], "multinomial: no setting called 'alhpa'; there are "),
+            (["-m", "multinomial", "--set", "alhpa=1"], "multinomial: no setting called 'alhpa'; there are "),
             (["--set", "alpha"], "a setting came as 'alpha'; write NAME=VALUE, for instance alpha=0.1"),
-            (["--set", "alpha=abc"], "alpha of multinomial came as 'abc'; give a number, such as 1.0"),
+            (
+                ["-m", "multinomial", "--set", "alpha=abc"],
+                "alpha of multinomial came as 'abc'; give a number, such as 1.0",
+            ),
             (["--alpha", "-1"], "alpha of multinomial came as -1.0; give a number above 0"),
             (["--smoothing", "laplase"], "no smoothing called 'laplase'; there are absolute, jelinek-mercer, laplace"),
             (["--select", "many"], "--select is 'many'; give a number of terms such as 2000, or chi2:2000"),
@@ -142,7 +145,7 @@ class TestReadAnyway:
     @pytest.fixture
     def trained(self, folder, capsys):
         def trained(*options):
-            assert exit_code(["train", "data.csv", "-o", "new.model", *options]) == 0
+            assert exit_code(["train", "data.csv", "-o", "new.model", "-m", "multinomial", *options]) == 0
             return TextClassifier.load("new.model"), capsys.readouterr().err
 
         return trained
@@ -280,7 +283,7 @@ class TestWriting:
         if mounted.returncode:
             pytest.skip(f"no small disk can be mounted here: {mounted.stderr.strip()}")
         try:
-            TextClassifier().fit(["ball", "vote"], ["a", "b"]).save(disk / "old.model")
+            TextClassifier("multinomial").fit(["ball", "vote"], ["a", "b"]).save(disk / "old.model")
             before = (disk / "old.model").read_bytes()
             rows = "".join(f"word{i} term{i},label{i % 5}\n" for i in range(5000))
             (folder / "big.csv").write_text("text,label\n" + rows)

@@ -102,7 +102,7 @@ def test_hostile_steps_are_refused():
 def test_terms_that_matter_least_go_first():
     """Shares of documents 1, ½, ½ and squared spreads 0, 2, ½: importance 0, 1, ¼."""
     texts = ["all big", "all small", "all big", "all small"]
-    made = TextClassifier().fit(texts, ["a", "b", "a", "b"])
+    made = TextClassifier("multinomial").fit(texts, ["a", "b", "a", "b"])
     weights = np.array([[3.0, 1.0, 0.5], [3.0, -1.0, -0.5]])
     names = list(made.vocabulary_)
     order = [names.index(term) for term in ("all", "big", "small")]

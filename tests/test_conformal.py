@@ -80,7 +80,7 @@ def test_new_documents_are_covered_as_promised(confidence, by_class):
 
 
 def test_higher_confidence_holds_lower_and_sets_start_with_the_most_probable():
-    made = TextClassifier(calibrate="temperature").fit(TEXTS, LABELS)
+    made = TextClassifier("multinomial", calibrate="temperature").fit(TEXTS, LABELS)
     new = ["a ball", "bread and law", "nothing known", ""]
     sets = [made.predict_set(new, share) for share in (0.5, 0.8, 0.9)]
     for small, large in pairwise(sets):
@@ -91,7 +91,7 @@ def test_higher_confidence_holds_lower_and_sets_start_with_the_most_probable():
 
 def test_too_few_documents_for_a_confidence_give_every_label():
     """30 documents: the 30th of 31 ranks is for .96; .99 would need the 31st, so all classes are in the set."""
-    made = TextClassifier(calibrate="temperature").fit(TEXTS, LABELS)
+    made = TextClassifier("multinomial", calibrate="temperature").fit(TEXTS, LABELS)
     assert [sorted(one) for one in made.predict_set(["a ball"], 0.99)] == [["food", "politics", "sport"]]
 
 
@@ -138,7 +138,7 @@ def test_a_damaged_file_is_one_sentence(tmp_path):
     from safetensors.numpy import load_file, save_file
 
     path = tmp_path / "a.model"
-    TextClassifier(calibrate="temperature").fit(TEXTS, LABELS).save(path)
+    TextClassifier("multinomial", calibrate="temperature").fit(TEXTS, LABELS).save(path)
     raw = path.read_bytes()
     header = json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])
     arrays = load_file(path)
@@ -149,10 +149,10 @@ def test_a_damaged_file_is_one_sentence(tmp_path):
 
 
 def test_without_held_out_scores_there_is_a_sentence():
-    plain = TextClassifier().fit(TEXTS, LABELS)
+    plain = TextClassifier("multinomial").fit(TEXTS, LABELS)
     with pytest.raises(UnnaiveError, match=r"kept no scores of held-out documents.*calibrate='temperature'"):
         plain.predict_set(["a ball"])
-    made = TextClassifier(calibrate=True).fit(TEXTS, LABELS)
+    made = TextClassifier("multinomial", calibrate=True).fit(TEXTS, LABELS)
     for wrong in (0, 1, 90, float("nan"), "0.9"):
         with pytest.raises(BadData, match="a share between 0 and 1"):
             made.predict_set(["a ball"], wrong)
@@ -198,7 +198,7 @@ def test_scores_that_the_model_held_out_itself_are_used_and_taken_off():
 
 
 def test_updates_keep_the_table_while_the_classes_are_the_same():
-    made = TextClassifier(calibrate=True).fit(TEXTS, LABELS)
+    made = TextClassifier("multinomial", calibrate=True).fit(TEXTS, LABELS)
     table = made.fitted_.conformal
     assert made.partial_fit(["a late ball"], ["sport"]).fitted_.conformal is table
     assert made.partial_fit(["rain"], ["weather"], grow=True).fitted_.conformal is None
@@ -218,6 +218,6 @@ def test_tickets_are_covered():
 
 
 def test_a_class_that_the_model_never_saw_is_in_no_set():
-    made = TextClassifier(calibrate=True).fit(TEXTS, LABELS)
+    made = TextClassifier("multinomial", calibrate=True).fit(TEXTS, LABELS)
     found = evaluate(made, ["a ball", "rain"], ["sport", "weather"]).coverage(0.5)[0]
     assert found.coverage == 0.5

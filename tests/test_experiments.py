@@ -258,7 +258,9 @@ def test_selected_terms_equal_those_of_text_classifier(size):
     (trial,) = plan.trials()
     selected = TrialRunner(data, plan).split_data(trial).terms
     part = corpus.part("train")
-    classifier = TextClassifier(select=size).fit(part.texts[::-1], [names[0] for names in part.labels][::-1])
+    classifier = TextClassifier("multinomial", select=size).fit(
+        part.texts[::-1], [names[0] for names in part.labels][::-1]
+    )
     assert {data.vocabulary[term] for term in selected} == set(classifier.vocabulary_)
 
 

@@ -32,7 +32,7 @@ TEXT = "The GOAL of the budget: a ball, a Ball & <b>bread</b>\nfor the party"
 
 @pytest.fixture(scope="module")
 def model():
-    return TextClassifier().fit(TEXTS, LABELS)
+    return TextClassifier("multinomial").fit(TEXTS, LABELS)
 
 
 def lead(model, text, label, against=None):
@@ -63,7 +63,7 @@ def lead(model, text, label, against=None):
 @pytest.mark.parametrize("label", ["food", "sport"])
 @pytest.mark.parametrize("against", [None, "politics"])
 def test_the_parts_add_up_to_the_score(options, label, against):
-    model = TextClassifier(**options).fit(TEXTS, LABELS)
+    model = TextClassifier(**{"model": "multinomial", **options}).fit(TEXTS, LABELS)
     for text in (TEXT, NEW[0], "unknown words", ""):
         one = model.explain(text, label, against=against)
         total = one.base + sum(evidence.value for evidence in one.evidence)
@@ -81,7 +81,7 @@ def test_every_model_can_explain(name):
 
 
 def test_by_hand():
-    model = TextClassifier().fit(["ball ball", "vote"], ["sport", "politics"])
+    model = TextClassifier("multinomial").fit(["ball ball", "vote"], ["sport", "politics"])
     one = model.explain("ball vote ball", against="politics", label="sport")
     # p(ball|sport) = 3/4, p(ball|politics) = 1/3, p(vote|sport) = 1/4, p(vote|politics) = 2/3
     assert [(part.term, part.count) for part in one.evidence] == [("ball", 2), ("vote", 1)]
@@ -102,7 +102,7 @@ def test_places_point_at_the_words(model):
 
 
 def test_overlapping_terms_add_their_evidence():
-    model = TextClassifier(ngrams=(1, 2)).fit(TEXTS, LABELS)
+    model = TextClassifier("multinomial", ngrams=(1, 2)).fit(TEXTS, LABELS)
     one = model.explain("budget law")
     values = {part.term: part.value for part in one.evidence}
     pair = values.get("budget law", 0.0)
@@ -113,14 +113,14 @@ def test_overlapping_terms_add_their_evidence():
 
 
 def test_markup_is_read_through():
-    model = TextClassifier(html=True).fit(TEXTS, LABELS)
+    model = TextClassifier("multinomial", html=True).fit(TEXTS, LABELS)
     places = {part.term: part.places for part in model.explain(TEXT).evidence}
     ((start, end),) = places["bread"]
     assert TEXT[start:end] == "bread"
 
 
 def test_several_labels_are_explained_by_their_log_odds():
-    model = TextClassifier().fit(TEXTS, [(label,) for label in LABELS])
+    model = TextClassifier("multinomial").fit(TEXTS, [(label,) for label in LABELS])
     one = model.explain(TEXT, "food")
     assert one.reference == "(log-odds)"
     assert one.score == pytest.approx(model.scores([TEXT])[0, model.classes_.tolist().index("food")])
@@ -153,7 +153,7 @@ def test_small_numbers_are_shown_with_the_digits_that_matter():
 
 
 def test_words_that_look_like_markup_are_shown_as_they_are():
-    model = TextClassifier().fit(["[red] ball", "vote"], ["[bold]", "b"])
+    model = TextClassifier("multinomial").fit(["[red] ball", "vote"], ["[bold]", "b"])
     console = Console(width=80)
     with console.capture() as shown:
         console.print(model.explain("[red] ball [/nothing]", "[bold]"))
@@ -179,7 +179,7 @@ def test_strongest_terms_are_those_of_the_class(model):
 
 
 def test_a_class_without_documents_is_no_reference():
-    model = TextClassifier().partial_fit(["ball", "vote"], ["a", "b"], classes=["a", "b", "c"])
+    model = TextClassifier("multinomial").partial_fit(["ball", "vote"], ["a", "b"], classes=["a", "b", "c"])
     one = model.explain("ball")
     assert np.isfinite(one.score)
     assert one.label == "a"

@@ -64,7 +64,7 @@ def data(tmp_path):
 
 @pytest.fixture
 def model(run, data):
-    assert run("train", data, "-o", "my.model", "--quiet") == (0, "", "")
+    assert run("train", data, "-o", "my.model", "-m", "multinomial", "--quiet") == (0, "", "")
     return "my.model"
 
 
@@ -79,9 +79,9 @@ class TestInputs:
         write_csv(tmp_path / "b.csv", ROWS[2:])
         taken = "(csv, header in line 1): text from text, labels from label, 2 files, 4 rows"
         for paths, name in (("a.csv", "b.csv"), "a.csv and 1 more"), (("[ab].csv",), "[ab].csv"):
-            code, out, _ = run("train", *paths, "-o", "parts.model")
+            code, out, _ = run("train", *paths, "-o", "parts.model", "-m", "multinomial")
             assert (code, out.splitlines()[0]) == (0, f"read {name} {taken}")
-        run("train", data, "-o", "whole.model")
+        run("train", data, "-o", "whole.model", "-m", "multinomial")
         one, other = TextClassifier.load("parts.model"), TextClassifier.load("whole.model")
         assert one.fitted_.counts == other.fitted_.counts
         assert run("evaluate", "parts.model", "?.csv")[1].splitlines()[0] == f"read ?.csv {taken}"
@@ -93,7 +93,7 @@ class TestInputs:
         for name, rows in (("p1", ROWS[:2]), ("p2", ROWS[2:])):
             table = pa.table({"text": [row[1] for row in rows], "label": [row[2] for row in rows]})
             pa.parquet.write_table(table, tmp_path / f"{name}.parquet")
-        out = run("train", "*.parquet", "-o", "m.model")[1]
+        out = run("train", "*.parquet", "-o", "m.model", "-m", "multinomial")[1]
         assert out.startswith("read *.parquet (parquet): text from text, labels from label, 2 files, 4 rows\nlearnt 4")
 
     def test_text_files_are_documents(self, run, model, tmp_path):
@@ -107,7 +107,7 @@ class TestInputs:
     def test_columns_of_zeros_and_ones(self, run, tmp_path):
         rows = [("late goal", 1, 0), ("new law", 0, 1), ("goal law", 1, 1)]
         write_csv(tmp_path / "tags.csv", rows, ("text", "tag_sport", "tag_law"))
-        code, out, _ = run("train", "tags.csv", "--label-columns", "tag_*", "-o", "m.model")
+        code, out, _ = run("train", "tags.csv", "--label-columns", "tag_*", "-o", "m.model", "-m", "multinomial")
         assert code == 0
         assert "labels from tag_sport, tag_law, 3 rows" in out
         assert "2 classes (any number of labels)" in out
@@ -115,7 +115,9 @@ class TestInputs:
 
     def test_a_model_remembers_that_there_was_no_header(self, run, tmp_path):
         write_csv(tmp_path / "sms.csv", [row[1:] for row in ROWS], None)
-        code, out, _ = run("train", "sms.csv", "--no-header", "--text", 1, "--label", 2, "-o", "m.model")
+        code, out, _ = run(
+            "train", "sms.csv", "--no-header", "--text", 1, "--label", 2, "-o", "m.model", "-m", "multinomial"
+        )
         assert (code, out.splitlines()[0]) == (0, "read sms.csv (csv, no header): text from 1, labels from 2, 4 rows")
         code, out, err = run("predict", "m.model", "sms.csv")
         assert [line.split(",")[:3] for line in out.splitlines()[:2]] == [
@@ -132,13 +134,13 @@ class TestInputs:
             base.execute("create table notes (nr, text, label)")
             base.executemany("insert into notes values (?, ?, ?)", ROWS)
         base.close()
-        code, out, _ = run("train", "notes.db", "--table", "notes", "-o", "m.model")
+        code, out, _ = run("train", "notes.db", "--table", "notes", "-o", "m.model", "-m", "multinomial")
         assert code == 0
         assert "text from text, labels from label, 4 rows" in out
-        assert run("train", "notes.db", "-o", "m.model")[0] == 2
+        assert run("train", "notes.db", "-o", "m.model", "-m", "multinomial")[0] == 2
 
     def test_the_summary_for_programs_says_what_was_read(self, run, data):
-        found = json.loads(run("train", data, "-o", "m.model", "--json")[1])
+        found = json.loads(run("train", data, "-o", "m.model", "-m", "multinomial", "--json")[1])
         assert found["read"] == "data.csv (csv, header in line 1): text from text, labels from label, 4 rows"
 
 
@@ -257,7 +259,7 @@ def tags(run, tmp_path):
         corpus = load_tickets("tags").part(part)
         rows = [(text, ";".join(labels)) for text, labels in zip(corpus.texts, corpus.labels, strict=True)]
         write_csv(tmp_path / f"{part}.csv", rows, ("text", "tags"))
-    return ("train.csv", "--label-separator", ";", "-o", "tags.model", "--test", "test.csv")
+    return ("train.csv", "--label-separator", ";", "-o", "tags.model", "--test", "test.csv", "-m", "multinomial")
 
 
 class TestMultilabel:
@@ -273,17 +275,17 @@ class TestMultilabel:
     def test_the_classifier_does_the_same(self, run, tags, tmp_path):
         run("train", *tags)
         corpus = load_tickets("tags").part("train")
-        mine = TextClassifier().fit(corpus.texts, corpus.labels)
+        mine = TextClassifier("multinomial").fit(corpus.texts, corpus.labels)
         theirs = TextClassifier.load("tags.model")
         assert mine.fitted_.decision == theirs.fitted_.decision
         for name, same in (("best", True), ("untuned", False)):
-            named = TextClassifier(decision=name).fit(corpus.texts, corpus.labels)
+            named = TextClassifier("multinomial", decision=name).fit(corpus.texts, corpus.labels)
             assert (named.fitted_.decision == mine.fitted_.decision) == same
 
     def test_few_documents_are_not_tuned(self):
         texts, labels = ["ball soup", "ball", "soup"] * 10, [("a", "b"), ("a",), ("b",)] * 10
-        one = TextClassifier().fit(texts, labels).fitted_.decision
-        assert one == TextClassifier(decision="untuned").fit(texts, labels).fitted_.decision
+        one = TextClassifier("multinomial").fit(texts, labels).fitted_.decision
+        assert one == TextClassifier("multinomial", decision="untuned").fit(texts, labels).fitted_.decision
 
     def test_thresholds_outlive_updates_but_not_another_model(self, run, tags):
         run("train", *tags)
@@ -344,7 +346,7 @@ class TestMultilabel:
 
 class TestCommandLine:
     def test_learnt_documents_in_the_test_file_are_told(self, run, data):
-        code, _, err = run("train", data, "-o", "m.model", "--test", data)
+        code, _, err = run("train", data, "-o", "m.model", "-m", "multinomial", "--test", data)
         assert code == 0
         assert "note: 4 of 4 documents of data.csv are among those that the model learnt from" in err
 
@@ -355,17 +357,20 @@ class TestCommandLine:
 
         (tmp_path / "key").write_bytes(bytes(range(32)))
         write_csv(tmp_path / "more.csv", [("n5", "cup final", "sport"), *ROWS[:1]])
-        for words in ([], ["--register"], ["--model", "svm"]):
+        for words in ([], ["-m", "multinomial", "--register"], ["--model", "svm"]):
             run("train", data, "-o", "my.model", *words)
             assert overlap("more.csv") == "note: 1 of 2 documents of more.csv is", words
             assert overlap(data) == "note: 4 of 4 documents of data.csv are", words
-        for words in (["--frozen"], ["--register", "--key", "key"]):  # which keep nothing that could be tried out
+        for words in (
+            ["--frozen"],
+            ["-m", "multinomial", "--register", "--key", "key"],
+        ):  # which keep nothing that could be tried out
             run("train", data, "-o", "my.model", *words)
             assert overlap(data) == "", words
 
     def test_hashes_follow_what_is_learnt_and_forgotten(self, run, data, tmp_path):
         write_csv(tmp_path / "more.csv", [("n5", "cup final", "sport"), *ROWS[:1]])
-        run("train", data, "-o", "a.model")
+        run("train", data, "-o", "a.model", "-m", "multinomial")
         run("update", "a.model", "more.csv")
         assert len(load("a.model").text_hashes) == 6
         run("forget", "a.model", "more.csv", "-o", "c.model")
@@ -418,7 +423,8 @@ class TestCommandLine:
         shown = []
         monkeypatch.setattr(Progress, "_put", lambda self, title, total, done: shown.append((title, done, total)))
         write_csv(tmp_path / "many.csv", [row for row in ROWS for _ in range(15)])
-        assert run("train", "many.csv", "-o", "my.model", "--calibrate", "platt", "--holdout", "0.2", "-q")[0] == 0
+        options = ("-m", "multinomial", "--calibrate", "platt", "--holdout", "0.2", "-q")
+        assert run("train", "many.csv", "-o", "my.model", *options)[0] == 0
         assert shown[0][0] == "2/4 measuring multinomial on documents set aside"
         assert ("3/4 learning multinomial from 60 documents, tuning on documents held out, fold 5 of 5", 4, 5) in shown
 
@@ -431,7 +437,7 @@ class TestCommandLine:
 
     @pytest.mark.parametrize("words", [["--quiet", "train"], ["train", "-q"]])
     def test_quiet(self, run, data, words):
-        assert run(*words, data, "-o", "m.model", "--test", data) == (0, "", "")
+        assert run(*words, data, "-o", "m.model", "-m", "multinomial", "--test", data) == (0, "", "")
         assert run("update", "m.model", data, "-q") == (0, "", "")
         assert run("predict", "m.model", "-d", "zzz", "-q")[2] == ""
         code, _, err = run("train", "nowhere.csv", "-o", "m.model", "-q")
@@ -458,7 +464,7 @@ class TestCommandLine:
         write_csv(tmp_path / "more.csv", [*ROWS, ("n5", "late cup", "sport"), ("n6", "", "sport"), ("n7", "x y", "")])
         write_csv(tmp_path / "other.csv", [("n8", "cup", "cooking")])
         commands = (
-            "train one.csv -o a.model", "train data.csv -o b.model --register --test one.csv --select 1",
+            "train one.csv -o a.model", "train data.csv -m multinomial -o b.model --register --test one.csv --select 1",
             "train more.csv -o c.model --holdout 0.2", "update b.model one.csv", "evaluate b.model one.csv",
             "evaluate b.model other.csv", "forget b.model other.csv", "forget b.model one.csv --receipt r.json",
             "verify b.model --receipt r.json --against one.csv", "verify c.model --receipt r.json", "inspect b.model",
@@ -468,7 +474,9 @@ class TestCommandLine:
             "plot b.model one.csv -f confusion -o c.png", "explain b.model goal",
         )  # fmt: skip
         seen = "".join("".join(map(str, run(*command.split()))) for command in commands)
-        seen += repr(TextClassifier(select=1).fit(["late goal", "law"], ["a", "b"])) + repr(Vocabulary(["a"]))
+        seen += repr(TextClassifier("multinomial", select=1).fit(["late goal", "law"], ["a", "b"])) + repr(
+            Vocabulary(["a"])
+        )
         seen += repr(TextBuffer.of(["a"]))
         plural = r"(?<![\w.,])1 (?:documents|classes|terms|rows|texts|labels|splits|folds|files|models|columns|runs)\b"
         assert re.findall(rf".*{plural}.*", seen) == []
@@ -495,14 +503,14 @@ class TestCommandLine:
         assert set(found["collections"]) >= {"reuters", "20newsgroups"}
 
     def test_languages_that_are_none(self, run, data):
-        code, _, err = run("train", data, "-o", "m.model", "--language", "xx")
+        code, _, err = run("train", data, "-o", "m.model", "-m", "multinomial", "--language", "xx")
         assert code == 2
         assert err.startswith(
             "unnaive: there is no language 'xx' in ISO 639; with a stemmer or a stop list of their own"
         )
         assert " de, " in err
         assert " tr, " in err
-        assert run("train", data, "-o", "m.model", "--language", "hi", "-q") == (0, "", "")
+        assert run("train", data, "-o", "m.model", "-m", "multinomial", "--language", "hi", "-q") == (0, "", "")
 
     def test_tables_fit_40_columns(self, run, model, data, monkeypatch):
         monkeypatch.setenv("COLUMNS", "40")
@@ -598,7 +606,7 @@ class TestPages:
         rows = [(f"word{c} common", f"class{c:02}") for c in range(77) for _ in range(2)]
         rows += [("word3 common", "class70")] * 4
         write_csv(tmp_path / "many.csv", rows, ("text", "label"))
-        run("train", "many.csv", "-o", "many.model", "--alpha", 0.01)
+        run("train", "many.csv", "-o", "many.model", "-m", "multinomial", "--alpha", 0.01)
         code, out, _ = run("evaluate", "many.model", "many.csv", "--html", "r.html")
         assert code == 0
         table = out.split("documents\n", 1)[1].splitlines()

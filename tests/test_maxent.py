@@ -6,6 +6,7 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 
 import unnaive
+from unnaive.core.dual import softmax
 from unnaive.core.links import probabilities
 from unnaive.core.products import ThinProducts
 from unnaive.errors import BadData, UnknownName, UnnaiveError
@@ -271,3 +272,31 @@ def test_texts_go_through_it_by_its_name():
         assert model.predict(["the ball", "a vote"]).tolist() == ["sport", "politics"]
         model = TextClassifier("maxent", **settings).fit(texts, [["sport"], ["sport", "fun"], ["politics"], []])
         assert model.predict(["ball ball player"]) == [("sport", "fun")]  # by score
+
+
+class TestNaiveBayesPrior:
+    """MaxEnt(prior="naive-bayes"): the L2 prior is centred on complement naive Bayes."""
+
+    @pytest.fixture
+    def counts(self):
+        rng = np.random.default_rng(3)
+        y = rng.integers(0, 3, 90)
+        return rng.poisson(rng.gamma(0.5, 1.0, (3, 25))[y]), y
+
+    def test_without_strength_it_is_the_prior_at_zero(self, counts):
+        X, y = counts
+        given = MaxEnt(prior="naive-bayes", prior_strength=0.0, tol=1e-12).fit(X, y).scorer_
+        plain = softmax(given.weighting.apply(csr_array(X)), y, 3, C=1 / 0.1, tol=1e-12)
+        np.testing.assert_allclose(given.weights(), plain.weights, atol=1e-5)
+
+    def test_with_a_strong_prior_it_is_naive_bayes(self, counts):
+        X, y = counts
+        model = MaxEnt(prior="naive-bayes", prior_strength=2.0, prior_alpha=0.5, l2=1e7).fit(X, y)
+        Z = model.scorer_.weighting.apply(csr_array(X))
+        bayes = unnaive.ComplementNB(alpha=0.5).fit(Z, y).scorer_.weights()
+        np.testing.assert_allclose(model.scorer_.weights(), 2 * (bayes - bayes.mean(axis=0)), atol=1e-4)
+
+    @pytest.mark.parametrize("settings", [{"solver": "gis"}, {"l2": 0.0}, {"scheme": "one-vs-rest"}])
+    def test_where_it_cannot_be(self, counts, settings):
+        with pytest.raises(UnnaiveError, match="needs one label for each document"):
+            MaxEnt(prior="naive-bayes", **settings).fit(*counts)

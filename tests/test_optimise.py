@@ -100,22 +100,22 @@ def test_trained_stored_and_the_same_at_every_entrance(tmp_path, model, optimise
 
 def test_dear_mistakes_are_avoided():
     """A document about nothing costs 100 if it was politics and 1 else: it is called politics."""
-    made = TextClassifier(optimise=COSTS).fit(TEXTS, LABELS)
+    made = TextClassifier("multinomial", optimise=COSTS).fit(TEXTS, LABELS)
     assert made.predict(["nothing known here"]).tolist() == ["politics"]
-    assert TextClassifier().fit(TEXTS, [*LABELS[:-1], "sport"]).predict(["unknown"]).tolist() == ["sport"]
+    assert TextClassifier("multinomial").fit(TEXTS, [*LABELS[:-1], "sport"]).predict(["unknown"]).tolist() == ["sport"]
 
 
 def test_the_service_decides_by_the_costs_too():
     from unnaive.apps.service.answers import Answers
 
-    made = TextClassifier(optimise=COSTS).fit(TEXTS, LABELS)
+    made = TextClassifier("multinomial", optimise=COSTS).fit(TEXTS, LABELS)
     new = ["nothing known here", "a ball", "warm bread"]
     found = Answers.of(made.fitted_, made.scores(new)).labels()
     assert [label for (label,) in found] == made.predict(new).tolist()
 
 
 def test_updates_keep_the_decision():
-    made = TextClassifier(optimise=COSTS).fit(TEXTS, LABELS)
+    made = TextClassifier("multinomial", optimise=COSTS).fit(TEXTS, LABELS)
     decision = made.fitted_.decision
     assert made.partial_fit(["late ball"], ["sport"]).fitted_.decision == decision
 
@@ -125,19 +125,19 @@ def test_multilabel_macro_f1_is_a_threshold_for_each_class():
     made = TextClassifier("svm", optimise="macro-f1").fit(TEXTS, sets)
     assert made.fitted_.decision.kind == "thresholds"
     with pytest.raises(UnnaiveError, match="costs are for documents with one label each"):
-        TextClassifier(optimise={"any": {"any": 0.0}}).fit(TEXTS, sets)
+        TextClassifier("multinomial", optimise={"any": {"any": 0.0}}).fit(TEXTS, sets)
 
 
 def test_settings_that_contradict():
     with pytest.raises(UnnaiveError, match="leave one of the two out"):
-        TextClassifier(decision="scut", optimise="macro-f1").fit(TEXTS, LABELS)
+        TextClassifier("multinomial", decision="scut", optimise="macro-f1").fit(TEXTS, LABELS)
     with pytest.raises(UnnaiveError, match="gives no probabilities to optimise by"):
         TextClassifier("svm", calibrate="none", optimise="macro-f1").fit(TEXTS, LABELS)
     with pytest.raises(UnknownName, match="did you mean 'macro-f1'"):
-        TextClassifier(optimise="macrof1").fit(TEXTS, LABELS)
+        TextClassifier("multinomial", optimise="macrof1").fit(TEXTS, LABELS)
     with pytest.raises(BadData, match="optimise is 3"):
-        TextClassifier(optimise=3).fit(TEXTS, LABELS)
-    assert TextClassifier(optimise="accuracy").fit(TEXTS, LABELS).fitted_.decision.kind == "argmax"
+        TextClassifier("multinomial", optimise=3).fit(TEXTS, LABELS)
+    assert TextClassifier("multinomial", optimise="accuracy").fit(TEXTS, LABELS).fitted_.decision.kind == "argmax"
 
 
 def write(tmp_path, text):
@@ -150,7 +150,7 @@ def test_a_file_of_costs_is_read(tmp_path):
     path = write(tmp_path, "\ufefftrue,ham,spam\nham,0,9\n\nspam,1.5,0\n")
     assert read_costs(path) == {"ham": {"ham": 0.0, "spam": 9.0}, "spam": {"ham": 1.5, "spam": 0.0}}
     assert read_optimise(str(path)) == read_costs(path)
-    made = TextClassifier(optimise=str(path)).fit(["buy now", "hello you"] * 9, ["spam", "ham"] * 9)
+    made = TextClassifier("multinomial", optimise=str(path)).fit(["buy now", "hello you"] * 9, ["spam", "ham"] * 9)
     assert made.fitted_.decision.costs == ((0.0, 9.0), (1.5, 0.0))
 
 
@@ -185,7 +185,7 @@ def test_costs_that_do_not_fit_the_classes(costs, sentence):
     with pytest.raises((BadData, UnknownName), match=sentence):
         least_cost(costs, ("ham", "spam"))
     with pytest.raises(UnnaiveError):  # and before anything is learnt
-        TextClassifier(optimise=costs).fit(["buy now", "hello you"] * 9, ["spam", "ham"] * 9)
+        TextClassifier("multinomial", optimise=costs).fit(["buy now", "hello you"] * 9, ["spam", "ham"] * 9)
 
 
 def test_damaged_decisions_are_refused():

@@ -44,7 +44,7 @@ def run(words):
 @pytest.mark.parametrize("registered", [False, True])
 def test_what_is_forgotten_can_be_shown(folder, capsys, keyed, registered):
     train_key = keyed if registered else ""
-    assert run(f"train all.csv -o m.model{' --register' if registered else ''}{train_key}") == 0
+    assert run(f"train all.csv -m multinomial -o m.model{' --register' if registered else ''}{train_key}") == 0
     assert run(f"forget m.model gone.csv --receipt r.json{keyed}") == 0
     capsys.readouterr()
     assert run(f"verify m.model --receipt r.json --against rest.csv{keyed}") == 0
@@ -81,7 +81,7 @@ def test_models_that_keep_documents_show_what_they_forgot_too(folder, capsys, mo
 
 
 def test_a_model_that_is_not_the_one_of_the_receipt(folder, capsys):
-    run("train all.csv -o m.model")
+    run("train all.csv -m multinomial -o m.model")
     run("forget m.model gone.csv --receipt r.json -o after.model")
     assert run("verify m.model --receipt r.json") == 1
     assert run("verify after.model --receipt r.json --against all.csv") == 1
@@ -90,8 +90,8 @@ def test_a_model_that_is_not_the_one_of_the_receipt(folder, capsys):
 
 
 def test_a_register_refuses_what_was_never_learnt_and_what_is_forgotten_already(folder, capsys):
-    run("train all.csv -o plain.model")
-    run("train all.csv -o m.model --register")
+    run("train all.csv -m multinomial -o plain.model")
+    run("train all.csv -m multinomial -o m.model --register")
     assert run("forget plain.model other.csv") == 0  # the limit that the register removes
     before = Path("m.model").read_bytes()
     assert run("forget m.model other.csv") == 2
@@ -105,35 +105,37 @@ def test_a_register_refuses_what_was_never_learnt_and_what_is_forgotten_already(
 
 
 def test_a_register_with_a_key_is_changed_with_that_key_alone(folder, capsys):
-    run("train all.csv -o m.model --register --key key")
+    run("train all.csv -m multinomial -o m.model --register --key key")
     for words in ("update m.model other.csv", "forget m.model gone.csv", "forget m.model gone.csv --key other-key"):
         assert run(words) == 2
         assert "was made with a key; give that file as --key" in capsys.readouterr().err
     assert run("update m.model other.csv --key key") == 0
     assert b"secret" not in Path("m.model").read_bytes()
     Path("short").write_bytes(b"abc")
-    assert run("train all.csv -o n.model --register --key short") == 2
+    assert run("train all.csv -m multinomial -o n.model --register --key short") == 2
 
 
 def test_merging_joins_registers(folder):
-    run("train rest.csv -o a.model --register")
-    run("train gone.csv -o b.model --register")
-    run("train all.csv -o c.model --register")
+    run("train rest.csv -m multinomial -o a.model --register")
+    run("train gone.csv -m multinomial -o b.model --register")
+    run("train all.csv -m multinomial -o c.model --register")
     assert run("merge a.model b.model -o ab.model") == 0
     assert run("remake c.model --set alpha=0.5") == 0
     np.testing.assert_array_equal(load("ab.model").register.hashes, load("c.model").register.hashes)
     assert len(load("ab.model").register) == 17
-    run("train gone.csv -o plain.model")
+    run("train gone.csv -m multinomial -o plain.model")
     with pytest.warns(UnnaiveWarning, match="not all of these models have a register"):
         TextClassifier.load("a.model").merge(TextClassifier.load("plain.model"))
 
 
 def test_a_register_takes_no_weights_and_frozen_models_no_register(folder):
     texts, labels = [text for text, _ in ROWS], [label for _, label in ROWS]
-    fitted = register_documents(TextClassifier().fit(texts, labels).fitted_, texts, [(one,) for one in labels])
+    fitted = register_documents(
+        TextClassifier("multinomial").fit(texts, labels).fitted_, texts, [(one,) for one in labels]
+    )
     with pytest.raises(UnnaiveError, match="with texts and labels, and no weights"):
         TextClassifier.from_fitted(fitted).partial_fit(["ball"], ["sport"], sample_weight=[2])
-    assert run("train all.csv -o m.model --register --frozen") == 2
+    assert run("train all.csv -m multinomial -o m.model --register --frozen") == 2
     assert run("train all.csv -o m.model --register --model svm") == 0
 
 
@@ -163,7 +165,7 @@ def test_what_is_no_receipt(tmp_path, content):
 
 @pytest.mark.parametrize("words", ["--receipt gone.csv", "--receipt m.model", "--receipt key --key key"])
 def test_a_receipt_is_not_written_over_what_is_read(folder, words):
-    run("train all.csv -o m.model")
+    run("train all.csv -m multinomial -o m.model")
     before = {path: path.read_bytes() for path in folder.iterdir()}
     assert run(f"forget m.model gone.csv {words}") == 2
     assert {path: path.read_bytes() for path in folder.iterdir()} == before

@@ -30,7 +30,7 @@ def evaluated(classifier, corpus):
 def fitted(labels, **settings):
     train = load_tickets(labels).part("train")
     targets = [label[0] for label in train.labels] if labels == "queue" else train.labels
-    return TextClassifier(**settings).fit(train.texts, targets)
+    return TextClassifier(**{"model": "multinomial", **settings}).fit(train.texts, targets)
 
 
 @pytest.fixture(scope="module")
@@ -219,7 +219,7 @@ def test_the_page_has_everything(pages):
 def test_what_comes_from_data_is_escaped():
     texts = ["<script>alert(1)</script> ball"] * 3 + ["vote & <b>law</b>"] * 3
     labels = ["<i>sport</i>"] * 3 + ["politics"] * 3
-    classifier = TextClassifier().fit(texts, labels)
+    classifier = TextClassifier("multinomial").fit(texts, labels)
     turned = Corpus(texts, [(label,) for label in reversed(labels)], name="<evil>")
     page = evaluation_page(evaluated(classifier, turned))
     assert "<script" not in page

@@ -49,7 +49,7 @@ def drawn_texts(phrases, size, seed):
 
 
 def accuracy(phrases, **rule):
-    classifier = TextClassifier(**rule).fit(*drawn_texts(phrases, 100, seed=0))
+    classifier = TextClassifier("multinomial", **rule).fit(*drawn_texts(phrases, 100, seed=0))
     texts, labels = drawn_texts(phrases, 200, seed=1)
     return (classifier.predict(texts) == labels).mean()
 
@@ -63,7 +63,7 @@ def test_scripts_without_spaces_are_classified(phrases):
 def test_emoji_and_symbols_tell_moods_apart(tmp_path):
     texts = ["it came today 😀", "it came today 😡", "that was it :)", "that was it :("] * 5
     labels = ["good", "bad"] * 10
-    model = TextClassifier(symbols=True).fit(texts, labels)
+    model = TextClassifier("multinomial", symbols=True).fit(texts, labels)
     assert model.predict(["😀", "😡", ":)", ":("]).tolist() == ["good", "bad", "good", "bad"]
     model.save(tmp_path / "moods.model")
     again = TextClassifier.load(tmp_path / "moods.model")
@@ -72,7 +72,7 @@ def test_emoji_and_symbols_tell_moods_apart(tmp_path):
 
 
 def test_evidence_points_at_characters_and_emoji():
-    model = TextClassifier().fit(["球队赢得比赛 😀", "银行提高利率 😡"], ["sport", "money"])
+    model = TextClassifier("multinomial").fit(["球队赢得比赛 😀", "银行提高利率 😡"], ["sport", "money"])
     text = "NBA球队😀"
     found = [(text[start:end], term) for start, end, term in spans(text, model.token_rule) if term in model.vocabulary_]
     assert [term for _, term in found] == ["球", "球队", "队", "😀"]

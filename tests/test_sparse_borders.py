@@ -66,7 +66,7 @@ def test_labels(change):
     with pytest.raises(BadData, match=r"the matrix of labels .*; build it again"):
         unnaive.MultinomialNB().fit(TABLE, Y)
     with pytest.raises(BadData, match=r"the matrix of labels .*; build it again"):
-        TextClassifier().fit(["some words"] * 6, Y)
+        TextClassifier("multinomial").fit(["some words"] * 6, Y)
 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "lil", "dok", "dia"])

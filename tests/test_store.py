@@ -32,7 +32,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def saved(path):
-    TextClassifier(min_df=2, alpha=0.5).fit(TEXTS, LABELS).save(path)
+    TextClassifier("multinomial", min_df=2, alpha=0.5).fit(TEXTS, LABELS).save(path)
     return path
 
 
@@ -68,7 +68,7 @@ def description(path):
 )
 @pytest.mark.parametrize("labels", [LABELS, SETS], ids=["single", "sets"])
 def test_a_loaded_model_is_the_saved_one(path, options, labels):
-    model = TextClassifier(**options).fit(TEXTS, labels)
+    model = TextClassifier(**{"model": "multinomial", **options}).fit(TEXTS, labels)
     model.save(path)
     copy = TextClassifier.load(path)
     np.testing.assert_array_equal(copy.scores(NEW), model.scores(NEW))
@@ -94,25 +94,25 @@ def test_every_model_of_the_catalogue_can_be_stored(path, name):
 
 @pytest.mark.parametrize("labels", [[3, 1, 2, 3, 1] * 3, [True, False, False, True, True] * 3])
 def test_labels_keep_their_kind(path, labels):
-    TextClassifier().fit(TEXTS, labels).save(path)
+    TextClassifier("multinomial").fit(TEXTS, labels).save(path)
     assert TextClassifier.load(path).predict(TEXTS[:3]).dtype == np.array(labels).dtype
 
 
 def test_a_loaded_model_can_still_learn_and_forget(path):
-    TextClassifier(min_df=2).fit(TEXTS[:10], LABELS[:10]).save(path)
+    TextClassifier("multinomial", min_df=2).fit(TEXTS[:10], LABELS[:10]).save(path)
     model = TextClassifier.load(path).partial_fit(TEXTS[10:], LABELS[10:])
-    assert model.fitted_.counts == TextClassifier(min_df=2).fit(TEXTS, LABELS).fitted_.counts
+    assert model.fitted_.counts == TextClassifier("multinomial", min_df=2).fit(TEXTS, LABELS).fitted_.counts
     assert model.forget(TEXTS[10:], LABELS[10:]).fitted_.counts == TextClassifier.load(path).fitted_.counts
 
 
 def test_weighted_counts_are_kept_as_fractions(path):
-    model = TextClassifier().fit(TEXTS, LABELS, sample_weight=np.linspace(0.5, 2, len(TEXTS)))
+    model = TextClassifier("multinomial").fit(TEXTS, LABELS, sample_weight=np.linspace(0.5, 2, len(TEXTS)))
     model.save(path)
     assert TextClassifier.load(path).fitted_.counts == model.fitted_.counts
 
 
 def test_a_frozen_model_is_smaller_predicts_alike_and_cannot_be_updated(path, tmp_path):
-    model = TextClassifier(min_df=2).fit(TEXTS, LABELS)
+    model = TextClassifier("multinomial", min_df=2).fit(TEXTS, LABELS)
     model.save(path)
     model.save(tmp_path / "frozen.model", frozen=True)
     frozen = TextClassifier.load(tmp_path / "frozen.model")
@@ -127,7 +127,7 @@ def test_a_frozen_model_is_smaller_predicts_alike_and_cannot_be_updated(path, tm
 
 def test_the_same_model_gives_the_same_bytes(path, tmp_path):
     for name in ("one", "two"):
-        TextClassifier().fit(TEXTS, LABELS).save(tmp_path / name)
+        TextClassifier("multinomial").fit(TEXTS, LABELS).save(tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
@@ -161,15 +161,15 @@ def test_the_file_does_not_depend_on_the_order_of_learning(tmp_path, model):
 
 
 def test_scores_differ_in_the_last_place_at_most_where_the_order_of_terms_does():
-    trained = TextClassifier().fit(TEXTS, LABELS)
-    remade = TextClassifier().fit(TEXTS, LABELS).remake()
+    trained = TextClassifier("multinomial").fit(TEXTS, LABELS)
+    remade = TextClassifier("multinomial").fit(TEXTS, LABELS).remake()
     assert trained.fitted_.counts == remade.fitted_.counts
     np.testing.assert_array_max_ulp(trained.scores(TEXTS), remade.scores(TEXTS), maxulp=4)
     assert trained.predict(TEXTS).tolist() == remade.predict(TEXTS).tolist()
 
 
 def test_forgotten_words_are_not_in_the_file(path):
-    model = TextClassifier().fit([*TEXTS, "xylophone"], [*LABELS, "music"])
+    model = TextClassifier("multinomial").fit([*TEXTS, "xylophone"], [*LABELS, "music"])
     model.forget(["xylophone"], ["music"]).save(path)
     assert b"xylophone" not in path.read_bytes()
     assert b"music" not in path.read_bytes()
@@ -180,7 +180,7 @@ class TestWriting:
         (tmp_path / "plain").touch()
         assert saved.stat().st_mode == (tmp_path / "plain").stat().st_mode
         saved.chmod(0o640)
-        TextClassifier().fit(TEXTS, LABELS).save(saved)
+        TextClassifier("multinomial").fit(TEXTS, LABELS).save(saved)
         assert saved.stat().st_mode & 0o777 == 0o640
 
     def test_what_a_killed_writer_left_is_removed_by_the_next_one(self, saved):
@@ -189,7 +189,7 @@ class TestWriting:
         others = [".other.model.0123abcd.tmp", f".{saved.name}.0123abcd.tmp2", f".{saved.name}.note.tmp"]
         for name in others:
             saved.with_name(name).touch()
-        TextClassifier().fit(TEXTS, LABELS).save(saved)
+        TextClassifier("multinomial").fit(TEXTS, LABELS).save(saved)
         assert sorted(names(saved.parent)) == sorted([saved.name, *others])
 
     def test_a_temporary_file_that_a_writer_holds_is_left_alone(self, saved):
@@ -203,19 +203,19 @@ class TestWriting:
         precious = tmp_path / "precious"
         precious.write_text("mine")
         saved.with_name(f".{saved.name}.0123abcd.tmp").symlink_to(precious)
-        TextClassifier().fit(TEXTS, LABELS).save(saved)
+        TextClassifier("multinomial").fit(TEXTS, LABELS).save(saved)
         assert precious.read_text() == "mine"
 
     def test_other_names_of_the_file_are_announced(self, saved, tmp_path):
         os.link(saved, tmp_path / "second")
         with pytest.warns(UnnaiveWarning, match="had 1 other name .hard links., which still stand for the old file"):
-            TextClassifier().fit(TEXTS, LABELS).save(saved)
+            TextClassifier("multinomial").fit(TEXTS, LABELS).save(saved)
         assert (tmp_path / "second").read_bytes() != b""
 
     @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
     def test_the_owner_is_kept(self, saved):
         os.chown(saved, 1234, 4321)
-        TextClassifier().fit(TEXTS, LABELS).save(saved)
+        TextClassifier("multinomial").fit(TEXTS, LABELS).save(saved)
         assert (saved.stat().st_uid, saved.stat().st_gid) == (1234, 4321)
 
     @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
@@ -226,7 +226,7 @@ class TestWriting:
         os.chown(saved, 1234, 4321)
         monkeypatch.setattr(os, "fchown", fail)
         with pytest.warns(UnnaiveWarning, match="belonged to user 1234, group 4321; the new file is yours"):
-            TextClassifier().fit(TEXTS, LABELS).save(saved)
+            TextClassifier("multinomial").fit(TEXTS, LABELS).save(saved)
 
     def test_nothing_else_is_left_in_the_folder(self, saved):
         assert names(saved.parent) == [saved.name]
@@ -234,7 +234,7 @@ class TestWriting:
     def test_a_link_is_followed(self, saved, tmp_path):
         link = tmp_path / "link"
         link.symlink_to(saved)
-        TextClassifier().fit(["xylophone", "law"], ["a", "b"]).save(link)
+        TextClassifier("multinomial").fit(["xylophone", "law"], ["a", "b"]).save(link)
         assert link.is_symlink()
         assert TextClassifier.load(saved).classes_.tolist() == ["a", "b"]
 
@@ -242,7 +242,7 @@ class TestWriting:
         data = tmp_path / "data.csv"
         data.write_text("text,label\n")
         with pytest.raises(UnnaiveError, match="is there already and is not a model; name another file"):
-            TextClassifier().fit(TEXTS, LABELS).save(data)
+            TextClassifier("multinomial").fit(TEXTS, LABELS).save(data)
         assert data.read_text() == "text,label\n"
 
     @pytest.mark.parametrize(
@@ -256,11 +256,11 @@ class TestWriting:
     )
     def test_places_that_cannot_be_written(self, saved, name, problem):
         with pytest.raises(UnnaiveError, match=problem):
-            TextClassifier().fit(TEXTS, LABELS).save(saved.parent / name)
+            TextClassifier("multinomial").fit(TEXTS, LABELS).save(saved.parent / name)
 
     def test_a_device_is_refused(self):
         with pytest.raises(UnnaiveError, match="/dev/full is no regular file"):
-            TextClassifier().fit(TEXTS, LABELS).save("/dev/full")
+            TextClassifier("multinomial").fit(TEXTS, LABELS).save("/dev/full")
 
     @pytest.mark.parametrize("step", ["open", "fsync", "replace"])
     @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES, errno.EROFS])
@@ -275,7 +275,7 @@ class TestWriting:
         else:
             monkeypatch.setattr(Path if step == "replace" else os, step, fail)
         with pytest.raises(UnnaiveError, match=f"{os.strerror(code)}.*what was there is untouched"):
-            TextClassifier().fit(["a1 b1", "c1"], ["x", "y"]).save(saved)
+            TextClassifier("multinomial").fit(["a1 b1", "c1"], ["x", "y"]).save(saved)
         assert saved.read_bytes() == before
         assert names(saved.parent) == [saved.name]
 
@@ -285,7 +285,8 @@ class TestWriting:
             "import resource, signal, sys\n"
             "from unnaive import TextClassifier\n"
             "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-            "model = TextClassifier().fit([f'word{i} term{i}' for i in range(4000)], [i % 7 for i in range(4000)])\n"
+            "texts = [f'word{i} term{i}' for i in range(4000)]\n"
+            "model = TextClassifier('multinomial').fit(texts, [i % 7 for i in range(4000)])\n"
             "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
             "try:\n    model.save(sys.argv[1])\n"
             "except ValueError as problem:\n    print(problem)\n"
@@ -305,7 +306,7 @@ class TestWriting:
 
         monkeypatch.setattr(os, "fsync", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            TextClassifier().fit(["a1 b1", "c1"], ["x", "y"]).save(saved)
+            TextClassifier("multinomial").fit(["a1 b1", "c1"], ["x", "y"]).save(saved)
         assert saved.read_bytes() == before
         assert names(saved.parent) == [saved.name]
 
@@ -545,7 +546,7 @@ class TestBadFiles:
             TextClassifier.load(saved)
 
     def test_a_vocabulary_with_a_term_twice(self, path):
-        TextClassifier().fit(["aa bb", "cc"], ["x", "y"]).save(path)
+        TextClassifier("multinomial").fit(["aa bb", "cc"], ["x", "y"]).save(path)
         rewritten(path, lambda arrays, about: arrays.update({"vocabulary.bytes": np.frombuffer(b"aabbaa", np.uint8)}))
         with pytest.raises(BadModel, match="has 'aa' twice"):
             TextClassifier.load(path)
@@ -567,7 +568,7 @@ class TestBadFiles:
 
 def test_an_unfitted_classifier_is_not_stored(path):
     with pytest.raises(UnnaiveError, match="has not learnt anything yet; call fit before saving"):
-        TextClassifier().save(path)
+        TextClassifier("multinomial").save(path)
     assert not path.exists()
 
 

@@ -47,7 +47,7 @@ def check(text):
 def model(tmp_path):
     path = tmp_path / "evil\x1b[31m.model"
     texts = ["buy now cheap", "see you at noon"] * 3
-    TextClassifier().fit(texts, [LABEL, "ham"] * 3).save(path)
+    TextClassifier("multinomial").fit(texts, [LABEL, "ham"] * 3).save(path)
     return path
 
 
@@ -111,6 +111,6 @@ def test_numbers_and_words_stay(cell):
 @pytest.mark.slow
 def test_excel_safe_output(tmp_path):
     path, out = tmp_path / "x.model", tmp_path / "out.csv"
-    TextClassifier().fit(["buy", "see"], ["=HYPERLINK(0)", "ham"]).save(path)
+    TextClassifier("multinomial").fit(["buy", "see"], ["=HYPERLINK(0)", "ham"]).save(path)
     run_in_terminal("predict", path, "-d", "buy", "-o", out, "--excel-safe")
     assert out.read_text().splitlines()[1].startswith("1,'=HYPERLINK(0),")

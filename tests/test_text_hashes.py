@@ -45,7 +45,7 @@ def test_models_whose_texts_are_not_all_known():
 def with_hashes(texts, labels):
     from dataclasses import replace
 
-    classifier = TextClassifier(multilabel=False).partial_fit(texts, labels)
+    classifier = TextClassifier("multinomial", multilabel=False).partial_fit(texts, labels)
     return TextClassifier.from_fitted(replace(classifier.fitted_, text_hashes=TextHashes.of(texts)))
 
 

@@ -41,7 +41,7 @@ def run_readers(read, write, n_readers=4, seconds=SECONDS):
 @pytest.mark.parametrize("seconds", [SECONDS, pytest.param(20.0, marks=pytest.mark.slow)])
 def test_readers_see_one_version_while_classes_come_and_go(seconds):
     """A new class that sorts first moves all others: with half an update, "ball" would be labelled politics."""
-    model = unnaive.TextClassifier(n_jobs=1).fit(TEXTS, LABELS)
+    model = unnaive.TextClassifier("multinomial", n_jobs=1).fit(TEXTS, LABELS)
 
     def read():
         assert model.predict(["ball game ball"])[0] == "sport"
@@ -77,7 +77,7 @@ def test_estimators_too():
 
 @pytest.mark.slow
 def test_forking_while_a_stemmed_model_predicts_does_not_hang():
-    model = unnaive.TextClassifier(stem="porter", n_jobs=1).fit(TEXTS, LABELS)
+    model = unnaive.TextClassifier("multinomial", stem="porter", n_jobs=1).fit(TEXTS, LABELS)
     batch = [f"{text} smoothing{n}" for n, text in enumerate(TEXTS * 200)]
     stop = threading.Event()
 

@@ -157,7 +157,7 @@ def test_the_dictionary_of_jieba(capfd):
     # the sentence of its own documentation, which it cuts so
     assert tokens("我来到北京清华大学 and left", rule) == ["我", "来到", "北京", "清华大学", "and", "left"]
     texts = ["足球比赛非常精彩", "球队进球了", "议会通过了法律", "政府举行选举"]
-    classifier = TextClassifier(segmenter="jieba").fit(texts, ["体育", "体育", "政治", "政治"])
+    classifier = TextClassifier("multinomial", segmenter="jieba").fit(texts, ["体育", "体育", "政治", "政治"])
     assert classifier.predict(["精彩的进球", "新的法律"]).tolist() == ["体育", "政治"]
     assert capfd.readouterr().err == ""  # no lines about the dictionary
 

@@ -56,7 +56,7 @@ def test_the_list_as_json(run, folder):
 
 def test_check_prints_each_and_fails_if_one_does(run, folder):
     result = run("check", "--data", folder)
-    assert "✗ 1150haber: read 1 documents" in result.output
+    assert "✗ 1150haber: read 1 document" in result.output
     assert isinstance(result.exception, BadData)
     assert "1150haber failed the check" in str(result.exception)
 

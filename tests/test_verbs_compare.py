@@ -146,7 +146,7 @@ def test_plot_draws_curves_of_records(run, tmp_path):
 def test_plot_draws_what_a_model_does(run, tmp_path, figure):
     pytest.importorskip("matplotlib", reason="figures need the extra `plots`")
     train = load_tickets().part("train")
-    TextClassifier().fit(train.texts, [label[0] for label in train.labels]).save(tmp_path / "t.model")
+    TextClassifier("multinomial").fit(train.texts, [label[0] for label in train.labels]).save(tmp_path / "t.model")
     result = run("plot", "t.model", "tickets", "-f", figure, "-o", "figure.svg")
     assert result.exit_code == 0, result.exception
     assert "tickets, test documents: " in (tmp_path / "figure.svg").read_text()
@@ -154,7 +154,7 @@ def test_plot_draws_what_a_model_does(run, tmp_path, figure):
 
 def test_plot_of_a_model_needs_data_and_has_a_default_figure(run, tmp_path):
     pytest.importorskip("matplotlib", reason="figures need the extra `plots`")
-    TextClassifier().fit(["good ball", "fair vote"], ["खेल", "वोट"]).save(tmp_path / "t.model")
+    TextClassifier("multinomial").fit(["good ball", "fair vote"], ["खेल", "वोट"]).save(tmp_path / "t.model")
     (tmp_path / "data.csv").write_text("text,label\ngood ball,खेल\nfair vote,वोट\n")
     with pytest.warns(UnnaiveWarning, match="shows as boxes; an .svg has them as text"):
         assert run("plot", "t.model", "data.csv").exit_code == 0

@@ -55,8 +55,8 @@ class TextClassifier(Protocol):
 
     Parameters
     ----------
-    model : str, default="multinomial"
-        A name of the catalogue: "multinomial", "bernoulli", "complement", "or-gate", "maxent", "svm", …
+    model : str, default="auto"
+        A name of the catalogue: "auto", "multinomial", "bernoulli", "complement", "or-gate", "maxent", "svm", …
     language : str or None, default="en"
         ISO 639 code of the texts' language: case folding, stemmer, code page. None for no language.
     stopwords : str, sequence of str or None, default=None
@@ -149,7 +149,7 @@ class TextClassifier(Protocol):
 
     def __init__(
         self,
-        model: str = "multinomial",
+        model: str = "auto",
         *,
         language: str | None = "en",
         stopwords: str | Sequence[str] | None = None,
@@ -276,7 +276,7 @@ class TextClassifier(Protocol):
 
         Models that learn from documents can become any other; those that learn from counts one another.
 
-        >>> model = TextClassifier().fit(["good ball", "fair vote"], ["sport", "politics"])
+        >>> model = TextClassifier("multinomial").fit(["good ball", "fair vote"], ["sport", "politics"])
         >>> model.remake(model="bernoulli", alpha=0.5)
         TextClassifier(model='bernoulli', alpha=0.5)  # 2 classes, 4 terms
         """
@@ -400,7 +400,7 @@ class TextClassifier(Protocol):
     def token_rule(self) -> TokenRule:
         """How texts are read."""
         given = {name: getattr(self, name) for name in TokenRule.field_names()}
-        for name, value in find_model(self.model).token_rule_changes.items():
+        for name, value in find_model(self.model).token_rule_for(self._settings).items():
             given[name] = value if given[name] == _named()[name] else given[name]
         return TokenRule(**given)
 

@@ -5,15 +5,16 @@ The score of a linear model is a sum over the terms of the document, so the expl
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from math import floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
 from unnaive.core.scorer import Scorer
 from unnaive.errors import BadData
-from unnaive.text.tokens import Span
+from unnaive.text.tokens import GRAM, Span
 from unnaive.types import Label, Sparse
 
 if TYPE_CHECKING:
@@ -270,13 +271,18 @@ def explain_document(
         score=parts.base + float(parts.values.sum()),
         base=parts.base,
         probability=float(fitted.probabilities(scores)[0, chosen]) if fitted.probabilistic else None,
-        evidence=_evidence(fitted, found, row, parts.values.tolist(), details),
+        evidence=_evidence(fitted, found, row, parts.values.tolist(), details, document),
         exact=parts.exact,
     )
 
 
 def _evidence(
-    fitted: FittedModel, found: list[Span], row: Sparse, values: list[float], details: dict[int, dict[str, Any]]
+    fitted: FittedModel,
+    found: list[Span],
+    row: Sparse,
+    values: list[float],
+    details: dict[int, dict[str, Any]],
+    text: str,
 ) -> tuple[Evidence, ...]:
     """The known terms of the document with their places in the text, the strongest first."""
     places: dict[str, list[tuple[int, int]]] = {}
@@ -287,7 +293,46 @@ def _evidence(
     for column, count, value in zip(row.indices.tolist(), row.data.tolist(), values, strict=True):
         term = names[column]
         evidence.append(Evidence(term, count, value, tuple(places.get(term, ())), **details.get(column, {})))
+    if any(one.term.startswith(GRAM) and one.places for one in evidence):
+        evidence = _sum_over_words(evidence, found, text)
     return tuple(sorted(evidence, key=lambda one: (-abs(one.value), one.term)))
+
+
+def _sum_over_words(evidence: list[Evidence], found: list[Span], text: str) -> list[Evidence]:
+    """The evidence of character grams added to that of the word in which they lie; the sum stays the same.
+
+    A gram that occurs several times gives each of its places a like part. A word that is no term by itself is named by
+    its letters, where the model knows grams of it.
+    """
+    known = {(start, end): term for start, end, term in found if not term.startswith(GRAM) and " " not in term}
+    runs = _gram_runs(found)
+    starts = [start for start, _ in runs]
+    totals: dict[str, float] = {}
+    places: dict[str, list[tuple[int, int]]] = {}
+    for start, end in runs:
+        places.setdefault(known.get((start, end), text[start:end].lower()), []).append((start, end))
+    words = []
+    for one in evidence:
+        if not one.term.startswith(GRAM) or not one.places:
+            words.append(one)
+            continue
+        for start, _ in one.places:
+            run = runs[bisect_right(starts, start) - 1]
+            term = known.get(run, text[run[0] : run[1]].lower())
+            totals[term] = totals.get(term, 0.0) + one.value / len(one.places)
+    summed = [replace(one, value=one.value + totals.pop(one.term, 0.0)) for one in words]
+    return summed + [Evidence(term, len(places[term]), value, tuple(places[term])) for term, value in totals.items()]
+
+
+def _gram_runs(found: list[Span]) -> list[tuple[int, int]]:
+    """Where the words lie that character grams were cut from: stretches that grams cover without a gap."""
+    runs: list[tuple[int, int]] = []
+    for start, end in sorted((start, end) for start, end, term in found if term.startswith(GRAM)):
+        if runs and start < runs[-1][1]:
+            runs[-1] = (runs[-1][0], max(end, runs[-1][1]))
+        else:
+            runs.append((start, end))
+    return runs
 
 
 def _details(fitted: FittedModel, row: Sparse, chosen: int) -> dict[int, dict[str, Any]]:

@@ -65,7 +65,7 @@ SCORERS = {
     "label-tree": "unnaive.models.label_tree.scorer:LabelTreeScorer",
     "neighbours": "unnaive.models.neighbours:Neighbours",
     "paths": "unnaive.models.higher_order.path_scorer:PathScorer",
-    "pool": "unnaive.models.auto.learner:Pool",
+    "pool": "unnaive.models.auto.pool:Pool",
     "trees": "unnaive.models.trees:Trees",
 }
 
@@ -246,7 +246,9 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
     spec = fitted.spec
     about = {
         "model": spec.model.name,
-        "settings": {name: _plain(value, name) for name, value in spec.model.changed_settings().items()},
+        "settings": {
+            name: _plain(value, name) for name, value in spec.model.changed_settings().items() if name != "n_jobs"
+        },
         "token_rule": fitted.token_rule.to_dict(),
         "training": {name: _plain(getattr(spec, name), name) for name in (*TRAINING, "optimise", "documents_limit")},
         "classes": list(fitted.classes),

@@ -250,7 +250,10 @@ def make_scorer(
         scorer = model.relearn(before.scorer, places, documents, targets.Y, **more)
     else:
         scorer = model.learn(documents, targets.Y, **more)
-    return scorer, active
+    used = scorer.used_terms() if named.vocabulary is not None else None
+    if used is None:
+        return scorer, active
+    return scorer.take_terms(used), used if active is None else active[used]
 
 
 def make_fitted(

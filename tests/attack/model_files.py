@@ -47,9 +47,15 @@ def make_models(folder):
                 warnings.simplefilter("ignore")
                 fitted = TextClassifier(name, **settings).fit(TEXTS, labels).fitted_
             found.append(_parts(fitted, folder))
-    tuned = TextClassifier(min_df=2, select=("chi2", 6), decision="scut", calibrate=True).fit(TEXTS, SETS).fitted_
-    warm = TextClassifier(calibrate=True, ngrams=(1, 2), stem="porter").fit(TEXTS, LABELS).fitted_
-    listed = register_documents(TextClassifier().fit(TEXTS, LABELS).fitted_, TEXTS, [(one,) for one in LABELS])
+    tuned = (
+        TextClassifier("multinomial", min_df=2, select=("chi2", 6), decision="scut", calibrate=True)
+        .fit(TEXTS, SETS)
+        .fitted_
+    )
+    warm = TextClassifier("multinomial", calibrate=True, ngrams=(1, 2), stem="porter").fit(TEXTS, LABELS).fitted_
+    listed = register_documents(
+        TextClassifier("multinomial").fit(TEXTS, LABELS).fitted_, TEXTS, [(one,) for one in LABELS]
+    )
     listed = replace(listed, text_hashes=TextHashes.of(TEXTS))
     return found + [_parts(one, folder) for one in (tuned, warm, listed)]
 

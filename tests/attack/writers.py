@@ -70,7 +70,7 @@ def apply(operation, path, other):
     elif operation == "forget":
         update(path, forget_one)
     elif operation == "train":
-        TextClassifier(n_jobs=1).fit(*BASE).save(path)
+        TextClassifier("multinomial", n_jobs=1).fit(*BASE).save(path)
     else:
         merged = TextClassifier.load(path).merge(TextClassifier.load(other))
         save(merged.fitted_, path)
@@ -109,7 +109,7 @@ def attack_kill(folder, kills):
     tally, rng = Tally("kill -9 while writing"), random.Random(kills)
     path, other = Path(folder) / "killed.model", Path(folder) / "other.model"
     for target in (path, other):
-        TextClassifier(n_jobs=1).fit(*BASE).save(target)
+        TextClassifier("multinomial", n_jobs=1).fit(*BASE).save(target)
     reads = mmap.mmap(-1, 8)
     reader = fork(read_for_ever, path, reads)
     operations = 0
@@ -172,7 +172,7 @@ def check_after_kill(tally, path, before, after, status):
 def attack_readers(folder, seconds, n_readers=16):
     """Readers of one shared classifier and of one file, and a writer of both."""
     path = Path(folder) / "shared.model"
-    model = TextClassifier(n_jobs=1).fit(*BASE)
+    model = TextClassifier("multinomial", n_jobs=1).fit(*BASE)
     model.save(path)
     end, problems, reads = time.monotonic() + seconds, [], []
 

@@ -126,7 +126,7 @@ def class_spellings(fitted: FittedModel) -> dict[str, Any]:
     """How a file may spell each class → the class.
 
     >>> from unnaive import TextClassifier
-    >>> class_spellings(TextClassifier().fit(["spam", "ham"], [True, False]).fitted_)
+    >>> class_spellings(TextClassifier("multinomial").fit(["spam", "ham"], [True, False]).fitted_)
     {'False': False, 'True': True, 'false': False, 'true': True}
     """
     spellings = {str(label): label for label in fitted.classes}

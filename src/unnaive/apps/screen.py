@@ -203,7 +203,7 @@ def find_progress(details: dict[str, Any]) -> tuple[str, float, float | None]:
     >>> find_progress({"iteration": 7, "max_iter": 1000}), find_progress({"iteration": 7})
     ((', round 7 of at most 1,000', 0.0, None), (', round 7', 0.0, None))
     """
-    for one, all_of_them in (("fold", "folds"), ("class", "classes")):
+    for one, all_of_them in (("fold", "folds"), ("class", "classes"), ("candidate", "candidates")):
         if one in details and details.get(all_of_them) is not None:
             return f", {one} {details[one] + 1:,} of {details[all_of_them]:,}", details[one], details[all_of_them]
     if "iteration" not in details:

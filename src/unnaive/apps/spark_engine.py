@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.errors import UnnaiveError, choose
+from unnaive.errors import UnnaiveError, choose, count_noun
 
 if TYPE_CHECKING:
     from unnaive.classifier import TextClassifier
@@ -204,7 +204,11 @@ def show_measures(found: dict[str, Any]) -> None:
     table = plain_table("measure", ">value")
     for name in ("accuracy", "micro-f1", "macro-f1"):
         table.add_row(name, f"{found[name]:.4f}")
-    screen.print(f"{found['documents']:,} documents, {len(found['by class']):,} classes", markup=False)
+    documents, classes = (
+        count_noun(found["documents"], "document"),
+        count_noun(len(found["by class"]), "class", "classes"),
+    )
+    screen.print(f"{documents}, {classes}", markup=False)
     screen.print(table, "")
     table = plain_table("class", ">precision", ">recall", ">F1", ">documents")
     for row in sorted(found["by class"], key=lambda one: -one["documents"]):

@@ -55,15 +55,16 @@ def demo(
     corpus = load_tickets()
     train, test = corpus.part("train"), corpus.part("test")
     start = time.perf_counter()
-    model = TextClassifier("multinomial", alpha=0.1).fit(train.texts, [names[0] for names in train.labels])
+    model = TextClassifier(random_state=0).fit(train.texts, [names[0] for names in train.labels])
     show_training(screen, model, train, time.perf_counter() - start)
     found = evaluate(model, test.texts, test.labels, name=test.name)
     show_measures(screen, found)
     show_terms(screen, model)
     show_explanations(screen, model, test, found)
     show_tags(screen)
-    show_update(screen, model)
-    show_forgetting(screen, model, train)
+    counting = TextClassifier("multinomial", alpha=0.1).fit(train.texts, [names[0] for names in train.labels])
+    show_update(screen, counting)
+    show_forgetting(screen, counting, train)
     if keep is not None:
         write_tour_files(keep, model)
     show_next(screen, keep)
@@ -79,14 +80,16 @@ def heading(screen: Console, number: int, title: str) -> None:
 
 def show_training(screen: Console, model: TextClassifier, train: Corpus, seconds: float) -> None:
     """What there is to learn from, and how long it took."""
+    from unnaive.errors import count_noun
+
     screen.print(
         "[bold]unnaive[/]: a tour on support tickets of a made-up software company,\n"
         "926 of them in 8 queues. Which queue should a new ticket go to?"
     )
     heading(screen, 1, "Train")
     screen.print(
-        f"Multinomial naive Bayes learnt {len(train):,} tickets and {len(model.vocabulary_):,} terms "
-        f"in [bold]{1000 * seconds:.0f} ms[/]."
+        f"The default chose among models, pooled the best and learnt {len(train):,} tickets and "
+        f"{count_noun(len(model.vocabulary_), 'term')} in [bold]{seconds:.1f} s[/]."
     )
     from unnaive.apps.screen import shorten_text
 
@@ -187,6 +190,7 @@ def show_update(screen: Console, model: TextClassifier) -> None:
     seconds = time.perf_counter() - start
     after = model.predict([NEW_QUESTION])[0]
     screen.print(
+        "Multinomial naive Bayes is sums over documents, so more can be added at any time.\n"
         f'"{NEW_QUESTION}"\n'
         f"went to [red]{before}[/]. A new queue, {NEW_QUEUE}, and {len(NEW_TICKETS)} tickets of it were learnt in "
         f"{1000 * seconds:.0f} ms: now it goes to [green]{after}[/]. Nothing was trained again."

@@ -59,6 +59,7 @@ def inspect(
 
 def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int) -> dict[str, Any]:
     """What there is to know of a model and its file, as plain values."""
+    from unnaive.apps.verbs_train import describe_search
     from unnaive.store import documents_bytes
 
     kept, spec = fitted.statistic, fitted.spec
@@ -85,6 +86,7 @@ def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int
         "terms": fitted.scorer.n_terms,
         "terms_seen": None if kept is None else kept.n_terms,
         "can_be_updated": kept is not None,
+        **describe_search(fitted),
         "classes": [
             {
                 "class": label,
@@ -146,6 +148,7 @@ def show_description(found: dict[str, Any]) -> None:
     from rich.markup import escape
 
     from unnaive.apps.screen import console, format_size, plain_table
+    from unnaive.apps.verbs_train import search_lines
 
     screen = console()
     screen.print(f"[bold]{escape(found['file'])}[/]: {found['title']}, {format_size(found['bytes'])}")
@@ -154,6 +157,8 @@ def show_description(found: dict[str, Any]) -> None:
     for name, value in description_lines(found):
         facts.add_row(f"[dim]{name}[/]", escape(value))
     screen.print(facts)
+    for line in search_lines(found):
+        screen.print(escape(line))
     thresholds = [">threshold"] if found["thresholds"] else []
     table = plain_table("class", ">documents", *thresholds, "strongest terms")
     for one in found["classes"]:

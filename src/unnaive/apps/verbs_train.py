@@ -36,6 +36,13 @@ DECISION_HELP = (
 )
 
 
+MODEL_HELP = "auto, multinomial, bernoulli, complement, or-gate, … Default: auto."
+BUDGET_HELP = (
+    "How much auto may try: fast, naive Bayes and a closed form on words; normal, about a minute at most; thorough, "
+    "ten; or a number of seconds. Default: normal."
+)
+
+
 def register(app: typer.Typer) -> None:
     """Add the verb to the command line."""
     app.command()(train)
@@ -47,18 +54,22 @@ def train(
     source: DataFile,
     output: Annotated[Path, typer.Option("-o", "--output", help="The model file to write.", show_default=False)],
     model: Annotated[
-        str,
-        typer.Option("--model", "-m", help="multinomial, bernoulli, complement, or-gate, …", rich_help_panel=LEARNING),
-    ] = "multinomial",
+        str | None,
+        typer.Option("--model", "-m", help=MODEL_HELP, rich_help_panel=LEARNING, show_default=False),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(metavar="BUDGET", help=BUDGET_HELP, rich_help_panel=LEARNING),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A setting of the model.", rich_help_panel=LEARNING),
     ] = None,
     alpha: Annotated[
-        float | None, typer.Option(help="Additive smoothing; short for --set alpha=…", rich_help_panel=LEARNING)
+        float | None, typer.Option(help="Additive smoothing of naive Bayes.", rich_help_panel=LEARNING)
     ] = None,
     smoothing: Annotated[
-        str | None, typer.Option(help="laplace, jelinek-mercer or absolute.", rich_help_panel=LEARNING)
+        str | None, typer.Option(help="laplace, jelinek-mercer or absolute, of naive Bayes.", rich_help_panel=LEARNING)
     ] = None,
     min_df: Annotated[int, typer.Option(help="Leave out terms of fewer documents.", rich_help_panel=LEARNING)] = 1,
     select: Annotated[
@@ -145,12 +156,13 @@ def train(
     from unnaive.core.settings import parse_settings
 
     parameters: dict[str, Any] = words | {
-        "model": model, "min_df": min_df, "select": parse_select(select), "decision": decision, "calibrate": calibrate,
-        "n_jobs": threads, "random_state": seed, "optimise": optimise, "class_weight": class_weight,
-        "documents_limit": parse_size(documents_limit),
+        "model": choose_model(model, alpha, smoothing), "min_df": min_df, "select": parse_select(select),
+        "decision": decision, "calibrate": calibrate, "n_jobs": threads, "random_state": seed, "optimise": optimise,
+        "class_weight": class_weight, "documents_limit": parse_size(documents_limit),
     }  # fmt: skip
     parameters |= parse_settings(settings or [])
     parameters |= {name: value for name, value in (("alpha", alpha), ("smoothing", smoothing)) if value is not None}
+    parameters |= parse_budget(budget, parameters["model"])
     classifier = TextClassifier(**parameters)
     finish = registering(register, key, frozen)
     spark = SparkEngine.asked(engine, master, ship)
@@ -262,6 +274,7 @@ def train_file(
         "multilabel": fitted.multilabel,
         "seconds": round(time.perf_counter() - start, 3),
         "read": described,
+        **describe_search(fitted),
         **measured,
     }
 
@@ -350,7 +363,7 @@ def show_summary(summary: dict[str, Any], memory: str | None = None) -> None:
         f"{count_noun(summary['classes'], 'class', 'classes')} "
         f"({kind}), {count_noun(summary['terms'], 'term')} in {summary['seconds']:.2f} s"
     )
-    for line in describe_report(summary.get("out_of_core", {}), memory):
+    for line in (*search_lines(summary), *describe_report(summary.get("out_of_core", {}), memory)):
         say(line)
     for name, words in (("holdout", "set aside"), ("test", "of the test file")):
         if name in summary:
@@ -364,6 +377,49 @@ def show_summary(summary: dict[str, Any], memory: str | None = None) -> None:
     kept = summary["documents_bytes"]
     of_them = f", {format_size(kept)} of it counted documents for updates" if kept else ""
     say(f"wrote {summary['file']} ({format_size(summary['bytes'])}{of_them})")
+
+
+def choose_model(model: str | None, alpha: float | None, smoothing: str | None) -> str:
+    """The model that was named; else auto, or multinomial naive Bayes where a setting of its was given.
+
+    >>> choose_model(None, None, None), choose_model(None, 0.5, None), choose_model("bernoulli", 0.5, None)
+    ('auto', 'multinomial', 'bernoulli')
+    """
+    return model or ("auto" if alpha is None and smoothing is None else "multinomial")
+
+
+def parse_budget(text: str | None, model: str) -> dict[str, Any]:
+    """The setting of auto that --budget gives: a name, or seconds.
+
+    >>> parse_budget("fast", "auto"), parse_budget("90", "auto"), parse_budget(None, "auto")
+    ({'budget': 'fast'}, {'budget': 90.0}, {})
+    """
+    from unnaive.errors import UnnaiveError
+
+    if text is None:
+        return {}
+    if model != "auto":
+        raise UnnaiveError(f"--budget is for the model auto, and this one is {model}; leave one of the two out")
+    word = text.strip().removesuffix("s") if text.strip()[:1].isdigit() else text.strip()
+    try:
+        return {"budget": float(word)}
+    except ValueError:
+        return {"budget": word}
+
+
+def describe_search(fitted: FittedModel) -> dict[str, Any]:
+    """What auto tried, as the model keeps it; nothing of other models."""
+    recipe = getattr(fitted.scorer, "recipe", None)
+    return {"search": recipe["report"]} if recipe else {}
+
+
+def search_lines(summary: dict[str, Any]) -> list[str]:
+    """What auto tried, for people."""
+    if not summary.get("search"):
+        return []
+    from unnaive.models.auto.report import report_lines
+
+    return report_lines(summary["search"])
 
 
 def headline(measured: dict[str, Any], multilabel: bool) -> str:

@@ -170,7 +170,7 @@ class Linear(Scorer):
     def _by_term(self) -> Sparse:
         """Weights (n_terms, n_classes): dense while that is small, because the dense product is the faster one."""
         if not issparse(self.sparse_weights):
-            return np.ascontiguousarray(self.sparse_weights.T)
+            return np.ascontiguousarray(self.sparse_weights.T, np.float64)  # files may hold float32
         small = self.n_classes * self.n_terms <= DENSE_CELLS
         return np.ascontiguousarray(self.sparse_weights.toarray().T) if small else csr_array(self.sparse_weights.T)
 

@@ -18,7 +18,9 @@ class Link:
 
     `log_odds` maps scores to log-odds of each class, elementwise and increasing, so that ranking by score and by
     probability agree and nothing saturates; None when scores are not probabilistic. `exclusive` is true where
-    scores are log joint probabilities of classes that exclude each other. `share` is for links whose even odds say
+    scores tell classes that exclude each other apart: by log joint probabilities ("softmax"), or by log-odds of each
+    class alone, whose p are divided by their sum ("one-of-all": p_c ∝ σ(s_c), which saturates where a softmax would be
+    surer and surer). `share` is for links whose even odds say
     little, because scores grow with the length of the document or have no such point: then a multilabel decision
     accepts the classes that reach this share of the document's best score.
     """
@@ -42,6 +44,7 @@ LINKS: dict[str, Link] = {
     for link in (
         Link("softmax", lambda scores: scores, exclusive=True),
         Link("log-odds", lambda scores: scores),
+        Link("one-of-all", lambda scores: -np.logaddexp(0.0, -scores), exclusive=True),
         Link("noisy-or", _noisy_or_log_odds, share=NEAR_BEST),
         Link("cosine", None, share=NEAR_BEST),
         Link("margin", None),
@@ -115,6 +118,7 @@ def comparable_scores(link: str, scores: Floats) -> Floats:
     """
     if not LINKS[link].exclusive or scores.shape[1] < 2:
         return scores
+    scores = joint_log_probabilities(link, scores)
     log_p = log_softmax(scores)
     with np.errstate(divide="ignore"):
         log_rest = np.log1p(-np.exp(log_p))

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from unnaive.core.links import LINKS, Link
 from unnaive.core.network import Network
 from unnaive.errors import BadData
-from unnaive.types import Arrays, Floats, Sparse
+from unnaive.types import Arrays, Floats, Ids, Sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +40,8 @@ class Scorer(ABC):
     kind: ClassVar[str]  # its name in model files
     link: str  # the name of the link, which gives scores their meaning (links.py)
     n_terms: int
+    # rows of the training documents and their scores by models that never saw them, where the learner has any
+    held_out: tuple[Ids, Floats] | None = None
 
     @property
     @abstractmethod
@@ -102,6 +104,14 @@ class Scorer(ABC):
         `frequency` (n_terms,): mentions of each term in a document of the class, where counts were kept.
         """
         return []
+
+    def used_terms(self) -> Ids | None:
+        """The columns that scores depend on, of scorers that leave some out; None for all."""
+        return None
+
+    def take_terms(self, columns: Ids) -> Scorer:
+        """The same scores from these columns alone, among which are all used ones."""
+        return self
 
     def network(self, chosen: int, terms: Sequence[str], classes: Sequence[str], member: int = 0) -> Network:
         """The Bayesian network of a class as a value; `terms` names the columns, `classes` the classes."""

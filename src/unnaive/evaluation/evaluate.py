@@ -68,7 +68,7 @@ def evaluate(
     Examples
     --------
     >>> from unnaive import TextClassifier
-    >>> model = TextClassifier().fit(["good ball", "fair vote"], ["sport", "politics"])
+    >>> model = TextClassifier("multinomial").fit(["good ball", "fair vote"], ["sport", "politics"])
     >>> evaluate(model, ["a ball", "a vote", "the ball"], ["sport", "politics", "politics"]).measures["accuracy"]
     0.6666666666666666
     """
@@ -304,7 +304,8 @@ def describe_model(fitted: FittedModel) -> str:
     """The model and all that is not default about it, on one line.
 
     >>> from unnaive import TextClassifier
-    >>> describe_model(TextClassifier(alpha=0.5, stem="porter").fit(["good ball", "fair vote"], [0, 1]).fitted_)
+    >>> model = TextClassifier("multinomial", alpha=0.5, stem="porter").fit(["good ball", "fair vote"], [0, 1])
+    >>> describe_model(model.fitted_)
     'multinomial naive Bayes, alpha=0.5, stem=porter'
     """
     spec = fitted.spec

@@ -82,6 +82,11 @@ class Model(Settings, Protocol):
     token_rule_changes: ClassVar[dict[str, Any]] = {}  # how TextClassifier reads texts for it, where not told otherwise
     poor_score: ClassVar[bool] = False  # fails scikit-learn's accuracy check on Gaussian blobs, which are no counts
 
+    @classmethod
+    def token_rule_for(cls, settings: dict[str, Any]) -> dict[str, Any]:
+        """How TextClassifier reads texts for the model with these settings, where not told otherwise."""
+        return cls.token_rule_changes
+
     # What training asks for; see core/learner.py.
 
     def rule(self, counts: Counts, *, exclusive: bool = True) -> Scorer:

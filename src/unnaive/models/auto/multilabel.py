@@ -1,0 +1,126 @@
+"""Multilabel `auto`: three members for each class by itself, their out-of-fold margins summed and calibrated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from unnaive.core.weighting import tf_idf
+from unnaive.decisions import best_cut, folds
+from unnaive.models.auto.members import FAMILIES, Candidate, Training, as_float32, fit_family, member_scores
+from unnaive.models.auto.plan import FEW
+from unnaive.models.auto.pool import take_columns
+from unnaive.models.auto.recipe import Recipe
+from unnaive.models.auto.search import TOL
+from unnaive.models.auto.views import View
+from unnaive.types import Floats, Ids, Sparse
+
+MEMBERS = (Candidate("svm", (1.0,)), Candidate("nbsvm", (0.3,)), Candidate("rocchio", (0.6,)))
+SHRINK = 5.0  # documents of a class that the level of all classes is worth
+LEAST = 10  # documents: with fewer, none is held out
+
+
+def choose_multilabel(
+    X: Sparse, Y: Sparse, view: View, budget: str | float, *, weight: Floats | None, random_state: int,
+    n_jobs: int | None, told: Callable[[str], None],
+) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
+    """The recipe, and all rows with their out-of-fold log-odds; none where there are too few documents.
+
+    Margins of a member are divided by their spread, so that each has the same say; the log-odds are
+    slope · Σ members + level + level of the class, by logistic loss, the last drawn toward 0.
+    """
+    if X.shape[0] < LEAST:
+        factors, slope, levels, held_out = np.ones(len(MEMBERS)), 1.0, np.zeros(Y.shape[1]), None
+        report: dict[str, Any] = {"budget": budget, "left-out": ["any search: too few documents to hold some out"]}
+    else:
+        scores = _out_of_fold(X, Y, view, weight, random_state, n_jobs, told)
+        spread = [float(one.std()) or 1.0 for one in scores]
+        factors = 1 / np.array(spread)
+        total = sum(factor * one for factor, one in zip(factors, scores, strict=True))
+        slope, levels = fit_log_odds(np.asarray(total), Y)
+        held_out = np.arange(X.shape[0]), slope * np.asarray(total) + levels
+        report = _report(budget, view, scores, held_out[1], Y)
+    members = [
+        {
+            "view": view.name,
+            "family": one.family,
+            "settings": list(one.settings),
+            "factor": float(slope * factor),
+        }
+        for one, factor in zip(MEMBERS, factors, strict=True)
+    ]
+    return {"kind": "multilabel", "members": members, "bias": levels.tolist(), "report": report}, held_out
+
+
+def _out_of_fold(
+    X: Sparse, Y: Sparse, view: View, weight: Floats | None, random_state: int, n_jobs: int | None,
+    told: Callable[[str], None],
+) -> list[Floats]:  # fmt: skip
+    """Margins (n_docs, n_classes) of each member, every document by a model that has not seen it."""
+    documents = take_columns(X, view.columns)
+    n_folds = 5 if X.shape[0] < FEW else 3
+    fold = folds(Y, n_folds, seed=random_state)
+    scores = [np.zeros(Y.shape) for _ in MEMBERS]
+    for number in range(n_folds):
+        train, aside = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        own = None if weight is None else weight[train]
+        weighting = tf_idf(documents[train], own)
+        data = Training.of(
+            documents[train], weighting, csr_array(Y[train]), own, tol=TOL, random_state=random_state, n_jobs=n_jobs
+        )
+        Z = as_float32(weighting.apply(documents[aside]))
+        for one, found in zip(MEMBERS, scores, strict=True):
+            told(f"{view.name}, {FAMILIES[one.family].title}")
+            weights, bias = fit_family(one.family, one.settings, data)
+            found[aside] = member_scores((weights, np.maximum(bias, -10.0)), Z)  # a class that training lacks
+    return scores
+
+
+def fit_log_odds(scores: Floats, Y: Sparse) -> tuple[float, Floats]:
+    """(slope, level of each class) with which slope·s + level are log-odds, by logistic loss over all cells.
+
+    A class's level is drawn toward that of all classes by SHRINK documents: of rare ones little is known. Platt (1999).
+    """
+    from scipy.optimize import minimize
+
+    truth = csr_array(Y).toarray() != 0
+    signs = np.where(truth, 1.0, -1.0)
+
+    def objective(point: Floats) -> tuple[float, Floats]:
+        slope, level, own = point[0], point[1], point[2:]
+        margins = signs * (slope * scores + (level + own))
+        losses = np.logaddexp(0.0, -margins)
+        slopes = -signs / (1.0 + np.exp(np.minimum(margins, 500.0)))
+        by_class = slopes.sum(axis=0)
+        gradient = np.concatenate([[(slopes * scores).sum(), by_class.sum()], by_class + SHRINK * own])
+        return (losses.sum() + SHRINK / 2 * (own**2).sum()) / len(scores), gradient / len(scores)
+
+    start = np.zeros(2 + scores.shape[1])
+    start[0], start[1] = 1.0, -2.0
+    bounds = [(1e-3, 50.0), *[(-50.0, 50.0)] * (len(start) - 1)]
+    found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds).x
+    return float(found[0]), found[1] + found[2:]
+
+
+def _report(budget: str | float, view: View, scores: list[Floats], pooled: Floats, Y: Sparse) -> dict[str, Any]:
+    """Each member, and the sum of all, with the best micro F1 that one threshold for all classes gives out of fold."""
+    truth = csr_array(Y).toarray().ravel()
+    tried = [
+        {
+            "view": view.name,
+            "model": str(one),
+            "f1": round(best_cut(part.ravel(), truth)[1], 4),
+            "share": 1 / len(scores),
+        }
+        for one, part in zip(MEMBERS, scores, strict=True)
+    ]
+    return {
+        "budget": budget,
+        "f1": round(best_cut(pooled.ravel(), truth)[1], 4),
+        "held-out": len(pooled),
+        "tried": tried,
+        "left-out": [],
+    }

@@ -1,0 +1,156 @@
+"""The plan of a search: which views, candidates and documents, so that the estimated work stays within a budget.
+
+Named budgets go by work, nonzero cells × classes × what a family costs, never by the clock: the same data and seed
+give the same model on a slow machine and on a fast one, with one thread or four. Only a budget in seconds looks at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from unnaive.models.auto.members import FAMILIES, Candidate
+from unnaive.models.auto.views import CHARACTERS, PAIRS
+
+BUDGETS = {"fast": 30.0, "normal": 32.0, "thorough": 600.0}  # estimated processor seconds of learning
+PREPARING = 60.0  # processor seconds for 10⁹ cells that are weighted and summed once for all members of a view
+FEW, SOME = 1_500, 4_500  # documents: under the first five folds, under the second three, else one held-out part
+
+CLOSED_FORMS = (
+    *(Candidate("complement", (alpha,)) for alpha in (0.03, 0.1, 0.3, 1.0)),
+    *(Candidate("power", (alpha,)) for alpha in (0.01, 0.03, 0.1, 1.0)),
+)
+BRIEF = (
+    *(Candidate("complement", (alpha,)) for alpha in (0.1, 0.3)),
+    *(Candidate("maxent", (C, 1.0, 0.1)) for C in (1.0, 10.0)),
+    Candidate("nbsvm", (0.3,)),
+)
+USUAL = (
+    *(Candidate("complement", (alpha,)) for alpha in (0.03, 0.1, 0.3, 1.0)),
+    *(Candidate("maxent", (C, s, alpha)) for alpha in (0.1, 1.0) for C, s in ((1.0, 1.0), (10.0, 1.0), (10.0, 0.5))),
+    *(Candidate("nbsvm", (C,)) for C in (0.1, 0.3, 1.0)),
+    *(Candidate("svm", (C,)) for C in (0.3, 1.0, 3.0)),
+)
+LONG = (
+    *USUAL,
+    *(Candidate("power", (alpha,)) for alpha in (0.01, 0.1, 1.0)),
+    *(Candidate("maxent", (C, 1.0, alpha)) for C in (3.0, 30.0) for alpha in (0.1, 1.0)),
+    *(Candidate("nbsvm", (C,)) for C in (0.03, 3.0)),
+    *(Candidate("svm", (C,)) for C in (0.1, 10.0)),
+)
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large the data is: documents, classes, and the nonzero cells of each view."""
+
+    documents: int
+    classes: int
+    cells: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be tried.
+
+    views       the names of the views
+    candidates  tried on each of them
+    n_folds     parts that the documents are cut into; `all_folds` judges by each in turn, else by the first alone
+    training    most documents that a candidate is fitted on while searching
+    held_out    most documents that it is judged by
+    left_out    what a larger budget would have tried too, in words
+    """
+
+    views: tuple[str, ...]
+    candidates: tuple[Candidate, ...]
+    n_folds: int
+    all_folds: bool
+    training: int = 6_000
+    held_out: int = 2_500
+    left_out: tuple[str, ...] = ()
+
+    def search_cost(self, size: Size, view: str) -> float:
+        """Estimated processor seconds of the search on a view."""
+        rounds = self.n_folds if self.all_folds else 1
+        share = (self.n_folds - 1) / self.n_folds
+        share = min(share, self.training / max(size.documents, 1))
+        cells = size.cells[view] * share * rounds
+        return cells * (PREPARING + size.classes * sum(FAMILIES[one.family].cost for one in self.candidates)) / 1e9
+
+    def refit_cost(self, size: Size, view: str) -> float:
+        """Estimated processor seconds of training a member of every family on all documents of a view."""
+        families = {one.family for one in self.candidates}
+        return size.cells[view] * (PREPARING + size.classes * sum(FAMILIES[one].cost for one in families)) / 1e9
+
+    def cost(self, size: Size) -> float:
+        """Estimated processor seconds of all."""
+        return sum(self.search_cost(size, view) + self.refit_cost(size, view) for view in self.views)
+
+
+def make_plan(size: Size, budget: str | float) -> Plan:
+    """The first of the plans, from the fullest to the leanest, that fits; the leanest where none does.
+
+    >>> make_plan(Size(500, 4, {"words": 20_000}), "normal").left_out
+    ()
+    """
+    plans = list(_plans(size, budget))
+    most = BUDGETS[budget] if isinstance(budget, str) else float(budget)
+    return next((plan for plan in plans if plan.cost(size) <= most), plans[-1])
+
+
+def _plans(size: Size, budget: str | float) -> Iterator[Plan]:
+    """Fuller plans first; each leaves out what costs most for least, and says so."""
+    n = size.documents
+    few = n < SOME
+    n_folds = 5 if n < FEW else 3 if few else 4
+    views = tuple(size.cells)
+    if budget == "fast":
+        yield Plan(views, CLOSED_FORMS, n_folds, few)
+        return
+    plan = Plan(views, USUAL, n_folds, few)
+    if budget == "thorough" or isinstance(budget, float):
+        yield replace(plan, candidates=LONG, n_folds=5, all_folds=True, training=n, held_out=n)
+        yield replace(plan, candidates=LONG, training=2 * plan.training, held_out=2 * plan.held_out)
+    yield plan
+    plan = _leave(plan, "most settings of each family", candidates=BRIEF)
+    yield plan
+    for training, held_out in ((3_000, 2_000), (1_500, 1_500)):
+        if n > training:
+            sampled = f"all but {training:,} documents while searching"
+            yield _leave(plan, sampled, training=training, held_out=held_out)
+    if n > 1_500:
+        plan = _leave(plan, "all but 1,500 documents while searching", training=1_500, held_out=1_500)
+    if PAIRS in views:
+        plan = _leave(plan, "pairs of words", views=tuple(view for view in views if view != PAIRS))
+        yield plan
+    plan = _without(plan, "nbsvm")
+    yield plan
+    if CHARACTERS in plan.views and len(plan.views) > 1:
+        kept = tuple(view for view in plan.views if view != CHARACTERS)
+        plan = _leave(plan, "characters", views=kept)
+        yield plan
+    yield _without(plan, "maxent")
+
+
+def _leave(plan: Plan, what: str, **changes: object) -> Plan:
+    return replace(plan, left_out=(*plan.left_out, what), **changes)  # type: ignore[arg-type]
+
+
+def _without(plan: Plan, family: str) -> Plan:
+    kept = tuple(one for one in plan.candidates if one.family != family)
+    return _leave(plan, FAMILIES[family].title, candidates=kept)
+
+
+def default_members(views: Sequence[str]) -> list[dict[str, object]]:
+    """The members of a pool that nothing could be held out for: alike on every view, with a usual scale."""
+    usual = (Candidate("maxent", (10.0, 1.0, 0.1)), Candidate("nbsvm", (0.3,)))
+    return [
+        {
+            "view": view,
+            "family": one.family,
+            "settings": list(one.settings),
+            "factor": (0.25 if one.family == "maxent" else 1.5) / len(views),
+        }
+        for view in views
+        for one in usual
+    ]

@@ -1,0 +1,147 @@
+"""Pool is what `auto` learns: a sum of linear models, each over its own view of the text, and how it was chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from unnaive.core.linear import Linear
+from unnaive.core.scorer import Contributions, Scorer
+from unnaive.errors import BadModel
+from unnaive.models.auto.recipe import check_recipe
+from unnaive.types import Arrays, Floats, Ids, Sparse
+
+
+@dataclass(frozen=True, eq=False)
+class Pool(Scorer):
+    """score = bias + Σ_parts linear(x[columns]), the log-odds of each class: of one that excludes the others, or alone.
+
+    parts     the columns of each view, ascending, and the linear model over them
+    bias      (n_classes,)
+    recipe    what was chosen, as plain values: `refit` makes the same pool of the same documents (recipe.py)
+    held_out  rows of training documents and their scores by models that never saw them; not stored
+    """
+
+    kind: ClassVar[str] = "pool"
+
+    parts: tuple[tuple[Ids, Linear], ...]
+    bias: Floats
+    n_terms: int
+    link: str = "one-of-all"
+    recipe: dict[str, Any] = field(default_factory=dict)
+    held_out: tuple[Ids, Floats] | None = None
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes are scored."""
+        return len(self.bias)
+
+    def scores(self, X: Sparse) -> Floats:
+        """Scores of documents X (n_docs, n_terms) → (n_docs, n_classes)."""
+        X = csr_array(X)
+        total = np.tile(self.bias, (X.shape[0], 1))
+        for columns, linear in self.parts:
+            total += linear.scores(take_columns(X, columns))
+        return total
+
+    def contributions(self, document: Sparse, chosen: int, rival: int | None) -> Contributions:
+        """The summands of all parts, term by term."""
+        reference = self.bias.mean() if self.meaning.exclusive else 0.0
+        base = float(self.bias[chosen] - (reference if rival is None else self.bias[rival]))
+        values = np.zeros(document.shape[1])
+        for columns, linear in self.parts:
+            row = take_columns(csr_array(document), columns)
+            part = linear.contributions(row, chosen, rival)
+            base += part.base
+            values[columns[row.indices]] += part.values
+        return Contributions(base, values[document.indices])
+
+    def strongest_terms(self, chosen: int, frequency: Floats | None, limit: int) -> list[tuple[int, float]]:
+        """Those of the first part: words, where there are any."""
+        if not self.parts:
+            return []
+        columns, linear = self.parts[0]
+        own: Floats | None = None if frequency is None else frequency[columns]
+        if own is None and linear.weighting.idf is not None:
+            own = np.exp(1 - linear.weighting.idf)  # the share of documents that have the term, which idf tells
+        return [(int(columns[term]), value) for term, value in linear.strongest_terms(chosen, own, limit)]
+
+    def used_terms(self) -> Ids | None:
+        """The columns that some part reads; None where all are."""
+        used = np.unique(np.concatenate([np.zeros(0, np.int64), *(columns for columns, _ in self.parts)]))
+        return None if len(used) == self.n_terms else used
+
+    def take_terms(self, columns: Ids) -> Pool:
+        """The same scores from these columns alone, among which are all used ones."""
+        place = np.full(self.n_terms, -1, np.int64)
+        place[columns] = np.arange(len(columns))
+        parts = tuple((place[own], linear) for own, linear in self.parts)
+        return replace(self, parts=parts, n_terms=len(columns))
+
+    def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
+        """Arrays and plain settings from which `from_arrays` makes an equal scorer."""
+        arrays: Arrays = {"bias": self.bias}
+        settings: dict[str, Any] = {"n_terms": self.n_terms, "link": self.link, "parts": [], "recipe": self.recipe}
+        for number, (columns, linear) in enumerate(self.parts):
+            own, about = linear.to_arrays()
+            arrays |= {f"{number}.{name}": values for name, values in own.items()} | {f"{number}.columns": columns}
+            settings["parts"].append(about)
+        return arrays, settings
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, settings: dict[str, Any]) -> Self:
+        """The inverse of `to_arrays`; trusts nothing, since models come from files."""
+        try:
+            n_terms, bias, parts = int(settings["n_terms"]), arrays["bias"], []
+            for number, about in enumerate(settings["parts"]):
+                start = f"{number}."
+                own = {name.removeprefix(start): one for name, one in arrays.items() if name.startswith(start)}
+                columns = own.pop("columns")
+                linear = Linear.from_arrays(own, about)
+                if (
+                    columns.dtype.kind not in "iu"
+                    or columns.shape != (linear.n_terms,)
+                    or linear.n_classes != len(bias)
+                ):
+                    raise BadModel("a part of the pool in this model does not fit; train it again")
+                if len(columns) and (int(columns.min()) < 0 or int(columns.max()) >= n_terms):
+                    raise BadModel("a part of the pool in this model points outside of its terms; train it again")
+                if bool((columns[1:] <= columns[:-1]).any()):
+                    raise BadModel("a part of the pool in this model has its terms out of order; train it again")
+                parts.append((columns.astype(np.int64), linear))
+            if (
+                bias.dtype != np.float64
+                or bias.ndim != 1
+                or not bool(np.all(np.isfinite(bias)))
+                or settings["link"] not in ("one-of-all", "log-odds")
+            ):
+                raise BadModel("the pool in this model has a bias or a link that does not fit; train it again")
+            recipe = check_recipe(settings["recipe"], len(bias))
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            raise BadModel(f"the pool in this model is damaged ({problem}); train it again") from problem
+        return cls(tuple(parts), bias, n_terms, settings["link"], recipe)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: the fields."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+
+def take_columns(X: Sparse, columns: Ids) -> Sparse:
+    """X[:, columns] of ascending columns, by one look-up a cell: scipy sorts and counts first.
+
+    >>> take_columns(csr_array([[1, 2, 3], [0, 5, 0]]), np.array([1, 2])).toarray()
+    array([[2, 3],
+           [5, 0]])
+    """
+    if len(columns) == X.shape[1]:
+        return X
+    place = np.full(X.shape[1], -1, np.int32)
+    place[columns] = np.arange(len(columns), dtype=np.int32)
+    found = place[X.indices]
+    kept = found >= 0
+    ends = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
+    return csr_array((X.data[kept], found[kept], ends.astype(np.int32 if ends[-1] < 1 << 31 else np.int64)),
+                     shape=(X.shape[0], len(columns)))  # fmt: skip

@@ -1,0 +1,68 @@
+"""The recipe of a pool: what was chosen, as plain values that a model file holds and `refit` follows.
+
+    {"kind": "single",
+     "members": [{"view": "words", "family": "nbsvm", "settings": [0.3], "factor": 2.1}, …],
+     "bias": [0.02, −0.1, …],
+     "report": {…}}
+
+score = bias + Σ_members factor · score of the member: temperatures and the weights of both pools are in the factors.
+The report is for people: what was tried, how it did on held-out documents, what was left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from unnaive.errors import BadModel
+from unnaive.models.auto.members import FAMILIES
+from unnaive.models.auto.report import check_report
+from unnaive.models.auto.views import CHARACTERS, COLUMNS, PAIRS, WORDS
+
+Recipe = dict[str, Any]
+KINDS = ("single", "multilabel")
+VIEWS = (WORDS, PAIRS, CHARACTERS, COLUMNS)
+
+
+def check_recipe(recipe: Any, n_classes: int) -> Recipe:
+    """The recipe of a model file, or an error: it must name known views and families, and hold finite numbers."""
+    sound = (
+        isinstance(recipe, dict)
+        and recipe.get("kind") in KINDS
+        and isinstance(recipe.get("report"), dict)
+        and check_report(recipe["report"])
+        and _are_numbers(recipe.get("bias"))
+        and len(recipe["bias"]) == n_classes
+        and isinstance(recipe.get("members"), list)
+        and all(map(_is_member, recipe["members"]))
+    )
+    if not sound:
+        raise BadModel("the recipe of the pool in this model is damaged; train it again")
+    return recipe  # type: ignore[no-any-return]
+
+
+def _is_member(member: Any) -> bool:
+    if not isinstance(member, dict) or member.get("view") not in VIEWS or member.get("family") not in FAMILIES:
+        return False
+    numbers = [*member["settings"], member["factor"]] if isinstance(member.get("settings"), list) else None
+    return _are_numbers(numbers) and len(member["settings"]) == len(FAMILIES[member["family"]].arguments)
+
+
+def _are_numbers(values: Any) -> bool:
+    return isinstance(values, list) and all(
+        isinstance(one, (int, float)) and not isinstance(one, bool) and math.isfinite(one) for one in values
+    )
+
+
+def place_classes(recipe: Recipe, places: Sequence[int], n_classes: int) -> Recipe:
+    """The recipe for other classes: old class i is number places[i] now, −1 where it is gone; new ones have no bias.
+
+    >>> place_classes({"bias": [0.5, -0.5]}, [0, 2], 3)["bias"]
+    [0.5, 0.0, -0.5]
+    """
+    bias = [0.0] * n_classes
+    for place, value in zip(places, recipe["bias"], strict=True):
+        if place >= 0:
+            bias[int(place)] = value
+    return {**recipe, "bias": bias}

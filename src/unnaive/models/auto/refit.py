@@ -1,0 +1,69 @@
+"""A recipe and documents to a Pool, without any search: the same recipe and documents give the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from unnaive.core.linear import Linear
+from unnaive.core.weighting import tf_idf
+from unnaive.models.auto.members import Training, fit_family
+from unnaive.models.auto.pool import Pool, take_columns
+from unnaive.models.auto.recipe import Recipe
+from unnaive.models.auto.views import View, find_views
+from unnaive.types import Floats, Sparse
+
+TOL = 1e-2  # of the solvers: stricter ones cost twice the time and change no accuracy beyond noise
+
+
+def refit(
+    recipe: Recipe,
+    X: Sparse,
+    Y: Sparse,
+    terms: Sequence[str] | None,
+    *,
+    sample_weight: Floats | None = None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    told: Callable[[str], None] | None = None,
+) -> Pool:
+    """The pool that `recipe` gives on documents X (n_docs, n_terms) with labels Y (n_docs, n_classes).
+
+    terms         names of the columns, from which the views follow; None for one view of all columns
+    random_state  seed of the solvers; the result does not depend on n_jobs
+    told          called with the name of each view before it is fitted
+    """
+    X, Y = csr_array(X), csr_array(Y)
+    bias = np.array(recipe["bias"], np.float64)
+    parts = []
+    for view in find_views(X, terms, Y.shape[1]):
+        members = [one for one in recipe["members"] if one["view"] == view.name]
+        if members:
+            if told is not None:
+                told(view.name)
+            linear = _fit_view(recipe, members, view, X, Y, sample_weight, random_state, n_jobs)
+            bias += linear.bias
+            parts.append((view.columns, linear))
+    link = "one-of-all" if recipe["kind"] == "single" else "log-odds"
+    parts = [(columns, Linear(one.sparse_weights, np.zeros(len(bias)), weighting=one.weighting, link=link))
+             for columns, one in parts]  # fmt: skip
+    return Pool(tuple(parts), bias, X.shape[1], link, recipe)
+
+
+def _fit_view(
+    recipe: Recipe, members: list[Recipe], view: View, X: Sparse, Y: Sparse, weight: Floats | None,
+    random_state: int, n_jobs: int | None,
+) -> Linear:  # fmt: skip
+    """The members of a view, summed into one linear model with its bias."""
+    documents = take_columns(X, view.columns)
+    weighting = tf_idf(documents, weight)
+    data = Training.of(documents, weighting, Y, weight, tol=TOL, random_state=random_state, n_jobs=n_jobs)
+    total, bias = np.zeros((Y.shape[1], documents.shape[1])), np.zeros(Y.shape[1])
+    for member in members:
+        weights, offset = fit_family(member["family"], member["settings"], data)
+        weights *= member["factor"]
+        total += weights
+        bias += member["factor"] * offset
+    return Linear(total.astype(np.float32), bias, weighting=weighting)

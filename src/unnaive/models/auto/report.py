@@ -1,0 +1,97 @@
+"""What `auto` tried, what it chose and how sure it is: plain values in the model file, and their lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+from typing import TYPE_CHECKING, Any
+
+from unnaive.errors import count_noun
+
+if TYPE_CHECKING:
+    from unnaive.models.auto.plan import Plan
+    from unnaive.models.auto.search import ChosenView
+
+SHOWN = 12  # rows of the table
+
+
+def make_report(
+    budget: str | float, plan: Plan, chosen: Sequence[ChosenView], shares: dict[tuple[str, str], float],
+    right: int, judged: int,
+) -> dict[str, Any]:  # fmt: skip
+    """The report of a search: every candidate with its held-out accuracy and log-loss, and its share in the pool.
+
+    right of the `judged` held-out documents were so by pools fitted without them.
+    """
+    tried = []
+    for one in chosen:
+        members = {candidate for candidate, _ in one.members}
+        for row in one.tried:
+            share = shares.get((row.view, row.candidate.family), 0.0) if row.candidate in members else 0.0
+            tried.append(
+                {
+                    "view": row.view,
+                    "model": str(row.candidate),
+                    "accuracy": round(row.accuracy, 4),
+                    "log-loss": round(row.log_loss, 4),
+                    "share": round(share, 3),
+                }
+            )
+    low, high = wilson_interval(right, judged)
+    return {
+        "budget": budget,
+        "accuracy": round(right / judged, 4),
+        "interval": [round(low, 4), round(high, 4)],
+        "held-out": judged,
+        "folds": plan.n_folds if plan.all_folds else 1,
+        "tried": tried,
+        "left-out": list(plan.left_out),
+    }
+
+
+def wilson_interval(right: int, judged: int, z: float = 1.96) -> tuple[float, float]:
+    """The interval of a share at 95 %: (p + z²/2n ± z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n).
+
+    >>> tuple(round(end, 3) for end in wilson_interval(90, 100))
+    (0.826, 0.945)
+    """
+    p = right / judged
+    middle, width = p + z * z / (2 * judged), z * sqrt(p * (1 - p) / judged + z * z / (4 * judged**2))
+    whole = 1 + z * z / judged
+    return max(0.0, (middle - width) / whole), min(1.0, (middle + width) / whole)
+
+
+def report_lines(report: dict[str, Any]) -> list[str]:
+    """The report for people: how sure, a row for each member of the pool, what was left out."""
+    lines = []
+    if "accuracy" in report:
+        low, high = report["interval"]
+        held_out = count_noun(report["held-out"], "training document")
+        lines.append(
+            f"chosen on {held_out} held out: {100 * report['accuracy']:.1f} % right "
+            f"(between {100 * low:.1f} and {100 * high:.1f} %), {len(report['tried'])} candidates tried"
+        )
+    if "f1" in report:
+        held_out = count_noun(report["held-out"], "training document")
+        lines.append(f"on {held_out} held out: micro F1 {report['f1']:.3f}")
+    rows = sorted((one for one in report.get("tried", []) if one["share"]), key=lambda one: -one["share"])
+    lines += [
+        f"  {100 * one['share']:3.0f} %  {one['view']}: {one['model']}, {_measured(one)} by itself"
+        for one in rows[:SHOWN]
+    ]
+    if report.get("left-out"):
+        lines.append(f"left out to stay within the budget: {'; '.join(report['left-out'])}")
+    return lines
+
+
+def _measured(row: dict[str, Any]) -> str:
+    return f"{100 * row['accuracy']:.1f} %" if "accuracy" in row else f"F1 {row['f1']:.3f}"
+
+
+def check_report(report: Any) -> bool:
+    """Whether what a model file holds can be shown."""
+    try:
+        report_lines(report)
+    except (TypeError, KeyError, ValueError, AttributeError):
+        return False
+    return True

@@ -1,0 +1,208 @@
+"""The search of `auto`: candidates on shared splits of the training documents, the best of each family pooled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unnaive.core.targets import one_label_matrix
+from unnaive.core.weighting import tf_idf
+from unnaive.models.auto.members import (
+    FAMILIES,
+    Candidate,
+    Training,
+    as_float32,
+    fit_family,
+    member_scores,
+)
+from unnaive.models.auto.pool import take_columns
+from unnaive.models.auto.pooling import PoolWeights, fit_pool, fit_saturation, fit_temperature_scale, log_loss, soften
+from unnaive.models.auto.views import View
+from unnaive.types import Floats, Ids, Sparse
+
+TOL = 1e-2  # of the solvers while searching
+SHRINK = 20.0  # documents that the pool's equal weights are worth
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Rows to train on and rows to judge by."""
+
+    train: Ids
+    held_out: Ids
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A candidate on a view and how it did on the held-out documents."""
+
+    view: str
+    candidate: Candidate
+    accuracy: float
+    log_loss: float
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenView:
+    """What was chosen for a view.
+
+    members  the best candidate of each family with its scale, and `scaled` its held-out scores times that
+    pool     the weights of their pool, and `scores` its held-out scores
+    tried    every candidate
+    """
+
+    view: View
+    members: list[tuple[Candidate, float]]
+    pool: PoolWeights
+    scaled: list[Floats]
+    scores: Floats
+    tried: list[Tried]
+
+
+def block_splits(
+    targets: Ids, n_classes: int, *, n_folds: int, all_folds: bool, most_training: int, most_held_out: int,
+    random_state: int,
+) -> Iterator[Split]:  # fmt: skip
+    """Splits in which a fold is a run of neighbours: of each class, the documents that came one after another.
+
+    Training puts documents in the order of a hash of their words, so neighbours are any documents, but copies of one
+    stand together: drawn one by one they would be on both sides, and every candidate would look better and surer than
+    it will be. The class of a held-out document always has others to train on.
+    """
+    fold = _block_folds(targets, n_folds)
+    alone = np.bincount(targets, minlength=n_classes)[targets] < 2
+    random = np.random.default_rng(random_state)
+    for number in range(n_folds if all_folds else 1):
+        train = _sample(np.flatnonzero((fold != number) | alone), targets, most_training, random)
+        known = np.bincount(targets[train], minlength=n_classes) > 0
+        held_out = np.flatnonzero((fold == number) & ~alone & known[targets])
+        if len(held_out):
+            yield Split(train, _sample(held_out, targets, most_held_out, random))
+
+
+def _block_folds(targets: Ids, n_folds: int) -> Ids:
+    """The fold of each document: a class's documents, in their order, are cut into n_folds runs of like length."""
+    order = np.argsort(targets, kind="stable")
+    sizes = np.bincount(targets)
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    place = np.empty(len(targets), np.int64)
+    place[order] = np.arange(len(targets)) - np.repeat(starts, sizes)
+    size = sizes[targets]
+    # small classes start at a fold of their own, so that they are not all in the first
+    return np.asarray((place * n_folds // np.maximum(size, n_folds) + np.where(size < n_folds, targets, 0)) % n_folds)
+
+
+def _sample(rows: Ids, targets: Ids, most: int, random: np.random.Generator) -> Ids:
+    """At most so many of the rows, each class with its share and at least one, in their order."""
+    if len(rows) <= most:
+        return rows
+    shuffled = rows[random.permutation(len(rows))]
+    order = shuffled[np.argsort(targets[shuffled], kind="stable")]
+    sizes = np.bincount(targets[rows])
+    rank = np.arange(len(rows)) - np.repeat(np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
+    share = (rank + 0.5) / np.repeat(sizes[sizes > 0], sizes[sizes > 0])
+    kept = np.argsort(np.where(rank == 0, -1.0, share), kind="stable")[: max(most, int((sizes > 0).sum()))]
+    return np.sort(order[kept])
+
+
+class Search:
+    """Candidates on shared splits of documents X with one class each; `told` hears of every candidate fitted."""
+
+    def __init__(
+        self, X: Sparse, targets: Ids, n_classes: int, splits: Sequence[Split], *, weight: Floats | None,
+        random_state: int, n_jobs: int | None, told: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        self.X, self.targets, self.n_classes, self.weight = X, targets, n_classes, weight
+        self.random_state, self.n_jobs, self.told = random_state, n_jobs, told
+        self.splits = splits
+        self.rows = np.concatenate([one.held_out for one in splits])
+        self.truth = targets[self.rows]
+        self.soft = soften(self.truth, np.bincount(targets, minlength=n_classes) > 0)
+
+    def choose(self, view: View, candidates: Sequence[Candidate]) -> ChosenView:
+        """The best candidate of each family by accuracy − log-loss / 10, scaled, and their pool."""
+        scores = self._held_out_scores(view, candidates)
+        best: dict[str, tuple[float, Candidate, float]] = {}
+        tried = []
+        for one, found in scores.items():
+            scale = fit_temperature_scale(found, self.soft)
+            accuracy, loss = self.accuracy(found), log_loss(scale * found, self.truth)
+            tried.append(Tried(view.name, one, accuracy, loss))
+            if one.family not in best or accuracy - 0.1 * loss > best[one.family][0]:
+                best[one.family] = (accuracy - 0.1 * loss, one, scale)
+        members = [(one, scale) for _, one, scale in best.values()]
+        scaled = [scale * scores[one] for one, scale in members]
+        pool = fit_pool(scaled, self.soft, shrink=SHRINK)
+        return ChosenView(view, members, pool, scaled, pool.combine(scaled), tried)
+
+    def accuracy(self, scores: Floats) -> float:
+        """The share of held-out documents whose best class is the right one."""
+        return float((scores.argmax(axis=1) == self.truth).mean())
+
+    def _held_out_scores(self, view: View, candidates: Sequence[Candidate]) -> dict[Candidate, Floats]:
+        X = take_columns(self.X, view.columns)
+        scores = {one: np.empty((len(self.rows), self.n_classes)) for one in candidates}
+        at = 0
+        for split in self.splits:
+            inside, weight = X[split.train], None if self.weight is None else self.weight[split.train]
+            weighting = tf_idf(inside, weight)
+            Y = one_label_matrix(self.targets[split.train], self.n_classes)
+            data = Training.of(
+                inside, weighting, Y, weight, tol=TOL, random_state=self.random_state, n_jobs=self.n_jobs
+            )
+            Z = as_float32(weighting.apply(X[split.held_out]))
+            for one in candidates:
+                self.told(f"{view.name}, {FAMILIES[one.family].title}")
+                scores[one][at : at + len(split.held_out)] = member_scores(
+                    fit_family(one.family, one.settings, data), Z
+                )
+            at += len(split.held_out)
+        return scores
+
+
+def pool_views(
+    chosen: Sequence[ChosenView], soft: Floats
+) -> tuple[dict[str, Any], Floats, dict[tuple[str, str], float]]:
+    """The recipe without its report, the held-out scores of the pool of all views, and the shares of its members."""
+    pool = fit_pool([one.scores for one in chosen], soft, shrink=SHRINK)
+    pooled = pool.combine([one.scores for one in chosen])
+    slope, level = fit_saturation(pooled, soft, shrink=1.0)
+    bias = slope * pool.bias + level
+    members, shares = [], {}
+    for weight, one in zip(pool.weights, chosen, strict=True):
+        if not weight:
+            continue
+        bias += slope * weight * one.pool.bias
+        for share, (candidate, scale) in zip(one.pool.weights, one.members, strict=True):
+            if share:
+                shares[one.view.name, candidate.family] = float(weight * share)
+                members.append(
+                    {
+                        "view": one.view.name,
+                        "family": candidate.family,
+                        "settings": list(candidate.settings),
+                        "factor": float(slope * weight * share * scale),
+                    }
+                )
+    whole = sum(shares.values())
+    recipe = {"kind": "single", "members": members, "bias": bias.tolist()}
+    return recipe, slope * pooled + level, {key: share / whole for key, share in shares.items()}
+
+
+def count_right(chosen: Sequence[ChosenView], truth: Ids, soft: Floats) -> int:
+    """How many held-out documents a pool gets right whose weights were fitted on the other half of them."""
+    right = 0
+    half = np.arange(len(truth)) % 2 == 0
+    for fitted in (half, ~half):
+        if not fitted.any():
+            continue
+        views = []
+        for one in chosen:
+            pool = fit_pool([part[fitted] for part in one.scaled], soft[fitted], shrink=SHRINK)
+            views.append(pool.combine(one.scaled))
+        pool = fit_pool([part[fitted] for part in views], soft[fitted], shrink=SHRINK)
+        right += int((pool.combine(views).argmax(axis=1) == truth)[~fitted].sum())
+    return right

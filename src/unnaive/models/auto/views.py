@@ -1,0 +1,68 @@
+"""Views of the text: words, words and pairs, or character grams, told by the names of the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.core.weighting import presence
+from unnaive.text.tokens import GRAM
+from unnaive.types import Ids, Sparse
+
+WORDS, PAIRS, CHARACTERS, COLUMNS = "words", "words and pairs", "characters", "columns"
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Some of the columns, under a name."""
+
+    name: str
+    columns: Ids
+
+
+MOST_CELLS = 1 << 25  # classes × columns of a view, whose weights are held as one table: 256 MB of float64
+
+
+def find_views(X: Sparse, terms: Sequence[str] | None, n_classes: int) -> list[View]:
+    """The views that the names of the columns tell; one of all columns where they have none.
+
+    Pairs and character grams of a single document are left out: they cost most and say least. Single words stay. Where
+    classes × columns are more than MOST_CELLS, the columns of most documents are taken.
+
+    >>> from scipy.sparse import csr_array
+    >>> X = csr_array([[1, 1, 1, 1], [1, 0, 1, 0]])
+    >>> [(view.name, view.columns.tolist()) for view in find_views(X, ["good", "ball", "#go", "good ball"], 2)]
+    [('words', [0, 1]), ('words and pairs', [0, 1]), ('characters', [2])]
+    """
+    df = np.bincount(presence(X).indices, minlength=X.shape[1])
+    most = max(1, MOST_CELLS // max(1, n_classes))
+    if terms is None:
+        return [View(COLUMNS, _most_frequent(np.arange(X.shape[1]), df, most))]
+    is_gram, is_pair = _kinds_of_terms(terms)
+    found = {
+        WORDS: ~is_gram & ~is_pair,
+        PAIRS: ~is_gram & ((df > 1) | ~is_pair) if is_pair.any() else np.zeros(len(terms), np.bool_),
+        CHARACTERS: is_gram & (df > 1),
+    }
+    return [View(name, _most_frequent(np.flatnonzero(mask), df, most)) for name, mask in found.items() if mask.any()]
+
+
+def _most_frequent(columns: Ids, df: Ids, most: int) -> Ids:
+    """At most so many of the columns, those of most documents; of equals the first."""
+    if len(columns) <= most:
+        return columns
+    return np.sort(columns[np.argsort(-df[columns], kind="stable")[:most]])
+
+
+def _kinds_of_terms(terms: Sequence[str]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """(whether each term is a character gram, whether it is several words), in one pass over their bytes."""
+    if not len(terms):
+        return np.zeros(0, np.bool_), np.zeros(0, np.bool_)
+    text = np.frombuffer("\n".join(["", *terms, ""]).encode(errors="surrogatepass"), np.uint8)
+    starts = np.flatnonzero(text == ord("\n"))  # no term holds a newline
+    is_gram = text[starts[:-1] + 1] == ord(GRAM)
+    spaces = np.concatenate([[0], np.cumsum(text == ord(" "))])
+    return is_gram, spaces[starts[1:]] > spaces[starts[:-1]]

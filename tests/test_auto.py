@@ -1,0 +1,313 @@
+"""`auto`: splits, plans, pooling, the recipe and what it says of itself."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from unnaive import Auto, TextClassifier
+from unnaive.apps.cli import exit_code
+from unnaive.core.links import probabilities
+from unnaive.core.targets import one_label_matrix
+from unnaive.decisions import scut
+from unnaive.errors import BadData, BadModel, UnnaiveError
+from unnaive.models.auto.members import Candidate, Training, fit_family
+from unnaive.models.auto.multilabel import fit_log_odds
+from unnaive.models.auto.plan import BUDGETS, Size, make_plan
+from unnaive.models.auto.pool import take_columns
+from unnaive.models.auto.pooling import fit_pool, fit_saturation, log_loss, soften
+from unnaive.models.auto.recipe import check_recipe, place_classes
+from unnaive.models.auto.refit import refit
+from unnaive.models.auto.report import report_lines, wilson_interval
+from unnaive.models.auto.search import block_splits
+from unnaive.models.auto.views import find_views
+from unnaive.reading.tickets import load_tickets
+
+SPORT = ["a late goal won the match", "the ball was lost in the second half", "the coach praised the team"]
+POLITICS = ["parliament votes on the budget", "the minister lost the vote", "a new law on taxes"]
+TEXTS, LABELS = SPORT * 3 + POLITICS * 3, ["sport"] * 9 + ["politics"] * 9
+
+
+@pytest.fixture(scope="module")
+def tickets():
+    corpus = load_tickets().part("train").take(np.arange(0, 651, 4))
+    return corpus.texts, [labels[0] for labels in corpus.labels]
+
+
+@pytest.fixture(scope="module")
+def model(tickets):
+    return TextClassifier().fit(*tickets)
+
+
+class TestSplits:
+    def test_every_document_with_company_is_held_out_once_and_its_class_is_in_training(self):
+        targets = np.array([0] * 20 + [1] * 2 + [2] + [3] * 7)
+        held_out = []
+        for split in block_splits(
+            targets, 5, n_folds=5, all_folds=True, most_training=99, most_held_out=99, random_state=0
+        ):
+            assert not set(split.train) & set(split.held_out)
+            assert set(targets[split.held_out]) <= set(targets[split.train])
+            assert set(split.train) | set(split.held_out) == set(range(30))
+            held_out += split.held_out.tolist()
+        assert sorted(held_out) == [row for row in range(30) if row != 22]  # 22 is alone in its class
+
+    def test_folds_are_runs_of_neighbours(self):
+        first = next(
+            block_splits(
+                np.zeros(10, int), 1, n_folds=5, all_folds=True, most_training=99, most_held_out=99, random_state=0
+            )
+        )
+        assert first.held_out.tolist() == [0, 1]
+
+    def test_samples_keep_the_shares_of_the_classes_and_one_of_each(self):
+        targets = np.repeat([0, 1, 2], [800, 190, 10])
+        (split,) = block_splits(
+            targets, 3, n_folds=4, all_folds=False, most_training=75, most_held_out=25, random_state=0
+        )
+        assert np.bincount(targets[split.train]).tolist() == [60, 14, 1]  # 600, 143 and 8 of 751 documents
+        assert len(split.held_out) == 25
+
+    def test_no_class_has_two_documents(self):
+        assert not list(
+            block_splits(np.arange(4), 4, n_folds=5, all_folds=True, most_training=9, most_held_out=9, random_state=0)
+        )
+
+
+class TestPlans:
+    def test_small_data_gets_all(self):
+        plan = make_plan(Size(600, 8, {"words": 30_000, "characters": 300_000}), "normal")
+        assert (plan.views, plan.left_out, plan.n_folds, plan.all_folds) == (("words", "characters"), (), 5, True)
+
+    @pytest.mark.parametrize("budget", ["normal", "thorough", 20.0])
+    def test_what_is_planned_fits_the_budget(self, budget):
+        for scale in (1, 10, 100):
+            cells = {"words": 10**6 * scale, "words and pairs": 2 * 10**6 * scale, "characters": 10**7 * scale}
+            size = Size(10_000 * scale, 20, cells)
+            plan = make_plan(size, budget)
+            assert plan.cost(size) <= BUDGETS.get(budget, budget)
+            assert scale < 100 or plan.left_out
+
+    def test_less_is_left_out_with_more_to_spend(self):
+        size = Size(100_000, 20, {"words": 10**7, "words and pairs": 2 * 10**7, "characters": 10**8})
+        left = [len(make_plan(size, seconds).left_out) for seconds in (1.0, 30.0, 300.0, 30_000.0)]
+        assert left == sorted(left, reverse=True)
+        assert left[-1] == 0
+
+    def test_too_large_for_anything_is_still_a_plan(self):
+        plan = make_plan(Size(10**9, 1000, {"words": 10**11}), "normal")
+        assert {one.family for one in plan.candidates} == {"complement"}
+
+
+class TestPooling:
+    def test_softened_targets(self):
+        # 4 documents, ε = 1/5, two possible classes of three: 4/5 + 1/10 and 1/10
+        soft = soften(np.array([0, 0, 2, 0]), np.array([True, False, True]))
+        assert soft[0].tolist() == pytest.approx([0.9, 0.0, 0.1])
+
+    def test_a_member_that_knows_nothing_is_dropped(self):
+        rng = np.random.default_rng(0)
+        targets = rng.integers(0, 3, 2000)
+        good = rng.normal(0, 1, (2000, 3))
+        good[np.arange(2000), targets] += 2
+        pool = fit_pool([good, rng.normal(0, 1, (2000, 3))], soften(targets, np.ones(3, bool)), shrink=20.0)
+        assert pool.weights[1] == 0
+        assert pool.weights[0] > 0.5
+
+    def test_few_documents_leave_the_weights_equal(self):
+        scores = [np.array([[0.1, 0.0], [0.0, 0.1]]), np.array([[0.0, 0.1], [0.1, 0.0]])]
+        pool = fit_pool(scores, soften(np.array([0, 1]), np.ones(2, bool)), shrink=20.0)
+        assert pool.weights == pytest.approx([0.5, 0.5], abs=0.01)
+
+    def test_saturation_finds_the_levels_that_labels_were_drawn_with(self):
+        rng = np.random.default_rng(1)
+        scores = rng.normal(-2, 2, (20_000, 4))
+        p = probabilities("one-of-all", 1.5 * scores + 1.0, exclusive=True)
+        targets = (p.cumsum(axis=1) > rng.random((20_000, 1))).argmax(axis=1)
+        slope, level = fit_saturation(scores, soften(targets, np.ones(4, bool)), shrink=1.0)
+        assert (slope, level) == (pytest.approx(1.5, abs=0.15), pytest.approx(1.0, abs=0.3))  # seeds move it by .05, .1
+
+    def test_probabilities_of_one_of_all_by_hand(self):
+        # σ(0) = 1/2 and σ(log 3) = 3/4: shares 2/5 and 3/5
+        p = probabilities("one-of-all", np.array([[0.0, np.log(3.0)]]), exclusive=True)
+        assert p[0].tolist() == pytest.approx([0.4, 0.6])
+
+
+def test_a_pair_of_classes_is_solved_once_and_mirrored():
+    rng = np.random.default_rng(0)
+    X, y = csr_array(rng.poisson(1.0, (40, 12)).astype(float)), rng.integers(0, 2, 40)
+    Y = one_label_matrix(y, 2)
+    data = Training(X, X, Y, None, 1e-9, 0, 1)
+    three = Training(X, X, csr_array((Y.data, Y.indices, Y.indptr), shape=(40, 3)), None, 1e-9, 0, 1)
+    for family in ("svm", "nbsvm"):
+        weights, bias = fit_family(family, (0.001,), data)
+        assert weights[0].tolist() == (-weights[1]).tolist()
+        full, offsets = fit_family(family, (0.001,), three)  # a third class without documents: nothing is mirrored
+        np.testing.assert_allclose(full[:2], weights, atol=1e-7)
+        np.testing.assert_allclose(offsets[:2], bias, atol=1e-7)
+        assert offsets[2] == -1e6
+
+
+def test_columns_are_taken_as_scipy_takes_them():
+    X = csr_array(np.random.default_rng(0).poisson(0.3, (30, 50)))
+    columns = np.array([0, 3, 4, 17, 49])
+    np.testing.assert_array_equal(take_columns(X, columns).toarray(), X.toarray()[:, columns])
+
+
+class TestRecipe:
+    def test_refit_makes_the_same_pool(self, model):
+        kept = model.fitted_.documents
+        made = refit(model.scorer_.recipe, kept.X, kept.Y, kept.vocabulary.terms, n_jobs=1)
+        made = made.take_terms(made.used_terms())
+        ours, theirs = made.to_arrays()[0], model.scorer_.to_arrays()[0]
+        assert all(np.array_equal(ours[name], theirs[name]) for name in theirs)
+
+    def test_the_same_bytes_with_any_number_of_threads(self, tickets, tmp_path):
+        files = []
+        for threads in (1, 2, 4):
+            TextClassifier(n_jobs=threads).fit(*tickets).save(tmp_path / "auto.model")
+            files.append((tmp_path / "auto.model").read_bytes())
+        assert files[0] == files[1] == files[2]
+
+    def test_it_is_in_the_file_and_plain(self, model, tmp_path):
+        model.save(tmp_path / "auto.model")
+        loaded = TextClassifier.load(tmp_path / "auto.model")
+        assert loaded.scorer_.recipe == json.loads(json.dumps(model.scorer_.recipe))
+        np.testing.assert_array_equal(loaded.scores(TEXTS), model.scores(TEXTS))
+
+    def test_other_classes(self):
+        recipe = {"kind": "single", "members": [], "bias": [1.0, 2.0, 3.0], "report": {}}
+        assert place_classes(recipe, [1, -1, 0], 4)["bias"] == [3.0, 1.0, 0.0, 0.0]
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"kind": "pair"},
+            {"bias": [1.0]},
+            {"bias": [float("nan"), 0.0]},
+            {"members": [{"view": "words", "family": "oracle", "settings": [1.0], "factor": 1.0}]},
+            {"members": [{"view": "words", "family": "svm", "settings": [1.0, 2.0], "factor": 1.0}]},
+            {"members": [{"view": "words", "family": "svm", "settings": ["x"], "factor": 1.0}]},
+            {"report": {"accuracy": "high"}},
+            {"report": {"tried": [3]}},
+        ],
+    )
+    def test_a_damaged_one_is_refused(self, change):
+        sound = {"kind": "single", "members": [], "bias": [0.0, 0.0], "report": {}}
+        assert check_recipe(sound, 2) == sound
+        with pytest.raises(BadModel, match="recipe"):
+            check_recipe({**sound, **change}, 2)
+
+
+class TestDefault:
+    def test_it_is_the_default(self):
+        assert TextClassifier().model == "auto"
+        assert TextClassifier().fit(TEXTS, LABELS).predict(["a late ball", "the vote"]).tolist() == [
+            "sport",
+            "politics",
+        ]
+
+    @pytest.mark.parametrize("n", [1, 2, 3])
+    def test_few_documents(self, n):
+        texts, labels = SPORT[:n] + POLITICS[:n], ["sport"] * n + ["politics"] * n
+        model = TextClassifier().fit(texts, labels)
+        assert model.predict(texts).tolist() == labels
+        p = model.predict_proba([*texts, "zzz"])
+        assert np.allclose(p.sum(axis=1), 1)
+        assert p.min() > 0.0001  # so few documents make nobody certain, even of those learnt
+        assert abs(p[-1, 0] - 0.5) < 0.1
+
+    def test_a_class_with_one_document_stays(self):
+        model = TextClassifier().fit([*TEXTS, "pasta with garlic"], [*LABELS, "food"])
+        assert model.classes_.tolist() == ["food", "politics", "sport"]
+        assert model.predict(["garlic pasta"]).tolist() == ["food"]
+
+    def test_one_class_is_refused(self):
+        with pytest.raises(BadData, match="at least two classes"):
+            TextClassifier().fit(TEXTS, ["sport"] * len(TEXTS))
+
+    def test_held_out_accuracy_is_near_that_on_other_documents(self, model):
+        test = load_tickets().part("test")
+        accuracy = model.score(test.texts, [labels[0] for labels in test.labels])
+        low, high = model.scorer_.recipe["report"]["interval"]
+        assert accuracy > 0.78  # a quarter of the tickets; multinomial on all of them has .82
+        assert low - 0.04 < accuracy < high + 0.04
+
+    def test_evidence_is_by_word_and_adds_up(self, model):
+        found = model.explain("I was charged twice for the invoices, plz refundd")
+        assert not any(one.term.startswith("#") for one in found.evidence)
+        assert found.base + sum(one.value for one in found.evidence) == pytest.approx(found.score)
+        assert "refundd" in [one.term for one in found.evidence]  # not known as a word, but its letters are
+
+    def test_budgets(self):
+        fast = TextClassifier(budget="fast").fit(TEXTS, LABELS)
+        assert {one["family"] for one in fast.scorer_.recipe["members"]} <= {"complement", "power"}
+        assert not any(term.startswith("#") or " " in term for term in fast.vocabulary_)
+        assert TextClassifier(budget=60.0).fit(TEXTS, LABELS).predict(["goal"]).tolist() == ["sport"]
+        for wrong in ("quick", -1, 0.0, None):
+            with pytest.raises(UnnaiveError, match="budget of auto came as"):
+                TextClassifier(budget=wrong).fit(TEXTS, LABELS)
+
+    def test_many_classes_take_the_most_frequent_terms(self, monkeypatch):
+        monkeypatch.setattr("unnaive.models.auto.views.MOST_CELLS", 20)
+        X = csr_array([[1, 1, 0, 1], [1, 0, 1, 1], [1, 0, 0, 1]])
+        (view,) = find_views(X, ["a", "b", "c", "d"], 10)
+        assert view.columns.tolist() == [0, 3]
+
+
+class TestMultilabel:
+    def test_thresholds_come_from_scores_out_of_fold(self):
+        corpus = load_tickets("tags").part("train").take(np.arange(0, 651, 3))
+        model = TextClassifier(decision="scut").fit(corpus.texts, corpus.labels)
+        kept = model.fitted_.documents
+        rows, scores = Auto().learn(kept.X, kept.Y, exclusive=False, terms=kept.vocabulary.terms).held_out
+        assert rows.tolist() == list(range(217))
+        assert model.fitted_.decision == scut(scores, kept.Y)
+
+    def test_log_odds_by_hand(self):
+        # half of the cells with score 0 are positive, and three of four with score 1: log-odds 0 and log 3
+        scores, Y = np.repeat([0.0, 1.0], [4000, 4000])[:, None], np.tile([[1], [0], [1], [0]], (2000, 1))
+        Y[6000:] = 1
+        slope, level = fit_log_odds(scores, csr_array(Y))
+        assert (slope, level[0]) == (pytest.approx(np.log(3), abs=0.01), pytest.approx(0.0, abs=0.01))
+
+    def test_few_documents(self):
+        model = TextClassifier().fit(["ball goal", "vote law", "ball vote"], [("sport",), ("law",), ("sport", "law")])
+        assert model.predict(["ball goal", "law"]) == [("sport",), ("law",)]
+
+
+class TestReport:
+    def test_interval_by_hand(self):
+        # 8 of 10: centre (.8 + .192) / 1.384 = .717, half width 1.96·√(.016 + .0096) / 1.384 = .227
+        assert wilson_interval(8, 10) == (pytest.approx(0.490, abs=0.001), pytest.approx(0.943, abs=0.001))
+
+    def test_shares_add_up_and_are_of_the_members(self, model):
+        recipe = model.scorer_.recipe
+        used = [row for row in recipe["report"]["tried"] if row["share"]]
+        assert sum(row["share"] for row in used) == pytest.approx(1.0, abs=0.01)
+        assert len(used) == len(recipe["members"])
+        assert str(Candidate("nbsvm", (0.3,))) == "NB-SVM, C 0.3"
+
+    def test_train_and_inspect_show_it(self, tmp_path, monkeypatch, capsys):
+        monkeypatch.chdir(tmp_path)
+        rows = [f"{text},{label}" for text, label in zip(TEXTS, LABELS, strict=True)]
+        (tmp_path / "data.csv").write_text("\n".join(["text,label", *rows]))
+
+        def run(*words):
+            return exit_code(list(words)), capsys.readouterr()
+
+        code, shown = run("train", "data.csv", "-o", "my.model")
+        assert code == 0
+        assert "training documents held out" in shown.out
+        found = json.loads(run("train", "data.csv", "-o", "my.model", "--json")[1].out)["search"]
+        assert found["held-out"] == 18
+        assert report_lines(found)[0] in shown.out
+        assert json.loads(run("inspect", "my.model", "--json")[1].out)["search"] == found
+        assert "training documents held out" in " ".join(run("inspect", "my.model")[1].out.split())
+        code, shown = run("train", "data.csv", "-o", "my.model", "--budget", "fast", "-m", "svm")
+        assert (code, "--budget is for the model auto" in shown.err) == (2, True)
+
+
+def test_log_loss_of_even_odds():
+    assert log_loss(np.zeros((3, 2)), np.array([0, 1, 0])) == pytest.approx(np.log(2))
