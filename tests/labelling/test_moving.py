@@ -92,6 +92,13 @@ def test_nothing_to_export(tmp_path: Path) -> None:
     assert not (tmp_path / "out.csv").exists()
 
 
+def test_a_record_is_not_written_over(record: LabelRecord) -> None:
+    before = record.path.read_bytes()
+    with pytest.raises(BadData, match="name another file"):
+        export_labels(record, record.path, "csv")
+    assert record.path.read_bytes() == before
+
+
 def test_queue() -> None:
     rows = [{"id": "", "row": "2", "text": ""}, {"id": "x", "row": "", "text": ""}, {"id": "", "row": "", "text": "c"}]
     assert find_queue(rows, ["w", "v", "x", "z"], ["a", "b", "d", "c"], "f.csv") == [1, 2, 3]

@@ -11,7 +11,7 @@ from typing import Any
 
 from unnaive.atomic import replacing
 from unnaive.errors import BadData, choose
-from unnaive.labelling.record import LabelRecord
+from unnaive.labelling.record import LabelRecord, is_label_record
 from unnaive.reading.sources import check_exists
 
 SEPARATOR = ";"  # between the labels of a text, in CSV
@@ -23,6 +23,8 @@ Labelled = tuple[str, str, tuple[str, ...], str]  # name, text, labels, who
 def export_labels(record: LabelRecord, path: Path, form: str | None = None) -> int:
     """Write all labels that stand to a file, whole or not at all; how many texts there are."""
     form = choose(list(WRITERS), form or ENDINGS.get(path.suffix.lower(), "jsonl"), "format of labels")
+    if path.exists() and is_label_record(path):
+        raise BadData(f"{path} is a record of labels; name another file to write")
     final, names, texts = record.final(), record.names(), record.texts()
     if not final:
         raise BadData(f"{record.path} has no label yet, so there is nothing to export; label some texts first")
