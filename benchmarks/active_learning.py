@@ -32,8 +32,10 @@ WEIGHTS = (0.01, 0.1, 1.0)
 
 def compare_asking(name: str, corpus: Corpus, asked: argparse.Namespace) -> None:
     pool, test = split_corpus(corpus, 0)
-    curves = simulate(pool, test, labels=asked.labels, seeds=asked.seeds, batch=asked.batch, ways=asked.ways.split(","))
-    found = describe_curves(curves)
+    goal_at = min(asked.labels, len(pool) // 2)
+    more = goal_at * 6 // 5  # a way that needs more than random sampling is followed further
+    curves = simulate(pool, test, labels=more, seeds=asked.seeds, batch=asked.batch, ways=asked.ways.split(","))
+    found = describe_curves(curves, goal_at)
     for one in found["ways"]:
         needed = "    –" if one["labels_needed"] is None else f"{one['labels_needed']:5.0f}"
         share = "   –" if one["share"] is None else f"{100 * one['share']:3.0f} %"

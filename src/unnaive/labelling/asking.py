@@ -2,7 +2,7 @@
 
 One question in ten is drawn at random, whatever the model thinks: these are the sample that the running accuracy is
 measured on. The first twenty are random too, while there is nothing to be uncertain about. All others go to one of the
-twentieth of the texts whose two best classes are closest. Scores are divided by √length before: without that, margins
+tenth of the texts whose two best classes are closest. Scores are divided by √length before: without that, margins
 only find short texts. Texts much like one of the last ten asked are passed over, and as long as a class has no text
 yet, every second question goes to the text that is least like anything labelled.
 """
@@ -22,7 +22,7 @@ FIRST = 20  # questions at random before the model is asked
 RANDOM_SHARE = 0.1
 ALIKE = 0.8  # Jaccard coefficient from which two texts are near-duplicates
 RECENT = 10  # texts that the next one may not be a near-duplicate of
-UNSURE = 20  # questions go to one of the n/20 texts with the smallest margins
+UNSURE = 10  # questions go to one of the n/10 texts with the smallest margins
 CANDIDATES = 50  # texts that are looked at for that, the best first
 
 WAYS = ("mixed", "random", "uncertain", "similar")
@@ -133,7 +133,7 @@ def _has_start(pool: Pool) -> bool:
 
 
 def _draw(pool: Pool, left: Ids, margin: Floats32, recent: Sequence[int], draw: np.random.Generator) -> int:
-    """One of the least sure twentieth of the texts, at random: the least sure of all are too much alike, and odd."""
+    """One of the least sure tenth of the texts, at random: the least sure of all are too much alike, and odd."""
     few = max(1, len(left) // UNSURE)
     unsure = np.sort(left[np.argpartition(margin, few - 1)[:few]])
     found = _first_unlike(pool, draw.permutation(unsure)[:CANDIDATES].tolist(), recent)

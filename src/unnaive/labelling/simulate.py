@@ -56,13 +56,13 @@ def simulate(
 ) -> list[Curve]:  # fmt: skip
     """Curves of the ways of asking; `batch` questions are taken from one ranking, 1 as in real use.
 
-    The texts are counted once; every seed draws its own random questions. At most half of the pool is asked about.
+    The texts are counted once; every seed draws its own random questions.
     """
     if any(len(one) != 1 for one in (*pool_corpus.labels, *test_corpus.labels)):
         raise BadData("a simulation needs exactly one label for each text")
-    labels = min(labels, len(pool_corpus) // 2)
+    labels = min(labels, len(pool_corpus))
     if labels < STEP:
-        raise BadData(f"{len(pool_corpus)} texts are too few for a simulation; give at least {2 * STEP}")
+        raise BadData(f"{len(pool_corpus)} texts are too few for a simulation; give at least {STEP}")
     truth = [one[0] for one in pool_corpus.labels]
     pool = Pool(list(pool_corpus.texts), sorted(set(truth)))
     test = _counted(pool, test_corpus)

@@ -17,7 +17,9 @@ def run_simulation(data: str, *, labels: int, seeds: int, seed: int, html: Path 
     corpus = read_corpus(data_file([data], **shared_defaults()), None)
     pool, test = split_corpus(corpus, seed)
     with Progress("simulating", len(WAYS) * seeds) as bar:
-        curves = simulate(pool, test, labels=labels, seeds=seeds, seed=seed, progress=lambda *_: bar.advance(1))
+        curves = simulate(
+            pool, test, labels=min(labels, len(pool) // 2), seeds=seeds, seed=seed, progress=lambda *_: bar.advance(1)
+        )
     found = describe_curves(curves)
     if html is not None:
         write_page(curves, html, corpus.name)
@@ -50,20 +52,21 @@ def split_corpus(corpus: Corpus, seed: int) -> tuple[Corpus, Corpus]:
     return corpus.take(np.sort(order[:cut])), corpus.take(np.sort(order[cut:]))
 
 
-def describe_curves(curves: list[Curve]) -> dict[str, Any]:
-    """Accuracy at the last point, labels needed for that of random sampling, and significance."""
+def describe_curves(curves: list[Curve], at: int | None = None) -> dict[str, Any]:
+    """Accuracy at so many labels (the last point), labels needed for that of random sampling, and significance."""
     base = next(one for one in curves if one.way == "random")
-    goal = float(base.mean[-1])
+    place = len(base.labels) - 1 if at is None else max(p for p, n in enumerate(base.labels) if n <= at)
+    goal = float(base.mean[place])
     ways = []
     for one in curves:
         needed = one.labels_for(goal)
         ways.append({
-            "way": one.way, "accuracy": float(one.mean[-1]), "labels_needed": needed,
-            "share": None if needed is None else needed / base.labels[-1],
-            "p": None if one is base else sign_test(one.accuracy[:, -1] - base.accuracy[:, -1]),
+            "way": one.way, "accuracy": float(one.mean[place]), "labels_needed": needed,
+            "share": None if needed is None else needed / base.labels[place],
+            "p": None if one is base else sign_test(one.accuracy[:, place] - base.accuracy[:, place]),
             "curve": [{"labels": n, "accuracy": float(value)} for n, value in zip(one.labels, one.mean, strict=True)],
         })  # fmt: skip
-    return {"labels": base.labels[-1], "seeds": len(base.accuracy), "goal": goal, "ways": ways}
+    return {"labels": base.labels[place], "seeds": len(base.accuracy), "goal": goal, "ways": ways}
 
 
 def write_page(curves: list[Curve], path: Path, name: str) -> None:
