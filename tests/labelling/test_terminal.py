@@ -60,6 +60,7 @@ def test_every_key(texts: Path, tmp_path: Path) -> None:
     assert "next: unnaive train" in done.stdout
 
 
+@pytest.mark.slow
 def test_multilabel_ticks(texts: Path, tmp_path: Path) -> None:
     db = tmp_path / "labels.db"
     label(texts, "-o", db, "--terminal", "--multilabel", "--classes", "a,b", keys="12a1\n\nq")
@@ -68,6 +69,7 @@ def test_multilabel_ticks(texts: Path, tmp_path: Path) -> None:
     assert [kind for kind, _ in found] == ["label"] * 3
 
 
+@pytest.mark.slow
 def test_resume_status_and_training(texts: Path, tmp_path: Path) -> None:
     db, model = tmp_path / "labels.db", tmp_path / "my.model"
     label(texts, "-o", db, "--terminal", "--classes", "sport,law", keys="12q")
@@ -83,6 +85,7 @@ def test_resume_status_and_training(texts: Path, tmp_path: Path) -> None:
     assert LabelRecord(db).decisions()[-1].suggested in ("sport", "law")
 
 
+@pytest.mark.slow
 def test_bad_input_is_a_sentence(texts: Path, tmp_path: Path) -> None:
     db = tmp_path / "labels.db"
     assert "-o" in label(texts, "--terminal", code=2).stderr
@@ -108,6 +111,7 @@ def test_a_labels_column_is_where_to_start(tmp_path: Path) -> None:
     assert (found["labelled"], found["classes"]) == (3, {"politics": 1, "sport": 2})
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_everything_and_the_terminal_shows_no_escapes(tmp_path: Path) -> None:
     data, db = tmp_path / "texts.csv", tmp_path / "labels.db"
     data.write_text("text\n" + "evil \x1b[31m text\n" * 3)
