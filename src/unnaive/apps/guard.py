@@ -12,10 +12,10 @@ from unnaive.errors import UnnaiveError
 
 # parameters of verbs by what they are for
 READ = (
-    "data", "model", "models", "test", "stopwords", "optimise", "records", "receipt", "against", "key", "hints",
-    "queue", "import_",
+    "data", "model", "models", "test", "stopwords", "optimise", "records", "receipt", "against", "key", "findings",
+    "hints", "queue", "import_",
 )  # fmt: skip
-WRITTEN = ("output", "path", "html", "markdown", "json_file", "records", "receipt", "export")
+WRITTEN = ("output", "path", "html", "markdown", "json_file", "csv_file", "records", "receipt", "export")
 ONLY_READ = {"evaluate": ("records",), "verify": ("receipt",)}  # which others write
 WRITE_MODELS = ("train", "update", "forget", "merge", "remake", "compress")
 
