@@ -21,6 +21,7 @@ HELP = """  a, Enter   accept the suggested label      x          reject it: the
 WAYS = {
     "random": "drawn at random", "uncertain": "the model is unsure", "explore": "unlike what was labelled",
     "similar": "more like this", "search": "found", "second": "somebody else has labelled it too",
+    "queue": "from the list",
 }  # fmt: skip
 
 
