@@ -11,6 +11,7 @@ import unnaive
 from unnaive.text.languages import stop_lists
 
 ROOT = Path(__file__).parent.parent
+PAPERS = ROOT / "src/unnaive/evaluation/papers"
 
 
 def read(name):
@@ -34,12 +35,12 @@ def test_changelog_and_citation_are_of_this_version():
 def test_the_citation_has_the_five_sources_as_they_are_reproduced():
     yaml = pytest.importorskip("yaml", reason="PyYAML comes with the developer tools")
     cited = yaml.safe_load(read("CITATION.cff"))["references"]
-    papers = [tomllib.loads(path.read_text()) for path in (ROOT / "src/unnaive/evaluation/papers").glob("*.toml")]
+    papers = [tomllib.loads(path.read_text())["paper"] for path in PAPERS.glob("*.toml")]
     assert len(cited) == len(papers) == 5
     for one in cited:
         family = one["authors"][0]["family-names"]
         source = next(paper["source"] for paper in papers if family in paper["source"])
-        assert str(one.get("year", "")) in source  # two of them print no year
+        assert str(one.get("year")) in source or not re.search(r"\d{4}", source)  # the year of one is not printed
         for name in one["notes"].split(", "):
             assert hasattr(unnaive, name)
 
