@@ -38,7 +38,7 @@ lint: setup  ## ruff, mypy strict, import layers, clang-format, spelling
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/clang-format --dry-run --Werror $(NATIVE)
-	$(BIN)/codespell src tests benchmarks tools docs README.md CONTRIBUTING.md SECURITY.md
+	$(BIN)/codespell src tests benchmarks tools docs README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md
 
 format: setup  ## put every file in the one format
 	$(BIN)/ruff check --fix $(SOURCE)
