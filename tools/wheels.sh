@@ -38,7 +38,7 @@ for python in "${pythons[@]}"; do
   builder=$work/builder-$tag
   [ -x "$builder/bin/pip" ] || "$python" -m venv "$builder"
   "$builder/bin/pip" wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$work/raw" "$sdist"
-  PATH="$PWD/$tools/bin:$PATH" "$tools/bin/auditwheel" --quiet repair --strip --wheel-dir dist "$work"/raw/unnaive-*-"$tag"-*.whl 2>"$work/auditwheel.log" \
+  PATH="$PWD/$tools/bin:$PATH" "$tools/bin/auditwheel" repair --strip --wheel-dir dist "$work"/raw/unnaive-*-"$tag"-*.whl >"$work/auditwheel.log" 2>&1 \
     || { cat "$work/auditwheel.log" >&2; exit 1; }
   wheel=$(ls -t dist/unnaive-*-"$tag"-manylinux*.whl | head -1)
   echo "$wheel: $(du -k "$wheel" | cut -f1) kB"
