@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from unnaive.models.naive_bayes import BernoulliNB as BernoulliNB
     from unnaive.models.naive_bayes import ComplementNB as ComplementNB
     from unnaive.models.naive_bayes import MultinomialNB as MultinomialNB
+    from unnaive.models.nb_em import NaiveBayesEM as NaiveBayesEM
     from unnaive.models.nbsvm import NBSVM as NBSVM
     from unnaive.models.nbsvm import PowerRatio as PowerRatio
     from unnaive.models.neighbours import NearestNeighbours as NearestNeighbours
