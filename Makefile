@@ -29,8 +29,8 @@ demo: setup  ## the whole tour on the built-in corpus, under a minute
 quick: setup  ## the tests to rerun all day, under a minute
 	$(BIN)/pytest -q -n 2 -m 'not slow'
 
-test: lint  ## everything: lint, all tests, and the papers where the collections are found
-	$(BIN)/pytest -q -n 2 --durations=15
+test: lint quick docs  ## everything: lint, the quick tests, the site, then all other tests (the papers with the collections)
+	$(BIN)/pytest -q -n 2 --durations=15 -m slow
 
 lint: setup  ## ruff, mypy strict, import layers, clang-format, spelling
 	$(BIN)/ruff check $(SOURCE)
