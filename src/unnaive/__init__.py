@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     backend: str  # "native", or "reference" where the package was built without a compiler
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Imported on first use, so that the command line starts fast; type checkers read the imports above instead.
 _HOMES = {
