@@ -170,6 +170,18 @@ class TestRecipe:
             files.append((tmp_path / "auto.model").read_bytes())
         assert files[0] == files[1] == files[2]
 
+    @pytest.mark.parametrize("task", ["queue", "tags"])
+    def test_what_was_learnt_and_forgotten_leaves_the_bytes_of_the_file_as_they_were(self, task, tmp_path):
+        corpus = load_tickets(task).part("train").take(np.arange(0, 651, 6))
+        labels = corpus.labels if task == "tags" else [names[0] for names in corpus.labels]
+        TextClassifier().fit(corpus.texts[:100], labels[:100]).save(tmp_path / "before.model")
+        model = TextClassifier.load(tmp_path / "before.model")
+        model.partial_fit(corpus.texts[100:], labels[100:]).save(tmp_path / "more.model")
+        model = TextClassifier.load(tmp_path / "more.model").forget(corpus.texts[100:], labels[100:])
+        model.save(tmp_path / "after.model")
+        files = [(tmp_path / f"{name}.model").read_bytes() for name in ("before", "more", "after")]
+        assert files[0] == files[2] != files[1]
+
     def test_it_is_in_the_file_and_plain(self, model, tmp_path):
         model.save(tmp_path / "auto.model")
         loaded = TextClassifier.load(tmp_path / "auto.model")
