@@ -155,6 +155,14 @@ def test_columns_are_taken_as_scipy_takes_them():
     np.testing.assert_array_equal(take_columns(X, columns).toarray(), X.toarray()[:, columns])
 
 
+def test_scores_in_one_pass_are_those_of_the_parts_one_by_one(model, tickets, monkeypatch):
+    some = [*tickets[0][:40], "", "zzz qqq"]
+    scores, decisions = model.scores(some), model.predict(some)
+    monkeypatch.setattr("unnaive.core.products.NATIVE", None)
+    np.testing.assert_allclose(model.scores(some), scores, rtol=0, atol=1e-9)
+    assert model.predict(some).tolist() == decisions.tolist()
+
+
 class TestRecipe:
     def test_refit_makes_the_same_pool(self, model):
         kept = model.fitted_.documents
