@@ -1,6 +1,6 @@
 """Raw text → predicted class by the pool of `auto`, beside the strongest peer's vectorisers and LinearSVC.
 
-python benchmarks/auto_predict.py [--documents N] [--repeats N] [--model FILE]
+python benchmarks/auto_predict.py [--documents N] [--training N] [--repeats N] [--model FILE]
 
 20 Newsgroups by date. Both read the same test texts; ours with one thread, as the peer does. The peer learns all
 training texts, but with few passes: how well it predicts is not the question here, and how fast does not depend on it.
@@ -30,10 +30,13 @@ def plain_scores(pool, X):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=int, default=1000)
+    parser.add_argument("--training", type=int, help="documents that both learn from; all by default")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--model")
     given = parser.parse_args()
     ((texts, labels, test, _),) = splits("20newsgroups")
+    kept = np.random.default_rng(1).permutation(len(texts))[: given.training]
+    texts, labels = texts[kept], labels[kept]
     ours = TextClassifier.load(given.model) if given.model else TextClassifier().fit(list(texts), labels)
     fitted = replace(ours.fitted_, n_jobs=1)
     peer = make_pipeline(vectoriser("pairs and characters"), LinearSVC(max_iter=5)).fit(texts, labels)

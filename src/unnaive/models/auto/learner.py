@@ -16,7 +16,7 @@ from unnaive.core.targets import single_labels
 from unnaive.errors import BadData, UnnaiveError, count_noun
 from unnaive.models.auto.clock import Clock
 from unnaive.models.auto.multilabel import choose_multilabel
-from unnaive.models.auto.plan import BUDGETS, FEW, Plan, Size, default_members, make_plan
+from unnaive.models.auto.plan import BUDGETS, FEW, Plan, Size, default_members, make_plan, usual_first
 from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe, place_classes
 from unnaive.models.auto.refit import refit
@@ -144,6 +144,7 @@ class Auto(DocumentsModel):
                 continue
             watch = None
             if clock is not None:
+                plan = replace(plan, candidates=usual_first(plan.candidates))
                 scale = len(targets) / len(splits[0].train)
                 watch = clock.start_view(cells, later, rounds=len(splits), scale=scale)
             chosen.append(search.choose(view, plan.candidates, watch))
