@@ -25,6 +25,7 @@ from unnaive.errors import UnnaiveError, UnnaiveWarning, choose, count_noun
 from unnaive.fitted import FittedModel
 from unnaive.optimise import least_cost, read_optimise, tune_macro_f1
 from unnaive.text.backend import thread_count
+from unnaive.text.tokens import GRAM
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Floats, Ids, Progress, Sparse
 
@@ -161,9 +162,12 @@ def warn_about_lone_terms(named: NamedCounts) -> None:
     counts = named.counts
     if named.vocabulary is None or counts.n_docs < FEWEST_TEXTS:
         return
-    if counts.df[counts.df > 1].sum() < counts.n_docs:
+    letters, places = named.vocabulary.to_arrays()
+    is_word = letters[places[:-1]] != ord(GRAM)  # any text shares some character grams with others
+    df = counts.df[is_word] if is_word.any() else counts.df
+    if df[df > 1].sum() < counts.n_docs:
         warnings.warn(
-            f"{count_noun(counts.n_terms, 'term')} in {count_noun(counts.n_docs, 'document')}, and hardly a term is in "
+            f"{count_noun(len(df), 'term')} in {count_noun(counts.n_docs, 'document')}, and hardly a term is in "
             "two of them, so there is little to learn; is that the column of texts, and are its words split rightly?",
             UnnaiveWarning,
             stacklevel=5,

@@ -23,7 +23,7 @@ from unnaive.errors import UnnaiveError, UnnaiveWarning
 # each module has `register(app)`; heavy imports happen inside the verbs, so that help is instant
 VERBS = (
     "train", "predict", "evaluate", "explain", "inspect", "change", "compress", "verify", "demo", "collections",
-    "compare", "reproduce", "plot", "doctor", "serve",
+    "compare", "reproduce", "plot", "audit", "clean", "doctor", "serve",
 )  # fmt: skip
 COMMANDS = {"update": "change", "forget": "change", "merge": "change", "remake": "change"}  # not called as their module
 

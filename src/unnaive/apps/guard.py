@@ -11,8 +11,8 @@ from typing import Any
 from unnaive.errors import UnnaiveError
 
 # parameters of verbs by what they are for
-READ = ("data", "model", "models", "test", "stopwords", "optimise", "records", "receipt", "against", "key")
-WRITTEN = ("output", "path", "html", "markdown", "json_file", "records", "receipt")
+READ = ("data", "model", "models", "test", "stopwords", "optimise", "records", "receipt", "against", "key", "findings")
+WRITTEN = ("output", "path", "html", "markdown", "json_file", "csv_file", "records", "receipt")
 ONLY_READ = {"evaluate": ("records",), "verify": ("receipt",)}  # which others write
 WRITE_MODELS = ("train", "update", "forget", "merge", "remake", "compress")
 
