@@ -10,7 +10,7 @@ export UNNAIVE_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick test lint format bench docs reproductions sanitize attack clean
+.PHONY: help setup demo quick test lint format bench docs reproductions sanitize attack wheel clean
 
 help:      ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,8 +29,8 @@ demo: setup  ## the whole tour on the built-in corpus, under a minute
 quick: setup  ## the tests to rerun all day, under a minute
 	$(BIN)/pytest -q -n 2 -m 'not slow'
 
-test: lint  ## everything: lint, all tests, and the papers where the collections are found
-	$(BIN)/pytest -q -n 2 --durations=15
+test: lint quick docs  ## everything: lint, the quick tests, the site, then all other tests (the papers with the collections)
+	$(BIN)/pytest -q -n 2 --durations=15 -m slow
 
 lint: setup  ## ruff, mypy strict, import layers, clang-format, spelling
 	$(BIN)/ruff check $(SOURCE)
@@ -38,7 +38,7 @@ lint: setup  ## ruff, mypy strict, import layers, clang-format, spelling
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/clang-format --dry-run --Werror $(NATIVE)
-	$(BIN)/codespell src tests benchmarks tools docs README.md CONTRIBUTING.md SECURITY.md
+	$(BIN)/codespell src tests benchmarks tools docs README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md
 
 format: setup  ## put every file in the one format
 	$(BIN)/ruff check --fix $(SOURCE)
@@ -61,6 +61,9 @@ sanitize: setup  ## all native modules under the address, undefined-behaviour an
 
 attack: setup  ## corrupted files, hostile texts, kill -9 and races, for minutes; one table, nothing crashed or lost
 	$(BIN)/python tools/attack.py
+
+wheel:     ## the source archive and manylinux wheels in dist/, each installed and tried without network or compiler
+	bash tools/wheels.sh
 
 clean:     ## remove what the other targets made
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -17,6 +17,7 @@ import pytest
 from unnaive import TextClassifier, TopK, __version__
 from unnaive.apps import cli
 from unnaive.apps.cli import exit_code
+from unnaive.text.backend import BACKEND
 
 ROWS = [
     ("the ball is round, and the goal is near", "sport"),
@@ -80,7 +81,8 @@ class TestTop:
             assert verb in out
 
     def test_version(self, run):
-        assert run("--version") == (0, f"unnaive {__version__}\n", "")
+        backend = {"native": "native", "reference": "Python"}[BACKEND]
+        assert run("--version") == (0, f"unnaive {__version__}, {backend} backend\n", "")
 
     @pytest.mark.parametrize(
         "verb", ["train", "predict", "evaluate", "explain", "inspect", "update", "forget", "merge"]

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from unnaive.models.naive_bayes import BernoulliNB as BernoulliNB
     from unnaive.models.naive_bayes import ComplementNB as ComplementNB
     from unnaive.models.naive_bayes import MultinomialNB as MultinomialNB
+    from unnaive.models.nb_em import NaiveBayesEM as NaiveBayesEM
     from unnaive.models.nbsvm import NBSVM as NBSVM
     from unnaive.models.nbsvm import PowerRatio as PowerRatio
     from unnaive.models.neighbours import NearestNeighbours as NearestNeighbours
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 
     backend: str  # "native", or "reference" where the package was built without a compiler
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Imported on first use, so that the command line starts fast; type checkers read the imports above instead.
 _HOMES = {

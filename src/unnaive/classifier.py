@@ -19,6 +19,7 @@ from unnaive.core.sample_weights import check_sample_weight
 from unnaive.core.settings import same_value, unknown_setting
 from unnaive.core.targets import Targets, label_sets, read_targets, refuse_one_class
 from unnaive.core.text_hashes import TextHashes, join_text_hashes
+from unnaive.core.unlabelled import read_partly_labelled
 from unnaive.core.work_start import work_begins
 from unnaive.decisions import Decision
 from unnaive.errors import BadData, UnknownName, UnnaiveError, count_noun
@@ -215,7 +216,8 @@ class TextClassifier(Protocol):
 
     def _fit(self, texts: Any, labels: Any, sample_weight: Any, progress: Progress | None) -> Self:
         spec, rule = self.spec(), self.token_rule
-        documents, targets = _check_labelled(texts, labels, self.multilabel)
+        unlabelled = getattr(spec.model, "takes_unlabelled", False)
+        documents, targets = _check_labelled(texts, labels, self.multilabel, unlabelled=unlabelled)
         refuse_one_class(targets)
         X, vocabulary = self._count(documents, rule)
         if not X.nnz:
@@ -513,11 +515,14 @@ class TextClassifier(Protocol):
         )
 
 
-def _check_labelled(texts: Any, labels: Any, multilabel: bool | None) -> tuple[Any, Targets]:
+def _check_labelled(
+    texts: Any, labels: Any, multilabel: bool | None, *, unlabelled: bool = False
+) -> tuple[Any, Targets]:
     documents = as_texts(texts)
     if not len(documents):
         raise BadData("there are no texts; give at least one")
-    return documents, read_targets(labels, len(documents), multilabel=multilabel)
+    read = read_partly_labelled if unlabelled else read_targets
+    return documents, read(labels, len(documents), multilabel=multilabel)
 
 
 def _changed_register(

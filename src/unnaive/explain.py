@@ -135,9 +135,7 @@ class Explanation:
         from rich.table import Table
         from rich.text import Text
 
-        text, largest = Text(), self._largest()
-        for stretch, value in self.marked():
-            text.append(stretch, style=_style(value / largest))
+        text = self.highlighted()
         table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
         for name, justify in (("for", "right"), ("", "left"), ("against", "right"), ("", "left")):
             table.add_column(name, justify=justify)  # type: ignore[arg-type]
@@ -145,6 +143,15 @@ class Explanation:
             table.add_row(*row)
         below = table if self.evidence else Text("the model knows none of its terms")
         return Group(Text(self.title, style="bold"), Text(), text, Text(), below)
+
+    def highlighted(self) -> Any:
+        """The text for a terminal, its terms coloured by their evidence: a rich Text."""
+        from rich.text import Text
+
+        text, largest = Text(), self._largest()
+        for stretch, value in self.marked():
+            text.append(stretch, style=_style(value / largest))
+        return text
 
     def _paired(self) -> list[tuple[str, str, str, str]]:
         """Rows of the table: value and term for, value and term against; the base is among them."""

@@ -153,7 +153,8 @@ def _learn(
         scores = out_of_fold_scores(
             spec, X, targets, weight, terms=named.vocabulary, progress=progress, n_folds=n_folds
         )  # fmt: skip
-        held_out = HeldOut(np.arange(X.shape[0]), scores)
+        rows = np.arange(X.shape[0]) if targets.multilabel else np.flatnonzero(np.diff(targets.Y.indptr))
+        held_out = HeldOut(rows, scores[rows])  # documents without a label, where a model takes such, tell nothing
     return _tuned(fitted, held_out, targets, tuning)
 
 

@@ -37,6 +37,7 @@ CASES = [
     Case(unnaive.BernoulliNB(smoothing="absolute", scheme="one-vs-rest"), {"prior": ABSENCE}),
     Case(unnaive.ComplementNB(), {"prior": NO_PRIOR}),
     Case(unnaive.ComplementNB(norm=True, fit_prior=True)),
+    Case(unnaive.NaiveBayesEM()),
     Case(unnaive.OrGate(), {"prior": NO_PRIOR}),
     Case(unnaive.OrGate(weights="laplace", counts=False), {"prior": NO_PRIOR}),
     Case(unnaive.OrBlend()),

@@ -23,7 +23,7 @@ from unnaive.errors import UnnaiveError, UnnaiveWarning
 # each module has `register(app)`; heavy imports happen inside the verbs, so that help is instant
 VERBS = (
     "train", "predict", "evaluate", "explain", "inspect", "change", "compress", "verify", "demo", "collections",
-    "compare", "reproduce", "plot", "audit", "clean", "doctor", "serve",
+    "compare", "reproduce", "plot", "audit", "clean", "label", "doctor", "serve",
 )  # fmt: skip
 COMMANDS = {"update": "change", "forget": "change", "merge": "change", "remake": "change"}  # not called as their module
 
@@ -107,7 +107,7 @@ def name_values(verb: Any) -> Any:
 
 def top(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and the backend, and leave.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Text classification with the Bayesian family: fast, explainable, updatable.
@@ -115,7 +115,9 @@ def top(
     Start with: unnaive demo
     """
     if version:
-        typer.echo(f"unnaive {__version__}")
+        from unnaive.text.backend import BACKEND
+
+        typer.echo(f"unnaive {__version__}, {'native' if BACKEND == 'native' else 'Python'} backend")
     elif context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

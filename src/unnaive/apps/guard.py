@@ -11,8 +11,11 @@ from typing import Any
 from unnaive.errors import UnnaiveError
 
 # parameters of verbs by what they are for
-READ = ("data", "model", "models", "test", "stopwords", "optimise", "records", "receipt", "against", "key", "findings")
-WRITTEN = ("output", "path", "html", "markdown", "json_file", "csv_file", "records", "receipt")
+READ = (
+    "data", "model", "models", "test", "stopwords", "optimise", "records", "receipt", "against", "key", "findings",
+    "hints", "queue", "import_",
+)  # fmt: skip
+WRITTEN = ("output", "path", "html", "markdown", "json_file", "csv_file", "records", "receipt", "export")
 ONLY_READ = {"evaluate": ("records",), "verify": ("receipt",)}  # which others write
 WRITE_MODELS = ("train", "update", "forget", "merge", "remake", "compress")
 

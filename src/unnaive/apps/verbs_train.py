@@ -207,6 +207,7 @@ def train_file(
     from unnaive.compress import compress_model, parse_size
     from unnaive.core.text_hashes import TextHashes
     from unnaive.errors import UnnaiveError, count_noun
+    from unnaive.models.catalogue import find_model
     from unnaive.store import check_writable, documents_bytes, save
 
     limit = None if max_size is None else parse_size(max_size)
@@ -231,8 +232,10 @@ def train_file(
             fitted, report = found
             n_docs, measured = report.documents, {"out_of_core": report.to_dict()} if report.to_dict() else {}
         else:
-            corpus = watched.corpus()
-            n_docs, multilabel = len(corpus), corpus.multilabel or bool(source.multilabel)
+            takes_unlabelled = find_model(classifier.model).takes_unlabelled
+            corpus = watched.corpus(unlabelled=takes_unlabelled)
+            multilabel = bool(source.multilabel) or any(len(names) > 1 for names in corpus.labels)
+            n_docs, multilabel = len(corpus), multilabel or (corpus.multilabel and not takes_unlabelled)
             if holdout is not None:
                 bar.rename(f"measuring {classifier.model} on documents set aside")
                 measured["holdout"] = measure_holdout(classifier, corpus, holdout, multilabel, bar.event)
@@ -304,8 +307,8 @@ def registering(asked: bool, key: Path | None, frozen: bool) -> Finish | None:
 
 
 def as_targets(corpus: Corpus, multilabel: bool) -> list[Any]:
-    """A label for each document, or a tuple of labels for each if the data is multilabel."""
-    return list(corpus.labels) if multilabel else [names[0] for names in corpus.labels]
+    """A label for each document, None where there is none, or a tuple of labels for each if the data is multilabel."""
+    return list(corpus.labels) if multilabel else [names[0] if names else None for names in corpus.labels]
 
 
 def measure_holdout(
@@ -327,6 +330,8 @@ def measure_holdout(
     aside = folds(Y, min(n_folds, len(corpus)), seed=classifier.random_state) == 0
     if share > 0.5:
         aside = ~aside
+    if not multilabel:
+        aside &= np.fromiter(map(bool, corpus.labels), bool, len(corpus))  # nothing to measure on those without a label
     rest, kept = corpus.take(np.flatnonzero(~aside)), corpus.take(np.flatnonzero(aside))
     copy = type(classifier)(**classifier.get_params())
     with warnings.catch_warnings():  # the same is said of all documents

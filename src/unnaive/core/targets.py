@@ -63,7 +63,7 @@ def read_targets(labels: Any, n_docs: int, *, multilabel: bool | None = None) ->
         labels = labels.ravel()
     if isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype.kind in "biufU" and not multilabel:
         return _single_array(labels, n_docs)
-    values = _listed(labels)
+    values = list_labels(labels)
     if len(values) != n_docs:
         raise BadData(
             f"{count_noun(n_docs, 'document')} came with {count_noun(len(values), 'label')}; give one for each document"
@@ -93,7 +93,8 @@ def _numbers(table: NDArray[Any]) -> NDArray[Any]:
         ) from None
 
 
-def _listed(labels: Any) -> Sequence[Any]:
+def list_labels(labels: Any) -> Sequence[Any]:
+    """Labels of any array, series or iterable as a sequence of plain values; a string is an error."""
     if isinstance(labels, (str, bytes)):
         raise BadData(f"labels came as one {type(labels).__name__}; give a list with one for each document")
     if isinstance(labels, (list, tuple)):
@@ -103,7 +104,7 @@ def _listed(labels: Any) -> Sequence[Any]:
             values = getattr(labels, method)()
             return values if isinstance(values, list) else [values]
     if hasattr(labels, "__array__"):
-        return _listed(np.asarray(labels))
+        return list_labels(np.asarray(labels))
     if not isinstance(labels, Iterable):
         raise BadData(f"labels came as {type(labels).__name__}; give a list with one for each document")
     return list(labels)

@@ -15,6 +15,7 @@ MODELS = {
     "multinomial": "unnaive.models.naive_bayes:MultinomialNB",
     "bernoulli": "unnaive.models.naive_bayes:BernoulliNB",
     "complement": "unnaive.models.naive_bayes:ComplementNB",
+    "nb-em": "unnaive.models.nb_em:NaiveBayesEM",
     "hos": "unnaive.models.higher_order.learner:HigherOrderSmoothing",
     "honb": "unnaive.models.higher_order.learner:HigherOrderNB",
     "or-gate": "unnaive.models.or_gate:OrGate",

@@ -76,6 +76,7 @@ class Model(Settings, Protocol):
     generative: ClassVar[bool] = (
         True  # its scores are log joint probabilities: no decision_function, as in scikit-learn
     )
+    takes_unlabelled: ClassVar[bool] = False  # documents may come without a label, and are learnt from
     takes_terms: ClassVar[bool] = False  # `learn` is told the names of the terms
     keeps_choice: ClassVar[bool] = False  # it chooses on held-out documents, and updates hold to that: see `relearn`
     token_rule_changes: ClassVar[dict[str, Any]] = {}  # how TextClassifier reads texts for it, where not told otherwise

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import sqlite3
 
 SQLITE = "sqlite:"
+LABELS = "labels"  # of a record that `unnaive label` wrote: the view of the labels that stand
+RECORD_TABLES = {"labelling", "decisions", LABELS}
 DATASET_FILES = ("dataset_dict.json", "dataset_info.json", "state.json")
 
 
@@ -189,6 +191,8 @@ class SqliteTable(Table):
         ]
         if name is not None:
             return choose(there, name, f"table in {self.path}")
+        if set(there) >= RECORD_TABLES:
+            return LABELS
         if len(there) != 1:
             raise BadData(f"{self.path} has the tables {join_names(there) if there else '(none)'}; say --table NAME")
         return str(there[0])

@@ -107,11 +107,11 @@ class DataFile:
             yield batch
         self._warn_about_rows(log.rows, empty)
 
-    def corpus(self) -> Corpus:
+    def corpus(self, *, unlabelled: bool = False) -> Corpus:
         """All labelled documents at once. One label each is taken as the rule unless some row shows otherwise.
 
-        In single-label data, rows without a label are left out and a warning counts them; in multilabel data they
-        are documents of no class.
+        In single-label data, rows without a label are left out and a warning counts them, or kept if `unlabelled`; in
+        multilabel data they are documents of no class.
         """
         log = self._start_log()
         files = self.files()
@@ -127,6 +127,8 @@ class DataFile:
         if self.multilabel or any(len(names) > 1 for names in labels):
             return corpus
         suggest_separator(corpus)
+        if unlabelled and any(labels):
+            return corpus
         corpus = _drop_unlabelled(corpus)
         _warn_about_many_classes(self.name, len(corpus.classes), len(corpus))
         return corpus

@@ -90,7 +90,7 @@ def create_app(options: ServiceOptions) -> FastAPI:
         make_router(models), make_compatible_router(models), make_label_studio_router(models), make_page_router(),
     ):  # fmt: skip
         app.include_router(router)
-    _answer_errors_in_sentences(app)
+    answer_errors_in_sentences(app)
     access = Access(options.token, options.token_always, frozenset(options.hosts), tuple(options.origins))
     if options.origins:
         app.add_middleware(
@@ -127,7 +127,9 @@ async def fold_at_intervals(models: Models, seconds: float) -> None:
             log.error("the model file was not written: %s", problem)
 
 
-def _answer_errors_in_sentences(app: FastAPI) -> None:
+def answer_errors_in_sentences(app: FastAPI) -> None:
+    """Let every error be answered as {"error": a sentence}."""
+
     @app.exception_handler(Refused)
     async def refused(_: Request, problem: Refused) -> Response:
         headers = {"Retry-After": "1"} if problem.status == 503 else {}

@@ -1,0 +1,1 @@
+"""Labelling for people: in the terminal, and on a page."""

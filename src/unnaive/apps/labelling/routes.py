@@ -1,0 +1,165 @@
+"""The labelling page: one process on loopback, the session behind a few routes, the guard of `serve` in front of it."""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import suppress
+from importlib.resources import files
+from typing import Any
+
+import uvicorn
+from fastapi import APIRouter, FastAPI, Response
+from pydantic import BaseModel, Field
+from starlette.concurrency import run_in_threadpool
+
+from unnaive.apps.labelling.keys import keys_of
+from unnaive.apps.labelling.progress import Standing, describe_agreement
+from unnaive.apps.screen import echo, note
+from unnaive.apps.service.app import answer_errors_in_sentences
+from unnaive.apps.service.guard import LOOPBACK, Access, Guard, Limits
+from unnaive.apps.service.metrics import Metrics
+from unnaive.apps.service.page import TYPES, read_static
+from unnaive.apps.service.routes import json_response
+from unnaive.errors import UnnaiveError
+from unnaive.labelling.session import Labelling, Shown
+
+STATIC = files("unnaive.apps.labelling") / "static"
+OURS = ("label.html", "label.js")
+SHARED = ("api.js", "shown.js", "page.css", "icon.svg")  # of the page of `serve`
+LONGEST = 20_000  # characters of a text that are marked; the rest is shown plain
+
+
+class Answer(BaseModel):
+    """What a person says of a text."""
+
+    who: str = Field(min_length=1, max_length=100)
+    text: int
+    kind: str
+    labels: list[str] = Field(default_factory=list, max_length=1000)
+
+
+class Name(BaseModel):
+    """Who asks, and perhaps a class or words to look for."""
+
+    who: str = Field(min_length=1, max_length=100)
+    label: str | None = Field(None, max_length=1000)
+    words: str | None = Field(None, max_length=10_000)
+
+
+def make_label_router(labelling: Labelling, who: str) -> APIRouter:
+    """The routes of a labelling; all of them need the token."""
+    router, standing = APIRouter(prefix="/label"), Standing()
+
+    def view(person: str) -> dict[str, Any]:
+        with labelling.lock:
+            shown = labelling.show(person)
+            return {
+                "summary": labelling.summary(person), "stopping": standing.look(labelling),
+                "multilabel": labelling.pool.multilabel,
+                "classes": list(labelling.pool.classes), "keys": keys_of(labelling.pool.classes),
+                "text": None if shown is None else describe_shown(labelling, shown),
+                "done": labelling.why_done(person) if shown is None else None,
+                "looking": {"label": labelling.wish.get(person), "words": person in labelling.among},
+            }  # fmt: skip
+
+    async def viewed(person: str) -> Response:
+        return json_response(await run_in_threadpool(view, person))
+
+    @router.get("/who")
+    async def user() -> Response:
+        return json_response({"who": who})
+
+    @router.post("/next")
+    async def next_text(asked: Name) -> Response:
+        return await viewed(asked.who)
+
+    @router.post("/answer")
+    async def answer(asked: Answer) -> Response:
+        def work() -> None:
+            shown = labelling.show(asked.who)
+            labelling.answer(asked.who, asked.text, asked.kind, asked.labels, shown)
+
+        await run_in_threadpool(work)
+        return await viewed(asked.who)
+
+    @router.post("/undo")
+    async def undo(asked: Name) -> Response:
+        gone = await run_in_threadpool(labelling.undo, asked.who)
+        if gone is None:
+            raise UnnaiveError("there is nothing to undo")
+        return await viewed(asked.who)
+
+    @router.post("/class")
+    async def new_class(asked: Name) -> Response:
+        await run_in_threadpool(labelling.add_class, asked.who, asked.label or "")
+        return await viewed(asked.who)
+
+    @router.post("/look")
+    async def look(asked: Name) -> Response:
+        found = await run_in_threadpool(labelling.look_for, asked.who, asked.label, asked.words)
+        if asked.words and not found:
+            labelling.look_for(asked.who)
+            raise UnnaiveError(f"no text has all of: {asked.words}")
+        return await viewed(asked.who)
+
+    @router.get("/agreement")
+    async def agreement() -> Response:
+        return json_response({"agreement": await run_in_threadpool(describe_agreement, labelling)})
+
+    return router
+
+
+def describe_shown(labelling: Labelling, shown: Shown) -> dict[str, Any]:
+    """A text as the page needs it: in stretches, each with its evidence as a share of the strongest."""
+    why = labelling.explain(shown)
+    marked = [(shown.body, 0.0)] if why is None or len(shown.body) > LONGEST else list(why.marked())
+    largest = max((abs(value) for _, value in marked), default=0.0) or 1.0
+    return {
+        "number": shown.text, "name": shown.name, "way": shown.way, "suggested": shown.suggested,
+        "probabilities": [{"label": label, "probability": share} for label, share in shown.probabilities.items()],
+        "ticked": list(shown.ticked), "marked": [[words, value / largest] for words, value in marked],
+    }  # fmt: skip
+
+
+def make_label_app(labelling: Labelling, who: str, token: str) -> FastAPI:
+    """The application of one labelling."""
+    app = FastAPI(title="unnaive label", docs_url=None, redoc_url=None, openapi_url=None)
+    static = {name: body for name, body in read_static().items() if name in SHARED}
+    for name in OURS:
+        static[name] = ((STATIC / name).read_bytes(), TYPES[name.rpartition(".")[2]])
+
+    @app.get("/")
+    async def index() -> Response:
+        body, kind = static["label.html"]
+        return Response(body, media_type=kind)
+
+    @app.get("/page/{name}")
+    async def part(name: str) -> Response:
+        if name not in static:
+            raise UnnaiveError(f"the page has no part called {name!r}")
+        body, kind = static[name]
+        return Response(body, media_type=kind)
+
+    app.include_router(make_label_router(labelling, who))
+    answer_errors_in_sentences(app)
+    app.add_middleware(
+        Guard, access=Access(token, True, frozenset(LOOPBACK)), limits=Limits(body=1 << 20), metrics=Metrics()
+    )
+    return app
+
+
+def serve_page(labelling: Labelling, who: str, *, host: str, port: int) -> None:
+    """Serve the page until Ctrl-C; the address that is printed has the token in it."""
+    if host not in LOOPBACK:
+        raise UnnaiveError(f"{host} can be reached from outside; the page serves texts on loopback only, use ssh -L")
+    token = secrets.token_urlsafe(24)
+    config = uvicorn.Config(
+        make_label_app(labelling, who, token), host=host, port=port, log_level="warning", access_log=False,
+        server_header=False, timeout_graceful_shutdown=5, ws="none",
+    )  # fmt: skip
+    sockets = [config.bind_socket()]
+    shown = f"[{host}]" if ":" in host else host
+    echo(f"labelling {labelling.record.path} at http://{shown}:{sockets[0].getsockname()[1]}/#token={token}")
+    note("open the address in a browser; Ctrl-C stops, and every answer is kept")
+    with suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run(sockets=sockets)

@@ -1,0 +1,99 @@
+"""`unnaive label --simulate`: curves of ways of asking on labelled data, as a table, a page or JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from unnaive.apps.options import data_file, make_output_folders, read_corpus, shared_defaults
+from unnaive.apps.screen import Progress, console, echo, plain_table, visible_json
+from unnaive.labelling.simulate import WAYS, Curve, sign_test, simulate
+from unnaive.reading.corpus import Corpus
+
+
+def run_simulation(data: str, *, labels: int, seeds: int, seed: int, html: Path | None, as_json: bool) -> None:
+    """Read, replay, print; the plot goes to an SVG file."""
+    make_output_folders([html])
+    corpus = read_corpus(data_file([data], **shared_defaults()), None)
+    pool, test = split_corpus(corpus, seed)
+    with Progress("simulating", len(WAYS) * seeds) as bar:
+        curves = simulate(
+            pool, test, labels=min(labels, len(pool) // 2), seeds=seeds, seed=seed, progress=lambda *_: bar.advance(1)
+        )
+    found = describe_curves(curves)
+    if html is not None:
+        write_page(curves, html, corpus.name)
+        found["file"] = str(html)
+    if as_json:
+        echo(visible_json(found))
+        return
+    table = plain_table("way of asking", ">accuracy", ">labels for random's accuracy", ">share", ">p")
+    for one in found["ways"]:
+        needed = "not reached" if one["labels_needed"] is None else f"{one['labels_needed']:.0f}"
+        share = "" if one["share"] is None else f"{100 * one['share']:.0f} %"
+        table.add_row(
+            one["way"], f"{one['accuracy']:.3f}", needed, share, "" if one["p"] is None else f"{one['p']:.3f}"
+        )
+    console().print(table)
+    about = f"accuracy at {found['labels']} labels on {len(test):,} texts aside, mean of {seeds} seeds"
+    echo(f"{about}; p by a sign test of each way against random over the seeds")
+
+
+def split_corpus(corpus: Corpus, seed: int) -> tuple[Corpus, Corpus]:
+    """The pool and the texts aside: by the corpus's own split, else two thirds and one third at random."""
+    import numpy as np
+
+    one_label = np.flatnonzero([len(set(labels)) == 1 for labels in corpus.labels])
+    corpus = corpus.take(one_label)
+    if corpus.split is not None and {"train", "test"} <= set(corpus.split):
+        return corpus.part("train"), corpus.part("test")
+    order = np.random.default_rng(seed).permutation(len(corpus))
+    cut = len(corpus) * 2 // 3
+    return corpus.take(np.sort(order[:cut])), corpus.take(np.sort(order[cut:]))
+
+
+def describe_curves(curves: list[Curve], at: int | None = None) -> dict[str, Any]:
+    """Accuracy at so many labels (the last point), labels needed for that of random sampling, and significance."""
+    base = next(one for one in curves if one.way == "random")
+    place = len(base.labels) - 1 if at is None else max(p for p, n in enumerate(base.labels) if n <= at)
+    goal = float(base.mean[place])
+    ways = []
+    for one in curves:
+        needed = one.labels_for(goal)
+        ways.append({
+            "way": one.way, "accuracy": float(one.mean[place]), "labels_needed": needed,
+            "share": None if needed is None else needed / base.labels[place],
+            "p": None if one is base else sign_test(one.accuracy[:, place] - base.accuracy[:, place]),
+            "curve": [{"labels": n, "accuracy": float(value)} for n, value in zip(one.labels, one.mean, strict=True)],
+        })  # fmt: skip
+    return {"labels": base.labels[place], "seeds": len(base.accuracy), "goal": goal, "ways": ways}
+
+
+def write_page(curves: list[Curve], path: Path, name: str) -> None:
+    """A page with the plot: mean accuracy against labels, with the band of one standard deviation over the seeds."""
+    import io
+    from html import escape
+
+    from matplotlib.figure import Figure
+
+    from unnaive.atomic import replacing
+
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    axes = figure.add_subplot()
+    for one in curves:
+        spread = one.accuracy.std(axis=0)
+        axes.plot(one.labels, one.mean, label=one.way)
+        axes.fill_between(one.labels, one.mean - spread, one.mean + spread, alpha=0.15)
+    axes.set_xlabel("labels given")
+    axes.set_ylabel("accuracy")
+    axes.legend()
+    axes.set_title(name)
+    out = io.StringIO()
+    figure.savefig(out, format="svg")
+    picture = out.getvalue()
+    page = (
+        f"<!doctype html><html lang='en'><meta charset='utf-8'><title>Ways of asking: {escape(name)}</title>"
+        f"<h1>Ways of asking: {escape(name)}</h1>{picture[picture.index('<svg') :]}</html>\n"
+    )
+    with replacing(path) as file:
+        file.write(page.encode())

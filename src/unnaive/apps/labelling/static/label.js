@@ -1,0 +1,132 @@
+// The labelling page: one text at a time, a key for every answer. The service decides what is asked next.
+
+import { ask } from "./api.js";
+import { by, count, make, percent, say, watched } from "./shown.js";
+
+const WAYS = { random: "Drawn at random.", uncertain: "The model is unsure.", explore: "Unlike what was labelled so far.",
+  similar: "More like this.", second: "Somebody else has labelled it too, so nothing is suggested.", queue: "From the list." };
+
+let view = null;
+let ticked = new Set();
+let busy = false;
+
+const who = () => by("who").value.trim() || "somebody";
+const text = () => view && view.text;
+
+async function send(path, body = {}) {
+  if (busy) return; // a key pressed twice answers once
+  busy = true;
+  const found = await watched(() => ask(`/label/${path}`, { who: who(), ...body }));
+  busy = false;
+  if (found) show(found);
+}
+
+function show(found) {
+  view = found;
+  ticked = new Set(found.text ? found.text.ticked : []);
+  const { summary } = found;
+  by("progress-words").textContent = `${summary.labelled.toLocaleString("en")} of ${count(summary.texts, "text")} labelled`
+    + ` · ${summary.skipped} skipped · ${summary.flagged} flagged by you`;
+  by("stopping").textContent = found.stopping.sentences.map((one) => one[0].toUpperCase() + one.slice(1) + ".").join(" ");
+  by("done").hidden = !found.done;
+  by("done").textContent = found.done ? found.done[0].toUpperCase() + found.done.slice(1) + "." : "";
+  by("asked").hidden = !found.text;
+  by("more").setAttribute("aria-pressed", String(Boolean(found.looking.label)));
+  for (const id of ["accept", "reject", "skip", "flag"]) by(id).disabled = !found.text;
+  if (found.text) draw(found.text);
+}
+
+function draw(one) {
+  by("way").textContent = `Text ${one.name}. ${WAYS[one.way] || ""}`;
+  by("text").replaceChildren(...one.marked.map(([words, share]) => {
+    const part = make("span", {}, words);
+    if (Math.abs(share) >= 0.02) {
+      part.style.background = `rgba(var(--${share > 0 ? "for" : "against"}), ${(0.12 + 0.45 * Math.abs(share)).toFixed(2)})`;
+    }
+    return part;
+  }));
+  if (!one.marked.some(([words]) => words.trim())) by("text").replaceChildren(make("i", {}, "(an empty text)"));
+  by("text").scrollTop = 0;
+  drawClasses(one);
+}
+
+function drawClasses(one) {
+  const shares = new Map(one.probabilities.map((entry) => [entry.label, entry.probability]));
+  const keyOf = new Map(Object.entries(view.keys).map(([key, label]) => [label, key]));
+  by("classes").replaceChildren(...view.classes.map((label) => {
+    const share = shares.get(label);
+    const fill = make("span", {});
+    fill.style.width = `${100 * (share || 0)}%`;
+    const key = keyOf.has(label) ? `${keyOf.get(label)} ` : "";
+    const button = make("button", { onclick: () => give(label) }, make("span", { className: "name", dir: "auto" }, `${key}${label}`),
+      make("span", { className: "bar" }, fill), make("span", { className: "number" }, share === undefined ? "" : percent(share)));
+    button.setAttribute("aria-pressed", String(view.multilabel ? ticked.has(label) : label === one.suggested));
+    return make("li", {}, button);
+  }));
+  if (!view.classes.length) by("classes").replaceChildren(make("li", { className: "quiet" }, "There is no class yet: add the first below."));
+}
+
+function answer(kind, labels = []) {
+  if (text()) send("answer", { text: text().number, kind, labels });
+}
+
+function give(label) {
+  if (!text()) return;
+  if (!view.multilabel) { answer("label", [label]); return; }
+  if (ticked.has(label)) ticked.delete(label); else ticked.add(label);
+  drawClasses(text());
+}
+
+function accept() {
+  if (!text()) return;
+  if (view.multilabel) answer("label", [...ticked]);
+  else if (text().suggested) answer("label", [text().suggested]);
+  else say("Nothing is suggested yet; choose a class.");
+}
+
+function reject() {
+  if (text() && text().suggested) answer("reject", [text().suggested]);
+  else say("Nothing is suggested that could be rejected.");
+}
+
+function more() {
+  if (view && view.looking.label) send("look");
+  else if (text() && text().suggested) send("look", { label: text().suggested });
+}
+
+const ACTIONS = { a: accept, Enter: accept, x: reject, " ": () => answer("skip"), f: () => answer("flag"),
+  Backspace: () => send("undo"), m: more, n: () => by("class-name").focus(), "/": () => by("search-words").focus() };
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+  if (event.target.tagName === "INPUT") {
+    if (event.key === "Escape") event.target.blur();
+    return;
+  }
+  if (event.target.tagName === "BUTTON" && (event.key === "Enter" || event.key === " ")) return; // presses the button
+  const label = view && view.keys[event.key];
+  const action = ACTIONS[event.key] || (label !== undefined && (() => give(label)));
+  if (!action) return;
+  event.preventDefault();
+  action();
+});
+
+for (const [id, action] of Object.entries({ accept, reject, skip: ACTIONS[" "], flag: ACTIONS.f, undo: ACTIONS.Backspace, more })) {
+  by(id).addEventListener("click", action);
+}
+by("class-form").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const label = by("class-name").value.trim();
+  await send("class", { label });
+  if (view && view.classes.includes(label)) { by("class-name").value = ""; by("class-name").blur(); }
+});
+by("search-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  by("search-words").blur();
+  send("look", { words: by("search-words").value.trim() || null });
+});
+by("who").addEventListener("change", () => send("next"));
+
+const found = await watched(() => ask("/label/who"));
+if (found) by("who").value = found.who;
+await send("next");

@@ -1,0 +1,208 @@
+"""Labelling in the terminal: a text, what the model suggests, and a key for every answer. Works over ssh and pipes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unnaive.apps.labelling import keys
+from unnaive.apps.labelling.progress import Standing
+from unnaive.apps.screen import console, echo
+from unnaive.errors import UnnaiveError
+from unnaive.explain import percent
+from unnaive.labelling.session import Labelling, Shown
+
+LONGEST = 4000  # characters of a text that are shown
+HELP = """  a, Enter   accept the suggested label      x          reject it: the next best is suggested
+  1, 2, …    give that class                 space      skip
+  : NAME     give a class by its name        Backspace  undo, as often as you like
+  n          a new class                     f          flag for a second look
+  / WORDS    only texts with these words     m          more like the suggested class
+  q          leave; what you did is kept     ?          this help"""
+WAYS = {
+    "random": "drawn at random", "uncertain": "the model is unsure", "explore": "unlike what was labelled",
+    "similar": "more like this", "search": "found", "second": "somebody else has labelled it too",
+    "queue": "from the list",
+}  # fmt: skip
+
+
+class Terminal:
+    """The conversation with one person."""
+
+    def __init__(self, labelling: Labelling, who: str, source: keys.Keys | None = None) -> None:
+        self.labelling, self.who = labelling, who
+        self.keys = source or keys.Keys()
+        self.console = console()
+        self.standing = Standing()
+        self.ticked: set[str] = set()
+        self.said = ""
+
+    def run(self) -> None:
+        """Ask until there is nothing left, the person leaves, or stdin ends."""
+        with keys.single_keys(self.keys):
+            echo(HELP)
+            last: int | None = None
+            while True:
+                shown = self.labelling.show(self.who)
+                if shown is None:
+                    echo(self.labelling.why_done(self.who))
+                    if not self._leave_search() and not self._wait_for_undo():
+                        return
+                    continue
+                if shown.text != last:
+                    self.ticked, last = set(shown.ticked), shown.text
+                self.draw(shown)
+                key = self.keys.read()
+                if key in ("", keys.QUIT):
+                    return
+                try:
+                    if self.answer(shown, key):
+                        last = None
+                except UnnaiveError as problem:
+                    self.said = str(problem)
+
+    def _leave_search(self) -> bool:
+        searching = self.who in self.labelling.among or self.who in self.labelling.wish
+        if searching:
+            self.labelling.look_for(self.who)
+        return searching
+
+    def _wait_for_undo(self) -> bool:
+        """At the end: whether the last answer was taken back after all."""
+        if self.keys.is_terminal:
+            echo("Backspace takes the last answer back, q leaves")
+        while (key := self.keys.read()) not in ("", keys.QUIT):
+            if key in keys.UNDO and self.labelling.undo(self.who) is not None:
+                return True
+        return False
+
+    def draw(self, shown: Shown) -> None:
+        """One text and the classes."""
+        from rich.text import Text
+
+        if self.console.is_terminal:
+            self.console.clear()
+        summary = self.labelling.summary(self.who)
+        self.console.print(Text(
+            f"{summary['labelled']:,} of {summary['texts']:,} labelled · text {shown.name} · "
+            f"{WAYS.get(shown.way, shown.way)}", style="dim",
+        ))  # fmt: skip
+        for sentence in self.standing.look(self.labelling)["sentences"]:
+            self.console.print(Text(sentence, style="dim"))
+        self.console.print()
+        self.console.print(self._body(shown))
+        self.console.print()
+        self.console.print(self._classes(shown))
+        if self.said:
+            self.console.print(Text(self.said, style="yellow"))
+            self.said = ""
+
+    def _body(self, shown: Shown) -> Any:
+        from rich.text import Text
+
+        why = self.labelling.explain(shown)
+        text = Text(shown.body) if why is None else why.highlighted()
+        if len(text) > LONGEST:
+            more = len(text) - LONGEST
+            text = text[:LONGEST]
+            text.append(f" … and {more:,} characters more", style="dim")
+        return text if shown.body.strip() else Text("(an empty text)", style="dim")
+
+    def _classes(self, shown: Shown) -> Any:
+        from rich.text import Text
+
+        if not self.labelling.pool.classes:
+            return Text("There is no class yet: press n to name the first.")
+        parts = Text()
+        key_of = {label: key for key, label in keys.keys_of(self.labelling.pool.classes).items()}
+        for label in self.labelling.pool.classes:
+            share = shown.probabilities.get(label)
+            tick = ("[x] " if label in self.ticked else "[ ] ") if self.labelling.pool.multilabel else ""
+            words = f"{tick}{key_of.get(label, ':')} {label}{'' if share is None else f' {percent(share)}'}"
+            parts.append(words, style="bold reverse" if label == shown.suggested else "")
+            parts.append("   ")
+        return parts
+
+    def answer(self, shown: Shown, key: str) -> bool:
+        """Do what a key says; whether the text was answered or left."""
+        who, at, multilabel = self.who, shown.text, self.labelling.pool.multilabel
+        if key in keys.ACCEPT:
+            if multilabel:
+                self._give(shown, sorted(self.ticked))
+            elif shown.suggested is None:
+                self.said = "nothing is suggested yet; give a class by its key, or name one with n"
+                return False
+            else:
+                self._give(shown, [shown.suggested])
+            return True
+        if key in keys.UNDO:
+            gone = self.labelling.undo(who)
+            self.said = (
+                "there is nothing to undo" if gone is None else f"taken back: {gone.kind} {', '.join(gone.labels)}"
+            )
+            return gone is not None
+        if key in (keys.SKIP, keys.FLAG):
+            self.labelling.answer(who, at, "skip" if key == keys.SKIP else "flag", shown=shown)
+            return True
+        if key == keys.REJECT:
+            if shown.suggested is None:
+                self.said = "nothing is suggested that could be rejected"
+            else:
+                self.labelling.answer(who, at, "reject", [shown.suggested], shown)
+            return False
+        if key in (keys.NEW, keys.NAME, keys.SEARCH, keys.MORE, keys.HELP):
+            return self._ask(shown, key)
+        label = keys.keys_of(self.labelling.pool.classes).get(key)
+        if label is None:
+            self.said = f"the key {key!r} does nothing; press ? for help"
+            return False
+        return self._take(shown, label)
+
+    def _take(self, shown: Shown, label: str) -> bool:
+        if self.labelling.pool.multilabel:
+            self.ticked ^= {label}
+            return False
+        self._give(shown, [label])
+        return True
+
+    def _give(self, shown: Shown, labels: list[str]) -> None:
+        self.labelling.answer(self.who, shown.text, "label", labels, shown)
+
+    def _ask(self, shown: Shown, key: str) -> bool:
+        """Keys that are followed by words, or that change what is shown."""
+        if key == keys.HELP:
+            self.said = HELP
+            return False
+        if key == keys.MORE:
+            if self.who in self.labelling.wish:
+                self.labelling.look_for(self.who)
+            elif shown.suggested is not None:
+                self.labelling.look_for(self.who, label=shown.suggested)
+            return True
+        prompts = {keys.NEW: "new class: ", keys.NAME: "class: ", keys.SEARCH: "words (none: all texts): "}
+        self.console.print(prompts[key], end="", markup=False)
+        words = self.keys.line(self.keys.is_terminal)
+        if key == keys.SEARCH:
+            found = self.labelling.look_for(self.who, words=words or None)
+            if words and not found:
+                self.labelling.look_for(self.who)
+                self.said = f"no text has all of: {words}"
+            return True
+        if not words:
+            return False
+        if key == keys.NEW:
+            self.labelling.add_class(self.who, words)
+            return self._take(shown, words)
+        return self._take(shown, self._find_class(words))
+
+    def _find_class(self, words: str) -> str:
+        classes = self.labelling.pool.classes
+        if words in classes:
+            return words
+        like = [one for one in classes if one.casefold().startswith(words.casefold())]
+        if len(like) != 1:
+            raise UnnaiveError(
+                f"no class is called {words!r}; press n to add it"
+                if not like
+                else f"{words!r} may be {', '.join(like)}"
+            )
+        return like[0]

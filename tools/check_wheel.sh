@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# check_wheel.sh WHEEL [PYTHON]: the wheel is installed in a new environment as on a bare machine, and the demo runs.
+# Its dependencies are fetched first; then there is no index, no network (where the kernel lets us take it away), and no
+# program on the PATH but Python's own: no compiler, no developer tools.
+set -euo pipefail
+[ $# -ge 1 ] && [ -f "$1" ] || { echo "usage: check_wheel.sh WHEEL [PYTHON]; make wheel builds one in dist/" >&2; exit 2; }
+wheel=$(realpath "$1")
+python=${2:-python3}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+"$python" -m venv "$work/fetch"
+"$work/fetch/bin/pip" download --quiet --disable-pip-version-check --only-binary :all: --dest "$work/packages" "$wheel"
+
+offline=()
+if unshare --net true 2>/dev/null; then
+  offline=(unshare --net)
+elif unshare --map-root-user --net true 2>/dev/null; then
+  offline=(unshare --map-root-user --net)
+else
+  echo "note: the network cannot be taken away here; pip and unnaive are only told not to use it" >&2
+fi
+bare() { # a command with nothing but the new environment around it
+  (cd "$work" && "${offline[@]}" "$(command -v env)" -i PATH="$work/venv/bin" HOME="$work" LANG=C.UTF-8 "$@")
+}
+
+"$python" -m venv "$work/venv"
+bare "$work/venv/bin/pip" install --quiet --disable-pip-version-check --no-index --find-links "$work/packages" "$wheel"
+bare "$work/venv/bin/python" -c 'import shutil; found = [name for name in ("cc", "gcc", "g++", "clang", "cmake", "git") if shutil.which(name)]; assert not found, found'
+bare "$work/venv/bin/unnaive" --version | tee "$work/version"
+grep -q 'native' "$work/version" || { echo "the wheel has no native kernel" >&2; exit 1; }
+bare "$work/venv/bin/unnaive" demo >"$work/demo.txt" || { tail -20 "$work/demo.txt" >&2; exit 1; }
+# every native module of the sources is in the wheel
+bare "$work/venv/bin/python" -c 'from unnaive.text import _kernel; from unnaive.reading import _rows; from unnaive.core import _dual, _gram, _products; from unnaive.models import _gates'
+echo "$(basename "$wheel"): installed without network and compiler; the demo printed $(wc -l <"$work/demo.txt") lines"
