@@ -10,11 +10,13 @@ from unnaive import Auto, TextClassifier
 from unnaive.apps.cli import exit_code
 from unnaive.core.links import probabilities
 from unnaive.core.targets import one_label_matrix
+from unnaive.core.work_start import work_begins, work_start
 from unnaive.decisions import scut
 from unnaive.errors import BadData, BadModel, UnnaiveError
-from unnaive.models.auto.members import Candidate, Training, fit_family
+from unnaive.models.auto.clock import Clock
+from unnaive.models.auto.members import FAMILIES, Candidate, Training, fit_family
 from unnaive.models.auto.multilabel import fit_log_odds
-from unnaive.models.auto.plan import BUDGETS, Size, make_plan
+from unnaive.models.auto.plan import BUDGETS, USUAL, Size, make_plan
 from unnaive.models.auto.pool import take_columns
 from unnaive.models.auto.pooling import fit_pool, fit_saturation, log_loss, soften
 from unnaive.models.auto.recipe import check_recipe, place_classes
@@ -100,6 +102,83 @@ class TestPlans:
         assert {one.family for one in plan.candidates} == {"complement"}
 
 
+class FakeTime:
+    """A clock that moves only when something takes time; a fit takes its family's cost."""
+
+    def __init__(self):
+        self.at = 100.0
+
+    def __call__(self):
+        return self.at
+
+
+class TestClock:
+    """A budget in seconds, on a clock that only moves with the work."""
+
+    def spend(self, seconds, per_cost, rounds=3, scale=1.5, views=(10, 30, 60)):
+        """Seconds that a search over USUAL and the training of what was chosen take; how many candidates are tried."""
+        now = FakeTime()
+        clock, tried, done = Clock(seconds, now=now), 0, []
+        for number, cells in enumerate(views):
+            later = sum(views[number + 1 :])
+            if done and clock.is_short(cells, later, done):
+                continue
+            view = clock.start_view(cells, later, rounds=rounds, scale=scale)
+            now.at += per_cost * cells
+            view.preparing = per_cost * cells
+            kept = []
+            for one in USUAL:
+                if view.allows(one.family):
+                    kept.append(one)
+                    now.at += per_cost * cells * FAMILIES[one.family].cost
+                    view.record(one.family, per_cost * cells * FAMILIES[one.family].cost)
+            now.at += (rounds - 1) * (view.preparing + view.fitting)
+            tried += len(kept)
+            done.append(cells)
+        refit = sum(view.reserve() for view in clock.views)
+        return now.at + refit - 100.0, tried
+
+    @pytest.mark.parametrize("per_cost", [1e-5, 1e-4, 1e-3, 1e-2])
+    def test_the_budget_is_kept_however_slow_the_machine(self, per_cost):
+        taken, tried = self.spend(10.0, per_cost)
+        assert taken <= 10.0
+        assert tried >= 1
+
+    def test_a_fast_machine_tries_all_and_a_slow_one_less(self):
+        tried = [self.spend(10.0, per_cost)[1] for per_cost in (1e-5, 1e-3, 1e-2)]
+        assert tried[0] == 3 * len(USUAL)
+        assert tried == sorted(tried, reverse=True)
+        assert len(set(tried)) == 3
+
+    def test_reading_is_part_of_the_work(self):
+        with work_begins():
+            began = work_start()
+            with work_begins():  # fit within a command that has read the data before
+                assert work_start() == began
+            assert Clock.of_work(10.0).end == pytest.approx(began + 8.0)  # four fifths are planned with
+        assert work_start() is None
+
+    def test_what_there_was_no_time_for_is_told(self, tickets, monkeypatch):
+        now = FakeTime()
+        monkeypatch.setattr("unnaive.models.auto.learner.Clock.of_work", lambda seconds: Clock(seconds, now=now))
+        monkeypatch.setattr("unnaive.models.auto.search.fit_family", slow_fit(now))
+        monkeypatch.setattr("unnaive.models.auto.refit.fit_family", slow_fit(now, 1.25))
+        report = TextClassifier(budget=60.0).fit(*tickets).scorer_.recipe["report"]
+        assert now.at - 100.0 <= 60.0
+        assert any("candidates on" in words and "since the time was up" in words for words in report["left-out"])
+        assert len({row["model"] for row in report["tried"]}) >= 4
+
+
+def slow_fit(now, scale=1.0):
+    """`fit_family` that takes a tenth of a second for each unit of the family's cost."""
+
+    def fit(family, settings, data):
+        now.at += 0.1 * scale * FAMILIES[family].cost
+        return fit_family(family, settings, data)
+
+    return fit
+
+
 class TestPooling:
     def test_softened_targets(self):
         # 4 documents, ε = 1/5, two possible classes of three: 4/5 + 1/10 and 1/10
@@ -155,6 +234,14 @@ def test_columns_are_taken_as_scipy_takes_them():
     np.testing.assert_array_equal(take_columns(X, columns).toarray(), X.toarray()[:, columns])
 
 
+def test_scores_in_one_pass_are_those_of_the_parts_one_by_one(model, tickets, monkeypatch):
+    some = [*tickets[0][:40], "", "zzz qqq"]
+    scores, decisions = model.scores(some), model.predict(some)
+    monkeypatch.setattr("unnaive.core.products.NATIVE", None)
+    np.testing.assert_allclose(model.scores(some), scores, rtol=0, atol=1e-9)
+    assert model.predict(some).tolist() == decisions.tolist()
+
+
 class TestRecipe:
     def test_refit_makes_the_same_pool(self, model):
         kept = model.fitted_.documents
@@ -169,6 +256,18 @@ class TestRecipe:
             TextClassifier(n_jobs=threads).fit(*tickets).save(tmp_path / "auto.model")
             files.append((tmp_path / "auto.model").read_bytes())
         assert files[0] == files[1] == files[2]
+
+    @pytest.mark.parametrize("task", ["queue", "tags"])
+    def test_what_was_learnt_and_forgotten_leaves_the_bytes_of_the_file_as_they_were(self, task, tmp_path):
+        corpus = load_tickets(task).part("train").take(np.arange(0, 651, 6))
+        labels = corpus.labels if task == "tags" else [names[0] for names in corpus.labels]
+        TextClassifier().fit(corpus.texts[:100], labels[:100]).save(tmp_path / "before.model")
+        model = TextClassifier.load(tmp_path / "before.model")
+        model.partial_fit(corpus.texts[100:], labels[100:]).save(tmp_path / "more.model")
+        model = TextClassifier.load(tmp_path / "more.model").forget(corpus.texts[100:], labels[100:])
+        model.save(tmp_path / "after.model")
+        files = [(tmp_path / f"{name}.model").read_bytes() for name in ("before", "more", "after")]
+        assert files[0] == files[2] != files[1]
 
     def test_it_is_in_the_file_and_plain(self, model, tmp_path):
         model.save(tmp_path / "auto.model")

@@ -451,24 +451,34 @@ def test_the_demo(run, tmp_path):
     assert run("evaluate", "my.model", "tickets/test.csv")[0] == 0
 
 
-@pytest.mark.parametrize("moment", ["reading", "training", "saving"])
+# What `train` calls at each moment, and the options with which it does: sums stream by, auto takes all documents.
+MOMENTS = {
+    "reading": ("unnaive.reading.datafiles", "DataFile.corpus", ()),
+    "counting": ("unnaive.scale.counting", "DocumentCounter.add", ("-m", "multinomial")),
+    "training": ("unnaive.classifier", "TextClassifier.fit", ()),
+    "searching": ("unnaive.models.auto.search", "fit_family", ()),
+    "training what was chosen": ("unnaive.models.auto.refit", "fit_family", ()),
+    "saving": ("os", "fsync", ("-m", "multinomial")),
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.slow
 def test_control_c_leaves_no_trace(run, data, model, tmp_path, moment, complaints):
-    """SIGINT at three moments; the old model is intact, nothing half-written, exit code 130."""
+    """SIGINT at several moments; the old model is intact, nothing half-written, exit code 130."""
     before = (tmp_path / model).read_bytes()
-    slow = {
-        "reading": "import unnaive.reading.datafiles as m; old = m.DataFile.corpus\n"
-        "m.DataFile.corpus = lambda self: (pause(), old(self))[1]\n",
-        "training": "import unnaive.classifier as m; old = m.TextClassifier.fit\n"
-        "m.TextClassifier.fit = lambda *a, **k: (pause(), old(*a, **k))[1]\n",
-        "saving": "import os; old = os.fsync\nos.fsync = lambda handle: (pause(), old(handle))[1]\n",
-    }[moment]
+    module, place, options = MOMENTS[moment]
     script = (
         "import sys, time\n"
-        "def pause():\n    print('now', flush=True)\n    time.sleep(60)\n"
-        f"{slow}"
+        f"import {module} as m\n"
+        f"old = m.{place}\n"
+        "def slow(*given, **named):\n"
+        "    print('now', file=sys.__stdout__, flush=True)\n"
+        "    time.sleep(60)\n"
+        "    return old(*given, **named)\n"
+        f"m.{place} = slow\n"
         "from unnaive.apps.cli import exit_code\n"
-        f"sys.exit(exit_code(['train', {data!r}, '-o', {model!r}, '--alpha', '0.5']))\n"
+        f"sys.exit(exit_code({['train', data, '-o', model, *options]!r}))\n"
     )
     work = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert work.stdout.readline() == "now\n"

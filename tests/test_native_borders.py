@@ -23,6 +23,8 @@ def longs(*values):
 PRODUCT = {"starts": longs(0, 1, 2), "columns": ints(0, 2), "values": np.ones(2), "dense": np.ones((3, 4)),
            "out": np.zeros((2, 4))}  # fmt: skip
 TRANSPOSED = PRODUCT | {"dense": np.ones((2, 4)), "out": np.zeros((3, 4))}
+TF_IDF = {"starts": longs(0, 1, 2), "columns": ints(0, 2), "values": np.ones(2), "place": ints(1, -1, 0),
+          "idf": np.ones(2), "weights": np.ones((2, 4)), "out": np.zeros((2, 4))}  # fmt: skip
 GRAM = {"starts": longs(0, 2, 4), "terms": ints(0, 1, 1, 2), "term_starts": longs(0, 1, 3, 4),
         "docs": ints(0, 0, 1, 1), "out": np.zeros(3)}  # fmt: skip
 # two documents, one full row of two classes, one listed term
@@ -52,6 +54,17 @@ SPARSE_CHANGES = [
     {"out": np.zeros((1, 4))},
     {"out": np.zeros((2, 1))},
 ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [*SPARSE_CHANGES, {"place": ints(1, -1)}, {"place": ints(2, -1, 0)}, {"place": ints(0, HUGE, 0)},
+     {"idf": np.ones(1)}, {"weights": np.ones((1, 4))}, {"weights": np.ones((2, 3), np.float32)}],
+)  # fmt: skip
+def test_scores_of_broken_matrices_are_refused(change):
+    products.NATIVE.add_tf_idf(*TF_IDF.values())
+    with pytest.raises(ValueError, match=r"matrix|weights|scores"):
+        products.NATIVE.add_tf_idf(*(TF_IDF | change).values())
 
 
 @pytest.mark.parametrize("change", [*SPARSE_CHANGES, {"dense": np.ones((2, 4))}, {"dense": np.ones((0, 4))}])

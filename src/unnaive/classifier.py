@@ -20,6 +20,7 @@ from unnaive.core.settings import same_value, unknown_setting
 from unnaive.core.targets import Targets, label_sets, read_targets, refuse_one_class
 from unnaive.core.text_hashes import TextHashes, join_text_hashes
 from unnaive.core.unlabelled import read_partly_labelled
+from unnaive.core.work_start import work_begins
 from unnaive.decisions import Decision
 from unnaive.errors import BadData, UnknownName, UnnaiveError, count_noun
 from unnaive.explain import Explanation
@@ -210,6 +211,10 @@ class TextClassifier(Protocol):
 
     def fit(self, texts: Any, labels: Any, sample_weight: Any = None, *, progress: Progress | None = None) -> Self:
         """Learn from texts and their labels; what was learnt before is dropped."""
+        with work_begins():
+            return self._fit(texts, labels, sample_weight, progress)
+
+    def _fit(self, texts: Any, labels: Any, sample_weight: Any, progress: Progress | None) -> Self:
         spec, rule = self.spec(), self.token_rule
         unlabelled = getattr(spec.model, "takes_unlabelled", False)
         documents, targets = _check_labelled(texts, labels, self.multilabel, unlabelled=unlabelled)

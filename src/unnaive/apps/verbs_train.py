@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -154,6 +155,7 @@ def train(
     from unnaive.classifier import TextClassifier
     from unnaive.compress import parse_size
     from unnaive.core.settings import parse_settings
+    from unnaive.core.work_start import work_begins
 
     parameters: dict[str, Any] = words | {
         "model": choose_model(model, alpha, smoothing), "min_df": min_df, "select": parse_select(select),
@@ -171,10 +173,12 @@ def train(
         summary = train_on_spark(spark, classifier, source, output, test=test, frozen=frozen)
     else:
         limits = Limits(memory, checkpoint, checkpoint_every, cache, output.absolute().parent)
-        summary = train_file(
-            classifier, source, output, test=test, holdout=holdout, frozen=frozen, finish=finish, max_size=max_size,
-            limits=limits,
-        )  # fmt: skip
+        # a budget in seconds counts from reading on; with --holdout each of the two trainings has it
+        with work_begins() if holdout is None else nullcontext():
+            summary = train_file(
+                classifier, source, output, test=test, holdout=holdout, frozen=frozen, finish=finish, max_size=max_size,
+                limits=limits,
+            )  # fmt: skip
     if as_json:
         echo(visible_json(summary))
     else:

@@ -24,6 +24,7 @@ namespace nb = nanobind;
 namespace {
 
 constexpr int64_t kAhead = 8;             // entries between a prefetch and its use
+constexpr int kLogs = 256;                // logarithms of smaller counts are looked up
 constexpr int64_t kGroupCells = 1 << 22;  // posteriors that several threads hold at a time: 32 MB
 
 template <typename Index>
@@ -97,9 +98,16 @@ void in_threads(int64_t threads, int64_t jobs, const Work& work) {
   for (std::thread& other : others) other.join();
 }
 
+// a cell of a document, weighted: the row of weights that its term has, and its value
+struct Weighted {
+  int64_t row;
+  double value;
+};
+
 namespace plain {
 #include "_products_loops.h"
 #include "_products_passes.h"
+#include "_products_weighted.h"
 }  // namespace plain
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
@@ -110,6 +118,7 @@ namespace plain {
 namespace wide {
 #include "_products_loops.h"
 #include "_products_passes.h"
+#include "_products_weighted.h"
 }  // namespace wide
 #pragma GCC pop_options
 #endif
@@ -166,6 +175,24 @@ void run_transposed(Vector<Index> starts, Vector<int32_t> columns, Vector<double
   if (has_wide()) return wide::transposed(X, dense.data(), out.data(), width);
 #endif
   plain::transposed(X, dense.data(), out.data(), width);
+}
+
+template <typename Weight>
+void run_add_tf_idf(Vector<int64_t> starts, Vector<int32_t> columns, Vector<double> values, Vector<int32_t> place,
+                    Vector<double> idf, nb::ndarray<const Weight, nb::ndim<2>, nb::c_contig, nb::device::cpu> weights,
+                    Out out) {
+  const auto X = csr<int64_t>(starts, columns, values);
+  check_inside(columns.data(), columns.size(), height(place), "a column of the sparse matrix has no place");
+  bool outside = false;
+  for (size_t i = 0; i < place.size(); ++i) outside |= place.data()[i] >= height(weights);
+  require(!outside && idf.size() == weights.shape(0), "a place is no row of the weights");
+  require(height(out) == X.rows && out.shape(1) == weights.shape(1), "the scores have another shape");
+  const auto width = static_cast<int64_t>(out.shape(1));
+  nb::gil_scoped_release free;
+#ifdef UNNAIVE_WIDE
+  if (has_wide()) return wide::add_tf_idf(X, place.data(), idf.data(), weights.data(), out.data(), width);
+#endif
+  plain::add_tf_idf(X, place.data(), idf.data(), weights.data(), out.data(), width);
 }
 
 // One part of the documents: as many chunks as there are, every entry inside of its chunk and of its terms.
@@ -275,6 +302,9 @@ NB_MODULE(_products, m) {
   m.def("product", &run_product<int64_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
   m.def("transposed", &run_transposed<int32_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
   m.def("transposed", &run_transposed<int64_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
+  const auto weights = nb::arg("weights").noconvert();  // a converted copy would take the place of the other kind
+  m.def("add_tf_idf", &run_add_tf_idf<float>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), weights, out);
+  m.def("add_tf_idf", &run_add_tf_idf<double>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), weights, out);
   m.def("class_sums", &run_class_sums<int32_t, int32_t>);
   m.def("class_sums", &run_class_sums<int64_t, int32_t>);
   m.def("class_sums", &run_class_sums<int32_t, int64_t>);

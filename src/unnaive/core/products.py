@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.types import Floats, Sparse
@@ -48,6 +49,25 @@ def transposed_product(X: Sparse, dense: Floats) -> Floats:
     out = np.zeros((X.shape[1], dense.shape[1]))
     NATIVE.transposed(X.indptr, X.indices, X.data, np.ascontiguousarray(dense), out)
     return out
+
+
+def add_tf_idf(X: Sparse, place: NDArray[np.int32], idf: Floats, weights: Floats, out: Floats) -> bool:
+    """Add the scores of documents X (n_docs, n_terms) by some of their terms to `out` (n_docs, n_classes).
+
+    out[d] += Σ_t z_t · weights[place_t] / √Σ_t z_t²,   z_t = (1 + log n_t) · idf[place_t]
+
+    place    the row of `weights` that each term has (n_terms,), −1 for none
+    idf      (n_rows,), float64
+    weights  (n_rows, n_classes), float32 or float64; sums are in float64 either way
+
+    False where there is no native module, and nothing is added: it is the same as `Weighting.apply` and `product`,
+    without a matrix in between.
+    """
+    if NATIVE is None:
+        return False
+    indices, values = X.indices.astype(np.int32, copy=False), X.data.astype(np.float64, copy=False)
+    NATIVE.add_tf_idf(X.indptr.astype(np.int64, copy=False), indices, values, place, idf, weights, out)
+    return True
 
 
 @dataclass(frozen=True, eq=False)

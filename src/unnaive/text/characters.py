@@ -89,8 +89,9 @@ class CharacterEngine:
         with self._lock:
             parts = [] if self._term_engine is None else [self._count_terms(texts, grow)]
             parts.append(self._count_grams(texts, grow))
-        table = parts[0] if len(parts) == 1 else self._widen(parts[0]) + self._widen(parts[1])
-        table = csr_array(table)
+        for part in parts:
+            part.sort_indices()  # before they are added: sorted rows are merged, others are gathered and sorted whole
+        table = csr_array(parts[0] if len(parts) == 1 else self._widen(parts[0]) + self._widen(parts[1]))
         table.sort_indices()
         return table.data.astype(np.int32), table.indices.astype(np.int32), table.indptr
 

@@ -13,9 +13,10 @@ from scipy.sparse import csr_array
 from unnaive.core.scorer import Scorer
 from unnaive.core.settings import setting, shorten
 from unnaive.core.targets import single_labels
-from unnaive.errors import BadData, UnnaiveError
+from unnaive.errors import BadData, UnnaiveError, count_noun
+from unnaive.models.auto.clock import Clock
 from unnaive.models.auto.multilabel import choose_multilabel
-from unnaive.models.auto.plan import BUDGETS, FEW, Plan, Size, default_members, make_plan
+from unnaive.models.auto.plan import BUDGETS, FEW, Plan, Size, default_members, make_plan, usual_first
 from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe, place_classes
 from unnaive.models.auto.refit import refit
@@ -26,7 +27,6 @@ from unnaive.models.estimator import DocumentsModel, class_weight_setting
 from unnaive.types import Floats, Ids, Progress, Sparse
 
 BRIEFEST = 10.0  # seconds: with fewer, and with the budget "fast", words alone are read
-REFIT_SHARE = 1.5  # of the estimate, kept for training what was chosen when the clock is watched
 
 
 class Auto(DocumentsModel):
@@ -88,7 +88,7 @@ class Auto(DocumentsModel):
         targets = single_labels(Y) if exclusive else None
         views = find_views(X, terms, Y.shape[1])
         size = Size(X.shape[0], Y.shape[1], {view.name: _count_cells(X, view) for view in views})
-        clock = None if isinstance(self.budget, str) else _Clock(float(self.budget))
+        clock = None if isinstance(self.budget, str) else Clock.of_work(float(self.budget))
         if targets is None:
             recipe, held_out = choose_multilabel(
                 X, Y, views[0], self.budget, weight=sample_weight, random_state=self.random_state, n_jobs=self.n_jobs,
@@ -114,7 +114,7 @@ class Auto(DocumentsModel):
 
     def _choose(
         self, X: Sparse, targets: Ids, views: list[View], size: Size, plan: Plan, weight: Floats | None,
-        progress: Progress | None, clock: _Clock | None,
+        progress: Progress | None, clock: Clock | None,
     ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
         """The recipe, and rows with their held-out scores."""
         if len(np.unique(targets)) < 2:
@@ -133,40 +133,29 @@ class Auto(DocumentsModel):
         tell = _Teller(progress, len(planned) * len(plan.candidates) * len(splits))
         search = Search(
             X, targets, size.classes, splits, weight=weight, random_state=self.random_state, n_jobs=self.n_jobs,
-            told=tell,
+            told=tell, now=time.perf_counter if clock is None else clock.now,
         )  # fmt: skip
         chosen: list[ChosenView] = []
-        for view in planned:
-            if (
-                chosen
-                and clock is not None
-                and clock.is_short(plan, size, view.name, [one.view.name for one in chosen])
-            ):
+        for number, view in enumerate(planned):
+            cells, later = size.cells[view.name], sum(size.cells[one.name] for one in planned[number + 1 :])
+            done = [size.cells[one.view.name] for one in chosen]
+            if chosen and clock is not None and clock.is_short(cells, later, done):
                 plan = replace(plan, left_out=(*plan.left_out, f"{view.name}, since the time was up"))
                 continue
-            chosen.append(search.choose(view, plan.candidates))
+            watch = None
+            if clock is not None:
+                plan = replace(plan, candidates=usual_first(plan.candidates))
+                scale = len(targets) / len(splits[0].train)
+                watch = clock.start_view(cells, later, rounds=len(splits), scale=scale)
+            chosen.append(search.choose(view, plan.candidates, watch))
+            skipped = len(plan.candidates) - len(chosen[-1].tried)
+            if skipped:
+                words = f"{count_noun(skipped, 'candidate')} on {view.name}, since the time was up"
+                plan = replace(plan, left_out=(*plan.left_out, words))
         recipe, scores, shares = pool_views(chosen, search.soft)
         right = count_right(chosen, search.truth, search.soft)
         report = make_report(self.budget, plan, chosen, shares, right, len(search.truth))
         return {**recipe, "report": report}, (search.rows, scores)
-
-
-class _Clock:
-    """Seconds that are left, and how fast this machine is beside the estimates, as far as it was seen."""
-
-    def __init__(self, seconds: float) -> None:
-        self.start, self.seconds = time.perf_counter(), seconds
-
-    def left(self) -> float:
-        """Seconds until the budget is spent."""
-        return max(0.0, self.seconds - (time.perf_counter() - self.start))
-
-    def is_short(self, plan: Plan, size: Size, view: str, done: list[str]) -> bool:
-        """Whether another view, and training all that was chosen, would pass the budget at the speed seen so far."""
-        spent = time.perf_counter() - self.start
-        pace = spent / max(1e-9, sum(plan.search_cost(size, one) for one in done))
-        coming = plan.search_cost(size, view) + REFIT_SHARE * sum(plan.refit_cost(size, one) for one in (*done, view))
-        return spent + pace * coming > self.seconds
 
 
 class _Teller:

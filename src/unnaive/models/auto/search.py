@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from unnaive.core.targets import one_label_matrix
 from unnaive.core.weighting import tf_idf
+from unnaive.models.auto.clock import ViewClock
 from unnaive.models.auto.members import (
     FAMILIES,
     Candidate,
@@ -114,17 +116,21 @@ class Search:
     def __init__(
         self, X: Sparse, targets: Ids, n_classes: int, splits: Sequence[Split], *, weight: Floats | None,
         random_state: int, n_jobs: int | None, told: Callable[[str], None],
+        now: Callable[[], float] = time.perf_counter,
     ) -> None:  # fmt: skip
         self.X, self.targets, self.n_classes, self.weight = X, targets, n_classes, weight
-        self.random_state, self.n_jobs, self.told = random_state, n_jobs, told
+        self.random_state, self.n_jobs, self.told, self.now = random_state, n_jobs, told, now
         self.splits = splits
         self.rows = np.concatenate([one.held_out for one in splits])
         self.truth = targets[self.rows]
         self.soft = soften(self.truth, np.bincount(targets, minlength=n_classes) > 0)
 
-    def choose(self, view: View, candidates: Sequence[Candidate]) -> ChosenView:
-        """The best candidate of each family by accuracy − log-loss / 10, scaled, and their pool."""
-        scores = self._held_out_scores(view, candidates)
+    def choose(self, view: View, candidates: Sequence[Candidate], clock: ViewClock | None = None) -> ChosenView:
+        """The best candidate of each family by accuracy − log-loss / 10, scaled, and their pool.
+
+        With a clock, candidates for which there is no time by the times of the first split are left out.
+        """
+        scores = self._held_out_scores(view, candidates, clock)
         best: dict[str, tuple[float, Candidate, float]] = {}
         tried = []
         for one, found in scores.items():
@@ -142,9 +148,12 @@ class Search:
         """The share of held-out documents whose best class is the right one."""
         return float((scores.argmax(axis=1) == self.truth).mean())
 
-    def _held_out_scores(self, view: View, candidates: Sequence[Candidate]) -> dict[Candidate, Floats]:
+    def _held_out_scores(
+        self, view: View, candidates: Sequence[Candidate], clock: ViewClock | None
+    ) -> dict[Candidate, Floats]:
+        start = self.now()
         X = take_columns(self.X, view.columns)
-        scores = {one: np.empty((len(self.rows), self.n_classes)) for one in candidates}
+        scores: dict[Candidate, Floats] = {}
         at = 0
         for split in self.splits:
             inside, weight = X[split.train], None if self.weight is None else self.weight[split.train]
@@ -154,11 +163,18 @@ class Search:
                 inside, weighting, Y, weight, tol=TOL, random_state=self.random_state, n_jobs=self.n_jobs
             )
             Z = as_float32(weighting.apply(X[split.held_out]))
-            for one in candidates:
+            watched = clock if not at else None  # the first split tells what the others will take
+            if watched is not None:
+                watched.preparing = self.now() - start
+            for one in scores if at else candidates:
+                if watched is not None and not watched.allows(one.family):
+                    continue
                 self.told(f"{view.name}, {FAMILIES[one.family].title}")
-                scores[one][at : at + len(split.held_out)] = member_scores(
-                    fit_family(one.family, one.settings, data), Z
-                )
+                start = self.now()
+                found = scores.setdefault(one, np.empty((len(self.rows), self.n_classes)))
+                found[at : at + len(split.held_out)] = member_scores(fit_family(one.family, one.settings, data), Z)
+                if watched is not None:
+                    watched.record(one.family, self.now() - start)
             at += len(split.held_out)
         return scores
 
