@@ -197,11 +197,22 @@ def test_scores_that_the_model_held_out_itself_are_used_and_taken_off():
     assert estimator.predict_set(counted, 0.8) == fitted.predict_set(csr_array(counted), 0.8)
 
 
-def test_updates_keep_the_table_while_the_classes_are_the_same():
+def test_updates_keep_the_table_and_a_class_that_comes_later_has_no_scores_in_it():
     made = TextClassifier("multinomial", calibrate=True).fit(TEXTS, LABELS)
     table = made.fitted_.conformal
-    assert made.partial_fit(["a late ball"], ["sport"]).fitted_.conformal is table
-    assert made.partial_fit(["rain"], ["weather"], grow=True).fitted_.conformal is None
+    same = made.partial_fit(["a late ball"], ["sport"]).fitted_.conformal
+    assert [one.n for one in same.by_class] == [one.n for one in table.by_class]
+    grown = made.partial_fit(["rain"], ["weather"], grow=True).fitted_
+    assert grown.conformal.overall is table.overall
+    assert grown.conformal.by_class[grown.classes.index("weather")].n == 0
+    again = made.forget(["rain"], ["weather"]).fitted_.conformal
+    assert [one.values.tolist() for one in again.by_class] == [one.values.tolist() for one in table.by_class]
+
+
+def test_a_class_with_scores_that_is_gone_takes_the_table_with_it():
+    held_out = ConformalScores.of(np.log([[0.9, 0.1], [0.6, 0.4]]), np.array([[1, 0], [0, 1]]))
+    assert held_out.for_classes(["a", "b"], ["a"]) is None
+    assert held_out.for_classes(["a", "b"], ["a", "b", "c"]).by_class[2].n == 0
 
 
 def test_tickets_are_covered():

@@ -209,10 +209,10 @@ def _with_tuning_of(before: FittedModel, made: FittedModel) -> FittedModel:
     """With the decision, the calibration and the held-out scores of before, where they fit."""
     decision = _kept_decision(made.spec, before, made) or made.decision
     calibration = _kept_calibration(made.spec, before, made)
-    same = before.classes == made.classes and calibration == before.calibration
-    return replace(
-        made, decision=decision, calibration=calibration, conformal=before.conformal if same else None
-    )  # fmt: skip
+    conformal = before.conformal if calibration == before.calibration else None
+    if conformal is not None:
+        conformal = conformal.for_classes(before.classes, made.classes)
+    return replace(made, decision=decision, calibration=calibration, conformal=conformal)
 
 
 def make_scorer(

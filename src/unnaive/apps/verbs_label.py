@@ -283,7 +283,9 @@ def sentences(found: dict[str, Any]) -> list[str]:
     lines = [f"{found['file']}: {found['words']}{f' ({sizes})' if sizes else ''}", *found["sentences"]]
     for one in found["agreement"]:
         kappa = "" if one["kappa"] is None else f", kappa {one['kappa']:.2f}"
-        lines.append(f"{' and '.join(one['people'])} agree on {one['same']} of {one['texts']} texts{kappa}")
+        lines.append(
+            f"{' and '.join(one['people'])} agree on {one['same']} of {count_noun(one['texts'], 'text')}{kappa}"
+        )
     if found["labelled"]:
         lines.append(f"next: unnaive train {found['file']} -o my.model")
     return lines

@@ -7,6 +7,7 @@ from typing import Any
 
 from unnaive.apps.options import data_file, make_output_folders, read_corpus, shared_defaults
 from unnaive.apps.screen import Progress, console, echo, plain_table, visible_json
+from unnaive.errors import count_noun
 from unnaive.labelling.simulate import WAYS, Curve, sign_test, simulate
 from unnaive.reading.corpus import Corpus
 
@@ -35,7 +36,8 @@ def run_simulation(data: str, *, labels: int, seeds: int, seed: int, html: Path 
             one["way"], f"{one['accuracy']:.3f}", needed, share, "" if one["p"] is None else f"{one['p']:.3f}"
         )
     console().print(table)
-    about = f"accuracy at {found['labels']} labels on {len(test):,} texts aside, mean of {seeds} seeds"
+    given, aside = count_noun(found["labels"], "label"), count_noun(len(test), "text")
+    about = f"accuracy at {given} on {aside} aside, mean of {count_noun(seeds, 'seed')}"
     echo(f"{about}; p by a sign test of each way against random over the seeds")
 
 
