@@ -116,6 +116,7 @@ def train_on_spark(
         "model": classifier.model,
         "file": str(output),
         "bytes": output.stat().st_size,
+        "documents_bytes": 0,  # executors keep none
         "documents": n_docs,
         "classes": len(fitted.classes),
         "terms": fitted.scorer.n_terms,
