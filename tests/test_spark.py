@@ -383,7 +383,7 @@ def test_csv_with_quotes_and_lines_is_read_as_locally(spark, tmp_path, capsys):
         writer.writerows(rows)
     assert run("train", path, "-o", tmp_path / "spark.model", "--engine", "spark", "--model", "multinomial") == 0
     assert "1 of 3 rows has no text or no label and is left out" in capsys.readouterr().err
-    assert run("train", path, "-o", tmp_path / "local.model", "--quiet") == 0
+    assert run("train", path, "-o", tmp_path / "local.model", "--quiet", "--model", "multinomial") == 0
     assert load(tmp_path / "spark.model").counts == load(tmp_path / "local.model").counts
     assert load(tmp_path / "spark.model").classes == ("politics", "sport")
 
