@@ -108,6 +108,9 @@ def absent(folder):
     hidden = folder / "hidden" / "unnaive"
     hidden.mkdir(parents=True)
     (hidden / "__init__.py").write_text("raise ModuleNotFoundError(\"No module named 'unnaive'\", name='unnaive')\n")
+    # an editable install is found by a hook that comes before all paths
+    hook = "import sys\nsys.meta_path[:] = [one for one in sys.meta_path if 'ScikitBuild' not in type(one).__name__]\n"
+    (hidden.parent / "sitecustomize.py").write_text(hook)
     spark = start(folder, **{"spark.executorEnv.PYTHONPATH": str(hidden.parent), "spark.task.maxFailures": "1"})
     df = spark.createDataFrame([("good ball", "sport"), ("fair vote", "politics")], ["text", "label"])
     found = {}
