@@ -21,7 +21,7 @@ from unnaive.models.auto.pool import take_columns
 from unnaive.models.auto.pooling import fit_pool, fit_saturation, log_loss, soften
 from unnaive.models.auto.recipe import check_recipe, place_classes
 from unnaive.models.auto.refit import refit
-from unnaive.models.auto.report import report_lines, wilson_interval
+from unnaive.models.auto.report import report_lines
 from unnaive.models.auto.search import block_splits
 from unnaive.models.auto.views import find_views
 from unnaive.reading.tickets import load_tickets
@@ -377,10 +377,6 @@ class TestMultilabel:
 
 
 class TestReport:
-    def test_interval_by_hand(self):
-        # 8 of 10: centre (.8 + .192) / 1.384 = .717, half width 1.96·√(.016 + .0096) / 1.384 = .227
-        assert wilson_interval(8, 10) == (pytest.approx(0.490, abs=0.001), pytest.approx(0.943, abs=0.001))
-
     def test_shares_add_up_and_are_of_the_members(self, model):
         recipe = model.scorer_.recipe
         used = [row for row in recipe["report"]["tried"] if row["share"]]

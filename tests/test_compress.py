@@ -5,7 +5,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from unnaive import TextClassifier
-from unnaive.compress import compress_model, file_size, parse_size, quantised, take_terms, term_importance
+from unnaive.compress import compress_model, file_size, quantised, take_terms, term_importance
+from unnaive.core.byte_sizes import parse_size
 from unnaive.core.linear import Linear
 from unnaive.core.weighting import Weighting
 from unnaive.errors import BadModel, UnnaiveError

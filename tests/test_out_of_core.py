@@ -293,7 +293,7 @@ def test_pruning_is_min_df_whatever_the_order(order, spilled, tmp_path, monkeypa
 
 def test_memory_is_said_in_words(tmp_path):
     path = write_jsonl(tmp_path / "a.jsonl", make_rows(40))
-    for words, part in ((["--memory", "lots"], "is no amount of memory"), (["--memory", "3M"], "at least 512M"),
+    for words, part in ((["--memory", "lots"], "a size of 'lots'"), (["--memory", "3M"], "at least 512M"),
                         (["--memory", "1G", "--holdout", "0.2"], "--holdout needs all documents in memory"),
                         (["--checkpoint", str(tmp_path / "c"), "-m", "svm"], "--cache FOLDER keeps")):  # fmt: skip
         result = run(str(path), "-o", str(tmp_path / "a.model"), "-m", "multinomial", *words)

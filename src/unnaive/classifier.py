@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.compress import compress_model, parse_size
+from unnaive.compress import compress_model
+from unnaive.core.byte_sizes import parse_size
 from unnaive.core.learner import DOCUMENTS_LIMIT, TrainingSpec, calibration_name
 from unnaive.core.protocol import Protocol, available_if
 from unnaive.core.register import Register

@@ -7,7 +7,6 @@ cannot be updated. Only linear models, and sums of them, have weights that can b
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -24,7 +23,6 @@ from unnaive.store import pack, write_arrays
 from unnaive.text.counting import TextCounter
 from unnaive.types import Floats, Ids
 
-UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 BITS = (16, 8)
 
 
@@ -50,19 +48,6 @@ class Compressed:
     def lossy(self) -> bool:
         """Whether scores may differ from those before."""
         return self.bits is not None
-
-
-def parse_size(text: str | int) -> int:
-    """A size in bytes from a number and a unit: 5MB is five million bytes, 5MiB 5 · 2²⁰.
-
-    >>> parse_size("5MB"), parse_size("1.5 kB"), parse_size("2MiB"), parse_size(800)
-    (5000000, 1500, 2097152, 800)
-    """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([kmg]i?)?b?\s*", str(text).lower())
-    size = int(float(match[1]) * UNITS[match[2] or ""]) if match else 0
-    if size < 1:
-        raise UnnaiveError(f"a size of {text!r}; give a number of bytes with a unit, such as 5MB or 800kB")
-    return size
 
 
 def file_size(fitted: FittedModel, *, frozen: bool = False) -> int:

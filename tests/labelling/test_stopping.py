@@ -17,22 +17,10 @@ from unnaive.labelling.stopping import (
     outlook,
     running_accuracy,
     to_dict,
-    wilson,
 )
 from unnaive.reading.corpus import Corpus
 
 from .test_pool import random_texts
-
-
-def test_wilson_by_hand() -> None:
-    """z = 2, 8 of 16: 1 + z²/n = 5/4; centre (1/2 + 1/8)·4/5 = 1/2; half 2·√(1/64 + 1/256)·4/5 = √5/10"""
-    share, low, high = wilson(8, 16, z=2.0)
-    half = math.sqrt(5) / 10  # 2 · √5/16 · 4/5
-    assert (share, low, high) == (0.5, pytest.approx(0.5 - half), pytest.approx(0.5 + half))
-    assert wilson(0, 10).low == 0
-    assert wilson(10, 10).high == pytest.approx(1)
-    assert wilson(10, 10).low == pytest.approx(0.7225, abs=1e-4)  # the tables' value
-    assert wilson(0, 0)[1:] == (0, 1)
 
 
 def test_running_accuracy_takes_each_text_out_first() -> None:

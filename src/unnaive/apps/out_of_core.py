@@ -89,8 +89,9 @@ def learn_out_of_core(
 
 
 def _resources(limits: Limits, source: DataFile, classifier: TextClassifier) -> Any:
+    from unnaive.core.byte_sizes import parse_size
     from unnaive.scale.checkpoint import Checkpoint, fingerprint
-    from unnaive.scale.memory import parse_memory, parse_size
+    from unnaive.scale.memory import parse_memory
     from unnaive.scale.streaming import Resources
 
     checkpoint = None

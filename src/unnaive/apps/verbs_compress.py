@@ -36,7 +36,8 @@ def compress(
     from unnaive.apps.output import read_as_trained, respell_labels
     from unnaive.apps.screen import format_size, summary
     from unnaive.apps.sizes import compare_measures, describe_size, size_sentences
-    from unnaive.compress import compress_model, parse_size
+    from unnaive.compress import compress_model
+    from unnaive.core.byte_sizes import parse_size
     from unnaive.store import check_writable, load, save
 
     limit = parse_size(max_size)

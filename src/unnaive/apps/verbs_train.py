@@ -153,7 +153,7 @@ def train(
     unnaive train tickets.csv -o tickets.model --holdout 0.2
     """
     from unnaive.classifier import TextClassifier
-    from unnaive.compress import parse_size
+    from unnaive.core.byte_sizes import parse_size
     from unnaive.core.settings import parse_settings
     from unnaive.core.work_start import work_begins
 
@@ -204,7 +204,8 @@ def train_file(
     from unnaive.apps.output import read_as_trained, warn_about_learnt
     from unnaive.apps.screen import reading_progress
     from unnaive.apps.sizes import describe_size, measure_cost
-    from unnaive.compress import compress_model, parse_size
+    from unnaive.compress import compress_model
+    from unnaive.core.byte_sizes import parse_size
     from unnaive.core.text_hashes import TextHashes
     from unnaive.errors import UnnaiveError, count_noun
     from unnaive.models.catalogue import find_model

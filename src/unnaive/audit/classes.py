@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from unnaive.audit.findings import RELABEL, Finding
-from unnaive.audit.intervals import wilson
 from unnaive.audit.label_errors import LabelEvidence
 from unnaive.audit.material import AuditData
+from unnaive.core.intervals import wilson_interval
 from unnaive.errors import count_noun
 
 FEWEST = 10  # documents of a class: with fewer neither learning nor measuring it means much
@@ -126,7 +126,7 @@ def confused_classes(evidence: LabelEvidence, classes: Sequence[str]) -> list[Fi
         if one > other and back:
             continue  # counted from the other side
         total = int(sizes[one] + sizes[other])
-        low, _ = wilson(n + back, total)
+        low, _ = wilson_interval(n + back, total)
         if not back or low < MERGE_FROM:
             continue
         small, large = sorted((one, other), key=lambda c: (sizes[c], c))

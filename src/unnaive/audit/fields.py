@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from unnaive.audit.findings import Finding
-from unnaive.audit.intervals import wilson
 from unnaive.audit.leave_one_out import LeaveOneOut
 from unnaive.audit.material import AuditData, excerpt
+from unnaive.core.intervals import wilson_interval
 from unnaive.errors import count_noun
 from unnaive.evaluation.significance import holm
 from unnaive.text.counting import TextCounter
@@ -47,7 +47,7 @@ class FieldPower:
     @property
     def low(self) -> float:
         """The lower end of the 95 % interval of the share that is right."""
-        return wilson(self.right, self.n)[0]
+        return wilson_interval(self.right, self.n)[0]
 
     @property
     def accuracy(self) -> float:
@@ -177,4 +177,4 @@ def _line_findings(data: AuditData, lines: dict[str, set[int]]) -> Iterator[Find
             more = f" and {count_noun(len(same) - 1, 'more line')}" if len(same) > 1 else ""
             which = f"the line “{name}”{more} {'are' if more else 'is'} in {size:,} texts"
             reason = f"{which}, {n:,} of them of the class {own!r} (p {p:.1g})"
-            yield Finding("boilerplate", reason, id=name, label=own, score=wilson(n, size)[0])
+            yield Finding("boilerplate", reason, id=name, label=own, score=wilson_interval(n, size)[0])

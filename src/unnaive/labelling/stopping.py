@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from unnaive.core.intervals import wilson_interval
 from unnaive.labelling.agreement import cohen_kappa
 from unnaive.labelling.pool import Pool
 from unnaive.types import Floats
 
-LEVEL_95 = 1.959963984540054  # quantile of the normal distribution for an interval of 95 %
 STABLE = 0.99  # kappa from which two successive models count as the same
 STABLE_TIMES = 3  # in a row, before it is said
 FEWEST = 30  # random answers before a curve is fitted
@@ -28,21 +28,6 @@ class Interval(NamedTuple):
     high: float
 
 
-def wilson(right: int, n: int, z: float = LEVEL_95) -> Interval:
-    """The share of right answers and its interval by Wilson's score; (0, 1) where there is no answer.
-
-    centre = (p + z²/2n) / (1 + z²/n),  half = z √(p(1−p)/n + z²/4n²) / (1 + z²/n).  Wilson (1927).
-
-    >>> [round(one, 4) for one in wilson(9, 10)]
-    [0.9, 0.5958, 0.9821]
-    """
-    if not n:
-        return Interval(float("nan"), 0.0, 1.0)
-    p, shrink = right / n, 1 + z * z / n
-    centre, half = (p + z * z / (2 * n)) / shrink, z * sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / shrink
-    return Interval(p, max(0.0, centre - half), min(1.0, centre + half))
-
-
 @dataclass(frozen=True)
 class Accuracy:
     """Of `n` texts drawn at random, how many the model as it is now labels right, each taken out of it first."""
@@ -53,7 +38,8 @@ class Accuracy:
     @property
     def interval(self) -> Interval:
         """With 95 % confidence."""
-        return wilson(self.right, self.n)
+        share = self.right / self.n if self.n else float("nan")
+        return Interval(share, *wilson_interval(self.right, self.n))
 
 
 def running_accuracy(pool: Pool, random_texts: Sequence[int]) -> Accuracy:

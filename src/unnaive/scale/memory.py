@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-import re
 from contextlib import suppress
 
+from unnaive.core.byte_sizes import parse_size
 from unnaive.errors import UnnaiveError
 
 LARGE_BLOCK = 1 << 20
-UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 FIXED = 320 << 20  # the program, batches being read and decoded, documents being summed: measured, see docs/scale.md
 LEAST = 512 << 20
 TERM_BYTES = 112  # of a term: its places in the kernel's tables and in two arrays of sums, beside its letters
 CELL_BYTES = 64  # of a class and term that were seen together: two tables, and their sum while they are merged
-
-
-def parse_size(text: str) -> int:
-    """ "2G", "1500 MB" or "512MiB" in bytes.
-
-    >>> parse_size("2G"), parse_size("1500 MB"), parse_size("0.5g")
-    (2147483648, 1572864000, 536870912)
-    >>> parse_size("lots")
-    Traceback (most recent call last):
-    unnaive.errors.UnnaiveError: 'lots' is no amount of memory; give one such as 2G or 1500M
-    """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?\s*", text.upper())
-    if found is None:
-        raise UnnaiveError(f"{text!r} is no amount of memory; give one such as 2G or 1500M")
-    return int(float(found[1]) * UNITS[found[2]])
 
 
 def parse_memory(text: str) -> int:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import sqrt
 from typing import TYPE_CHECKING, Any
 
+from unnaive.core.intervals import wilson_interval
 from unnaive.errors import count_noun
 
 if TYPE_CHECKING:
@@ -47,18 +47,6 @@ def make_report(
         "tried": tried,
         "left-out": list(plan.left_out),
     }
-
-
-def wilson_interval(right: int, judged: int, z: float = 1.96) -> tuple[float, float]:
-    """The interval of a share at 95 %: (p + z²/2n ± z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n).
-
-    >>> tuple(round(end, 3) for end in wilson_interval(90, 100))
-    (0.826, 0.945)
-    """
-    p = right / judged
-    middle, width = p + z * z / (2 * judged), z * sqrt(p * (1 - p) / judged + z * z / (4 * judged**2))
-    whole = 1 + z * z / judged
-    return max(0.0, (middle - width) / whole), min(1.0, (middle + width) / whole)
 
 
 def report_lines(report: dict[str, Any]) -> list[str]:
