@@ -16,11 +16,11 @@ def parse_size(text: str | int) -> int:
     (5000000, 1500, 2097152, 2147483648, 800)
     >>> parse_size("lots")
     Traceback (most recent call last):
-    unnaive.errors.UnnaiveError: a size of 'lots'; give a number of bytes with a unit, such as 5MB, 800kB or 2G
+    unnaive.errors.UnnaiveError: a size of 'lots'; give a number of bytes with a unit, such as 5MB or 800kB
     """
     found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?)(i?b)?\s*", str(text).lower())
     unit = 1000 if found and found[3] == "b" else 1024
     size = int(float(found[1]) * unit ** POWERS[found[2]]) if found else 0
     if size < 1:
-        raise UnnaiveError(f"a size of {text!r}; give a number of bytes with a unit, such as 5MB, 800kB or 2G")
+        raise UnnaiveError(f"a size of {text!r}; give a number of bytes with a unit, such as 5MB or 800kB")
     return size
