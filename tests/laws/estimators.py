@@ -65,6 +65,7 @@ CASES = [
             **dict.fromkeys(
                 (
                     "fit_equals_partial_fits_in_any_order_and_grouping",
+                    "fit_equals_partial_fits_with_several_labels",
                     "merge_equals_the_whole_in_either_order",
                     "merge_of_models_with_different_classes",
                     "forget_equals_never_seen",

@@ -19,7 +19,7 @@ from unnaive.models.auto.multilabel import choose_multilabel
 from unnaive.models.auto.plan import BUDGETS, FEW, Plan, Size, default_members, make_plan, usual_first
 from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe, place_classes
-from unnaive.models.auto.refit import refit
+from unnaive.models.auto.refit import order_classes, refit
 from unnaive.models.auto.report import make_report
 from unnaive.models.auto.search import ChosenView, Search, block_splits, count_right, pool_views
 from unnaive.models.auto.views import View, find_views
@@ -85,22 +85,33 @@ class Auto(DocumentsModel):
     ) -> Pool:  # fmt: skip
         """Choose on held-out documents, then train on all."""
         X, Y = csr_array(X), csr_array(Y)
+        order = order_classes(Y)
+        recipe, held_out = self._search(X, csr_array(Y[:, order]), exclusive, sample_weight, progress, terms)
+        recipe = place_classes(recipe, order.tolist(), len(order))
+        pool = refit(
+            recipe, X, Y, terms, sample_weight=sample_weight, random_state=self.random_state, n_jobs=self.n_jobs
+        )
+        if held_out is not None:
+            rows, scores = held_out
+            pool = replace(pool, held_out=(rows, scores[:, np.argsort(order)]))
+        return pool
+
+    def _search(
+        self, X: Sparse, Y: Sparse, exclusive: bool, sample_weight: Floats | None, progress: Progress | None,
+        terms: Sequence[str] | None,
+    ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
+        """The recipe, and rows with their held-out scores, where any were held out."""
         targets = single_labels(Y) if exclusive else None
         views = find_views(X, terms, Y.shape[1])
         size = Size(X.shape[0], Y.shape[1], {view.name: _count_cells(X, view) for view in views})
         clock = None if isinstance(self.budget, str) else Clock.of_work(float(self.budget))
         if targets is None:
-            recipe, held_out = choose_multilabel(
+            return choose_multilabel(
                 X, Y, views[0], self.budget, weight=sample_weight, random_state=self.random_state, n_jobs=self.n_jobs,
                 told=_Teller(progress, 3 * (5 if X.shape[0] < FEW else 3)),
             )  # fmt: skip
-        else:
-            plan = make_plan(size, self.budget if clock is None else clock.left())
-            recipe, held_out = self._choose(X, targets, views, size, plan, sample_weight, progress, clock)
-        pool = refit(
-            recipe, X, Y, terms, sample_weight=sample_weight, random_state=self.random_state, n_jobs=self.n_jobs
-        )
-        return replace(pool, held_out=held_out)
+        plan = make_plan(size, self.budget if clock is None else clock.left())
+        return self._choose(X, targets, views, size, plan, sample_weight, progress, clock)
 
     def relearn(self, before: Scorer, places: Ids, X: Sparse, Y: Sparse, **same: Any) -> Scorer:
         """The recipe of `before` on these documents, without a search."""

@@ -13,7 +13,7 @@ from unnaive.models.auto.members import Training, fit_family
 from unnaive.models.auto.pool import Pool, take_columns
 from unnaive.models.auto.recipe import Recipe
 from unnaive.models.auto.views import View, find_views
-from unnaive.types import Floats, Sparse
+from unnaive.types import Floats, Ids, Sparse
 
 TOL = 1e-2  # of the solvers: stricter ones cost twice the time and change no accuracy beyond noise
 
@@ -43,7 +43,7 @@ def refit(
         if members:
             if told is not None:
                 told(view.name)
-            linear = _fit_view(recipe, members, view, X, Y, sample_weight, random_state, n_jobs)
+            linear = _fit_view(members, view, X, Y, sample_weight, random_state, n_jobs)
             bias += linear.bias
             parts.append((view.columns, linear))
     link = "one-of-all" if recipe["kind"] == "single" else "log-odds"
@@ -53,17 +53,33 @@ def refit(
 
 
 def _fit_view(
-    recipe: Recipe, members: list[Recipe], view: View, X: Sparse, Y: Sparse, weight: Floats | None,
+    members: list[Recipe], view: View, X: Sparse, Y: Sparse, weight: Floats | None,
     random_state: int, n_jobs: int | None,
 ) -> Linear:  # fmt: skip
     """The members of a view, summed into one linear model with its bias."""
+    order = order_classes(Y)
     documents = take_columns(X, view.columns)
     weighting = tf_idf(documents, weight)
-    data = Training.of(documents, weighting, Y, weight, tol=TOL, random_state=random_state, n_jobs=n_jobs)
+    data = Training.of(
+        documents, weighting, csr_array(Y[:, order]), weight, tol=TOL, random_state=random_state, n_jobs=n_jobs
+    )
     total, bias = np.zeros((Y.shape[1], documents.shape[1])), np.zeros(Y.shape[1])
     for member in members:
         weights, offset = fit_family(member["family"], member["settings"], data)
         weights *= member["factor"]
         total += weights
         bias += member["factor"] * offset
-    return Linear(total.astype(np.float32), bias, weighting=weighting)
+    back = np.argsort(order)
+    return Linear(total.astype(np.float32)[back], bias[back], weighting=weighting)
+
+
+def order_classes(Y: Sparse) -> Ids:
+    """The classes by their first document: what is learnt in this order does not depend on their names.
+
+    >>> order_classes(csr_array([[0, 0, 1], [1, 0, 0]])).tolist()
+    [2, 0, 1]
+    """
+    rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
+    first = np.full(Y.shape[1], Y.shape[0])
+    np.minimum.at(first, Y.indices, rows)
+    return np.argsort(first, kind="stable")
