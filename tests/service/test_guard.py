@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -119,5 +120,9 @@ def test_what_the_command_refuses(model_file: Path, capsys: pytest.CaptureFixtur
     ):
         assert exit_code(["serve", str(model_file), *arguments]) == 2
         assert words in capsys.readouterr().err
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert exit_code(["serve", str(model_file), "--port", port]) == 2
+        assert "choose another with --port" in capsys.readouterr().err
     assert exit_code(["serve", "nosuch.model"]) == 2
     assert "nosuch.model" in capsys.readouterr().err

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -70,6 +69,7 @@ def serve(
 
         from unnaive.apps.service.app import OPTIONS, ServiceOptions, create_app
         from unnaive.apps.service.guard import Limits
+        from unnaive.apps.service.running import run_app
     except ImportError as problem:
         raise MissingExtra(f"serve needs {problem.name}; install it with: pip install 'unnaive[serve]'") from problem
     local = host in LOOPBACK
@@ -95,15 +95,7 @@ def serve(
             log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=10,
         )  # fmt: skip
         return
-    app = create_app(options)
-    config = uvicorn.Config(
-        app, host=host, port=port, log_level="warning", access_log=False, server_header=False,
-        timeout_graceful_shutdown=10, ws="none",
-    )  # fmt: skip
-    sockets = [config.bind_socket()]
-    _say_where(options, host, sockets[0].getsockname()[1], given is None)
-    with suppress(KeyboardInterrupt):  # which uvicorn raises again when what was accepted is done
-        uvicorn.Server(config).run(sockets=sockets)
+    run_app(create_app(options), host, port, lambda port: _say_where(options, host, port, given is None))
     note("stopped")
 
 
@@ -164,9 +156,10 @@ def check_models(options: ServiceOptions) -> None:
 
 
 def _say_where(options: ServiceOptions, host: str, port: int, made_token: bool) -> None:
-    shown = f"[{host}]" if ":" in host else host
-    secret = f"#token={options.token}" if made_token and not options.read_only else ""
-    echo(f"serving {', '.join(options.models)} at http://{shown}:{port}/{secret}")
+    from unnaive.apps.service.running import address
+
+    secret = options.token if made_token and not options.read_only else None
+    echo(f"serving {', '.join(options.models)} at {address(host, port, secret)}")
     if secret:
         note("the address has the token in it that teaching needs; Ctrl-C stops the service")
 

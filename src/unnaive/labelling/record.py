@@ -11,13 +11,13 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from unnaive.durable import connect_durable, transaction
 from unnaive.errors import BadData, count_noun
 
 FORMAT = 1
@@ -155,7 +155,7 @@ class LabelRecord:
         """Write a decision; it is on disk when this returns."""
         at = _now()
         one = (at, who, kind, text, _labels_json(labels), suggested, probability, way)
-        with self._transaction() as data:
+        with transaction(self._data) as data:
             found = data.execute(
                 "INSERT INTO decisions (at, who, kind, text, labels, suggested, probability, way)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -169,7 +169,7 @@ class LabelRecord:
     def add_many(self, who: str, rows: Sequence[tuple[int, Sequence[str]]], way: str) -> None:
         """Labels from elsewhere, all or none: (text, labels) each."""
         at = _now()
-        with self._transaction() as data:
+        with transaction(self._data) as data:
             data.executemany(
                 "INSERT INTO decisions (at, who, kind, text, labels, way) VALUES (?, ?, 'label', ?, ?, ?)",
                 [(at, who, text, _labels_json(labels), way) for text, labels in rows],
@@ -177,7 +177,7 @@ class LabelRecord:
 
     def undo(self, who: str) -> Decision | None:
         """Take back the last decision of a person that was not taken back yet; None if there is none."""
-        with self._transaction() as data:
+        with transaction(self._data) as data:
             row = data.execute(
                 f"SELECT {COLUMNS} FROM decisions AS one WHERE who = ? AND kind <> 'undo'"
                 " AND coalesce(way, '') NOT LIKE 'import%'"
@@ -194,7 +194,7 @@ class LabelRecord:
 
     def lease(self, who: str, text: int, now: float) -> bool:
         """Reserve a text for a person for ten minutes; False if somebody else has it, or has labelled it since."""
-        with self._transaction() as data:
+        with transaction(self._data) as data:
             taken = data.execute("SELECT who FROM leases WHERE text = ? AND until > ?", (text, now)).fetchone()
             if taken is not None and taken[0] != who:
                 return False
@@ -245,16 +245,6 @@ class LabelRecord:
                 found |= dict.fromkeys(one.labels)
         return list(found)
 
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        self._data.execute("BEGIN IMMEDIATE")
-        try:
-            yield self._data
-        except BaseException:
-            self._data.execute("ROLLBACK")
-            raise
-        self._data.execute("COMMIT")
-
 
 COLUMNS = "id, at, who, kind, text, labels, suggested, probability, way, undoes"
 
@@ -279,12 +269,8 @@ def _connect(path: Path, *, new: bool = False) -> sqlite3.Connection:
         raise BadData(f"no record of labels called {path}; make one with: unnaive label TEXTS -o {path}")
     if not new and not is_label_record(path):
         raise BadData(f"{path} is not a record of labels; name another file")
-    data = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=30)
     try:
-        if new:
-            path.chmod(0o600)  # the texts are nobody else's business
-        data.execute("PRAGMA journal_mode = WAL")
-        data.execute("PRAGMA synchronous = FULL")
+        data = connect_durable(path)
         if new:
             data.executescript(TABLES)
         else:

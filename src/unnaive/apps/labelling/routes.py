@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from contextlib import suppress
 from importlib.resources import files
 from typing import Any
 
-import uvicorn
 from fastapi import APIRouter, FastAPI, Response
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
@@ -18,13 +16,13 @@ from unnaive.apps.screen import echo, note
 from unnaive.apps.service.app import answer_errors_in_sentences
 from unnaive.apps.service.guard import LOOPBACK, Access, Guard, Limits
 from unnaive.apps.service.metrics import Metrics
-from unnaive.apps.service.page import TYPES, read_static
+from unnaive.apps.service.page import make_page_router, read_static
 from unnaive.apps.service.routes import json_response
+from unnaive.apps.service.running import address, run_app
 from unnaive.errors import UnnaiveError
 from unnaive.labelling.session import Labelling, Shown
 
 STATIC = files("unnaive.apps.labelling") / "static"
-OURS = ("label.html", "label.js")
 SHARED = ("api.js", "shown.js", "page.css", "icon.svg")  # of the page of `serve`
 LONGEST = 20_000  # characters of a text that are marked; the rest is shown plain
 
@@ -124,22 +122,8 @@ def describe_shown(labelling: Labelling, shown: Shown) -> dict[str, Any]:
 def make_label_app(labelling: Labelling, who: str, token: str) -> FastAPI:
     """The application of one labelling."""
     app = FastAPI(title="unnaive label", docs_url=None, redoc_url=None, openapi_url=None)
-    static = {name: body for name, body in read_static().items() if name in SHARED}
-    for name in OURS:
-        static[name] = ((STATIC / name).read_bytes(), TYPES[name.rpartition(".")[2]])
-
-    @app.get("/")
-    async def index() -> Response:
-        body, kind = static["label.html"]
-        return Response(body, media_type=kind)
-
-    @app.get("/page/{name}")
-    async def part(name: str) -> Response:
-        if name not in static:
-            raise UnnaiveError(f"the page has no part called {name!r}")
-        body, kind = static[name]
-        return Response(body, media_type=kind)
-
+    shared = {name: file for name, file in read_static().items() if name in SHARED}
+    app.include_router(make_page_router(shared | read_static(STATIC), "label.html"))
     app.include_router(make_label_router(labelling, who))
     answer_errors_in_sentences(app)
     app.add_middleware(
@@ -153,13 +137,10 @@ def serve_page(labelling: Labelling, who: str, *, host: str, port: int) -> None:
     if host not in LOOPBACK:
         raise UnnaiveError(f"{host} can be reached from outside; the page serves texts on loopback only, use ssh -L")
     token = secrets.token_urlsafe(24)
-    config = uvicorn.Config(
-        make_label_app(labelling, who, token), host=host, port=port, log_level="warning", access_log=False,
-        server_header=False, timeout_graceful_shutdown=5, ws="none",
-    )  # fmt: skip
-    sockets = [config.bind_socket()]
-    shown = f"[{host}]" if ":" in host else host
-    echo(f"labelling {labelling.record.path} at http://{shown}:{sockets[0].getsockname()[1]}/#token={token}")
-    note("open the address in a browser; Ctrl-C stops, and every answer is kept")
-    with suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=sockets)
+    record = labelling.record.path
+
+    def announce(port: int) -> None:
+        echo(f"labelling {record} at {address(host, port, token)}")
+        note("open the address in a browser; Ctrl-C stops, and every answer is kept")
+
+    run_app(make_label_app(labelling, who, token), host, port, announce)

@@ -24,7 +24,7 @@ from unnaive.apps.service.label_studio import make_label_studio_router
 from unnaive.apps.service.metrics import Metrics
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import describe
-from unnaive.apps.service.page import make_page_router
+from unnaive.apps.service.page import make_page_router, read_static
 from unnaive.apps.service.routes import json_response, make_router
 from unnaive.apps.service.served import Refused
 from unnaive.errors import UnnaiveError
@@ -87,7 +87,8 @@ def create_app(options: ServiceOptions) -> FastAPI:
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     app.state.models = models
     for router in (
-        make_router(models), make_compatible_router(models), make_label_studio_router(models), make_page_router(),
+        make_router(models), make_compatible_router(models), make_label_studio_router(models),
+        make_page_router(read_static()),
     ):  # fmt: skip
         app.include_router(router)
     answer_errors_in_sentences(app)

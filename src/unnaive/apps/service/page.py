@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 from fastapi import APIRouter, Response
 
@@ -15,22 +16,25 @@ TYPES = {
 FOLDER = files("unnaive.apps.service") / "static"
 
 
-def read_static() -> dict[str, tuple[bytes, str]]:
-    """All files of the page, with their types; nothing else can be asked for."""
+Files = dict[str, tuple[bytes, str]]  # body and type by name
+
+
+def read_static(folder: Traversable = FOLDER) -> Files:
+    """All files of a page, with their types; nothing else can be asked for."""
     return {
         one.name: (one.read_bytes(), TYPES[one.name.rpartition(".")[2]])
-        for one in FOLDER.iterdir()
+        for one in folder.iterdir()
         if one.name.rpartition(".")[2] in TYPES
     }
 
 
-def make_page_router() -> APIRouter:
-    """The routes of the page."""
-    router, known = APIRouter(include_in_schema=False), read_static()
+def make_page_router(known: Files, first: str = "index.html") -> APIRouter:
+    """The routes of a page: `first` at /, all files at /page/."""
+    router = APIRouter(include_in_schema=False)
 
     @router.get("/")
     async def index() -> Response:
-        body, kind = known["index.html"]
+        body, kind = known[first]
         return Response(body, media_type=kind)
 
     @router.get("/page/{name}")

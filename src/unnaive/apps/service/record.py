@@ -11,13 +11,13 @@ import fcntl
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from unnaive.durable import connect_durable, transaction
 from unnaive.errors import UnnaiveError
 from unnaive.types import Label
 
@@ -66,13 +66,8 @@ class Record:
     def __init__(self, model: Path) -> None:
         self.path = model.with_name(model.name + SUFFIX)
         self._lock = _take_lock(self.path)
-        known = self.path.exists()
-        self._data = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
-        if not known:
-            self.path.chmod(0o600)  # the texts are nobody else's business
         try:
-            self._data.execute("PRAGMA journal_mode = WAL")
-            self._data.execute("PRAGMA synchronous = FULL")
+            self._data = connect_durable(self.path)
             self._data.executescript(TABLES)
         except sqlite3.DatabaseError as problem:
             raise UnnaiveError(
@@ -88,7 +83,7 @@ class Record:
         self, kind: str, change: Change, answer: dict[str, Any], *, key: str | None = None, request: str | None = None
     ) -> int:
         """Write an event and give its number; `key` and `request` are those of an idempotent request."""
-        with self._transaction() as data:
+        with transaction(self._data) as data:
             found = data.execute(
                 "INSERT INTO events (at, kind, key, request, answer) VALUES (?, ?, ?, ?, ?)",
                 (datetime.now(UTC).isoformat(timespec="milliseconds"), kind, key, request, json.dumps(answer)),
@@ -163,16 +158,6 @@ class Record:
         """Leave the file to others."""
         self._data.close()
         os.close(self._lock)
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        self._data.execute("BEGIN IMMEDIATE")
-        try:
-            yield self._data
-        except BaseException:
-            self._data.execute("ROLLBACK")
-            raise
-        self._data.execute("COMMIT")
 
 
 def _document(text: str, labels: str, source: str | None = None) -> Document:

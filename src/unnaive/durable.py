@@ -1,0 +1,33 @@
+"""SQLite files whose commits survive a crash, and which nobody but their owner can read: they hold texts."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+PATIENCE = 30.0  # seconds to wait for another process's transaction
+
+
+def connect_durable(path: Path) -> sqlite3.Connection:
+    """A connection to the file, which is made if it is not there; what a transaction wrote is on disk when it ends."""
+    is_new = not path.exists()
+    data = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=PATIENCE)
+    if is_new:
+        path.chmod(0o600)
+    data.execute("PRAGMA journal_mode = WAL")
+    data.execute("PRAGMA synchronous = FULL")
+    return data
+
+
+@contextmanager
+def transaction(data: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """All of the block's statements, or none of them where it raises."""
+    data.execute("BEGIN IMMEDIATE")
+    try:
+        yield data
+    except BaseException:
+        data.execute("ROLLBACK")
+        raise
+    data.execute("COMMIT")
