@@ -7,8 +7,9 @@ probable classes of
 
     score[c, d] = w_c·z_d + b_c,   z tf-idf of the pool, rows of length 1
 
-with (w_c, b_c) the least squared hinge loss of class c against the rest. p(c|d) is a softmax of scores over a temperature (multilabel: a logistic line), fitted on folds. The model is fitted
-anew every ten labels, on the first 10·k texts that have one: a function of the labels, so that undo leaves no trace.
+with (w_c, b_c) the least squared hinge loss of class c against the rest. p(c|d) is a softmax of scores over a
+temperature (multilabel: a logistic line), fitted on folds. The model is fitted anew every ten labels, on the first 10·k
+texts that have one: a function of the labels, so that undo leaves no trace.
 """
 
 from __future__ import annotations
