@@ -37,6 +37,7 @@ from unnaive.audit.multilabel_errors import (
     multilabel_findings,
 )
 from unnaive.audit.texts import text_findings
+from unnaive.audit.unfinished import Unfinished
 from unnaive.errors import BadData, count_noun
 from unnaive.reading.corpus import Corpus
 from unnaive.text.counting import TextCounter
@@ -88,8 +89,11 @@ def audit(
     test: Corpus | None = None,
     new: Corpus | None = None,
     tell: Tell | None = None,
+    kept: Unfinished | None = None,
 ) -> Audit:
     """Ask everything of the data, what it shares with a test file, and how new texts differ from it.
+
+    `kept` has what an audit that was stopped had computed.
 
     >>> data = AuditData.of(Corpus(["good ball", "good ball"], [("sport",), ("sport",)]))
     >>> found = audit(data, TokenRule(), AuditOptions())
@@ -126,13 +130,13 @@ def audit(
             notes.append(f"label errors were not looked for, since {too_large}")
         elif data.multilabel:
             fast = False
-            errors, estimate = multilabel_errors(data, X, options, say)
+            errors, estimate = multilabel_errors(data, X, options, say, kept)
             found += errors
         else:
             if too_large:
                 notes.append(f"label errors were looked for as with --fast, since {too_large}")
             fast = fast or bool(too_large)
-            rows, evidence, model = label_evidence(data, X, replace(options, fast=fast), say)
+            rows, evidence, model = label_evidence(data, X, replace(options, fast=fast), say, kept)
             estimate = estimate_errors(evidence)
             found += label_error_findings(data, rows, evidence, model, vocabulary, options.most)
             found += confused_classes(evidence, data.classes)
@@ -164,19 +168,19 @@ def _too_large(X: Sparse, n_classes: int) -> str:
 
 
 def multilabel_errors(
-    data: AuditData, X: Sparse, options: AuditOptions, say: Tell
+    data: AuditData, X: Sparse, options: AuditOptions, say: Tell, kept: Unfinished | None = None
 ) -> tuple[list[Finding], ErrorEstimate]:
     """Findings on documents whose labels are doubtful, and about how many labels are wrong or missing."""
     rows = np.flatnonzero(data.codes >= 0)
     evidence = multilabel_evidence(
         X[rows], label_table(data, rows), seed=options.seed,
-        progress=lambda done, total: say("looking for label errors", done, total),
+        progress=lambda done, total: say("looking for label errors", done, total), kept=kept,
     )  # fmt: skip
     return list(multilabel_findings(data, rows, evidence, options.most)), estimate_label_errors(evidence)
 
 
 def label_evidence(
-    data: AuditData, X: Sparse, options: AuditOptions, say: Tell
+    data: AuditData, X: Sparse, options: AuditOptions, say: Tell, kept: Unfinished | None = None
 ) -> tuple[Ids, LabelEvidence, LeaveOneOut]:
     """(the labelled rows, how probable their labels are, the counts that name disagreeing terms)."""
     rows = np.flatnonzero(data.codes >= 0)
@@ -189,7 +193,8 @@ def label_evidence(
 
     if options.fast:
         return rows, leave_one_out_evidence(model, seed=options.seed, progress=progress), model
-    return rows, out_of_fold_evidence(documents, codes, n_classes, seed=options.seed, progress=progress), model
+    found = out_of_fold_evidence(documents, codes, n_classes, seed=options.seed, progress=progress, kept=kept)
+    return rows, found, model
 
 
 def label_error_findings(

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.audit.leave_one_out import LeaveOneOut
+from unnaive.audit.unfinished import Unfinished
 from unnaive.calibration import Temperature, fit_temperature
 from unnaive.core.dual import softmax
 from unnaive.core.intervals import wilson_interval
@@ -68,17 +69,20 @@ class LabelEvidence:
 
 
 def out_of_fold_evidence(
-    X: Sparse, targets: NDArray[np.integer], n_classes: int, *, seed: int = 0, progress: Tell | None = None
-) -> LabelEvidence:
+    X: Sparse, targets: NDArray[np.integer], n_classes: int, *, seed: int = 0, progress: Tell | None = None,
+    kept: Unfinished | None = None,
+) -> LabelEvidence:  # fmt: skip
     """Evidence from calibrated out-of-fold probabilities, pooled over two models and three foldings.
 
     X (n_docs, n_terms) counts, targets (n_docs,). Each model's scores get the temperature of least log-loss; the mean
-    of the log-probabilities gets one more.
+    of the log-probabilities gets one more. `kept` has the folds that an earlier run finished, and gets those of this.
     """
     codes = np.asarray(targets, np.int64)
     Y = one_label_matrix(codes, n_classes)
     sizes = np.bincount(codes, minlength=n_classes)
     n_folds = min(N_FOLDS, X.shape[0])
+    if kept is not None:
+        kept.begin(X, Y, seed)
     done, steps = 0, REPEATS * len(MEMBERS) * n_folds
     pooled = np.zeros(Y.shape)
     for repeat in range(REPEATS):
@@ -86,8 +90,14 @@ def out_of_fold_evidence(
 
             def score(train: Ids, held_out: Ids, member: Member = member) -> Floats:
                 nonlocal done
-                scores = member(X[train], codes[train], n_classes, X[held_out])
-                scores[:, np.bincount(codes[train], minlength=n_classes) == 0] = ABSENT
+
+                def compute() -> Floats:
+                    scores = member(X[train], codes[train], n_classes, X[held_out])
+                    scores[:, np.bincount(codes[train], minlength=n_classes) == 0] = ABSENT
+                    return scores
+
+                shape = (len(held_out), n_classes)
+                scores = compute() if kept is None else kept.scores(str(done), shape, compute)
                 done += 1
                 if progress is not None:
                     progress(done, steps)

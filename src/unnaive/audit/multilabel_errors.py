@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 from unnaive.audit.findings import LOOK, RELABEL, Finding, share_in_words
 from unnaive.audit.label_errors import N_FOLDS, ErrorEstimate, Tell, count_errors
 from unnaive.audit.material import AuditData
+from unnaive.audit.unfinished import Unfinished
 from unnaive.calibration import fit_platt
 from unnaive.core.dual import squared_hinge
 from unnaive.core.weighting import tf_idf
@@ -61,10 +62,12 @@ class MultilabelEvidence:
         return rows[np.argsort(-doubt[rows], kind="stable")]
 
 
-def multilabel_evidence(X: Sparse, Y: Sparse, *, seed: int = 0, progress: Tell | None = None) -> MultilabelEvidence:
+def multilabel_evidence(
+    X: Sparse, Y: Sparse, *, seed: int = 0, progress: Tell | None = None, kept: Unfinished | None = None
+) -> MultilabelEvidence:
     """Calibrated out-of-fold probabilities of every class for every document.
 
-    X (n_docs, n_terms) counts, Y (n_docs, n_classes) sparse.
+    X (n_docs, n_terms) counts, Y (n_docs, n_classes) sparse. `kept` has the folds that an earlier run finished.
 
     >>> X = csr_array(np.tile([[1, 0, 1], [0, 1, 0], [1, 1, 1]], (20, 1)))
     >>> Y = np.tile([[1, 0], [0, 1], [1, 1]], (20, 1))
@@ -75,12 +78,19 @@ def multilabel_evidence(X: Sparse, Y: Sparse, *, seed: int = 0, progress: Tell |
     """
     Y = csr_array(Y)
     n_folds, done = min(N_FOLDS, X.shape[0]), 0
+    if kept is not None:
+        kept.begin(X, Y, seed)
     total = np.zeros(Y.shape)
     for member in MEMBERS:
 
         def score(train: Ids, held_out: Ids, member: Member = member) -> Floats:
             nonlocal done
-            scores = member(X[train], Y[train], X[held_out])
+            shape = (len(held_out), Y.shape[1])
+
+            def compute() -> Floats:
+                return member(X[train], Y[train], X[held_out])
+
+            scores = compute() if kept is None else kept.scores(str(done), shape, compute)
             done += 1
             if progress is not None:
                 progress(done, n_folds * len(MEMBERS))
