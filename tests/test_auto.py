@@ -11,7 +11,6 @@ from unnaive.apps.cli import exit_code
 from unnaive.core.links import probabilities
 from unnaive.core.targets import one_label_matrix
 from unnaive.core.work_start import work_begins, work_start
-from unnaive.decisions import scut
 from unnaive.errors import BadData, BadModel, UnnaiveError
 from unnaive.models.auto.clock import Clock
 from unnaive.models.auto.members import FAMILIES, Candidate, Training, fit_family
@@ -25,6 +24,7 @@ from unnaive.models.auto.report import report_lines
 from unnaive.models.auto.search import block_splits
 from unnaive.models.auto.views import find_views
 from unnaive.reading.tickets import load_tickets
+from unnaive.tuning import scut
 
 SPORT = ["a late goal won the match", "the ball was lost in the second half", "the coach praised the team"]
 POLITICS = ["parliament votes on the budget", "the minister lost the vote", "a new law on taxes"]
