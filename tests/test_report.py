@@ -66,6 +66,7 @@ def test_calibration_is_shown_before_and_after(single):
     assert after.error < before.error
 
 
+@pytest.mark.slow
 def test_multilabel_documents(multilabel):
     classifier, corpus = multilabel
     found = evaluated(classifier, corpus)
@@ -74,6 +75,7 @@ def test_multilabel_documents(multilabel):
     assert 0.3 < found.measures["micro-f1"] < 1
 
 
+@pytest.mark.slow
 def test_a_class_that_the_model_never_saw_counts_as_missed(single):
     classifier, corpus = single
     odd = Corpus(list(corpus.texts), [("surprise",) if n < 5 else one for n, one in enumerate(corpus.labels)])
