@@ -137,6 +137,7 @@ void listen() {
 
 std::vector<Bytes> words_in(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets) {
   std::vector<Bytes> words;
+  words.reserve(offsets.size());
   for (size_t i = 0; i + 1 < offsets.size(); ++i) {
     const int64_t start = offsets.data()[i], end = offsets.data()[i + 1];
     if (start < 0 || end < start || static_cast<uint64_t>(end) > blob.size())
@@ -152,12 +153,17 @@ nb::tuple check_terms(const Vector<uint8_t>& blob, const Vector<int64_t>& offset
   int64_t odd = -1, again = -1;
   {
     nb::gil_scoped_release release;
+    // all at once are soonest looked at: they are UTF-8 if the whole is, and none begins within a character
+    bool sound = !terms.empty() && terms.back().data + terms.back().size == blob.data() + blob.size() &&
+                 is_utf8(blob.data(), blob.size());
+    for (size_t i = 0; sound && i < terms.size(); ++i) sound = !terms[i].size || (*terms[i].data & 0xC0) != 0x80;
     WordTable seen;
     seen.reserve(terms.size());
-    for (size_t i = 0; i < terms.size() && odd < 0 && again < 0; ++i) {
-      if (!is_utf8(terms[i].data, terms[i].size)) odd = static_cast<int64_t>(i);
-      if (seen.insert(terms[i]) != i) again = static_cast<int64_t>(i);
-    }
+    seen.each_token(terms, [&](const Token& token, size_t i) {
+      if (odd >= 0 || again >= 0) return;
+      if (!sound && !is_utf8(terms[i].data, terms[i].size)) odd = static_cast<int64_t>(i);
+      if (seen.insert(token) != i) again = static_cast<int64_t>(i);
+    });
   }
   return nb::make_tuple(odd, again);
 }
@@ -357,6 +363,19 @@ void make_scorer(HeldScorer* self, nb::object engine_object, Doubles arcs, Vecto
   new (self) HeldScorer{std::move(owners), engine, linear, Scorer(engine, linear, fast)};
 }
 
+// A sparse matrix of classes × terms, its columns one after another: (values, their classes, where each term's end).
+nb::tuple by_term(const Doubles& arcs, const Vector<int64_t>& terms, const Vector<int64_t>& ends, size_t n_terms) {
+  bool right = ends.size() > 0 && arcs.size() == terms.size() && ends.data()[0] == 0 &&
+               ends.data()[ends.size() - 1] == static_cast<int64_t>(arcs.size());
+  for (size_t c = 0; right && c + 1 < ends.size(); ++c) right = ends.data()[c] <= ends.data()[c + 1];
+  for (size_t k = 0; right && k < terms.size(); ++k)
+    right = terms.data()[k] >= 0 && static_cast<size_t>(terms.data()[k]) < n_terms;
+  if (!right) throw nb::value_error("the arrays of a sparse matrix do not fit each other");
+  TermArcs found(arcs.data(), terms.data(), ends.data(), ends.size() - 1, n_terms);
+  return nb::make_tuple(numpy_of(std::move(found.arc)), numpy_of(std::move(found.arc_class)),
+                        numpy_of(std::move(found.ends)));
+}
+
 nb::object scores(HeldScorer& self, nb::handle texts, const Threads& threads, size_t limit) {
   const Held input = held(texts, limit);
   NumpyArray<double> out(nb::make_tuple(input.documents.count, self.linear.classes));
@@ -420,5 +439,6 @@ NB_MODULE(_kernel, m) {
     loops = loops_for(wide && has_wide());
     return before;
   });
+  m.def("by_term", &by_term, "arcs"_a, "terms"_a, "ends"_a, "n_terms"_a);
   m.def("check_terms", &check_terms, "terms"_a, "ends"_a);
 }

@@ -58,7 +58,7 @@ class Engine {
     stops_ = table.size();
     surfaces_.unit_of.assign(stemmed_ ? stops_ : 0, kDrop);
     terms_ = Terms(words_, stemmed_ ? 0 : stops_, terms_.shortest(), terms_.longest());
-    for (const Bytes& term : vocabulary) terms_.add(term);
+    terms_.add(vocabulary);
   }
 
   Counts count(const Documents& documents, bool grow, const Threads& threads, const std::function<void()>& listen);
