@@ -9,15 +9,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
+from unnaive.core.arrays import lazy_matrices
 from unnaive.core.class_sums import canonical, class_sums
 from unnaive.errors import BadData
+from unnaive.sparse import csr_array
 from unnaive.types import Sparse
 
 ROUNDING = 1e-11  # of the largest sum: what fractional sums may be off by after adding and taking away
 
 
+@lazy_matrices("class_terms", "class_df")
 @dataclass(frozen=True, eq=False)
 class Counts:
     """Sums over documents, by class and over the corpus.
@@ -74,12 +76,12 @@ class Counts:
     @property
     def n_classes(self) -> int:
         """How many classes there are, seen or not."""
-        return int(self.class_terms.shape[0])
+        return len(self.class_docs)
 
     @property
     def n_terms(self) -> int:
         """How many terms there are, seen or not."""
-        return int(self.class_terms.shape[1])
+        return len(self.terms)
 
     @property
     def class_totals(self) -> NDArray[Any]:

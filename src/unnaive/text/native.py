@@ -139,6 +139,6 @@ def _by_term(arcs: Any) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray
     """(arcs, their classes, where those of each term end); of dense arcs all, term by term, without the rest."""
     if isinstance(arcs, np.ndarray):
         return np.ascontiguousarray(arcs.T).ravel(), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
-    rows = arcs.tocsr()  # a cell that comes twice counts twice, as it should
+    rows = arcs if arcs.format == "csr" else arcs.tocsr()  # a cell that comes twice counts twice, as it should
     places = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
     return kernel.by_term(rows.data.astype(np.float64), *places, rows.shape[1])  # type: ignore[no-any-return]
