@@ -7,6 +7,7 @@
 #include <random>
 
 #include "_kernel_files.h"
+#include "_kernel_order.h"
 #include "_kernel_score.h"
 
 namespace nb = nanobind;
@@ -166,6 +167,31 @@ nb::tuple check_terms(const Vector<uint8_t>& blob, const Vector<int64_t>& offset
     });
   }
   return nb::make_tuple(odd, again);
+}
+
+// None where the terms are in order.
+nb::object term_order(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets) {
+  const std::vector<Bytes> terms = words_in(blob, offsets);
+  Array<int64_t> order;
+  {
+    nb::gil_scoped_release release;
+    order = order_of_terms(terms);
+  }
+  return order.size() ? numpy_of(std::move(order)) : nb::none();
+}
+
+nb::tuple taken_terms(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets, const Vector<int64_t>& chosen) {
+  const std::vector<Bytes> terms = words_in(blob, offsets);
+  for (size_t i = 0; i < chosen.size(); ++i)
+    if (chosen.data()[i] < 0 || static_cast<size_t>(chosen.data()[i]) >= terms.size())
+      throw nb::value_error("there is no term of this number");
+  Array<uint8_t> bytes;
+  Array<int64_t> ends;
+  {
+    nb::gil_scoped_release release;
+    take_terms(terms, chosen.data(), chosen.size(), bytes, ends);
+  }
+  return nb::make_tuple(numpy_of(std::move(bytes)), numpy_of(std::move(ends)));
 }
 
 nb::tuple count(Engine& engine, nb::handle texts, bool grow, const Threads& threads, size_t limit) {
@@ -440,5 +466,7 @@ NB_MODULE(_kernel, m) {
     return before;
   });
   m.def("by_term", &by_term, "arcs"_a, "terms"_a, "ends"_a, "n_terms"_a);
+  m.def("term_order", &term_order, "terms"_a, "ends"_a);
+  m.def("take_terms", &taken_terms, "terms"_a, "ends"_a, "chosen"_a);
   m.def("check_terms", &check_terms, "terms"_a, "ends"_a);
 }
