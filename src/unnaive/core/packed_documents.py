@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array
 
 from unnaive.core.kept_documents import KeptDocuments, move_columns
 from unnaive.errors import BadModel
 from unnaive.lazy import lazy_property
+from unnaive.sparse import csc_array, csr_array
 from unnaive.text.characters import find_grams
 from unnaive.text.tokens import GRAM, LONGEST_NGRAM
 from unnaive.text.vocabulary import Vocabulary

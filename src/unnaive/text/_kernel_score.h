@@ -37,6 +37,26 @@ struct Linear {
   }
 };
 
+// The arcs of each class, rows of a sparse matrix, in the order of their terms.
+struct TermArcs {
+  Array<double> arc;
+  Array<int32_t> arc_class;
+  Array<int64_t> ends;
+
+  TermArcs(const double* arcs, const int64_t* terms, const int64_t* class_ends, size_t classes, size_t n_terms)
+      : arc(static_cast<size_t>(class_ends[classes])), arc_class(arc.size()), ends(n_terms + 1) {
+    Array<int64_t> next(n_terms + 1);
+    for (size_t k = 0; k < arc.size(); ++k) ++ends[static_cast<size_t>(terms[k]) + 1];
+    for (size_t t = 0; t < n_terms; ++t) next[t + 1] = ends[t + 1] += ends[t];
+    for (size_t c = 0; c < classes; ++c)
+      for (int64_t k = class_ends[c]; k < class_ends[c + 1]; ++k) {
+        const auto at = static_cast<size_t>(next[static_cast<size_t>(terms[k])]++);
+        arc[at] = arcs[k];
+        arc_class[at] = static_cast<int32_t>(c);
+      }
+  }
+};
+
 typedef float Four __attribute__((vector_size(16)));
 
 // Adds the rows of n terms to `sums`; kGroups vectors stay in registers.
@@ -79,9 +99,11 @@ inline int64_t argmax(const double* scores, size_t n) {
 class Scorer {
  public:
   Scorer(Engine& engine, const Linear& linear, bool fast)
-      : engine_(engine), linear_(linear), groups_((linear.classes + 3) / 4), add_(add_rows_for(groups_)) {
-    if (fast && linear.classes > 1) fill_rows();
-  }
+      : engine_(engine),
+        linear_(linear),
+        fast_(fast && linear.classes > 1),
+        groups_((linear.classes + 3) / 4),
+        add_(add_rows_for(groups_)) {}
 
   void scores(const Documents& documents, const Threads& threads, const std::function<void()>& listen, double* out) {
     each(documents, threads, listen,
@@ -89,8 +111,9 @@ class Scorer {
   }
 
   void best(const Documents& documents, const Threads& threads, const std::function<void()>& listen, int64_t* out) {
+    const bool fast = worth_rows(total_size(documents));
     each(documents, threads, listen, [&](size_t row, Space& space) {
-      const int64_t found = rows_.size() ? fast_best(documents.at(row), space) : -1;
+      const int64_t found = fast ? fast_best(documents.at(row), space) : -1;
       if (found >= 0) {
         out[row] = found;
         return;
@@ -112,16 +135,26 @@ class Scorer {
 
   template <class Work>
   void each(const Documents& documents, const Threads& threads, const std::function<void()>& listen, Work&& work) {
-    const unsigned n = threads.shards(documents);
-    const std::vector<size_t> bounds = shard_bounds(documents, n);
+    const unsigned n = threads.shards(documents), parts = n > 1 ? n * kParts : 1;
+    const std::vector<size_t> bounds = shard_bounds(documents, parts);
     const bool keep = total_size(documents) <= kShort;
+    std::atomic<unsigned> next{0};
     Stop stop;
     run_sharded(n, stop, [&](unsigned s) {
       Space space;
       space.scratch = engine_.take_scratch();
-      each_document(documents, bounds[s], bounds[s + 1], s == 0, listen, stop, [&](size_t row) { work(row, space); });
+      for (unsigned part = next++; part < parts; part = next++)
+        each_document(documents, bounds[part], bounds[part + 1], s == 0, listen, stop,
+                      [&](size_t row) { work(row, space); });
       engine_.give_back(std::move(space.scratch), keep);
     });
+  }
+
+  // Whether there are rows in float: they take as long to make as some texts to read, so that they wait for these.
+  bool worth_rows(size_t bytes) {
+    if (!fast_ || (read_ += bytes) < linear_.terms) return false;
+    std::call_once(filled_, [&] { fill_rows(); });
+    return true;
   }
 
   // The document's cells are in space.row; gives how many.
@@ -243,10 +276,15 @@ class Scorer {
     return best - second > doubt(static_cast<double>(n)) ? static_cast<int64_t>(found) : -1;
   }
 
+  static constexpr unsigned kParts = 8;  // of the documents for each thread, which takes them one by one
+
   Engine& engine_;
   Linear linear_;
+  bool fast_;
   size_t groups_;
   AddRows add_;
+  std::atomic<size_t> read_{0};  // bytes of the texts so far
+  std::once_flag filled_;
   Array<Four> rows_;
   double largest_ = 0, largest_weight_ = 0, largest_bias_ = 0;
 };

@@ -158,6 +158,8 @@ def _checked_ngrams(ngrams: object, name: str) -> tuple[int, int]:
 @lru_cache(maxsize=16)
 def _stop_set(stopwords: str | tuple[str, ...] | None, lowercase: bool, language: str | None) -> frozenset[str]:
     words = stop_list(stopwords) if isinstance(stopwords, str) else frozenset(stopwords or ())
+    if not words:
+        return words  # the pattern takes long to make
     signs = sign_pattern(emoji=True, symbols=True)
     words = frozenset(sign_term(word) if signs and signs.fullmatch(word) else word for word in words)
     return frozenset(folded(word, language) for word in words) if lowercase else words
