@@ -75,6 +75,7 @@ class Guard:
     def __init__(self, app: Application, access: Access, limits: Limits, metrics: Metrics) -> None:
         self.app, self.access, self.limits, self.metrics = app, access, limits, metrics
         self._at_once = 0
+        metrics.at_once.set_function(lambda: self._at_once)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -93,7 +94,6 @@ class Guard:
             await send(message)
 
         self._at_once += counted
-        self.metrics.at_once.set(self._at_once)
         try:
             self._check(scope, path, counted)
             limited = receive if path == UNLIMITED else self._limited(scope, receive)
@@ -102,7 +102,6 @@ class Guard:
             await refuse(send_with_headers, problem)
         finally:
             self._at_once -= counted
-            self.metrics.at_once.set(self._at_once)
             seconds = time.perf_counter() - start
             self.metrics.request(_route(scope), status, seconds)
             log.info("%s %s %d %.1f ms", scope["method"], path, status, 1000 * seconds)
@@ -184,4 +183,4 @@ def _host_name(host: str) -> str:
 
 def _route(scope: Scope) -> str:
     """The pattern of the path, so that metrics do not grow with what clients make up."""
-    return getattr(scope.get("route"), "path", "other")
+    return scope.get("unnaive.route") or getattr(scope.get("route"), "path", "other")

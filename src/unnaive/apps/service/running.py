@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 import uvicorn
-from fastapi import FastAPI
 
 from unnaive.errors import UnnaiveError
 
@@ -23,11 +23,11 @@ def address(host: str, port: int, token: str | None = None) -> str:
     return f"http://{name}:{port}/" + (f"#token={token}" if token else "")
 
 
-def run_app(app: FastAPI, host: str, port: int, announce: Callable[[int], None]) -> None:
+def run_app(app: Any, host: str, port: int, announce: Callable[[int], None]) -> None:
     """Serve the application; `announce` is called with the port when it is open, which matters where `port` is 0."""
     config = uvicorn.Config(
         app, host=host, port=port, log_level="warning", access_log=False, server_header=False,
-        timeout_graceful_shutdown=PATIENCE, ws="none",
+        timeout_graceful_shutdown=PATIENCE, ws="none", proxy_headers=False,
     )  # fmt: skip
     try:
         sockets = [config.bind_socket()]
