@@ -81,6 +81,7 @@ class Scorer {
   Scorer(Engine& engine, const Linear& linear, bool fast)
       : engine_(engine), linear_(linear), groups_((linear.classes + 3) / 4), add_(add_rows_for(groups_)) {
     if (fast && linear.classes > 1) fill_rows();
+    if (!linear.dense) fill_full_rows();
   }
 
   void scores(const Documents& documents, const Threads& threads, const std::function<void()>& listen, double* out) {
@@ -145,10 +146,35 @@ class Scorer {
       const double n = linear_.binary ? 1.0 : static_cast<double>(space.row.counts[i]);
       length += n;
       background += n * linear_.term_background[term];
-      linear_.add_arcs(term, n, out);
+      const uint32_t full = full_row_.empty() ? 0 : full_row_[term];
+      full ? add_full(full - 1, n, out) : linear_.add_arcs(term, n, out);
     }
     for (size_t c = 0; c < linear_.classes; ++c)
       out[c] += (length * linear_.class_background[c] + background) + linear_.bias[c];
+  }
+
+  // Frequent terms have arcs to most classes: those have a row of all of them, zero where there is none, which changes
+  // no sum and is added several classes at a time.
+  void fill_full_rows() {
+    const auto many = [&](size_t t) {
+      return 2 * static_cast<size_t>(linear_.ends[t + 1] - linear_.ends[t]) >= linear_.classes;
+    };
+    size_t n = 0;
+    for (size_t t = 0; t < linear_.terms; ++t) n += many(t);
+    if (n == 0 || linear_.classes < 4 || n >= std::numeric_limits<uint32_t>::max()) return;
+    full_row_.assign(linear_.terms, 0);
+    full_rows_.assign(n * linear_.classes, 0.0);
+    uint32_t at = 0;
+    for (size_t t = 0; t < linear_.terms; ++t) {
+      if (!many(t)) continue;
+      linear_.add_arcs(t, 1.0, full_rows_.data() + at * linear_.classes);
+      full_row_[t] = ++at;
+    }
+  }
+
+  void add_full(size_t row, double n, double* __restrict out) const {
+    const double* __restrict weights = full_rows_.data() + row * linear_.classes;
+    for (size_t c = 0; c < linear_.classes; ++c) out[c] += n * weights[c];
   }
 
   // Weights in float, less their mean over the classes, which leaves the best class as it is.
@@ -248,6 +274,8 @@ class Scorer {
   size_t groups_;
   AddRows add_;
   Array<Four> rows_;
+  std::vector<uint32_t> full_row_;  // of a term: its place in full_rows_, from 1; 0 where it has none
+  std::vector<double> full_rows_;
   double largest_ = 0, largest_weight_ = 0, largest_bias_ = 0;
 };
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import os
@@ -75,7 +76,10 @@ def create_app(options: ServiceOptions) -> Application:
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         folding = asyncio.create_task(fold_at_intervals(models, options.fold_seconds))
+        gc.collect()
+        gc.freeze()  # what was loaded stays: the collector need not walk over it again and again
         yield
+        gc.unfreeze()
         folding.cancel()
         with suppress(asyncio.CancelledError):
             await folding

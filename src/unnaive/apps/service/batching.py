@@ -22,28 +22,27 @@ class Scored:
     def __init__(self, version: Version, scores: Floats, limit: int | None, together: Sequence[Scored] = ()) -> None:
         self.version, self.scores, self.limit = version, scores, limit
         self._together = together  # what was scored in the same call
-        self._rows: list[bytes] | None = None
+        self._json: bytes | None = None
 
     @property
     def answers(self) -> Answers:
         """What the model says, as values."""
         return Answers.of(self.version.fitted, self.scores)
 
-    def rows(self) -> list[bytes]:
-        """What the model says of each text as JSON, with at most `limit` classes.
+    def json(self) -> bytes:
+        """What the model says of each text as JSON, with at most `limit` classes; commas stand between them.
 
         Requests that were scored together and ask for as many classes are written together, by the first that asks.
         """
-        if self._rows is None:
+        if self._json is None:
             alone = self.version.fitted.decision.per_batch  # which would mix the documents of several clients
             same = [self] if alone else [one for one in self._together if one.limit == self.limit] or [self]
-            rows = render_rows(self.version, np.concatenate([one.scores for one in same]), self.limit)
+            rendered = render_rows(self.version, np.concatenate([one.scores for one in same]), self.limit, b",")
             at = 0
             for one in same:
-                one._rows = rows[at : at + len(one.scores)]
+                one._json = rendered.joined(at, at + len(one.scores))
                 at += len(one.scores)
-            return self.rows()
-        return self._rows
+        return self._json or b""
 
 
 class Batcher:
@@ -59,7 +58,7 @@ class Batcher:
         self._running: asyncio.Task[None] | None = None
 
     async def score(self, texts: list[str], limit: int | None = None) -> Scored:
-        """The texts, scored; `limit` is for `Scored.rows`."""
+        """The texts, scored; `limit` is for `Scored.json`."""
         loop = asyncio.get_running_loop()
         if len(texts) > MOST // 4:
             version, scores = await loop.run_in_executor(self._executor, score_texts, self.model, texts)

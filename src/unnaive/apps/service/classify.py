@@ -28,11 +28,10 @@ async def classify_texts(models: Models, body: bytes) -> bytes:
     texts = models.check_texts(texts_of(asked))
     scored = await models.score(model, texts, asked.top_k)
     if asked.explain or asked.confidence is not None or asked.threshold is not None:
-        rows = await models.work(detailed_rows, scored, texts, asked)
+        results = await models.work(detailed_results, scored, texts, asked)
     else:
-        rows = scored.rows() if len(texts) <= SMALL else await models.work(scored.rows)
-    name = orjson.dumps(model.name)
-    return b'{"model":%b,"version":%d,"results":[%b]}' % (name, scored.version.number, b",".join(rows))
+        results = scored.json() if len(texts) <= SMALL else await models.work(scored.json)
+    return b'{"model":%b,"version":%d,"results":[%b]}' % (orjson.dumps(model.name), scored.version.number, results)
 
 
 class DirectClassify:
@@ -85,7 +84,7 @@ def texts_of(asked: bodies.ClassifyRequest) -> list[str]:
     return [asked.text] if asked.text is not None else list(asked.texts or ())
 
 
-def detailed_rows(scored: Scored, texts: list[str], asked: bodies.ClassifyRequest) -> list[bytes]:
+def detailed_results(scored: Scored, texts: list[str], asked: bodies.ClassifyRequest) -> bytes:
     """What the model says of each text where more is wanted than the best classes."""
     version = scored.version
     results: list[dict[str, Any]] = plain_rows(scored.answers, asked.top_k, asked.threshold)
@@ -98,7 +97,7 @@ def detailed_rows(scored: Scored, texts: list[str], asked: bodies.ClassifyReques
                 check_label(version.fitted, label)
         for one, text in zip(results, texts, strict=True):
             one["explanation"] = explanation(version, text, asked)
-    return [orjson.dumps(one, option=orjson.OPT_NON_STR_KEYS) for one in results]
+    return orjson.dumps(results, option=orjson.OPT_NON_STR_KEYS)[1:-1]
 
 
 def label_sets_at(version: Version, scores: Any, confidence: float) -> list[tuple[Any, ...]]:

@@ -51,7 +51,7 @@ class Models:
         return texts
 
     async def score(self, model: ServedModel, texts: list[str], limit: int | None = None) -> Scored:
-        """The texts, scored in one call with those of other requests; `limit` is for `Scored.rows`."""
+        """The texts, scored in one call with those of other requests; `limit` is for `Scored.json`."""
         self.metrics.texts.labels(model.name).inc(len(texts))
         return await self._batchers[model.name].score(texts, limit)
 

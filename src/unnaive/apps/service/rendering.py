@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import orjson
 
 from unnaive.apps.service.answers import Answers
@@ -9,23 +11,23 @@ from unnaive.apps.service.served import Version
 from unnaive.types import Floats
 
 
-def render_rows(version: Version, scores: Floats, limit: int | None) -> list[bytes]:
+def render_rows(version: Version, scores: Floats, limit: int | None, separator: bytes) -> Rendered:
     """What the model says of each text: its label, and at most `limit` classes with their values, as JSON.
 
     The pieces that do not depend on the text (`{"label":"spam","probability":`) are made once for a version, numbers
-    are written by one call for all texts, and a row is the two joined. Multilabel models, whose rows differ in form, take
-    the plain way, `plain_rows`, which says the same.
+    are written by one call for all texts, and an answer is the two joined. Multilabel models, whose rows differ in form,
+    take the plain way, `plain_rows`, which says the same.
     """
     answers = Answers.of(version.fitted, scores)
     if answers.fitted.multilabel or not answers.fitted.decision.exclusive:
-        return [orjson.dumps(row) for row in plain_rows(answers, limit)]
+        return Rendered([orjson.dumps(row) + separator for row in plain_rows(answers, limit)], 1, separator)
     order, values = answers.best(limit)
     n_texts, shown = order.shape
-    if not n_texts:
-        return []
-    pieces = version.json_pieces
     width = 2 * shown + 2
     parts: list[bytes] = [b""] * (n_texts * width)
+    if not n_texts:
+        return Rendered(parts, width, separator)
+    pieces = version.json_pieces
     numbers = orjson.dumps(values.ravel(), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1].split(b",")
     chosen = answers.fitted.decide(scores).indices
     parts[0::width] = map(pieces.heads.__getitem__, chosen.tolist())
@@ -33,8 +35,21 @@ def render_rows(version: Version, scores: Floats, limit: int | None) -> list[byt
         names = pieces.following if place else pieces.first
         parts[2 * place + 1 :: width] = map(names.__getitem__, order[:, place].tolist())
         parts[2 * place + 2 :: width] = numbers[place::shown]
-    parts[width - 1 :: width] = [b"}]}"] * n_texts
-    return [b"".join(parts[start : start + width]) for start in range(0, len(parts), width)]
+    parts[width - 1 :: width] = [b"}]}" + separator] * n_texts
+    return Rendered(parts, width, separator)
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """Answers as JSON in parts, `width` of them for each text; the last one ends with the separator."""
+
+    parts: list[bytes]
+    width: int
+    separator: bytes
+
+    def joined(self, start: int, stop: int) -> bytes:
+        """The answers of the texts from `start` to `stop`, with separators between them."""
+        return b"".join(self.parts[start * self.width : stop * self.width]).removesuffix(self.separator)
 
 
 def plain_rows(answers: Answers, limit: int | None, above: float | None = None) -> list[dict[str, object]]:

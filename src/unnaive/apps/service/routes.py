@@ -16,6 +16,7 @@ from unnaive.apps.service.classify import classify_texts
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import described
 from unnaive.apps.service.record import Change, Document
+from unnaive.apps.service.rendering import render_rows
 from unnaive.apps.service.served import Refused, ServedModel, Version, check_label
 from unnaive.errors import UnnaiveError
 
@@ -217,7 +218,8 @@ async def answer_lines(models: Models, model: ServedModel, lines: list[bytes], t
         except Refused as problem:
             problems[number] = str(problem)
             texts[number:] = [""]
-    rows = (await models.score(model, texts, top_k)).rows()
+    scored = await models.score(model, texts)
+    rows = render_rows(scored.version, scored.scores, top_k, b"\n").joined(0, len(texts)).split(b"\n")
     for number, sentence in problems.items():
         rows[number] = orjson.dumps({"error": sentence})
     return b"\n".join(rows) + b"\n"
