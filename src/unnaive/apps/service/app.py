@@ -97,7 +97,7 @@ def create_app(options: ServiceOptions) -> Application:
         app.include_router(router)
     answer_errors_in_sentences(app)
     access = Access(options.token, options.token_always, frozenset(options.hosts), tuple(options.origins))
-    inner: Any = DirectClassify(app, models)  # type: ignore[arg-type]  # starlette has its own names for the same types
+    inner: Any = DirectClassify(app, models)
     if options.origins:
         inner = CORSMiddleware(
             inner, allow_origins=list(options.origins), allow_methods=["GET", "POST"],

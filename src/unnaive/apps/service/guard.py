@@ -183,4 +183,4 @@ def _host_name(host: str) -> str:
 
 def _route(scope: Scope) -> str:
     """The pattern of the path, so that metrics do not grow with what clients make up."""
-    return scope.get("unnaive.route") or getattr(scope.get("route"), "path", "other")
+    return str(scope.get("unnaive.route") or getattr(scope.get("route"), "path", "other"))

@@ -15,8 +15,8 @@ def render_rows(version: Version, scores: Floats, limit: int | None, separator: 
     """What the model says of each text: its label, and at most `limit` classes with their values, as JSON.
 
     The pieces that do not depend on the text (`{"label":"spam","probability":`) are made once for a version, numbers
-    are written by one call for all texts, and an answer is the two joined. Multilabel models, whose rows differ in form,
-    take the plain way, `plain_rows`, which says the same.
+    are written by one call for all texts, and an answer is the two joined. Multilabel models, whose rows differ in
+    form, take the plain way, `plain_rows`, which says the same.
     """
     answers = Answers.of(version.fitted, scores)
     if answers.fitted.multilabel or not answers.fitted.decision.exclusive:

@@ -17,7 +17,7 @@ from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import described
 from unnaive.apps.service.record import Change, Document
 from unnaive.apps.service.rendering import render_rows
-from unnaive.apps.service.served import Refused, ServedModel, Version, check_label
+from unnaive.apps.service.served import Refused, ServedModel
 from unnaive.errors import UnnaiveError
 
 LINES = 256  # of a stream, scored at a time
