@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from inspect import signature
 from typing import Any
 
 import uvicorn
@@ -48,7 +49,9 @@ def run_app(app: Any, host: str, port: int, announce: Callable[[int], None], *, 
     announce(sockets[0].getsockname()[1])
     server = uvicorn.Server(config)
     if workers > 1:
-        Multiprocess(config, target=server.run, sockets=sockets).run()
+        supervise: Any = Multiprocess
+        older = {"target": server.run} if "target" in signature(supervise).parameters else {}  # uvicorn took it once
+        supervise(config, sockets=sockets, **older).run()
         return
     with suppress(KeyboardInterrupt):  # which uvicorn raises again when what was accepted is done
         server.run(sockets=sockets)

@@ -77,7 +77,7 @@ class ServedModel:
         self.record: Record | None = None
         self.measures: dict[str, Any] = {}  # what `unnaive evaluate --json` said of it, for its card
         self.problem: str | None = None  # why the model file could not be rewritten, for /readyz
-        self.version = Version(load(path), 0)
+        self.version = Version(load(path, mapped=not teachable), 0)
         if self.version.fitted.token_rule is None:
             raise UnnaiveError(f"{path} was trained on counts, not on texts, and cannot be served")
         self._hash = ""
