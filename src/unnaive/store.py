@@ -30,6 +30,7 @@ from unnaive.core.counts import Counts
 from unnaive.core.kept_documents import KeptDocuments
 from unnaive.core.learner import DOCUMENTS_LIMIT, TrainingSpec
 from unnaive.core.links import LINKS
+from unnaive.core.mapped_arrays import map_arrays
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.packed_documents import PackedDocuments, pack_documents
 from unnaive.core.register import Register
@@ -108,11 +109,11 @@ def write_arrays(file: IO[bytes], arrays: Arrays, about: dict[str, Any]) -> None
         file.write(arrays[name].astype(arrays[name].dtype.newbyteorder("<"), copy=False).data)
 
 
-def load(path: str | Path) -> FittedModel:
-    """The model in a file that `save` wrote."""
+def load(path: str | Path, *, mapped: bool = False) -> FittedModel:
+    """The model in a file that `save` wrote; `mapped`: for reading alone, its arrays shared with other processes."""
     place = _file(path)
     try:
-        return unpack(*_read(place))
+        return unpack(*(_read_mapped(place) if mapped else _read(place)))
     except BadModel as problem:
         raise BadModel(f"{path}: {' '.join(str(problem).splitlines())}") from problem
     except MemoryError as problem:
@@ -205,6 +206,17 @@ def _read(path: Path) -> tuple[Arrays, dict[str, Any]]:
     except (OSError, AttributeError, TypeError) as problem:  # unreadable; or a kind of number that numpy has not
         raise BadModel(f"it cannot be read ({_reason(problem)})") from problem
     return arrays, about
+
+
+def _read_mapped(path: Path) -> tuple[Arrays, dict[str, Any]]:
+    """The same, the arrays being pages of the file."""
+    try:
+        arrays, metadata = map_arrays(path)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
+        raise BadModel(f"this is no model, or a damaged one ({_first_line(problem)})") from problem
+    except OSError as problem:
+        raise BadModel(f"it cannot be read ({_reason(problem)})") from problem
+    return arrays, _description(metadata)
 
 
 def _first_line(problem: Exception) -> str:
