@@ -20,8 +20,8 @@ from scipy.sparse import csc_array, csr_array
 from unnaive.core.kept_documents import KeptDocuments, move_columns
 from unnaive.errors import BadModel
 from unnaive.lazy import lazy_property
-from unnaive.text.characters import find_grams
 from unnaive.text.tokens import GRAM, LONGEST_NGRAM
+from unnaive.text.unit_grams import find_grams
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Arrays, Label, Sparse
 
