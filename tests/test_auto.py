@@ -343,6 +343,19 @@ class TestDefault:
         assert found.base + sum(one.value for one in found.evidence) == pytest.approx(found.score)
         assert "refundd" in [one.term for one in found.evidence]  # not known as a word, but its letters are
 
+    @pytest.mark.parametrize(
+        "text", ["(charged) twice, plz!! refundd... :-) ?", "re-fund/invoice", "?! ...", "退款，帐单 refund"]
+    )
+    def test_evidence_of_punctuation_is_that_of_the_word_it_touches(self, model, text):
+        found = model.explain(text)
+        assert found.base + sum(one.value for one in found.evidence) == pytest.approx(found.score)
+        for one in found.evidence:
+            assert not one.term.startswith("#")
+            for start, end in one.places:
+                assert " " in one.term or text[start:end].lower() == one.term
+                alone = not any(letter.isalnum() for letter in text[start:end])
+                assert alone or text[start:end].isalnum() or " " in one.term
+
     def test_budgets(self):
         fast = TextClassifier(budget="fast").fit(TEXTS, LABELS)
         assert {one["family"] for one in fast.scorer_.recipe["members"]} <= {"complement", "power"}

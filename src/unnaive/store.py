@@ -43,7 +43,7 @@ from unnaive.fitted import FittedModel
 from unnaive.models.catalogue import make_model
 from unnaive.reading.columns import Columns
 from unnaive.reading.sources import check_exists
-from unnaive.text.tokens import TokenRule
+from unnaive.text.tokens import BORDERS, TokenRule
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.training import check_spec
 from unnaive.types import Arrays
@@ -295,7 +295,8 @@ def _pack_documents(fitted: FittedModel) -> PackedDocuments | None:
     if kept is None or fitted.vocabulary is None or fitted.token_rule is None:
         return None
     if isinstance(kept, KeptDocuments):
-        grams = fitted.token_rule.char_ngrams if fitted.token_rule.analyzer == "both" else None
+        rule = fitted.token_rule
+        grams = (*rule.char_ngrams, BORDERS[rule.char_borders]) if rule.analyzer == "both" else None
         kept = pack_documents(kept, fitted.vocabulary, exclusive=not fitted.multilabel, grams=grams)
     if kept.nbytes <= limit:
         return kept

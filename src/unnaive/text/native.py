@@ -35,9 +35,9 @@ def _message_code(rule: TokenRule) -> int:
 
 
 class NativeEngine:
-    """Term ids in the kernel's tables, in the order of first occurrence."""
+    """Term ids in the kernel's tables, in the order of first occurrence; of words, or of `chunks` between spaces."""
 
-    def __init__(self, rule: TokenRule, vocabulary: Vocabulary, threads: int) -> None:
+    def __init__(self, rule: TokenRule, vocabulary: Vocabulary, threads: int, *, chunks: bool = False) -> None:
         self.rule = rule
         self.options = {"threads": kernel.Threads(threads, WORTH_A_THREAD), "limit": LARGEST_TEXT}
         self._stems = fork_safe_lock()  # from looking words up to counting them
@@ -50,6 +50,7 @@ class NativeEngine:
             cut_runs=rule.unspaced == "grams",
             emoji=rule.emoji,
             symbols=rule.symbols,
+            chunks=chunks,
             html=rule.html,
             message=_message_code(rule),
             shortest=rule.ngrams[0],
