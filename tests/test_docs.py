@@ -1,5 +1,6 @@
 """Pages of docs/ that are made from something else say what that says; test_pages.py runs the code of all pages."""
 
+import importlib
 import importlib.util
 import re
 import shutil
@@ -69,6 +70,19 @@ def test_a_third_party_rebuilds_predictions_from_the_page_on_the_model_file(tmp_
     names = {}
     exec(block, names)
     assert [names["predict"](text) for text in texts[600:]] == model.predict(texts[600:]).tolist()
+
+
+def test_the_python_reference_has_every_public_name():
+    page = (DOCS / "reference" / "python.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^::: (.+)$", page, flags=re.MULTILINE)
+    assert len(listed) == len(set(listed))
+    public = {f"unnaive.{name}" for name in dir(unnaive)} - {"unnaive.__version__", "unnaive.backend"}
+    public |= {f"unnaive.spark.{name}" for name in dir(importlib.import_module("unnaive.spark"))}
+    assert public <= set(listed), public - set(listed)
+    for name in listed:
+        module, _, last = name.rpartition(".")
+        if module != "unnaive.spark":  # whose names need pyspark
+            assert getattr(importlib.import_module(module), last).__doc__, name
 
 
 def test_the_command_reference_is_what_the_program_says():
