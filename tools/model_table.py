@@ -41,6 +41,7 @@ ROOT = Path(__file__).parents[1]
 FIGURES, PAGE = ROOT / "docs" / "models.json", ROOT / "docs" / "models.md"
 RECORDS = ROOT / "build" / "model_table"
 START, END = "<!-- written by tools/model_table.py -->\n", "<!-- end of the table -->\n"
+WIDE, ENDED = '<div class="wide" markdown>\n', "\n</div>"  # extra.css sets its cells without breaks
 
 COLLECTIONS = {  # data of compare, its title, and options where the collection needs some
     "tickets": ("Tickets", []),
@@ -251,7 +252,7 @@ def render_table(content: dict[str, Any]) -> str:
         f"compare`, on {content['machine']}, with other work going on; "
         f"{', '.join(f'{name} {number}' for name, number in content['versions'].items())}."
     )
-    return "\n".join([*lines, "", notes, ""])
+    return "\n".join([WIDE, *lines, ENDED, "", notes, ""])
 
 
 def ordered_names(figures: Figures) -> list[str]:
