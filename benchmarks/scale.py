@@ -129,7 +129,9 @@ PAGE = """# How far it goes
 Bayes in all its forms, the OR gate, Rocchio on counts). Sums of whole numbers add exactly, so the model has the same
 bytes whatever the cut: one process, many files, runs on disk, an interrupted run that went on.
 
-    unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint work/
+```sh
+unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint work/
+```
 
 - **Memory.** Without a limit, memory follows terms and seen (class, term) pairs, not documents. With `--memory`, sums
   that outgrow it are written as sorted runs and merged at the end, exactly. Only where the model itself does not fit,
