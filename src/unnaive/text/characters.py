@@ -120,7 +120,8 @@ def _which_are_grams(vocabulary: Vocabulary) -> NDArray[np.bool_]:
     """Whether each term is a character gram, by its first byte."""
     blob, offsets = vocabulary.to_arrays()
     first = np.append(blob, np.uint8(0))[offsets[:-1]]
-    return (first == ord(GRAM)) & (np.diff(offsets) > 0)
+    are_grams: NDArray[np.bool_] = (first == ord(GRAM)) & (np.diff(offsets) > 0)
+    return are_grams
 
 
 def _make_grams(rule: TokenRule, vocabulary: Vocabulary, columns: Ints) -> Any:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -136,6 +136,16 @@ class TokenRule:
     def field_names(cls) -> tuple[str, ...]:
         """The names of all options, which are parameters of TextClassifier too."""
         return tuple(field.name for field in fields(cls))
+
+    def with_defaults_changed(self, changes: Mapping[str, Any]) -> TokenRule:
+        """The rule with these options, each only where nobody chose another than the default.
+
+        >>> TokenRule(ngrams=(1, 3)).with_defaults_changed({"analyzer": "both", "ngrams": (1, 2)}).ngrams
+        (1, 3)
+        """
+        default = TokenRule()
+        free = {name: value for name, value in changes.items() if getattr(self, name) == getattr(default, name)}
+        return replace(self, **free)
 
     @property
     def stop_set(self) -> frozenset[str]:
