@@ -18,7 +18,7 @@ from unnaive.audit.drift import (
 )
 from unnaive.audit.duplicates import duplicate_findings, leaks_between
 from unnaive.audit.fields import boilerplate_findings, column_findings
-from unnaive.audit.findings import RELABEL, Finding, share_in_words, sort_findings
+from unnaive.audit.findings import RELABEL, Finding, sort_findings
 from unnaive.audit.label_errors import (
     MOST_CELLS,
     MOST_WEIGHTS,
@@ -39,6 +39,7 @@ from unnaive.audit.multilabel_errors import (
 from unnaive.audit.texts import text_findings
 from unnaive.audit.unfinished import Unfinished
 from unnaive.errors import BadData, count_noun
+from unnaive.explain import percent
 from unnaive.reading.corpus import Corpus
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
@@ -210,8 +211,8 @@ def label_error_findings(
         yield data.finding(
             rows[place],
             "label-error",
-            f"a model that has not seen it gives {data.classes[rival]!r} {share_in_words(p_rival)} and "
-            f"{data.classes[given]!r} {share_in_words(p_given)}{because}",
+            f"a model that has not seen it gives {data.classes[rival]!r} {percent(p_rival)} and "
+            f"{data.classes[given]!r} {percent(p_given)}{because}",
             RELABEL,
             proposed=data.classes[rival],
             score=float(suspicion[place]),

@@ -124,15 +124,6 @@ class Finding:
         }
 
 
-def share_in_words(share: float) -> str:
-    """A probability as people read it.
-
-    >>> share_in_words(0.25), share_in_words(0.001), share_in_words(0.999)
-    ('25 %', 'under 1 %', 'over 99 %')
-    """
-    return f"{100 * share:.0f} %" if 0.01 <= share <= 0.99 else "under 1 %" if share < 0.5 else "over 99 %"
-
-
 COLUMNS = tuple(Finding("empty-text", "").to_dict())
 
 

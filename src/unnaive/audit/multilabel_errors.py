@@ -16,14 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.audit.findings import LOOK, RELABEL, Finding, share_in_words
+from unnaive.audit.findings import LOOK, RELABEL, Finding
 from unnaive.audit.label_errors import N_FOLDS, ErrorEstimate, Tell, count_errors
 from unnaive.audit.material import AuditData
 from unnaive.audit.unfinished import Unfinished
 from unnaive.calibration import fit_platt
 from unnaive.core.dual import squared_hinge
+from unnaive.core.folds import out_of_fold
 from unnaive.core.weighting import tf_idf
-from unnaive.decisions import out_of_fold
+from unnaive.explain import percent
 from unnaive.models.nbsvm import NBSVM
 from unnaive.types import Floats, Ids, Sparse
 
@@ -137,7 +138,7 @@ def multilabel_findings(data: AuditData, rows: Ids, evidence: MultilabelEvidence
         proposed = _proposed(labels, [data.classes[c] for c in wrong])
         said = []
         for c in wrong.tolist():
-            p = share_in_words(float(evidence.probabilities[place, c]))
+            p = percent(float(evidence.probabilities[place, c]))
             said.append(f"{data.classes[c]!r} {p} and it {'has' if evidence.Y[place, c] else 'lacks'} the label")
         yield data.finding(
             rows[place], "label-error", f"models that have not seen it give {'; '.join(said)}",
