@@ -32,7 +32,7 @@ from unnaive.types import Floats, Ids, Sparse
 
 FEWEST = 50  # labelled texts before there is a linear model: with fewer, naive Bayes is the more accurate
 EVERY = 10  # labels between two fits
-RECALIBRATE = 50  # labels between two fits of the temperature, which takes folds
+GROWTH = 1.5  # times as many labels from one fit of the temperature to the next: it takes folds, and changes slowly
 N_FOLDS = 5
 MOST_AT_ONCE = 20_000  # texts of a pool whose margins are all kept; of a larger pool those of a sample are made anew
 TOL = 0.1  # LIBLINEAR's own; a smaller one changes no margin that matters here
@@ -92,27 +92,26 @@ class LinearLearner:
     @property
     def model(self) -> LinearModel | None:
         """The model of the labels so far; None while there are too few."""
-        key = self._labels(EVERY)
+        key = self._labels(len(self.pool.labels) // EVERY * EVERY)
         if key is None:
             return None
         if self._fitted is None or self._fitted[0] != key:
             self._fitted = (key, fit_linear(self.pool, [text for text, _ in key[1]]))
         return self._fitted[1]
 
-    def _labels(self, every: int) -> tuple[tuple[str, ...], list[tuple[int, tuple[str, ...]]]] | None:
-        """The classes and the labels that a model is fitted on; None if they are too few."""
+    def _labels(self, number: int) -> tuple[tuple[str, ...], list[tuple[int, tuple[str, ...]]]] | None:
+        """The classes and the first so many labels, which a model is fitted on; None if they are too few."""
         pool = self.pool
-        number = max(len(pool.labels) // every * every, FEWEST)
-        if pool.prior_scores or len(pool.labels) < FEWEST:
+        if pool.prior_scores or number < FEWEST:
             return None
         chosen = list(pool.labels.items())[:number]
         seen = {label for _, labels in chosen for label in labels}
         known = tuple(label for label in pool.classes if label in seen or label in pool.hinted)
         return (known, chosen) if len(known) > 1 or (pool.multilabel and known) else None
 
-    def held_out(self, every: int = EVERY) -> HeldOut | None:
-        """Scores of labelled texts out of fold; None while there is no model."""
-        key = self._labels(every)
+    def held_out(self) -> HeldOut | None:
+        """Scores of the texts that the model is fitted on, out of fold; None while there is no model."""
+        key = self._labels(len(self.pool.labels) // EVERY * EVERY)
         if key is None:
             return None
         if self._held_out is None or self._held_out[0] != key:
@@ -121,9 +120,12 @@ class LinearLearner:
 
     def temperature(self) -> Temperature:
         """What turns scores into calibrated probabilities."""
-        key = self._labels(RECALIBRATE)
+        number = FEWEST
+        while number * GROWTH <= len(self.pool.labels):
+            number = int(number * GROWTH)
+        key = self._labels(min(number, len(self.pool.labels)))
         if self._temperature is None or self._temperature[0] != key:
-            found = self.held_out(RECALIBRATE)
+            found = None if key is None else held_out_scores(self.pool, [text for text, _ in key[1]], key[0])
             self._temperature = (key, Temperature(1.0) if found is None else _calibrate(self.pool, found))
         return self._temperature[1]
 

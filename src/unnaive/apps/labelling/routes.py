@@ -52,8 +52,7 @@ def make_label_router(labelling: Labelling, who: str) -> APIRouter:
         with labelling.lock:
             shown = labelling.show(person)
             return {
-                "summary": labelling.summary(person), "stopping": standing.look(labelling),
-                "multilabel": labelling.pool.multilabel,
+                "summary": labelling.summary(person), "multilabel": labelling.pool.multilabel,
                 "classes": list(labelling.pool.classes), "keys": keys_of(labelling.pool.classes),
                 "text": None if shown is None else describe_shown(labelling, shown),
                 "done": labelling.why_done(person) if shown is None else None,
@@ -99,6 +98,14 @@ def make_label_router(labelling: Labelling, who: str) -> APIRouter:
             labelling.look_for(asked.who)
             raise UnnaiveError(f"no text has all of: {asked.words}")
         return await viewed(asked.who)
+
+    @router.get("/standing")
+    async def stand() -> Response:  # apart from the next text, which need not wait for it
+        def look() -> dict[str, Any]:
+            with labelling.lock:
+                return standing.look(labelling)
+
+        return json_response(await run_in_threadpool(look))
 
     @router.get("/agreement")
     async def agreement() -> Response:

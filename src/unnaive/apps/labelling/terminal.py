@@ -20,8 +20,8 @@ HELP = """  a, Enter   accept the suggested label      x          reject it: the
   q          leave; what you did is kept     ?          this help"""
 WAYS = {
     "random": "drawn at random", "uncertain": "the model is unsure", "explore": "unlike what was labelled",
-    "similar": "more like this", "search": "found", "second": "somebody else has labelled it too",
-    "queue": "from the list",
+    "similar": "more like this", "search": "found; / and Enter for all texts again", "second": "somebody else has labelled it too",
+    "queue": "from the list", "undone": "taken back",
 }  # fmt: skip
 
 
@@ -86,12 +86,12 @@ class Terminal:
             f"{summary['labelled']:,} of {summary['texts']:,} labelled · text {shown.name} · "
             f"{WAYS.get(shown.way, shown.way)}", style="dim",
         ))  # fmt: skip
-        for sentence in self.standing.look(self.labelling)["sentences"]:
-            self.console.print(Text(sentence, style="dim"))
         self.console.print()
         self.console.print(self._body(shown))
         self.console.print()
         self.console.print(self._classes(shown))
+        for sentence in self.standing.look(self.labelling)["sentences"]:  # last: the text need not wait for it
+            self.console.print(Text(sentence, style="dim"))
         if self.said:
             self.console.print(Text(self.said, style="yellow"))
             self.said = ""

@@ -4,11 +4,13 @@ import { ask } from "./api.js";
 import { by, count, make, percent, say, watched } from "./shown.js";
 
 const WAYS = { random: "Drawn at random.", uncertain: "The model is unsure.", explore: "Unlike what was labelled so far.",
-  similar: "More like this.", second: "Somebody else has labelled it too, so nothing is suggested.", queue: "From the list." };
+  similar: "More like this.", search: "Found by your search; search for nothing to see all texts again.", undone: "Taken back.",
+  second: "Somebody else has labelled it too, so nothing is suggested.", queue: "From the list." };
 
 let view = null;
 let ticked = new Set();
 let busy = false;
+let lookedAt = -1; // labels there were when it was last asked how it stands
 
 const who = () => by("who").value.trim() || "somebody";
 const text = () => view && view.text;
@@ -27,13 +29,19 @@ function show(found) {
   const { summary } = found;
   by("progress-words").textContent = `${summary.labelled.toLocaleString("en")} of ${count(summary.texts, "text")} labelled`
     + ` · ${summary.skipped} skipped · ${summary.flagged} flagged by you`;
-  by("stopping").textContent = found.stopping.sentences.map((one) => one[0].toUpperCase() + one.slice(1) + ".").join(" ");
+  if (Math.abs(summary.labelled - lookedAt) >= 10 || lookedAt < 0) look(summary.labelled);
   by("done").hidden = !found.done;
   by("done").textContent = found.done ? found.done[0].toUpperCase() + found.done.slice(1) + "." : "";
   by("asked").hidden = !found.text;
   by("more").setAttribute("aria-pressed", String(Boolean(found.looking.label)));
   for (const id of ["accept", "reject", "skip", "flag"]) by(id).disabled = !found.text;
   if (found.text) draw(found.text);
+}
+
+async function look(labelled) { // how it stands, every ten labels, once the text is there
+  lookedAt = labelled;
+  const found = await ask("/label/standing").catch(() => null); // the next answer will tell if the service is gone
+  if (found) by("stopping").textContent = found.sentences.map((one) => one[0].toUpperCase() + one.slice(1) + ".").join(" ");
 }
 
 function draw(one) {
