@@ -159,14 +159,18 @@ class LinearLearner:
         return np.asarray(places[model.scores(self.pool.documents).argmax(axis=1)])
 
     def probabilities(self, text: int) -> dict[str, float]:
-        """The probability of each known class for one text, the highest first."""
+        """The probability of each known class for one text, the highest first; of a labelled one out of fold."""
         model = self.model
         if model is None:
             return self.pool.probabilities(text)
-        scores = model.scores(self.pool.documents[[text]])
+        classes, scores = model.classes, model.scores(self.pool.documents[[text]])
+        if text in self.pool.labels and (held_out := self.held_out()) is not None:
+            row = np.flatnonzero(held_out.texts == text)
+            if len(row):
+                classes, scores = held_out.classes, held_out.scores[row]
         shares = self.temperature().probabilities("margin", scores)[0]
         order = np.argsort(-shares, kind="stable")
-        return {model.classes[place]: float(shares[place]) for place in order}
+        return {classes[place]: float(shares[place]) for place in order}
 
     def explain(self, text: int, label: str, probability: float | None = None) -> Explanation:
         """What each term of a text adds to the score of a class, above the mean of the classes."""

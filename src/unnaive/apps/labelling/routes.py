@@ -121,6 +121,7 @@ def describe_shown(labelling: Labelling, shown: Shown) -> dict[str, Any]:
     largest = max((abs(value) for _, value in marked), default=0.0) or 1.0
     return {
         "number": shown.text, "name": shown.name, "way": shown.way, "suggested": shown.suggested,
+        "given": list(shown.given),
         "probabilities": [{"label": label, "probability": share} for label, share in shown.probabilities.items()],
         "ticked": list(shown.ticked), "marked": [[words, value / largest] for words, value in marked],
     }  # fmt: skip

@@ -45,7 +45,8 @@ async function look(labelled) { // how it stands, every ten labels, once the tex
 }
 
 function draw(one) {
-  by("way").textContent = `Text ${one.name}. ${WAYS[one.way] || ""}`;
+  const given = one.given.length ? ` Labelled ${one.given.join(", ")} so far.` : "";
+  by("way").textContent = `Text ${one.name}. ${WAYS[one.way] || ""}${given}`;
   by("text").replaceChildren(...one.marked.map(([words, share]) => {
     const part = make("span", {}, words);
     if (Math.abs(share) >= 0.02) {
@@ -61,13 +62,16 @@ function draw(one) {
 function drawClasses(one) {
   const shares = new Map(one.probabilities.map((entry) => [entry.label, entry.probability]));
   const keyOf = new Map(Object.entries(view.keys).map(([key, label]) => [label, key]));
+  by("accept").firstChild.textContent = view.multilabel ? `Give ${ticked.size ? count(ticked.size, "label") : "no label"} ` : "Accept ";
+  by("reject").hidden = view.multilabel; // a tick is taken away by its key
   by("classes").replaceChildren(...view.classes.map((label) => {
     const share = shares.get(label);
     const fill = make("span", {});
     fill.style.width = `${100 * (share || 0)}%`;
-    const key = keyOf.has(label) ? `${keyOf.get(label)} ` : "";
+    const tick = view.multilabel && ticked.has(label) ? "✓ " : "";
+    const key = tick + (keyOf.has(label) ? `${keyOf.get(label)} ` : "");
     const button = make("button", { onclick: () => give(label) }, make("span", { className: "name", dir: "auto" }, `${key}${label}`),
-      make("span", { className: "bar" }, fill), make("span", { className: "number" }, share === undefined ? "" : percent(share)));
+      make("span", { className: share === undefined ? "" : "bar" }, fill), make("span", { className: "number" }, share === undefined ? "" : percent(share)));
     button.setAttribute("aria-pressed", String(view.multilabel ? ticked.has(label) : label === one.suggested));
     return make("li", {}, button);
   }));
@@ -100,6 +104,7 @@ function reject() {
 function more() {
   if (view && view.looking.label) send("look");
   else if (text() && text().suggested) send("look", { label: text().suggested });
+  else say("Nothing is suggested yet, so there is nothing to look for more of.");
 }
 
 const ACTIONS = { a: accept, Enter: accept, x: reject, " ": () => answer("skip"), f: () => answer("flag"),
