@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from math import ceil
 
 from unnaive.audit.audit import Audit
 from unnaive.audit.drift import Drift
@@ -55,7 +56,7 @@ def error_sentence(found: Audit) -> str:
     return (
         f"about {errors.number:,.0f} labels seem wrong ({share:.1f} % of the documents; 95 % interval "
         f"{errors.low:,.0f} to {errors.high:,.0f}), counted where {how} are surest; if hard texts were labelled with "
-        "less care than easy ones, there are more"
+        f"less care than easy ones, there are more; look at the first {ceil(errors.high):,} of the list at least"
     )
 
 
