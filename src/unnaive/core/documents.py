@@ -105,12 +105,11 @@ class TextDocuments:
 
     def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
         """By the fused scorer, where there is one."""
-        return self._fused.best(as_texts(documents)) if self._fused else None
+        return self._fused.best(documents) if self._fused else None
 
     def known_terms(self, documents: Any) -> NDArray[np.int64]:
         """Counted by the vocabulary, which leaves out all other words."""
-        texts = as_texts(documents)
-        return self._fused.known_terms(texts) if self._fused else self._count_known(texts)
+        return self._fused.known_terms(documents) if self._fused else self._count_known(documents)
 
     def _count_known(self, texts: Any) -> NDArray[np.int64]:
         return np.asarray(self._counter.count(texts).sum(axis=1), np.int64)

@@ -3,8 +3,10 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <shared_mutex>
 
+#include "_kernel_order.h"
 #include "_kernel_reader.h"
 #include "_kernel_threads.h"
 
@@ -45,20 +47,37 @@ inline size_t likely_cells(size_t bytes, const Terms& terms) {
   return bytes / 8 * (terms.longest() - terms.shortest() + 1) + 64;
 }
 
+// The places of words, those first that are likely to come often: the short ones, unless words stand in an order that
+// may say more than the alphabet.
+inline std::vector<uint32_t> likely_first(const std::vector<Bytes>& words) {
+  std::vector<uint32_t> order(words.size());
+  std::iota(order.begin(), order.end(), 0u);
+  if (!std::is_sorted(words.begin(), words.end(), comes_before)) return order;
+  static constexpr size_t kLong = 16;
+  uint32_t next[kLong + 2] = {};
+  const auto length = [](const Bytes& word) { return word.size < kLong ? word.size : kLong; };
+  for (const Bytes& word : words) ++next[length(word) + 1];
+  for (size_t n = 0; n < kLong; ++n) next[n + 1] += next[n];
+  for (size_t i = 0; i < words.size(); ++i) order[next[length(words[i])]++] = static_cast<uint32_t>(i);
+  return order;
+}
+
 class Engine {
  public:
   Engine(const Settings& settings, unsigned shortest, unsigned longest, bool stemmed)
       : settings_(settings), stemmed_(stemmed), terms_(words_, 0, shortest, longest) {}
 
-  // The stop words come first, the vocabulary second, before anything is counted.
-  void set_words(const std::vector<Bytes>& stops, const std::vector<Bytes>& vocabulary) {
+  // The stop words come first, the vocabulary second, before anything is counted. `order` has the places of its terms,
+  // those that come often first; without one that is guessed.
+  void set_words(const std::vector<Bytes>& stops, const std::vector<Bytes>& vocabulary,
+                 const std::vector<uint32_t>& order) {
     WordTable& table = stemmed_ ? surfaces_.words : words_;
     words_.reserve(vocabulary.size() + stops.size());
     for (const Bytes& stop : stops) table.insert(stop);
     stops_ = table.size();
     surfaces_.unit_of.assign(stemmed_ ? stops_ : 0, kDrop);
     terms_ = Terms(words_, stemmed_ ? 0 : stops_, terms_.shortest(), terms_.longest());
-    terms_.add(vocabulary);
+    terms_.add(vocabulary, order.empty() ? likely_first(vocabulary) : order);
   }
 
   Counts count(const Documents& documents, bool grow, const Threads& threads, const std::function<void()>& listen);
