@@ -11,7 +11,6 @@ from unnaive.apps.cli import exit_code
 from unnaive.core.links import probabilities
 from unnaive.core.targets import one_label_matrix
 from unnaive.core.work_start import work_begins, work_start
-from unnaive.decisions import scut
 from unnaive.errors import BadData, BadModel, UnnaiveError
 from unnaive.models.auto.clock import Clock
 from unnaive.models.auto.members import FAMILIES, Candidate, Training, fit_family
@@ -25,6 +24,7 @@ from unnaive.models.auto.report import report_lines
 from unnaive.models.auto.search import block_splits
 from unnaive.models.auto.views import find_views
 from unnaive.reading.tickets import load_tickets
+from unnaive.tuning import scut
 
 SPORT = ["a late goal won the match", "the ball was lost in the second half", "the coach praised the team"]
 POLITICS = ["parliament votes on the budget", "the minister lost the vote", "a new law on taxes"]
@@ -342,6 +342,19 @@ class TestDefault:
         assert not any(one.term.startswith("#") for one in found.evidence)
         assert found.base + sum(one.value for one in found.evidence) == pytest.approx(found.score)
         assert "refundd" in [one.term for one in found.evidence]  # not known as a word, but its letters are
+
+    @pytest.mark.parametrize(
+        "text", ["(charged) twice, plz!! refundd... :-) ?", "re-fund/invoice", "?! ...", "退款，帐单 refund"]
+    )
+    def test_evidence_of_punctuation_is_that_of_the_word_it_touches(self, model, text):
+        found = model.explain(text)
+        assert found.base + sum(one.value for one in found.evidence) == pytest.approx(found.score)
+        for one in found.evidence:
+            assert not one.term.startswith("#")
+            for start, end in one.places:
+                assert " " in one.term or text[start:end].lower() == one.term
+                alone = not any(letter.isalnum() for letter in text[start:end])
+                assert alone or text[start:end].isalnum() or " " in one.term
 
     def test_budgets(self):
         fast = TextClassifier(budget="fast").fit(TEXTS, LABELS)

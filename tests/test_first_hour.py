@@ -420,6 +420,8 @@ class TestCommandLine:
         loops = {"maxent", "svm", "nbsvm", "hierarchical", "honb", "superparent", "selective", "diagnostic"}
         loops.add("label-tree")
         assert (len(shown) > 2) == (model in loops)
+        if model in ("svm", "nbsvm"):
+            assert all(0 <= done <= total for _, done, total in shown[1:-1])
 
     def test_the_folds_of_tuning_are_counted(self, run, tmp_path, monkeypatch):
         shown = []

@@ -15,11 +15,13 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
 
 from unnaive.errors import BadData
-from unnaive.text import native
+from unnaive.text import characters, native
 from unnaive.text.backend import BACKEND, kernel
 from unnaive.text.buffer import LARGEST_TEXT, TextBuffer
 from unnaive.text.counting import TextCounter, TextScorer
+from unnaive.text.languages import folded
 from unnaive.text.reference import ReferenceEngine
+from unnaive.text.scripts import chunk_pattern
 from unnaive.text.tokens import TokenRule, tokens
 from unnaive.text.vocabulary import Vocabulary
 
@@ -249,17 +251,46 @@ def test_no_sign_is_lost_between_pieces(first):
     check_counts(long, TokenRule(symbols=True, ngrams=(1, 2)), 2)
 
 
+@pytest.mark.parametrize("borders", ["spaces", "words"])
 @pytest.mark.parametrize("analyzer", ["char", "both"])
-def test_character_grams_are_of_whole_words(analyzer):
+def test_character_grams_are_those_of_the_reference(analyzer, borders):
+    """Growing, fixed and growing again, all scripts, messages and markup, on one to three threads."""
     draw = random.Random(3)
-    for _ in range(20):
-        some_texts = ["".join(draw.choices(SCRIPTS, k=30)) for _ in range(5)]
-        rule = replace(drawn_rule(draw), analyzer=analyzer, char_ngrams=(1, 3), message=None)
-        ours, reference = TextCounter(rule), TextCounter(rule, backend="reference")
-        assert same_rows(ours.count(some_texts, grow=True), reference.count(some_texts, grow=True))
-        assert ours.vocabulary == reference.vocabulary
-        terms = {term for text in some_texts for term in tokens(text, rule)}
-        assert terms == set(ours.vocabulary.terms)
+    for number in range(12):
+        some_texts = ["".join(draw.choices(draw.choice([SCRIPTS, FRAGMENTS, MARKUP]), k=30)) for _ in range(6)]
+        sizes = draw.choice([(1, 3), (2, 5), (3, 3), (4, 8)])
+        rule = replace(drawn_rule(draw), analyzer=analyzer, char_ngrams=sizes, char_borders=borders)
+        check_counts([*some_texts, "", some_texts[0]], rule, 1 + number % 3)
+
+
+def test_every_character_parts_chunks_or_stays_in_them():
+    """Kernel and reference agree on each of the 1,114,112 characters."""
+    some_texts = [
+        "".join(f"a{chr(code)}b " for code in range(start, start + 4096)) for start in range(0, 0x110000, 4096)
+    ]
+    for rule in (TokenRule(language="tr"), TokenRule(lowercase=False, digits=False)):
+        engine = native.NativeEngine(rule, Vocabulary(), threads=1, chunks=True)
+        pattern = chunk_pattern(rule.digits)
+        for text in some_texts:
+            folded_text = folded(text, rule.language) if rule.lowercase else text
+            assert engine.kernel.tokens(text, LARGEST_TEXT) == pattern.findall(folded_text)
+
+
+def test_long_chunks_and_many_batches():
+    """A chunk may be longer than any block that is read at a time, and a text have more chunks than a batch."""
+    rule = TokenRule(analyzer="char", char_ngrams=(2, 4))
+    some_texts = ["x" * 5000 + "é" * 5000 + "(!) y", "ab, " * 1000, "球" * 9000 + "\u3000" + "星" * 300]
+    check_counts(some_texts, rule, 2)
+    assert tokens("a (b", rule) == ["# a", "#a ", "# a ", "# (", "#(b", "#b ", "# (b", "#(b ", "# (b "]
+
+
+def test_grams_of_units_that_were_forgotten(monkeypatch):
+    """Units are remembered from call to call; with room for few the counts are the same."""
+    draw = random.Random(5)
+    monkeypatch.setattr(characters, "REMEMBERED", 10)
+    for analyzer in ("char", "both"):
+        some_texts = ["".join(draw.choices(SCRIPTS, k=60)) for _ in range(9)]
+        check_counts(some_texts, TokenRule(analyzer=analyzer), 2)
 
 
 def test_terms_that_no_text_has_keep_their_ids():

@@ -30,6 +30,7 @@ from unnaive.core.counts import Counts
 from unnaive.core.kept_documents import KeptDocuments
 from unnaive.core.learner import DOCUMENTS_LIMIT, TrainingSpec
 from unnaive.core.links import LINKS
+from unnaive.core.mapped_arrays import map_arrays
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.packed_documents import PackedDocuments, pack_documents
 from unnaive.core.register import Register
@@ -42,7 +43,7 @@ from unnaive.fitted import FittedModel
 from unnaive.models.catalogue import make_model
 from unnaive.reading.columns import Columns
 from unnaive.reading.sources import check_exists
-from unnaive.text.tokens import TokenRule
+from unnaive.text.tokens import BORDERS, TokenRule
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.training import check_spec
 from unnaive.types import Arrays
@@ -108,11 +109,11 @@ def write_arrays(file: IO[bytes], arrays: Arrays, about: dict[str, Any]) -> None
         file.write(arrays[name].astype(arrays[name].dtype.newbyteorder("<"), copy=False).data)
 
 
-def load(path: str | Path) -> FittedModel:
-    """The model in a file that `save` wrote."""
+def load(path: str | Path, *, mapped: bool = False) -> FittedModel:
+    """The model in a file that `save` wrote; `mapped`: for reading alone, its arrays shared with other processes."""
     place = _file(path)
     try:
-        return unpack(*_read(place))
+        return unpack(*(_read_mapped(place) if mapped else _read(place)))
     except BadModel as problem:
         raise BadModel(f"{path}: {' '.join(str(problem).splitlines())}") from problem
     except MemoryError as problem:
@@ -207,6 +208,17 @@ def _read(path: Path) -> tuple[Arrays, dict[str, Any]]:
     return arrays, about
 
 
+def _read_mapped(path: Path) -> tuple[Arrays, dict[str, Any]]:
+    """The same, the arrays being pages of the file."""
+    try:
+        arrays, metadata = map_arrays(path)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
+        raise BadModel(f"this is no model, or a damaged one ({_first_line(problem)})") from problem
+    except OSError as problem:
+        raise BadModel(f"it cannot be read ({_reason(problem)})") from problem
+    return arrays, _description(metadata)
+
+
 def _first_line(problem: Exception) -> str:
     return (str(problem).splitlines() or ["no reason given"])[0][:120]
 
@@ -283,7 +295,8 @@ def _pack_documents(fitted: FittedModel) -> PackedDocuments | None:
     if kept is None or fitted.vocabulary is None or fitted.token_rule is None:
         return None
     if isinstance(kept, KeptDocuments):
-        grams = fitted.token_rule.char_ngrams if fitted.token_rule.analyzer == "both" else None
+        rule = fitted.token_rule
+        grams = (*rule.char_ngrams, BORDERS[rule.char_borders]) if rule.analyzer == "both" else None
         kept = pack_documents(kept, fitted.vocabulary, exclusive=not fitted.multilabel, grams=grams)
     if kept.nbytes <= limit:
         return kept

@@ -200,10 +200,9 @@ class Predictor:
         """A record for each document, whose scores are held at once."""
         import numpy as np
 
-        scores = self.fitted.scores(texts)
+        scores, known = self.fitted.scores_and_known(texts)
         values = self.fitted.probabilities(scores) if self.kind == "probability" else scores
         given = self.fitted.label_sets_of(scores)
-        known = self.fitted.known_terms(texts)
         order = np.argsort(-scores, axis=1, kind="stable")[:, : self.top] if self.top > 1 else None
         self.seen += len(texts)
         self.guessed += int((known == 0).sum())

@@ -19,13 +19,16 @@
 #include "_checks.h"
 #include "_products_columns.h"
 #include "_products_sums.h"
+#include "_weighted.h"
 
 namespace nb = nanobind;
 
 namespace {
 
-constexpr int64_t kAhead = 8;             // entries between a prefetch and its use
-constexpr int kLogs = 256;                // logarithms of smaller counts are looked up
+using unnaive::kAhead;
+using unnaive::LogCounts;
+using unnaive::Weighted;
+
 constexpr int64_t kGroupCells = 1 << 22;  // posteriors that several threads hold at a time: 32 MB
 
 template <typename Index>
@@ -99,13 +102,9 @@ void in_threads(int64_t threads, int64_t jobs, const Work& work) {
   for (std::thread& other : others) other.join();
 }
 
-// a cell of a document, weighted: the row of weights that its term has, and its value
-struct Weighted {
-  int64_t row;
-  double value;
-};
-
 namespace plain {
+#include "_weighted_rows.h"
+// after what they are made of
 #include "_products_loops.h"
 #include "_products_passes.h"
 #include "_products_weighted.h"
@@ -117,6 +116,8 @@ namespace plain {
 #pragma GCC push_options
 #pragma GCC target("avx2")
 namespace wide {
+#include "_weighted_rows.h"
+// after what they are made of
 #include "_products_loops.h"
 #include "_products_passes.h"
 #include "_products_weighted.h"

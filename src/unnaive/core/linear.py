@@ -16,6 +16,7 @@ from unnaive.core.weighting import Weighting
 from unnaive.errors import BadModel, UnnaiveError, choose
 from unnaive.lazy import lazy_property
 from unnaive.sparse import csr_array, issparse
+from unnaive.text.scoring import TfIdfPart
 from unnaive.types import Arrays, Floats, Sparse
 
 DENSE_CELLS = 1 << 24  # up to 128 MB of float64: above that a product stays sparse
@@ -81,6 +82,21 @@ class Linear(Scorer):
         if self.term_offset is not None:
             scores += (Z @ self.term_offset)[:, None]
         return scores
+
+    def tf_idf_parts(self) -> tuple[Floats, list[TfIdfPart]] | None:
+        """Itself, where weights are a table over tf-idf."""
+        if self.tf_idf_table is None:
+            return None
+        return np.zeros(self.n_classes), [TfIdfPart(None, *self.tf_idf_table, self.bias)]
+
+    @lazy_property
+    def tf_idf_table(self) -> tuple[Floats, Floats] | None:
+        """(idf, weights term by term (n_terms, n_classes)) of a table over tf-idf; None for any other model."""
+        weighting, offsets = self.weighting, (self.class_offset, self.term_offset)
+        tf_idf = (weighting.tf, weighting.norm) == ("log", "l2") and weighting.idf is not None
+        if not tf_idf or issparse(self.sparse_weights) or any(one is not None for one in offsets):
+            return None
+        return np.ascontiguousarray(weighting.idf), np.ascontiguousarray(self.sparse_weights.T)
 
     def weights(self, terms: NDArray[Any] | None = None) -> Floats:
         """The full weights of `terms` (all by default), dense (n_classes, len(terms))."""

@@ -193,6 +193,17 @@ nb::tuple taken_terms(const Vector<uint8_t>& blob, const Vector<int64_t>& offset
   return nb::make_tuple(numpy_of(std::move(bytes)), numpy_of(std::move(ends)));
 }
 
+// (counts, ids, where rows end) in the narrowest integers that scipy takes.
+nb::tuple numpy_rows(Counts counts) {
+  Rows& rows = counts.rows;
+  if (rows.used > 0x7FFFFFFFu) {
+    auto ids = converted<int64_t>(rows.ids.data(), rows.used);
+    return nb::make_tuple(numpy_of(std::move(rows.counts)), numpy_of(std::move(ids)), numpy_of(std::move(counts.ends)));
+  }
+  auto ends = converted<int32_t>(counts.ends.data(), counts.ends.size());
+  return nb::make_tuple(numpy_of(std::move(rows.counts)), numpy_of(std::move(rows.ids)), numpy_of(std::move(ends)));
+}
+
 nb::tuple count(Engine& engine, nb::handle texts, bool grow, const Threads& threads, size_t limit) {
   const Held input = held(texts, limit);
   Counts counts;
@@ -206,13 +217,7 @@ nb::tuple count(Engine& engine, nb::handle texts, bool grow, const Threads& thre
       counts = engine.count(input.documents, false, threads, listen);
     }
   }
-  Rows& rows = counts.rows;
-  if (rows.used > 0x7FFFFFFFu) {
-    auto ids = converted<int64_t>(rows.ids.data(), rows.used);
-    return nb::make_tuple(numpy_of(std::move(rows.counts)), numpy_of(std::move(ids)), numpy_of(std::move(counts.ends)));
-  }
-  auto ends = converted<int32_t>(counts.ends.data(), counts.ends.size());
-  return nb::make_tuple(numpy_of(std::move(rows.counts)), numpy_of(std::move(rows.ids)), numpy_of(std::move(ends)));
+  return numpy_rows(std::move(counts));
 }
 
 // What counting takes, without the counts: a model of machines with more cores is made of these parts.
@@ -324,13 +329,13 @@ std::vector<uint32_t> permutation(const Vector<int64_t>& places, size_t size) {
 }
 
 void make_engine(Engine* self, bool lowercase, bool turkish, bool digits, uint32_t min_length, bool cut_runs,
-                 bool emoji, bool symbols, bool html, unsigned message, unsigned shortest, unsigned longest,
-                 bool stemmed, const Vector<uint8_t>& stops, const Vector<int64_t>& stop_ends,
+                 bool emoji, bool symbols, bool chunks, bool html, unsigned message, unsigned shortest,
+                 unsigned longest, bool stemmed, const Vector<uint8_t>& stops, const Vector<int64_t>& stop_ends,
                  const Vector<uint8_t>& vocabulary, const Vector<int64_t>& vocabulary_ends,
                  const Vector<int64_t>& often) {
   if (shortest < 1 || longest < shortest || longest > Grams::kLongest || message > 4)
     throw nb::value_error("settings are out of range");
-  const Settings settings{{lowercase, lowercase && turkish, digits, min_length, cut_runs, emoji, symbols},
+  const Settings settings{{lowercase, lowercase && turkish, digits, min_length, cut_runs, emoji, symbols, chunks},
                           static_cast<Message>(message),
                           html ? &html_entities() : nullptr};
   const std::vector<Bytes> terms = words_in(vocabulary, vocabulary_ends);
@@ -418,15 +423,17 @@ nb::tuple by_term(const Doubles& arcs, const Vector<int64_t>& terms, const Vecto
                         numpy_of(std::move(found.ends)));
 }
 
-nb::object scores(HeldScorer& self, nb::handle texts, const Threads& threads, size_t limit) {
+// (scores, how many mentions of terms each text has)
+nb::tuple scores(HeldScorer& self, nb::handle texts, const Threads& threads, size_t limit) {
   const Held input = held(texts, limit);
   NumpyArray<double> out(nb::make_tuple(input.documents.count, self.linear.classes));
+  NumpyArray<int64_t> known(nb::cast(input.documents.count));
   {
     nb::gil_scoped_release release;
     const std::shared_lock<std::shared_mutex> lock(self.engine.mutex());
-    self.scorer.scores(input.documents, threads, listen, out.data);
+    self.scorer.scores(input.documents, threads, listen, out.data, known.data);
   }
-  return out.array;
+  return nb::make_tuple(out.array, known.array);
 }
 
 nb::object best(HeldScorer& self, nb::handle texts, const Threads& threads, size_t limit) {
@@ -441,6 +448,8 @@ nb::object best(HeldScorer& self, nb::handle texts, const Threads& threads, size
 }
 
 }  // namespace unnaive
+
+#include "_kernel_chars_python.h"
 
 NB_MODULE(_kernel, m) {
   using namespace unnaive;
@@ -457,8 +466,8 @@ NB_MODULE(_kernel, m) {
           "worth"_a);
   nb::class_<Engine>(m, "Engine")
       .def("__init__", &make_engine, "lowercase"_a, "turkish"_a, "digits"_a, "min_length"_a, "cut_runs"_a, "emoji"_a,
-           "symbols"_a, "html"_a, "message"_a, "shortest"_a, "longest"_a, "stemmed"_a, "stops"_a, "stop_ends"_a,
-           "vocabulary"_a, "vocabulary_ends"_a, "often"_a)
+           "symbols"_a, "chunks"_a, "html"_a, "message"_a, "shortest"_a, "longest"_a, "stemmed"_a, "stops"_a,
+           "stop_ends"_a, "vocabulary"_a, "vocabulary_ends"_a, "often"_a)
       .def("__len__", &size)
       .def("count", &count, "texts"_a, "grow"_a, "threads"_a, "limit"_a)
       .def("time_phases", &time_phases, "texts"_a, "threads"_a, "limit"_a)
@@ -485,4 +494,5 @@ NB_MODULE(_kernel, m) {
   m.def("term_order", &term_order, "terms"_a, "ends"_a);
   m.def("take_terms", &taken_terms, "terms"_a, "ends"_a, "chosen"_a);
   m.def("check_terms", &check_terms, "terms"_a, "ends"_a);
+  add_characters(m);
 }

@@ -105,9 +105,13 @@ class Scorer {
         groups_((linear.classes + 3) / 4),
         add_(add_rows_for(groups_)) {}
 
-  void scores(const Documents& documents, const Threads& threads, const std::function<void()>& listen, double* out) {
-    each(documents, threads, listen,
-         [&](size_t row, Space& space) { exact(documents.at(row), space, out + row * linear_.classes); });
+  // Also how many mentions of terms each document has.
+  void scores(const Documents& documents, const Threads& threads, const std::function<void()>& listen, double* out,
+              int64_t* known) {
+    const bool full = worth_full_rows(total_size(documents));
+    each(documents, threads, listen, [&](size_t row, Space& space) {
+      known[row] = exact(documents.at(row), space, full, out + row * linear_.classes);
+    });
   }
 
   void best(const Documents& documents, const Threads& threads, const std::function<void()>& listen, int64_t* out) {
@@ -119,7 +123,7 @@ class Scorer {
         return;
       }
       space.exact.resize(linear_.classes);
-      exact(documents.at(row), space, space.exact.data());
+      exact(documents.at(row), space, false, space.exact.data());
       out[row] = argmax(space.exact.data(), linear_.classes);
     });
   }
@@ -150,11 +154,17 @@ class Scorer {
     });
   }
 
-  // Whether there are rows in float: they take as long to make as some texts to read, so that they wait for these.
+  // Whether there are rows in float, or full ones: they take as long to make as some texts to read, so that they wait
+  // for these.
   bool worth_rows(size_t bytes) {
     if (!fast_ || (read_ += bytes) < linear_.terms) return false;
     std::call_once(filled_, [&] { fill_rows(); });
     return true;
+  }
+  bool worth_full_rows(size_t bytes) {
+    if (linear_.dense || (read_ += bytes) < linear_.terms) return false;
+    std::call_once(full_filled_, [&] { fill_full_rows(); });
+    return !full_row_.empty();
   }
 
   // The document's cells are in space.row; gives how many.
@@ -168,20 +178,49 @@ class Scorer {
     return n;
   }
 
-  // The sums in double, terms in ascending order, as the product of sparse counts with the weights has them.
-  void exact(const Document& document, Space& space, double* out) {
+  // The sums in double, terms in ascending order, as the product of sparse counts with the weights has them; `full`
+  // says whether there are full rows. Gives how many mentions of terms there are.
+  int64_t exact(const Document& document, Space& space, bool full, double* out) {
     const size_t cells = count_row(document, space, true);
     std::fill(out, out + linear_.classes, 0.0);
     double length = 0, background = 0;
+    int64_t known = 0;
     for (size_t i = 0; i < cells; ++i) {
       const auto term = static_cast<size_t>(space.row.ids[i]);
+      known += space.row.counts[i];
       const double n = linear_.binary ? 1.0 : static_cast<double>(space.row.counts[i]);
       length += n;
       background += n * linear_.term_background[term];
-      linear_.add_arcs(term, n, out);
+      const uint32_t row = full ? full_row_[term] : 0;
+      row ? add_full(row - 1, n, out) : linear_.add_arcs(term, n, out);
     }
     for (size_t c = 0; c < linear_.classes; ++c)
       out[c] += (length * linear_.class_background[c] + background) + linear_.bias[c];
+    return known;
+  }
+
+  // Frequent terms have arcs to most classes: those have a row of all of them, zero where there is none, which changes
+  // no sum and is added several classes at a time.
+  void fill_full_rows() {
+    const auto many = [&](size_t t) {
+      return 2 * static_cast<size_t>(linear_.ends[t + 1] - linear_.ends[t]) >= linear_.classes;
+    };
+    size_t n = 0;
+    for (size_t t = 0; t < linear_.terms; ++t) n += many(t);
+    if (n == 0 || linear_.classes < 4 || n >= std::numeric_limits<uint32_t>::max()) return;
+    full_row_.assign(linear_.terms, 0);
+    full_rows_.assign(n * linear_.classes, 0.0);
+    uint32_t at = 0;
+    for (size_t t = 0; t < linear_.terms; ++t) {
+      if (!many(t)) continue;
+      linear_.add_arcs(t, 1.0, full_rows_.data() + at * linear_.classes);
+      full_row_[t] = ++at;
+    }
+  }
+
+  void add_full(size_t row, double n, double* __restrict out) const {
+    const double* __restrict weights = full_rows_.data() + row * linear_.classes;
+    for (size_t c = 0; c < linear_.classes; ++c) out[c] += n * weights[c];
   }
 
   // Weights in float, less their mean over the classes, which leaves the best class as it is.
@@ -284,8 +323,10 @@ class Scorer {
   size_t groups_;
   AddRows add_;
   std::atomic<size_t> read_{0};  // bytes of the texts so far
-  std::once_flag filled_;
+  std::once_flag filled_, full_filled_;
   Array<Four> rows_;
+  std::vector<uint32_t> full_row_;  // of a term: its place in full_rows_, from 1; 0 where it has none
+  std::vector<double> full_rows_;
   double largest_ = 0, largest_weight_ = 0, largest_bias_ = 0;
 };
 

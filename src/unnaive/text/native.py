@@ -35,14 +35,20 @@ def _message_code(rule: TokenRule) -> int:
 
 
 class NativeEngine:
-    """Term ids in the kernel's tables, in the order of first occurrence.
+    """Term ids in the kernel's tables, in the order of first occurrence; of words, or of `chunks` between spaces.
 
     `often` has the ids of the vocabulary's terms, those that come often first, where that is known: they are found
     sooner.
     """
 
     def __init__(
-        self, rule: TokenRule, vocabulary: Vocabulary, threads: int, often: NDArray[np.int64] | None = None
+        self,
+        rule: TokenRule,
+        vocabulary: Vocabulary,
+        threads: int,
+        *,
+        chunks: bool = False,
+        often: NDArray[np.int64] | None = None,
     ) -> None:
         self.rule = rule
         self.options = {"threads": kernel.Threads(threads, WORTH_A_THREAD), "limit": LARGEST_TEXT}
@@ -56,6 +62,7 @@ class NativeEngine:
             cut_runs=rule.unspaced == "grams",
             emoji=rule.emoji,
             symbols=rule.symbols,
+            chunks=chunks,
             html=rule.html,
             message=_message_code(rule),
             shortest=rule.ngrams[0],
@@ -134,8 +141,8 @@ class NativeScorer:
             fast=cells <= max(FAST_CELLS, FAST_SHARE * len(arcs)),
         )
 
-    def scores(self, texts: Texts) -> NDArray[np.float64]:
-        """(n_texts, n_classes) scores."""
+    def scores_and_known(self, texts: Texts) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """(n_texts, n_classes) scores, and (n_texts,) how many mentions of terms each text has."""
         return self.engine.read(self.kernel.scores, texts, learn=False)  # type: ignore[no-any-return]
 
     def best(self, texts: Texts) -> NDArray[np.int64]:

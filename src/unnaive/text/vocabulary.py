@@ -163,6 +163,15 @@ class Vocabulary:
             return Vocabulary(self.terms[place] for place in chosen.tolist())  # says which term is there twice
         return self._taken(chosen)
 
+    def since(self, first: int) -> Vocabulary:
+        """The vocabulary of the terms from id `first` on.
+
+        >>> Vocabulary(["a", "b", "c"]).since(1).terms
+        ['b', 'c']
+        """
+        blob, offsets = self._arrays
+        return Vocabulary.trusted(blob[offsets[first] :], offsets[first:] - offsets[first])
+
     def _taken(self, ids: NDArray[Any]) -> Vocabulary:
         """`take` of distinct ids: their bytes are copied, and no term is decoded."""
         blob, offsets = self._arrays
