@@ -14,7 +14,7 @@ namespace unnaive {
 
 constexpr size_t kListen = size_t{4} << 20;  // bytes between two looks for Ctrl-C
 constexpr size_t kHead = size_t{2} << 20;    // bytes at most that are read before threads share the rest
-constexpr size_t kShort = size_t{1} << 20;   // bytes up to which a call's scratch space is kept
+constexpr size_t kShort = size_t{1} << 20;   // bytes of documents up to which scratch space is kept
 
 // How many threads a call may have, and how many bytes are worth one.
 struct Threads {
@@ -121,7 +121,7 @@ class Engine {
     pool_.pop_back();
     return scratch;
   }
-  // Scratch space is kept for short calls; long ones can afford a new one.
+  // Scratch space is kept unless long documents have made it large.
   void give_back(std::unique_ptr<Scratch> scratch, bool keep) {
     const std::lock_guard<std::mutex> lock(pool_mutex_);
     if (keep && pool_.size() < 16) pool_.push_back(std::move(scratch));
@@ -195,6 +195,7 @@ inline Counts Engine::count(const Documents& documents, bool grow, const Threads
                             const std::function<void()>& listen) {
   const unsigned n = threads.shards(documents);
   const size_t bytes = total_size(documents);
+  const bool keep = longest_size(documents) <= kShort;
   const bool learns = grow && !(stemmed_ && terms_.plain());  // single stems have all got their ids already
   std::vector<Shard> shards(n);
   Counts counts;
@@ -214,7 +215,7 @@ inline Counts Engine::count(const Documents& documents, bool grow, const Threads
       count_document(documents.at(row), *scratch, words);
       counts.ends[row + 1] = shards[s].take(scratch->row);
     });
-    give_back(std::move(scratch), bytes <= kShort);
+    give_back(std::move(scratch), keep);
   };
   start_shard(shards[0], bytes, learns, true);
   // the first documents teach most of the words that come often, so that shards learn few by themselves
@@ -275,6 +276,7 @@ inline void Engine::learn(const Documents& documents, bool grow, const Threads& 
   if (grow && surfaces_.unknown) forget();  // what the vocabulary lacked may join it now
   const unsigned n = threads.shards(documents);
   const std::vector<size_t> bounds = shard_bounds(documents, n);
+  const bool keep = longest_size(documents) <= kShort;
   std::vector<WordTable> own(n - 1);
   surfaces_.words.reserve(likely_words(total_size(documents) / n));
   Stop stop;
@@ -286,7 +288,7 @@ inline void Engine::learn(const Documents& documents, bool grow, const Threads& 
         for (unsigned i = 0; i < m; ++i) words.insert(tokens[i]);
       });
     });
-    give_back(std::move(scratch), total_size(documents) <= kShort);
+    give_back(std::move(scratch), keep);
   });
   for (const WordTable& words : own) surfaces_.words.merge(words);
 }

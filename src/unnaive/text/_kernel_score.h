@@ -141,7 +141,7 @@ class Scorer {
   void each(const Documents& documents, const Threads& threads, const std::function<void()>& listen, Work&& work) {
     const unsigned n = threads.shards(documents), parts = n > 1 ? n * kParts : 1;
     const std::vector<size_t> bounds = shard_bounds(documents, parts);
-    const bool keep = total_size(documents) <= kShort;
+    const bool keep = longest_size(documents) <= kShort;
     std::atomic<unsigned> next{0};
     Stop stop;
     run_sharded(n, stop, [&](unsigned s) {
