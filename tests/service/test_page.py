@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,14 @@ OPTIONS = [
 ]
 TEXT = "my invoice was charged twice"
 SCREENS = os.environ.get("UNNAIVE_SCREENSHOTS")  # a folder: pictures are kept there, to be looked at
+
+
+@pytest.fixture(scope="module")
+def evaluation(server: str) -> dict[str, Any]:
+    """What `unnaive evaluate --json` said of the first model, as the card has it."""
+    with urllib.request.urlopen(f"{server}v1/models/tickets") as answer:
+        found: dict[str, Any] = json.load(answer)["evaluation"]
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -244,12 +254,21 @@ def test_teaching_shows_what_changed_and_can_be_undone(page: Any) -> None:
     wait(page, "document.querySelectorAll('#history li').length === 2")
 
 
-def test_the_card(page: Any) -> None:
+def test_the_card(page: Any, evaluation: dict[str, Any]) -> None:
     page.click("#tab-card")
     page.wait_for_selector("#card-body table")
     shown = page.inner_text("#card-body")
     assert "multinomial naive Bayes" in shown
-    assert "accuracy" in shown
+    assert f"accuracy\n{evaluation['measures']['accuracy']:.3f}" in shown
+    assert f"Measured on {evaluation['documents']} documents" in shown
+    matrix = page.locator("[aria-label='Confusion matrix'] tbody tr").all()
+    cells = [[int(one or 0) for one in row.locator("td").all_inner_texts()] for row in matrix]
+    assert cells == evaluation["confusion"]["matrix"]
+    assert sum(map(sum, cells)) == evaluation["documents"]
+    bins = [one for one in evaluation["calibration"]["as given"]["bins"] if one["predictions"]]
+    table = page.locator("[aria-label=Calibration] tbody tr").all()
+    assert [row.locator("td >> nth=2").inner_text() for row in table] == [str(one["predictions"]) for one in bins]
+    assert page.locator(".diagram circle").count() == len(bins)
     shoot(page, "card")
     assert serious(page) == []
     page.select_option("#model", "gate")
