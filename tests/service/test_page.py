@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from unnaive import TextClassifier
@@ -37,8 +36,7 @@ SCREENS = os.environ.get("UNNAIVE_SCREENSHOTS")  # a folder: pictures are kept t
 @pytest.fixture(scope="module")
 def evaluation(server: str) -> dict[str, Any]:
     """What `unnaive evaluate --json` said of the first model, as the card has it."""
-    with urllib.request.urlopen(f"{server}v1/models/tickets") as answer:
-        found: dict[str, Any] = json.load(answer)["evaluation"]
+    found: dict[str, Any] = httpx.get(f"{server}v1/models/tickets").json()["evaluation"]
     return found
 
 
@@ -302,6 +300,12 @@ def test_on_a_phone(browser: Any, server: str, scheme: str) -> None:
     shoot(page, f"phone-{scheme}")
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
     assert serious(page) == []
+    page.click("#tab-card")
+    page.wait_for_selector(".diagram")
+    shoot(page, f"phone-card-{scheme}")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    assert serious(page) == []
     page.click("#tab-teach")
     page.wait_for_selector("#token-form:not([hidden])")  # opened without the token
+    shoot(page, f"phone-teach-{scheme}")
     context.close()

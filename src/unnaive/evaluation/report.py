@@ -159,7 +159,7 @@ LARGEST_TABLE = 100  # classes; the pairs confused most say more of so many
 
 
 def confusion_table(evaluation: Evaluation) -> dict[str, Any] | None:
-    """Documents of each true class (rows) that were given each class; None for multilabel documents and many classes."""
+    """Documents of each true class (rows) given each class; None for multilabel documents and very many classes."""
     if not evaluation.exclusive or len(evaluation.classes) > LARGEST_TABLE:
         return None
     return {"classes": list(evaluation.classes), "matrix": evaluation.confusion.tolist()}

@@ -23,7 +23,7 @@ function facts(card) {
   const settings = Object.entries(card.settings).map(([key, value]) => `${key}=${value}`).join(", ") || "defaults";
   const reading = Object.entries(card.reading).map(([key, value]) => `${key}=${value}`).join(", ");
   const rows = [["Model", `${card.title} (${card.model})`], ["Version", String(card.version)], ["Settings", settings],
-    ["Reads", reading || "words"], ["Documents", card.documents === null ? "not kept" : card.documents.toLocaleString("en")],
+    ["Reads", reading || "words, lowercased"], ["Documents", card.documents === null ? "not kept" : card.documents.toLocaleString("en")],
     ["Terms", card.terms.toLocaleString("en")], ["Classes", String(card.classes.length)], ["Decision", card.decision],
     ["Probabilities", card.probabilistic ? (card.calibrated ? "calibrated" : "as the model gives them") : "none; scores"]];
   return make("dl", { className: "facts" }, ...rows.flatMap(([key, value]) => [make("dt", {}, key), make("dd", {}, value)]));
@@ -46,13 +46,13 @@ function calibration(curves) {
   const bins = curve.bins.filter((one) => one.predictions);
   const error = `On average it is off by ${percent(curve.error)} (${name}).`;
   return [make("h2", {}, "Calibration"),
-    make("p", { className: "quiet" }, "Of the predictions with a stated probability, the share that came true: on the dashed ",
-      `line the model keeps its word, below it is too sure of itself. ${error}`),
+    make("p", { className: "quiet" }, "How often predictions came true, against the probability that the model stated; larger dots are more ",
+      `predictions. On the dashed line the model keeps its word, below it is too sure of itself. ${error}`),
     make("div", { className: "beside" }, diagram(bins),
       make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Calibration" },
         make("table", {}, make("thead", {}, make("tr", {}, ...["Stated", "Came true", "Predictions"].map((one) =>
           make("th", { scope: "col", className: "number" }, one)))),
-        make("tbody", {}, ...bins.map((one) => make("tr", {}, ...[percent(one.probability), percent(one.came_true),
+        make("tbody", {}, ...bins.map((one) => make("tr", {}, ...[percent(one.probability), `${Math.round(100 * one.came_true)} %`,
           one.predictions.toLocaleString("en")].map((cell) => make("td", { className: "number" }, cell))))))))];
 }
 
@@ -75,8 +75,8 @@ function diagram(bins) {
   return drawn("svg", { viewBox: "0 0 232 226", class: "diagram", role: "img", "aria-label": "Calibration diagram; the table says the same" },
     drawn("rect", { x: 34, y: 10, width: 180, height: 180, class: "frame" }),
     drawn("line", { x1: x(0), y1: y(0), x2: x(1), y2: y(1), class: "ideal" }),
-    drawn("polyline", { points: bins.map((one) => `${x(one.probability)},${y(one.came_true)}`).join(" ") }),
-    ...points, ...ticks, drawn("text", { x: x(0.5), y: 222, "text-anchor": "middle" }, "stated probability"));
+    ...points, ...ticks, drawn("text", { x: x(0.5), y: 222, "text-anchor": "middle" }, "stated"),
+    drawn("text", { x: -100, y: 12, transform: "rotate(-90)", "text-anchor": "middle" }, "came true"));
 }
 
 function confusion(evaluation) {
