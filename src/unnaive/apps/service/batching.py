@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from unnaive.apps.service.answers import Answers
+from unnaive.apps.service.drift import RecentScores
 from unnaive.apps.service.rendering import render_rows
 from unnaive.apps.service.served import ServedModel, Version
 from unnaive.types import Floats
@@ -54,6 +55,7 @@ class Batcher:
 
     def __init__(self, model: ServedModel, executor: ThreadPoolExecutor) -> None:
         self.model, self._executor = model, executor
+        self.recent = RecentScores()
         self._waiting: list[tuple[list[str], int | None, asyncio.Future[Scored]]] = []
         self._running: asyncio.Task[None] | None = None
 
@@ -62,6 +64,7 @@ class Batcher:
         loop = asyncio.get_running_loop()
         if len(texts) > MOST // 4:
             version, scores = await loop.run_in_executor(self._executor, score_texts, self.model, texts)
+            self.recent.note(version.fitted.classes, scores)
             return Scored(version, scores, limit)
         answer: asyncio.Future[Scored] = loop.create_future()
         self._waiting.append((texts, limit, answer))
@@ -80,6 +83,7 @@ class Batcher:
                     if not answer.done():
                         answer.set_exception(problem)
                 continue
+            self.recent.note(version.fitted.classes, scores)
             at = 0
             together: list[Scored] = []
             for part, limit, answer in batch:
