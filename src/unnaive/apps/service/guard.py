@@ -136,9 +136,7 @@ class Guard:
         if self.access.hosts and host not in self.access.hosts:
             raise Refused(421, f"this service is not called {host!r}; name it with --allow-host if it should be")
         if scope["method"] not in READING and self._is_foreign(headers):
-            raise Refused(
-                403, "a page of another site may not ask; name the site with --allow-origin if it should"
-            )
+            raise Refused(403, "a page of another site may not ask; name the site with --allow-origin if it should")
         length = headers.get(b"content-length", b"0")
         if path != UNLIMITED and length.isdigit() and int(length) > self.limits.body:
             raise self._too_large()
