@@ -13,8 +13,11 @@ from typing import Any
 
 import httpx
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from unnaive import TextClassifier
+from unnaive.text.tokens import TokenRule, spans
 
 from .conftest import TOKEN, tickets
 
@@ -199,6 +202,38 @@ def test_evidence_lies_on_the_right_characters(page: Any) -> None:
     type_text(page, text)
     marked = page.evaluate("[...document.querySelectorAll('.evidence button')].map(one => one.textContent)")
     assert {"invoice", "charged", "twice"} <= set(marked)
+
+
+# of every number of bytes in UTF-8 and UTF-16, combining, joining, right to left, and what changes length in lower case
+CHARACTERS = st.sampled_from("abcİıßﬁ çéñ日本語𝒜😀👨‍👩‍👦e\u0301\u200d\u202eפلא.,;<>&\"'\n\t\x00\ufeff") | st.characters(
+    exclude_categories=["Cs"]
+)
+PIECES = st.text(CHARACTERS, max_size=6) | st.sampled_from([" invoice ", "Invoice", " charged", "TWICE ", "password"])
+
+
+def test_highlighting_is_aligned_with_the_characters(page: Any, trained: Path) -> None:
+    """For any text: the stretches that the page makes of the evidence join to the text, and each lies on its term."""
+    model = TextClassifier.load(trained)
+    page.evaluate("import('/page/try.js').then((found) => { window.pieces = found; })")
+    wait(page, "window.pieces !== undefined")
+
+    @given(text=st.lists(PIECES, max_size=12).map("".join))
+    @settings(max_examples=150, deadline=None, derandomize=True)
+    def check(text: str) -> None:
+        found = model.explain(text).to_dict()["evidence"]
+        parts = page.evaluate("([text, found]) => window.pieces.stretches(text, found)", [text, found])
+        assert "".join(part["words"] for part in parts) == text
+        for part in parts:
+            assert text[part["start"] : part["end"]] == part["words"]
+            covering = [
+                one for one in found for start, end in one["places"] if start <= part["start"] and part["end"] <= end
+            ]
+            assert part["value"] == pytest.approx(sum(one["value"] / one["count"] for one in covering), abs=1e-9)
+        for one in found:
+            for start, end in one["places"]:
+                assert [term for _, _, term in spans(text[start:end], TokenRule())] == [one["term"]]
+
+    check()
 
 
 def test_a_table_is_labelled_filtered_sorted_and_downloaded(page: Any, trained: Path, tmp_path: Path) -> None:
