@@ -1,7 +1,10 @@
 """Pages of docs/ that are made from something else say what that says; test_pages.py runs the code of all pages."""
 
+import ast
 import importlib
 import importlib.util
+import inspect
+import logging
 import re
 import shutil
 from pathlib import Path
@@ -104,6 +107,20 @@ def test_the_python_reference_has_every_public_name():
         module, _, last = name.rpartition(".")
         if module != "unnaive.spark":  # whose names need pyspark
             assert getattr(importlib.import_module(module), last).__doc__, name
+
+
+@pytest.mark.parametrize("name", ["TextClassifier", *(place.split(":")[1] for place in MODELS.values())])
+def test_the_python_reference_shows_the_defaults_of_parameters(name):
+    griffe = pytest.importorskip("griffe")
+    logging.getLogger("griffe").setLevel(logging.ERROR)  # it would like a type for every field
+    one = getattr(unnaive, name)
+    text = load_tool("reference_docstrings").lay_out(inspect.getdoc(one))
+    sections = griffe.Docstring(text, lineno=1).parse("numpy")
+    (shown,) = [section.value for section in sections if section.kind.value == "parameters"]
+    defaults = {parameter.name: parameter.value for parameter in shown if "*" not in parameter.name}
+    for parameter, given in inspect.signature(one).parameters.items():
+        if given.default is not inspect.Parameter.empty:
+            assert ast.literal_eval(defaults[parameter]) == given.default, parameter
 
 
 def test_the_command_reference_is_what_the_program_says():
