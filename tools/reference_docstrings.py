@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
@@ -17,6 +18,7 @@ SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)  # as numpydoc writes
 # of {"a", "b"} or None, default=None the parser would keep the braces alone, and take "a" for the default
 CHOICES = re.compile(r"^(\w+ : )([^\n]*\{[^\n]*?)(, default=[^\n]*)$", re.MULTILINE)
 COLUMNS = re.compile(r"\S {2,}\S")
+FIELD = re.compile(r"^(\w+(?:, \w+)*) {2,}(\S.*)$")
 FORMULA = re.compile(r"[=∝≈].*[Σ∏Π√•·|_^²λαθϑφ−]|[Σ∏Π√•·|_^²λαθϑφ−].*[=∝≈]")
 
 
@@ -44,10 +46,31 @@ def _lay_out_paragraph(paragraph: str) -> str:
         return f"```pycon\n{paragraph}\n```"
     if paragraph.startswith(("- ", "```")):
         return paragraph
+    fields = _read_fields(lines)
+    if fields and not any(FORMULA.search(line) for line in lines):
+        return "\n".join(f"- `{name}`: {words}" for name, words in fields)
     formula = all(FORMULA.search(line) for line in lines) and not paragraph.endswith(".")
     if formula or any(COLUMNS.search(line) for line in lines):
         return f"```text\n{paragraph}\n```"
     return paragraph
+
+
+def _read_fields(lines: list[str]) -> list[tuple[str, str]]:
+    """(name, what it is) of lines such as `text   the start of the text`, with those that go on; empty for others.
+
+    >>> _read_fields(["row   the number of a row,", "      from 1 on", "text  its start"])
+    [('row', 'the number of a row, from 1 on'), ('text', 'its start')]
+    """
+    found: list[tuple[str, str]] = []
+    for line in lines:
+        field = FIELD.match(line)
+        if field is not None:
+            found.append((field[1], field[2]))
+        elif found and line.startswith(" "):
+            found[-1] = (found[-1][0], f"{found[-1][1]} {line.strip()}")
+        else:
+            return []
+    return found
 
 
 class ReferenceDocstrings(griffe.Extension):
@@ -59,6 +82,25 @@ class ReferenceDocstrings(griffe.Extension):
             return
         text = _running_docstring(obj) or obj.docstring.value
         obj.docstring.value = lay_out(inspect.cleandoc(text))
+
+    def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
+        """Called once all is known: what is computed on first use is a property to its reader."""
+        for one in _classes(pkg):
+            for name, member in list(one.members.items()):
+                if member.is_function and any("lazy_property" in str(by.value) for by in member.decorators):
+                    shown = griffe.Attribute(name, docstring=member.docstring, annotation=member.returns)
+                    shown.labels.add("property")
+                    one.set_member(name, shown)
+
+
+def _classes(module: griffe.Module) -> Iterator[griffe.Class]:
+    for member in module.members.values():
+        if member.is_alias:
+            continue
+        if member.is_module:
+            yield from _classes(member)
+        elif member.is_class:
+            yield member
 
 
 def _running_docstring(obj: griffe.Object) -> str | None:
