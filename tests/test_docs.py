@@ -69,6 +69,14 @@ def test_the_table_of_models_is_what_its_figures_give():
     assert content["machine"] in page
 
 
+def test_the_picture_of_the_steps_is_what_its_script_draws():
+    tool = load_tool("spine_picture")
+    assert tool.PLACE.read_text(encoding="utf-8") == tool.draw(), "run: python tools/spine_picture.py"
+    source = Path(unnaive.__file__).parent
+    for *_, where in tool.BOXES.values():
+        assert (source / where).exists(), where
+
+
 def test_the_tables_of_performance_are_those_of_the_benchmarks():
     tool, page = load_tool("performance"), (DOCS / "performance.md").read_text(encoding="utf-8")
     written = tool.render_page(page, tool.BENCHMARKS.read_text(encoding="utf-8"))
