@@ -240,19 +240,24 @@ def render_table(content: dict[str, Any]) -> str:
             f" {_updatable(name)} |"
         )
     seconds = [figures[one]["multinomial"]["train_seconds"] for one in there]
-    notes = (
-        "Accuracy · macro F1 in %, best in bold; models in the order of their mean accuracy, peers in *italics*. Every "
-        f"model with its default settings, on words; `auto` as it is by default; `auto-fast` is `auto` with `--budget "
-        f"fast`. Training time: processor seconds from raw text to the trained model, as a multiple of `multinomial`'s "
-        f"({min(seconds):.2g} to {max(seconds):.2g} s), geometric mean over the collections. Size: of the file for "
-        f"{COLLECTIONS[SIZED][0]} (`--frozen`: without what only updates need), of peers the pickle of the pipeline or "
-        f"the binary of fastText. Settings of peers are chosen on training documents; the time is that of one fit "
-        f"without the search, where that of `auto` includes it. All on the collections' own splits (1150 haber: three "
-        f"random ones with 70 % for training). Measured by `python tools/model_table.py --run`, which runs `unnaive "
-        f"compare`, on {content['machine']}, with other work going on; "
-        f"{', '.join(f'{name} {number}' for name, number in content['versions'].items())}."
-    )
-    return "\n".join([WIDE, *lines, ENDED, "", notes, ""])
+    made_with = ", ".join(f"{name} {number}" for name, number in content["versions"].items())
+    notes = [
+        "- **Cells**: accuracy · macro F1 in %, the best of each collection in bold; rows by mean accuracy; peers in "
+        "*italics*. Test documents are those of the collections' own splits (1150 haber: the mean of three random "
+        "splits, 70 % for training).",
+        "- **Models** have their default settings, on words; `auto` also reads pairs of words and characters, and "
+        "`auto-fast` is `auto` with `--budget fast`. Settings of peers are chosen on training documents.",
+        "- **Training time**: processor time from raw text to the trained model, as a multiple of that of "
+        f"`multinomial` ({min(seconds):.2g} to {max(seconds):.2g} s), geometric mean over the collections. Of "
+        "peers it is one fit, without the search for settings; that of `auto` has its search in it.",
+        f"- **Size**: of the file for {COLLECTIONS[SIZED][0]} without what only updates need (`--frozen`); of peers "
+        "the pickle of the pipeline, or the binary of fastText.",
+        "- **Updatable**: *by addition*, the model is made of sums, and a document more or less is added or "
+        "subtracted; *from kept documents*, it is trained again on those in its file. Both are exact.",
+        "- Measured by `python tools/model_table.py --run`, which runs `unnaive compare` for each model, on "
+        f"{content['machine']}, with other work going on; {made_with}.",
+    ]
+    return "\n".join([WIDE, *lines, ENDED, "", *notes, ""])
 
 
 def ordered_names(figures: Figures) -> list[str]:
