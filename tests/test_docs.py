@@ -131,6 +131,7 @@ def test_the_python_reference_shows_the_defaults_of_parameters(name):
             assert ast.literal_eval(defaults[parameter]) == given.default, parameter
 
 
+@pytest.mark.slow
 def test_the_command_reference_is_what_the_program_says():
     tool = load_tool("command_reference")
     assert tool.PLACE.read_text(encoding="utf-8") == tool.reference(), "run: python tools/command_reference.py"

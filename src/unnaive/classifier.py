@@ -78,9 +78,11 @@ class TextClassifier(Protocol):
     message : str or None, default=None
         Which parts of a mail to read: "whole", "body", "subject-body", …
     analyzer : {"word", "char", "both"}, default="word"
-        Word terms, character n-grams inside words, or both.
+        Word terms, character n-grams, or both.
     char_ngrams : tuple of int, default=(2, 5)
         Shortest and longest character n-gram.
+    char_borders : {"spaces", "words"}, default="spaces"
+        Character n-grams lie between spaces, with the punctuation there, or inside words.
     unspaced : {"grams", "whole"}, default="grams"
         Scripts without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese): each character and each pair of
         neighbours is a term, or what stands between spaces is one word.
@@ -164,6 +166,7 @@ class TextClassifier(Protocol):
         message: str | None = None,
         analyzer: str = "word",
         char_ngrams: tuple[int, int] = (2, 5),
+        char_borders: str = "spaces",
         unspaced: str = "grams",
         segmenter: str | None = None,
         emoji: bool = True,
@@ -192,6 +195,7 @@ class TextClassifier(Protocol):
         self.message = message
         self.analyzer = analyzer
         self.char_ngrams = char_ngrams
+        self.char_borders = char_borders
         self.unspaced = unspaced
         self.segmenter = segmenter
         self.emoji = emoji

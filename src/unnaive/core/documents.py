@@ -8,14 +8,15 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from unnaive.core.linear import Linear
 from unnaive.core.scorer import Scorer
 from unnaive.errors import BadData
 from unnaive.lazy import lazy_property
+from unnaive.sparse import csr_array
 from unnaive.text.buffer import as_texts
-from unnaive.text.counting import TextCounter, TextScorer
+from unnaive.text.counting import BACKEND, TextCounter, TextScorer
+from unnaive.text.scoring import TfIdfTextScorer
 from unnaive.text.tokens import Span, TokenRule, spans
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Floats, Sparse
@@ -96,12 +97,13 @@ class TextDocuments:
     n_jobs: int | None = None
 
     def score_chunks(self, documents: Any) -> Iterator[Floats]:
-        """Scores of some texts at a time, in one pass without a matrix where the model is linear in counts."""
+        """Scores of some texts at a time, without a matrix where the model is linear in counts or in tf-idf."""
         texts = as_texts(documents)
         step = chunk_size(self.scorer.n_classes)
+        fused = self._fused or self._fused_tf_idf
         for start in range(0, len(texts), step):
             chunk = texts[start : start + step]
-            yield self._fused.scores(chunk) if self._fused else self.scorer.scores(self._counter.count(chunk))
+            yield fused.scores(chunk) if fused else self.scorer.scores(self._counter.count(chunk))
 
     def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
         """By the fused scorer, where there is one."""
@@ -140,9 +142,15 @@ class TextDocuments:
         if not isinstance(scorer, Linear) or not scorer.counts_alone or self.rule.analyzer != "word":
             return None
         return TextScorer(
-            self.rule, self.vocabulary, scorer.sparse_weights, scorer.class_offset, scorer.term_offset, scorer.bias,
+            self.rule, self.vocabulary, scorer.stored_weights, scorer.class_offset, scorer.term_offset, scorer.bias,
             binary=scorer.weighting.tf == "binary", threads=self.n_jobs,
         )  # fmt: skip
+
+    @lazy_property
+    def _fused_tf_idf(self) -> TfIdfTextScorer | None:
+        """The same for sums of models over tf-idf; None where there are none, or no kernel."""
+        found = self.scorer.tf_idf_parts() if BACKEND == "native" else None
+        return None if found is None else TfIdfTextScorer(self.rule, self.vocabulary, *found, threads=self.n_jobs)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the fields, not the kernel's tables that were made from them."""

@@ -3,7 +3,8 @@
 Documents are laid out class by class and written term by term: for each term how many documents have it, the gaps
 between their numbers, and the counts. Gaps and counts are small numbers, so their high bytes are mostly 0: each plane
 of bytes is written by itself and deflated. What the words of a document tell of its character n-grams is left out and
-counted again on reading: X_grams = X_words · G + rest, and only the rest is written.
+counted again on reading: X_grams = X_words · G + rest, and only the rest is written. Beside punctuation words tell of
+grams that are not there, so that some of the rest is below 0.
 """
 
 from __future__ import annotations
@@ -15,19 +16,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array
 
 from unnaive.core.kept_documents import KeptDocuments, move_columns
 from unnaive.errors import BadModel
 from unnaive.lazy import lazy_property
-from unnaive.text.characters import find_grams
-from unnaive.text.tokens import GRAM, LONGEST_NGRAM
+from unnaive.sparse import csc_array, csr_array
+from unnaive.text.tokens import BORDERS, GRAM, LONGEST_NGRAM
+from unnaive.text.unit_grams import find_grams
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Arrays, Label, Sparse
 
 INTEGERS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}  # by their bytes
 DEFLATED_AT_MOST = 1100  # bytes out of one byte in: deflate cannot do more than 1,032
 MOST_GRAMS = 1 << 31  # cells that words may tell of; a file that asks for more is hostile
+GramKind = tuple[int, int, str]  # shortest and longest character n-gram, and the sign of its borders
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +101,9 @@ class PackedDocuments:
 
 
 def pack_documents(
-    documents: KeptDocuments, in_use: Vocabulary, *, exclusive: bool, grams: tuple[int, int] | None = None
+    documents: KeptDocuments, in_use: Vocabulary, *, exclusive: bool, grams: GramKind | None = None
 ) -> PackedDocuments:
-    """The documents as a file holds them; `grams` are the sizes of the character n-grams among their terms."""
+    """The documents as a file holds them; `grams` are the sizes and the border of character n-grams among their terms."""
     rest = None if grams is None else _without_grams(documents, grams)
     rows = documents if rest is None else rest
     vocabulary = rows.vocabulary or Vocabulary()
@@ -113,7 +115,8 @@ def pack_documents(
     gaps = np.diff(by_term.indices, prepend=0)
     starts = by_term.indptr[:-1]
     gaps[starts] = by_term.indices[starts]
-    numbers = {"df": np.diff(by_term.indptr), "gaps": gaps, "counts": by_term.data, "labels": np.diff(Y.indptr)}
+    counts = by_term.data if rest is None else _fold_sign(by_term.data)
+    numbers = {"df": np.diff(by_term.indptr), "gaps": gaps, "counts": counts, "labels": np.diff(Y.indptr)}
     numbers["codes"] = Y.indices
     arrays, widths = {}, {}
     for name, values in numbers.items():
@@ -127,7 +130,8 @@ def pack_documents(
     about = {
         "documents": rows.n_docs, "cells": by_term.nnz, "codes": Y.nnz, "terms": len(vocabulary), "widths": widths,
         "all_terms": documents.n_terms, "bytes": int(vocabulary.to_arrays()[1][-1]),
-        "grams": None if rest is None else list(grams or ()),
+        "grams": None if rest is None or grams is None else list(grams[:2]),
+        "border": None if rest is None or grams is None else grams[2],
     }  # fmt: skip
     packed = PackedDocuments(arrays, about, documents.classes, in_use, exclusive)
     packed.__dict__["documents"] = documents  # known: nothing is to be unpacked
@@ -181,9 +185,15 @@ def _unpack(packed: PackedDocuments) -> KeptDocuments:
     if about["grams"] is None:
         return documents.in_order()
     shortest, longest = (_whole(size) for size in about["grams"])
-    if not 1 <= shortest <= longest <= LONGEST_NGRAM:
-        raise ValueError(f"their character n-grams have {shortest} to {longest} characters")
-    return _with_grams(documents, (shortest, longest)).in_order()
+    border = "_" if _is_early(about) else about["border"]
+    if not 1 <= shortest <= longest <= LONGEST_NGRAM or border not in BORDERS.values():
+        raise ValueError(f"their character n-grams have {shortest} to {longest} characters and the border {border!r}")
+    return _with_grams(documents, (shortest, longest, border)).in_order()
+
+
+def _is_early(about: dict[str, Any]) -> bool:
+    """Whether the file is of before there were n-grams between spaces: they are inside words, no count is below 0."""
+    return "border" not in about
 
 
 def _read(packed: PackedDocuments, name: str, size: int, least: int, below: int) -> NDArray[np.int64]:
@@ -223,7 +233,9 @@ def _read_cells(packed: PackedDocuments, n_docs: int, cells: int, n_terms: int) 
     if int(df.sum()) != cells:
         raise ValueError("their terms have more or fewer cells than there should be")
     gaps = _read(packed, "gaps", cells, 0, n_docs)
-    counts = _read(packed, "counts", cells, 1, 2**31)
+    signed = packed.about["grams"] is not None and not _is_early(packed.about)
+    counts = _read(packed, "counts", cells, 1, 2**32 if signed else 2**31)
+    counts = _unfold_sign(counts) if signed else counts
     ends = np.concatenate([[0], np.cumsum(df)])
     starts = np.zeros(cells, np.bool_)
     starts[ends[:-1]] = True
@@ -239,12 +251,23 @@ def _read_cells(packed: PackedDocuments, n_docs: int, cells: int, n_terms: int) 
 # Character n-grams: what the words of a document tell of them.
 
 
-def _words_and_grams(vocabulary: Vocabulary, X: Sparse, sizes: tuple[int, int]) -> tuple[Sparse, list[str]]:
+def _fold_sign(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Whole numbers of either sign as such from 0 on: 0, −1, 1, −2, 2, … → 0, 1, 2, 3, 4, …"""
+    wide = values.astype(np.int64)
+    return np.where(wide < 0, -2 * wide - 1, 2 * wide)
+
+
+def _unfold_sign(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The inverse of `_fold_sign`."""
+    return np.where(values % 2 == 1, -(values + 1) // 2, values // 2)
+
+
+def _words_and_grams(vocabulary: Vocabulary, X: Sparse, kind: GramKind) -> tuple[Sparse, list[str]]:
     """X_words · G (n_docs, n_grams), and the grams as terms."""
     words = [place for place, term in enumerate(vocabulary) if not term.startswith(GRAM) and " " not in term]
     if not words:
         return csr_array((X.shape[0], 0), dtype=X.dtype), []
-    owner, number, grams = find_grams([vocabulary[place] for place in words], *sizes)
+    owner, number, grams = find_grams([vocabulary[place] for place in words], *kind)
     mine = csr_array(X[:, words])
     told = np.bincount(owner, minlength=len(words))
     if int(told @ np.bincount(mine.indices, minlength=len(words))) > MOST_GRAMS:
@@ -253,30 +276,32 @@ def _words_and_grams(vocabulary: Vocabulary, X: Sparse, sizes: tuple[int, int]) 
     return csr_array(mine @ G), [GRAM + gram for gram in grams]
 
 
-def _without_grams(documents: KeptDocuments, sizes: tuple[int, int]) -> KeptDocuments | None:
-    """The documents without the grams that their words tell of; None where words tell too much, or too little.
+def _without_grams(documents: KeptDocuments, kind: GramKind) -> KeptDocuments | None:
+    """The documents less the grams that their words tell of; None where that leaves more than half of the cells.
 
     That is so where a word is not read as it stands: stemmed, say.
     """
-    vocabulary = documents.vocabulary
-    if vocabulary is None:
+    if documents.vocabulary is None:
         return None
-    told, grams = _words_and_grams(vocabulary, documents.X, sizes)
-    places = vocabulary.ids(grams)
-    if not grams or int(places.min()) < 0:
+    told, grams = _words_and_grams(documents.vocabulary, documents.X, kind)
+    if not grams:
         return None
-    rest = csr_array(documents.X - move_columns(told, places, len(vocabulary)))
+    both, places = documents.vocabulary.union(Vocabulary(grams))
+    rest = csr_array(move_columns(documents.X, None, len(both)) - move_columns(told, places, len(both)))
     rest.eliminate_zeros()
-    if 2 * rest.nnz > documents.X.nnz or (rest.nnz and int(rest.data.min()) < 0):
+    if 2 * rest.nnz > documents.X.nnz:
         return None
-    seen = np.flatnonzero(np.bincount(rest.indices, minlength=len(vocabulary)))
-    return replace(documents, vocabulary=vocabulary.take(seen), X=csr_array(rest[:, seen]))
+    seen = np.flatnonzero(np.bincount(rest.indices, minlength=len(both)))
+    return replace(documents, vocabulary=both.take(seen), X=csr_array(rest[:, seen]))
 
 
-def _with_grams(documents: KeptDocuments, sizes: tuple[int, int]) -> KeptDocuments:
+def _with_grams(documents: KeptDocuments, kind: GramKind) -> KeptDocuments:
     """The inverse of `_without_grams`."""
     vocabulary = documents.vocabulary or Vocabulary()
-    told, grams = _words_and_grams(vocabulary, documents.X, sizes)
+    told, grams = _words_and_grams(vocabulary, documents.X, kind)
     both, places = vocabulary.union(Vocabulary(grams))
-    X = move_columns(documents.X, None, len(both)) + move_columns(told, places, len(both))
-    return replace(documents, vocabulary=both, X=csr_array(X))
+    X = csr_array(move_columns(documents.X, None, len(both)) + move_columns(told, places, len(both)))
+    X.eliminate_zeros()
+    if X.nnz and int(X.data.min()) < 1:
+        raise ValueError("a count is below 0")
+    return replace(documents, vocabulary=both, X=X)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
+from unnaive.sparse import csr_array
 from unnaive.text.backend import BACKEND, engine_kind, thread_count
 from unnaive.text.buffer import TextBuffer, as_texts
 from unnaive.text.engines import engine_for

@@ -35,9 +35,9 @@ def _message_code(rule: TokenRule) -> int:
 
 
 class NativeEngine:
-    """Term ids in the kernel's tables, in the order of first occurrence."""
+    """Term ids in the kernel's tables, in the order of first occurrence; of words, or of `chunks` between spaces."""
 
-    def __init__(self, rule: TokenRule, vocabulary: Vocabulary, threads: int) -> None:
+    def __init__(self, rule: TokenRule, vocabulary: Vocabulary, threads: int, *, chunks: bool = False) -> None:
         self.rule = rule
         self.options = {"threads": kernel.Threads(threads, WORTH_A_THREAD), "limit": LARGEST_TEXT}
         self._stems = fork_safe_lock()  # from looking words up to counting them
@@ -50,6 +50,7 @@ class NativeEngine:
             cut_runs=rule.unspaced == "grams",
             emoji=rule.emoji,
             symbols=rule.symbols,
+            chunks=chunks,
             html=rule.html,
             message=_message_code(rule),
             shortest=rule.ngrams[0],
@@ -137,14 +138,8 @@ class NativeScorer:
 
 def _by_term(arcs: Any) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]:
     """(arcs, their classes, where those of each term end); of dense arcs all, term by term, without the rest."""
-    if not hasattr(arcs, "tocsc"):
+    if isinstance(arcs, np.ndarray):
         return np.ascontiguousarray(arcs.T).ravel(), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
-    columns = arcs.tocsc()
-    if not columns.has_canonical_format:
-        columns = columns.copy()
-        columns.sum_duplicates()
-    return (
-        columns.data.astype(np.float64, copy=False),
-        columns.indices.astype(np.int32, copy=False),
-        columns.indptr.astype(np.int64),
-    )
+    rows = arcs if arcs.format == "csr" else arcs.tocsr()  # a cell that comes twice counts twice, as it should
+    places = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+    return kernel.by_term(rows.data.astype(np.float64), *places, rows.shape[1])  # type: ignore[no-any-return]

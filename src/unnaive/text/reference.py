@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from unnaive.errors import BadData
+from unnaive.sparse import csr_array
 from unnaive.text.buffer import LARGEST_TEXT, Texts
 from unnaive.text.tokens import TokenRule, tokens
 from unnaive.text.vocabulary import Vocabulary
@@ -21,10 +21,11 @@ Rows = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Any]]
 
 
 class ReferenceEngine:
-    """Term ids in a dict, in the order of first occurrence."""
+    """Term ids in a dict, in the order of first occurrence; of words and character grams the words of a call first."""
 
     def __init__(self, rule: TokenRule, vocabulary: Vocabulary) -> None:
         self.rule = rule
+        self._passes = [replace(rule, analyzer=one) for one in ("word", "char") if rule.analyzer in (one, "both")]
         self.ids = {term: place for place, term in enumerate(vocabulary)}
 
     def __len__(self) -> int:
@@ -32,18 +33,16 @@ class ReferenceEngine:
 
     def count(self, texts: Texts, grow: bool) -> Rows:
         """(counts, ids, where rows end) of the texts; ids ascend in each row."""
-        counts: list[int] = []
-        ids: list[int] = []
-        ends = [0]
         for place, text in enumerate(texts):
             if len(text) > LARGEST_TEXT:
                 raise BadData(f"text {place} has {len(text)} characters; a text may have {LARGEST_TEXT}, split it")
-            row = sorted(self._row(tokens(text, self.rule), grow).items())
-            ids.extend(place for place, _ in row)
-            counts.extend(count for _, count in row)
-            ends.append(len(ids))
+        passes = [[self._row(tokens(text, rule), grow) for text in texts] for rule in self._passes]
+        rows = [sorted(sum(parts, Counter()).items()) for parts in zip(*passes, strict=True)]
+        cells = [cell for row in rows for cell in row]
+        ends = np.cumsum([0, *map(len, rows)])
         width = np.int32 if ends[-1] < 1 << 31 else np.int64
-        return np.asarray(counts, np.int32), np.asarray(ids, np.int32), np.asarray(ends, width)
+        ids, counts = [place for place, _ in cells], [count for _, count in cells]
+        return np.asarray(counts, np.int32), np.asarray(ids, np.int32), ends.astype(width)
 
     def _row(self, terms: list[str], grow: bool) -> Counter[int]:
         if grow:
@@ -70,7 +69,8 @@ class ReferenceScorer:
     """Scores as the product of sparse counts with the weights."""
 
     def __init__(self, engine: ReferenceEngine, linear: LinearArrays) -> None:
-        self.engine, self.linear = engine, linear
+        self.engine = engine
+        self.linear = replace(linear, arcs=linear.arcs.tocsr()) if hasattr(linear.arcs, "tocsr") else linear
 
     def scores(self, texts: Texts) -> Scores:
         """(n_texts, n_classes) scores."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from unnaive.core.linear import Linear
 from unnaive.core.products import add_tf_idf
@@ -15,6 +15,7 @@ from unnaive.core.scorer import Contributions, Scorer
 from unnaive.errors import BadModel
 from unnaive.lazy import lazy_property
 from unnaive.models.auto.recipe import check_recipe
+from unnaive.text.scoring import TfIdfPart
 from unnaive.types import Arrays, Floats, Ids, Sparse
 
 
@@ -47,16 +48,25 @@ class Pool(Scorer):
         X = csr_array(X)
         total = np.tile(self.bias, (X.shape[0], 1))
         for (columns, linear), table in zip(self.parts, self._tables, strict=True):
-            if table is not None and add_tf_idf(X, *table, total):
+            if table is not None and add_tf_idf(X, *table[:3], total):
                 total += linear.bias
             else:
                 total += linear.scores(take_columns(X, columns))
         return total
 
+    def tf_idf_parts(self) -> tuple[Floats, list[TfIdfPart]] | None:
+        """The parts, where each is a table of weights over tf-idf."""
+        parts = [part for part in self._tables if part is not None]
+        return (self.bias, parts) if len(parts) == len(self.parts) else None
+
     @lazy_property
-    def _tables(self) -> list[tuple[NDArray[np.int32], Floats, Floats] | None]:
-        """What `add_tf_idf` takes of each part; None for parts that are no full table of weights over tf-idf."""
-        return [_table_of(columns, linear, self.n_terms) for columns, linear in self.parts]
+    def _tables(self) -> list[TfIdfPart | None]:
+        """What is made of each part to score documents as they are read; None for one that is no table over tf-idf."""
+        tables = [linear.tf_idf_table for _, linear in self.parts]
+        return [
+            table and TfIdfPart(places_of(columns, self.n_terms), *table, linear.bias)
+            for table, (columns, linear) in zip(tables, self.parts, strict=True)
+        ]
 
     def contributions(self, document: Sparse, chosen: int, rival: int | None) -> Contributions:
         """The summands of all parts, term by term."""
@@ -138,19 +148,6 @@ class Pool(Scorer):
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the fields."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
-
-
-def _table_of(columns: Ids, linear: Linear, n_terms: int) -> tuple[NDArray[np.int32], Floats, Floats] | None:
-    """The row of weights of every term, the idf and the weights by term."""
-    weighting, offsets = linear.weighting, (linear.class_offset, linear.term_offset)
-    tf_idf = (weighting.tf, weighting.norm) == ("log", "l2") and weighting.idf is not None
-    if not tf_idf or issparse(linear.sparse_weights) or any(one is not None for one in offsets):
-        return None
-    return (
-        places_of(columns, n_terms),
-        np.ascontiguousarray(weighting.idf),
-        np.ascontiguousarray(linear.sparse_weights.T),
-    )
 
 
 def places_of(columns: Ids, n_terms: int) -> NDArray[np.int32]:
