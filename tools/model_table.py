@@ -99,9 +99,14 @@ def describe_machine() -> str:
 # Measuring.
 
 
+def records_file(collection: str, name: str) -> Path:
+    """Where the records of a model on a collection are kept."""
+    return RECORDS / f"{collection.replace(':', '-')}-{name}.jsonl"
+
+
 def measure_model(collection: str, name: str, limit: float) -> dict[str, float]:
     """Run `unnaive compare` for one model, and take the means of its records."""
-    file = RECORDS / f"{collection.replace(':', '-')}-{name}.jsonl"
+    file = records_file(collection, name)
     options = ["--models", CONTENDERS[name], "--records", str(file), "--quiet", *COLLECTIONS[collection][1]]
     command = [sys.executable, "-m", "unnaive", "compare", collection, *options]
     with tempfile.TemporaryDirectory() as folder:  # where no folder can be taken for the collection
@@ -333,6 +338,8 @@ def main() -> None:
                 if not given.run and name in read_figures()["collections"].get(collection, {}):
                     continue
                 model = name in CONTENDERS
+                if given.run:  # by name, so anew
+                    records_file(collection, name).unlink(missing_ok=True)
                 figure = measure_model(collection, name, given.limit) if model else measure_peer(collection, name)
                 keep_figure(collection, name, figure)
                 print(f"{collection}, {name}: {figure}", flush=True)
