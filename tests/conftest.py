@@ -1,6 +1,9 @@
 """What tests of several modules share."""
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("quick", max_examples=20)  # `make quick`; `make test` runs all property tests once more
 
 
 @pytest.fixture

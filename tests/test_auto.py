@@ -11,7 +11,6 @@ from unnaive.apps.cli import exit_code
 from unnaive.core.links import probabilities
 from unnaive.core.targets import one_label_matrix
 from unnaive.core.work_start import work_begins, work_start
-from unnaive.decisions import scut
 from unnaive.errors import BadData, BadModel, UnnaiveError
 from unnaive.models.auto.clock import Clock
 from unnaive.models.auto.members import FAMILIES, Candidate, Training, fit_family
@@ -25,6 +24,7 @@ from unnaive.models.auto.report import report_lines
 from unnaive.models.auto.search import block_splits
 from unnaive.models.auto.views import find_views
 from unnaive.reading.tickets import load_tickets
+from unnaive.tuning import scut
 
 SPORT = ["a late goal won the match", "the ball was lost in the second half", "the coach praised the team"]
 POLITICS = ["parliament votes on the budget", "the minister lost the vote", "a new law on taxes"]
@@ -158,6 +158,7 @@ class TestClock:
             assert Clock.of_work(10.0).end == pytest.approx(began + 8.0)  # four fifths are planned with
         assert work_start() is None
 
+    @pytest.mark.slow
     def test_what_there_was_no_time_for_is_told(self, tickets, monkeypatch):
         now = FakeTime()
         monkeypatch.setattr("unnaive.models.auto.learner.Clock.of_work", lambda seconds: Clock(seconds, now=now))
@@ -199,6 +200,7 @@ class TestPooling:
         pool = fit_pool(scores, soften(np.array([0, 1]), np.ones(2, bool)), shrink=20.0)
         assert pool.weights == pytest.approx([0.5, 0.5], abs=0.01)
 
+    @pytest.mark.slow
     def test_saturation_finds_the_levels_that_labels_were_drawn_with(self):
         rng = np.random.default_rng(1)
         scores = rng.normal(-2, 2, (20_000, 4))
@@ -250,6 +252,7 @@ class TestRecipe:
         ours, theirs = made.to_arrays()[0], model.scorer_.to_arrays()[0]
         assert all(np.array_equal(ours[name], theirs[name]) for name in theirs)
 
+    @pytest.mark.slow
     def test_the_same_bytes_with_any_number_of_threads(self, tickets, tmp_path):
         files = []
         for threads in (1, 2, 4):
@@ -258,6 +261,7 @@ class TestRecipe:
         assert files[0] == files[1] == files[2]
 
     @pytest.mark.parametrize("task", ["queue", "tags"])
+    @pytest.mark.slow
     def test_what_was_learnt_and_forgotten_leaves_the_bytes_of_the_file_as_they_were(self, task, tmp_path):
         corpus = load_tickets(task).part("train").take(np.arange(0, 651, 6))
         labels = corpus.labels if task == "tags" else [names[0] for names in corpus.labels]

@@ -23,7 +23,7 @@ def by_term(counter, X):
     return [{terms[t]: int(n) for t, n in enumerate(row) if n} for row in dense]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=settings().max_examples)
 @given(
     TEXTS, TEXTS, RANGES, st.sampled_from(["char", "both"]), st.sampled_from([(1, 1), (1, 2)]),
     st.sampled_from(["spaces", "words"]),

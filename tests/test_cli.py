@@ -289,6 +289,7 @@ class TestEvaluateExplainInspect:
         found = json.loads(run("evaluate", model, data, "--json", "--measure", "accuracy", "--measure", "f1@2")[1])
         assert found["measures"] == {"accuracy": 1.0, "f1@2": pytest.approx(2 / 3)}
 
+    @pytest.mark.slow
     def test_evaluate_with_the_curves_of_a_comparison(self, run, model, data, tmp_path):
         pytest.importorskip("matplotlib", reason="figures need the extra `plots`")
         small = ("--models", "multinomial", "--splits", "2", "--train-sizes", "30,60")
@@ -423,6 +424,7 @@ class TestChange:
         assert found["measures"]["accuracy"] == 1.0
 
 
+@pytest.mark.slow
 def test_the_demo(run, tmp_path):
     start = time.perf_counter()
     code, out, err = run("demo", "--keep", "tickets")

@@ -71,6 +71,7 @@ def test_a_third_party_rebuilds_predictions_from_the_page_on_the_model_file(tmp_
     assert [names["predict"](text) for text in texts[600:]] == model.predict(texts[600:]).tolist()
 
 
+@pytest.mark.slow
 def test_the_command_reference_is_what_the_program_says():
     spec = importlib.util.spec_from_file_location("command_reference", TOOLS / "command_reference.py")
     tool = importlib.util.module_from_spec(spec)

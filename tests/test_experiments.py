@@ -178,6 +178,7 @@ def test_an_interrupted_and_resumed_run_equals_an_uninterrupted_one(tmp_path, jo
     assert len(path.read_text().splitlines()) == 96
 
 
+@pytest.mark.slow
 def test_multilabel_documents_are_decided_by_thresholds(tmp_path):
     measures = ("micro-f1", "breakeven-micro", "log-loss")
     records = run(plan(measures=measures), material(multilabel=True), tmp_path / "run.jsonl")
@@ -234,6 +235,7 @@ def test_figures_equal_scikit_learn_s_cross_validation_of_the_estimator(estimato
 
 @pytest.mark.parametrize("select", [None, 15])
 @pytest.mark.parametrize("model", ["multinomial", "or-gate", "rocchio", "svm"])
+@pytest.mark.slow
 def test_multilabel_figures_equal_those_of_text_classifier(model, select):
     """Thresholds are tuned as TextClassifier(decision="best") tunes them, relative to the best class where it does."""
     corpus = toy_texts(multilabel=True)

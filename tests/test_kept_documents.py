@@ -191,6 +191,7 @@ def test_tuned_thresholds_and_temperature_are_those_of_the_documents_that_are_th
     assert model_hash(parts.fitted_) == model_hash(whole.fitted_)
 
 
+@pytest.mark.slow
 def test_auto_holds_to_its_choice_byte_for_byte(tmp_path):
     """What was chosen on 60 documents is trained on 75 and on 60 again; a class that comes later is learnt."""
     texts, labels = [f"{text} {number}" for number in range(4) for text in TEXTS], LABELS * 4

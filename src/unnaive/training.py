@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from unnaive.calibration import FITS, Calibration
 from unnaive.conformal import ConformalScores
 from unnaive.core.counts import Counts
+from unnaive.core.folds import out_of_fold
 from unnaive.core.kept_documents import KeptDocuments
 from unnaive.core.learner import HeldOut, TrainingSpec
 from unnaive.core.named_counts import NamedCounts
@@ -20,13 +21,14 @@ from unnaive.core.sample_weights import class_sample_weight
 from unnaive.core.scorer import Scorer
 from unnaive.core.selection import check_select, select_terms
 from unnaive.core.targets import Targets
-from unnaive.decisions import TUNINGS, Decision, default_decision, out_of_fold
+from unnaive.decisions import Decision, default_decision
 from unnaive.errors import UnnaiveError, UnnaiveWarning, choose, count_noun
 from unnaive.fitted import FittedModel
 from unnaive.optimise import least_cost, read_optimise, tune_macro_f1
 from unnaive.text.backend import thread_count
 from unnaive.text.tokens import GRAM
 from unnaive.text.vocabulary import Vocabulary
+from unnaive.tuning import TUNINGS
 from unnaive.types import Floats, Ids, Progress, Sparse
 
 TUNED_FROM = 50  # documents: with fewer, held-out scores say too little to tune thresholds by

@@ -54,6 +54,7 @@ def test_models_that_no_longer_change_are_stable() -> None:
     assert max(labels for labels, _ in stability.kappas) <= 40
 
 
+@pytest.mark.slow
 def test_the_outlook_finds_the_curve_that_answers_were_drawn_from() -> None:
     """accuracy = 0.9 − 2/√n: at 400 labels 0.8, and +1 point at (2/0.09)² = 494: 94 more."""
     draw = np.random.default_rng(0)

@@ -17,6 +17,7 @@ TEXTS = ["my invoice was charged twice", "cannot log in"]
 CONFIG = '<View><Text name="t" value="$body"/><Choices name="queue" toName="t"><Choice value="bug"/></Choices></View>'
 
 
+@pytest.mark.slow
 def test_hugging_face_client(address: str, trained: Path) -> None:
     hub = pytest.importorskip("huggingface_hub")
     model = TextClassifier.load(trained)

@@ -205,7 +205,7 @@ def write_comparison(
     from unnaive.evaluation.summaries import as_json
 
     if html is not None:
-        from unnaive.evaluation.report_pages import comparison_page
+        from unnaive.evaluation.comparison_pages import comparison_page
 
         write_text(html, comparison_page(records, against=rival))
     if markdown is not None:

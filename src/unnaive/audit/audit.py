@@ -32,6 +32,7 @@ from unnaive.audit.leave_one_out import LeaveOneOut
 from unnaive.audit.material import AuditData
 from unnaive.audit.texts import text_findings
 from unnaive.errors import BadData, count_noun
+from unnaive.explain import percent
 from unnaive.reading.corpus import Corpus
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
@@ -182,8 +183,8 @@ def label_error_findings(
         yield data.finding(
             rows[place],
             "label-error",
-            f"a model that has not seen it gives {data.classes[rival]!r} {_percent(p_rival)} and "
-            f"{data.classes[given]!r} {_percent(p_given)}{because}",
+            f"a model that has not seen it gives {data.classes[rival]!r} {percent(p_rival)} and "
+            f"{data.classes[given]!r} {percent(p_given)}{because}",
             RELABEL,
             proposed=data.classes[rival],
             score=float(suspicion[place]),
@@ -195,10 +196,6 @@ def disagreeing_terms(model: LeaveOneOut, place: int, rival: int, given: int, vo
     terms, evidence = model.term_evidence(place, rival, given)
     order = np.argsort(-evidence, kind="stable")[:TERMS_SHOWN]
     return [vocabulary[int(terms[k])] for k in order if evidence[k] > 0]
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if 0.01 <= share <= 0.99 else "under 1 %" if share < 0.5 else "over 99 %"
 
 
 def find_drift(data: AuditData, X: Sparse, counter: TextCounter, new: Corpus, *, seed: int = 0) -> Drift:

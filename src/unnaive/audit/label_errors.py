@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from unnaive.audit.leave_one_out import LeaveOneOut
 from unnaive.calibration import Temperature, fit_temperature
 from unnaive.core.dual import softmax
+from unnaive.core.folds import out_of_fold
 from unnaive.core.logs import log_softmax
 from unnaive.core.targets import one_label_matrix
 from unnaive.core.weighting import tf_idf
-from unnaive.decisions import out_of_fold
 from unnaive.models.nbsvm import NBSVM
 from unnaive.types import Floats, Ids, Sparse
 

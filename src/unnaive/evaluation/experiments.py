@@ -54,7 +54,7 @@ class Comparison:
     def render(self, format: str) -> str:
         """The comparison as "html", "md", "json" or "txt"."""
         if format == "html":
-            from unnaive.evaluation.report_pages import comparison_page
+            from unnaive.evaluation.comparison_pages import comparison_page
 
             return comparison_page(self.records)
         return as_json(self.records) if format == "json" else as_markdown(self.records) + "\n"

@@ -26,7 +26,7 @@ from unnaive.core.scorer import Scorer
 from unnaive.core.selection import select_terms
 from unnaive.core.settings import parse_settings
 from unnaive.core.targets import Targets, label_matrix, single_labels
-from unnaive.decisions import TUNINGS, Argmax, Decision
+from unnaive.decisions import Argmax, Decision
 from unnaive.errors import BadData, count_noun
 from unnaive.evaluation.measures import MeasureInput, find_measure
 from unnaive.evaluation.records import Record, contender_name, versions
@@ -39,6 +39,7 @@ from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.training import make_scorer, out_of_fold_scores, train
+from unnaive.tuning import TUNINGS
 from unnaive.types import Floats, Sparse
 
 TUNING_FOLDS = 5  # multilabel decisions are tuned on out-of-fold scores, with as many folds as TextClassifier

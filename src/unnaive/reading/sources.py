@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import difflib
+import hashlib
 import io
 import os
 import stat
@@ -110,6 +111,12 @@ class UnpackedStream(io.RawIOBase):
         self._unpacked.close()
         self._packed.close()
         super().close()
+
+
+def hash_file(path: str | Path) -> str:
+    """The sha256 of a file."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def check_exists(path: str | Path) -> Path:

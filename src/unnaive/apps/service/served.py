@@ -14,6 +14,7 @@ from unnaive.atomic import replacing
 from unnaive.classifier import TextClassifier
 from unnaive.errors import UnnaiveError
 from unnaive.fitted import FittedModel
+from unnaive.reading.sources import hash_file
 from unnaive.store import load, pack, write_arrays
 from unnaive.types import Label
 
@@ -58,7 +59,7 @@ class ServedModel:
     def _open_record(self) -> None:
         """Find out which events the model file has, and apply the rest."""
         self.record = Record(self.path)
-        self._hash = _hash_of(self.path)
+        self._hash = hash_file(self.path)
         folded = self.record.fold_of(self._hash)
         if folded is None and not self.record.empty:
             raise UnnaiveError(
@@ -126,7 +127,7 @@ class ServedModel:
             version, record = self.version, self.record
             if record is None or version.number == self._folded:
                 return False
-            if _hash_of(self.path) != self._hash:
+            if hash_file(self.path) != self._hash:
                 self.problem = f"{self.path} was changed by somebody else; what was taught since is in {record.path}"
                 raise UnnaiveError(self.problem)
             with replacing(self.path) as file:
@@ -204,11 +205,6 @@ def _labels(fitted: FittedModel, documents: Sequence[Document]) -> list[Any]:
         if len(one.labels) != 1:
             raise Refused(409, f"this model gives one label to each text, and a document came with {len(one.labels)}")
     return [one.labels[0] for one in documents]
-
-
-def _hash_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def check_label(fitted: FittedModel, label: Label) -> None:

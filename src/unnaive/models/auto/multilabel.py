@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from unnaive.core.folds import folds
 from unnaive.core.weighting import tf_idf
-from unnaive.decisions import best_cut, folds
 from unnaive.models.auto.members import FAMILIES, Candidate, Training, as_float32, fit_family, member_scores
 from unnaive.models.auto.plan import FEW
 from unnaive.models.auto.pool import take_columns
 from unnaive.models.auto.recipe import Recipe
 from unnaive.models.auto.search import TOL
 from unnaive.models.auto.views import View
+from unnaive.tuning import best_cut
 from unnaive.types import Floats, Ids, Sparse
 
 MEMBERS = (Candidate("svm", (1.0,)), Candidate("nbsvm", (0.3,)), Candidate("rocchio", (0.6,)))
