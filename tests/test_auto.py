@@ -169,6 +169,28 @@ class TestClock:
         assert any("candidates on" in words and "since the time was up" in words for words in report["left-out"])
         assert len({row["model"] for row in report["tried"]}) >= 4
 
+    def test_the_time_of_pooling_is_kept_apart(self):
+        clock = Clock(10.0, now=lambda: 0.0)
+        clock.expect_pooling(200_000)
+        assert clock.left() == pytest.approx(7.0)  # 8 s that are planned with, less 200,000 scores at 5 µs
+
+    @pytest.mark.parametrize(
+        ("seconds", "members", "folds"), [(200.0, 3, 5), (30.0, 2, 5), (8.0, 1, 5), (0.5, 1, 2), (0.05, 1, 1)]
+    )
+    def test_multilabel_keeps_the_budget_too(self, monkeypatch, seconds, members, folds):
+        """A fit takes a tenth of a second for each unit of cost: 2 s an SVM or NB-SVM, 0.1 s of centroids."""
+        now = FakeTime()
+        monkeypatch.setattr("unnaive.models.auto.learner.Clock.of_work", lambda seconds: Clock(seconds, now=now))
+        monkeypatch.setattr("unnaive.models.auto.multilabel.fit_family", slow_fit(now))
+        monkeypatch.setattr("unnaive.models.auto.refit.fit_family", slow_fit(now, 1.25))
+        labels = [(label, "any") if number % 3 else (label,) for number, label in enumerate(LABELS)]
+        model = TextClassifier(budget=seconds).fit(TEXTS, labels)
+        report = model.scorer_.recipe["report"]
+        assert len(report["tried"]) == len(model.scorer_.recipe["members"]) == members
+        assert report["held-out"] == pytest.approx(len(TEXTS) * folds / 5, abs=2)
+        assert bool(report["left-out"]) == (members < 3 or folds < 5)
+        assert now.at - 100.0 <= max(seconds, 0.225 + 1e-9)  # one fold and one fit are the least
+
 
 def slow_fit(now, scale=1.0):
     """`fit_family` that takes a tenth of a second for each unit of the family's cost."""
