@@ -101,13 +101,18 @@ class KeptDocuments:
 
     def __add__(self, other: KeptDocuments) -> KeptDocuments:
         classes = sorted_classes({*self.classes, *other.classes})
+        mine, theirs, vocabulary = None, None, None
         if self.vocabulary is None or other.vocabulary is None:
-            vocabulary, theirs = None, None
             n_terms = max(self.X.shape[1], other.X.shape[1])
         else:
             vocabulary, theirs = self.vocabulary.union(other.vocabulary)
             n_terms = len(vocabulary)
-        parts = [self._placed(classes, None, n_terms), other._placed(classes, theirs, n_terms)]
+            order = vocabulary.order()
+            if order is not None:  # columns go to their sorted places at once: they stay ascending, mostly
+                places = np.empty(n_terms, np.int64)
+                places[order] = np.arange(n_terms)
+                vocabulary, mine, theirs = vocabulary.in_order(order), places[: self.n_terms], places[theirs]
+        parts = [self._placed(classes, mine, n_terms), other._placed(classes, theirs, n_terms)]
         return KeptDocuments(
             classes,
             vocabulary,
@@ -122,7 +127,7 @@ class KeptDocuments:
         A document is one that is here if its cells, its labels and its weight are the same.
         """
         check_seen(self.classes, self.vocabulary, other.classes, other.vocabulary)
-        theirs = None if self.vocabulary is None else self.vocabulary.ids(other.vocabulary or ())
+        theirs = None if self.vocabulary is None else self.vocabulary.ids(other.vocabulary or Vocabulary())
         gone = other._placed(self.classes, theirs, self.X.shape[1])._keys().tolist()
         left = self._take(_without(self._keys().tolist(), gone))
         if self.vocabulary is None:
