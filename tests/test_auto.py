@@ -16,7 +16,7 @@ from unnaive.models.auto.clock import Clock
 from unnaive.models.auto.members import FAMILIES, Candidate, Training, fit_family
 from unnaive.models.auto.multilabel import fit_log_odds
 from unnaive.models.auto.plan import BUDGETS, USUAL, Size, make_plan
-from unnaive.models.auto.pool import take_columns
+from unnaive.core.products import take_columns
 from unnaive.models.auto.pooling import fit_pool, fit_saturation, log_loss, soften
 from unnaive.models.auto.recipe import check_recipe, place_classes
 from unnaive.models.auto.refit import refit

@@ -251,7 +251,7 @@ def make_scorer(
     documents = X if active is None else X[:, active]
     more: dict[str, Any] = {}
     if model.takes_terms and named.vocabulary is not None:
-        more["terms"] = (named.vocabulary if active is None else named.vocabulary.take(active)).terms
+        more["terms"] = named.vocabulary if active is None else named.vocabulary.take(active)
     more |= {"exclusive": bool(single), "sample_weight": sample_weight, "progress": progress}
     if before is not None:
         place = {label: position for position, label in enumerate(targets.classes)}

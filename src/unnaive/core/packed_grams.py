@@ -50,7 +50,13 @@ def with_units(documents: KeptDocuments, units: GramUnits, kind: GramKind) -> Ke
         raise ValueError("their units have too many character n-grams")
     grams, counts = units.cut(kind)
     vocabulary, places = (documents.vocabulary or Vocabulary()).union(grams)
-    X = move_columns(documents.X, None, len(vocabulary)) + move_columns(counts, places, len(vocabulary))
+    order = vocabulary.order()
+    mine = None
+    if order is not None:  # columns go to their sorted places at once: both parts stay ascending
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        vocabulary, mine, places = vocabulary.in_order(order), place[: documents.n_terms], place[places]
+    X = move_columns(documents.X, mine, len(vocabulary)) + move_columns(counts, places, len(vocabulary))
     return replace(documents, vocabulary=vocabulary, X=csr_array(X), units=units)
 
 

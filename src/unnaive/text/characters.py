@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.text.backend import kernel
 from unnaive.text.buffer import Texts
-from unnaive.text.gram_units import GramUnits, which_are_grams
+from unnaive.text.gram_units import GramUnits, make_grams, which_are_grams
 from unnaive.text.locks import fork_safe_lock
 from unnaive.text.native import NativeEngine
 from unnaive.text.tokens import BORDERS, GRAM, TokenRule
@@ -48,7 +47,8 @@ class CharacterEngine:
         self.rule, self.threads = rule, threads
         self._parts, self._size = [vocabulary], len(vocabulary)
         is_gram = which_are_grams(vocabulary)
-        self._grams = _make_grams(rule, vocabulary, np.flatnonzero(is_gram))
+        kind = (*rule.char_ngrams, BORDERS[rule.char_borders])
+        self._grams = make_grams(kind, vocabulary, np.flatnonzero(is_gram))
         self._term_engine: Any = None
         self._term_columns = NO_CELLS
         if rule.analyzer == "both":
@@ -127,17 +127,3 @@ class CharacterEngine:
             segmenter=None,
         )  # fmt: skip
         return NativeEngine(units, Vocabulary(), self.threads, chunks=self.rule.char_borders == "spaces")
-
-
-def _make_grams(rule: TokenRule, vocabulary: Vocabulary, columns: Ints) -> Any:
-    """The kernel's table of the grams that a vocabulary has at these columns."""
-    blob, offsets = vocabulary.take(columns).to_arrays()
-    letters = np.delete(blob, offsets[:-1])  # without the mark of a gram
-    return kernel.CharGrams(
-        shortest=rule.char_ngrams[0],
-        longest=rule.char_ngrams[1],
-        border=ord(BORDERS[rule.char_borders]),
-        grams=letters,
-        ends=offsets - np.arange(len(offsets)),
-        columns=columns.astype(np.int32),
-    )

@@ -28,7 +28,7 @@ class GramUnits:
     >>> units = GramUnits(Vocabulary(["no!", "a"]), csr_array([[1, 2]], dtype=np.int32))
     >>> grams, X = units.cut((2, 2, " "))
     >>> dict(zip(grams.terms, X.toarray()[0].tolist(), strict=True))
-    {'# n': 1, '#no': 1, '#o!': 1, '#! ': 1, '# a': 2, '#a ': 2}
+    {'# a': 2, '# n': 1, '#! ': 1, '#a ': 2, '#no': 1, '#o!': 1}
     """
 
     vocabulary: Vocabulary
@@ -65,30 +65,45 @@ class GramUnits:
         return int((sizes[self.X.indices] * (kind[1] - kind[0] + 1)).sum())
 
     def cut(self, kind: GramKind) -> tuple[Vocabulary, csr_array]:
-        """The character n-grams as terms, and how often each is in each document (n_docs, n_grams)."""
+        """The character n-grams as terms, sorted, and how often each is in each document (n_docs, n_grams)."""
         return self._cut_by_numpy(kind) if kernel is None else self._cut_natively(kind)
 
     def _cut_natively(self, kind: GramKind) -> tuple[Vocabulary, csr_array]:
+        """All units are cut to learn which grams there are, then again, when their columns are known."""
         from unnaive.text.native import NativeEngine
 
-        shortest, longest, border = kind
+        engine = NativeEngine(TokenRule(), self.vocabulary, 1, chunks=True).kernel
+        grams = make_grams(kind, Vocabulary(), np.zeros(0, np.int64))
+        grams.learn(engine, grow=True, next=0)
+        terms = Vocabulary.trusted(*grams.terms(0, ord(GRAM))).in_order()
+        grams = make_grams(kind, terms, np.arange(len(terms)))
+        grams.learn(engine, grow=False, next=len(terms))
         none = np.zeros(0, np.int32)
-        grams = kernel.CharGrams(
-            shortest=shortest, longest=longest, border=ord(border), grams=np.zeros(0, np.uint8),
-            ends=np.zeros(1, np.int64), columns=none,
-        )  # fmt: skip
-        engine = NativeEngine(TokenRule(), self.vocabulary, 1, chunks=True)
-        size = grams.learn(engine.kernel, grow=True, next=0)
         units = self.X.data.astype(np.int32), self.X.indices.astype(np.int32), self.X.indptr.astype(np.int64)
         words = none, none, np.zeros(self.X.shape[0] + 1, np.int64), none
-        data, indices, indptr = grams.join(units, words, size, 1)
-        X = csr_array((data, indices, indptr), shape=(self.X.shape[0], size))
-        return Vocabulary.trusted(*grams.terms(0, ord(GRAM))), X
+        data, indices, indptr = grams.join(units, words, len(terms), 1)
+        X = csr_array((data, indices, indptr), shape=(self.X.shape[0], len(terms)))
+        X.has_canonical_format = True  # known, so that nobody needs to look
+        return terms, X
 
     def _cut_by_numpy(self, kind: GramKind) -> tuple[Vocabulary, csr_array]:
         owner, number, grams = find_grams(self.vocabulary.terms, *kind)
         G: Any = csr_array((np.ones(len(owner), np.int64), (owner, number)), shape=(len(self.vocabulary), len(grams)))
-        return Vocabulary([GRAM + gram for gram in grams]), csr_array(self.X @ G)
+        terms = Vocabulary([GRAM + gram for gram in grams])
+        order = terms.order()
+        X = csr_array(self.X @ G) if order is None else csr_array((self.X @ G)[:, order])
+        X.sort_indices()
+        return terms.in_order(order), X
+
+
+def make_grams(kind: GramKind, vocabulary: Vocabulary, columns: Ids) -> Any:
+    """The kernel's table of the grams that a vocabulary has at these columns."""
+    blob, offsets = vocabulary.take(columns).to_arrays()
+    shortest, longest, border = kind
+    return kernel.CharGrams(
+        shortest=shortest, longest=longest, border=ord(border), ends=offsets - np.arange(len(offsets)),
+        grams=np.delete(blob, offsets[:-1]), columns=columns.astype(np.int32),
+    )  # fmt: skip  # letters without the mark of a gram
 
 
 def which_are_grams(vocabulary: Vocabulary) -> NDArray[np.bool_]:

@@ -20,7 +20,7 @@ from unnaive.models.auto.members import (
     fit_family,
     member_scores,
 )
-from unnaive.models.auto.pool import take_columns
+from unnaive.core.products import take_columns
 from unnaive.models.auto.pooling import PoolWeights, fit_pool, fit_saturation, fit_temperature_scale, log_loss, soften
 from unnaive.models.auto.views import View
 from unnaive.types import Floats, Ids, Sparse
