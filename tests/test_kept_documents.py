@@ -131,9 +131,7 @@ def packed_with_grams(texts, *, units=False, **rule):
     token_rule = TokenRule(**{"analyzer": "both", "char_ngrams": (2, 4)} | rule)
     counter = TextCounter(token_rule)
     X, found = counter.count_with_units(texts)
-    documents = KeptDocuments.of(
-        X, read_targets(LABELS, 15), counter.vocabulary, units=found if units else None
-    )
+    documents = KeptDocuments.of(X, read_targets(LABELS, 15), counter.vocabulary, units=found if units else None)
     kind = (*token_rule.char_ngrams, BORDERS[token_rule.char_borders])
     return documents, pack_documents(documents, Vocabulary(), exclusive=True, grams=kind)
 
@@ -200,7 +198,8 @@ def test_documents_of_earlier_files_are_read():
     """There counts are as they are, none is below 0, and character grams lie inside words."""
     documents, packed = packed_with_grams(TEXTS, char_borders="words")
     signed = zlib.decompress(packed.arrays["counts"].tobytes())
-    assert packed.about["widths"]["counts"] == 1 and not any(count % 2 for count in signed)
+    assert packed.about["widths"]["counts"] == 1
+    assert not any(count % 2 for count in signed)
     plain = np.frombuffer(zlib.compress(bytes(count // 2 for count in signed)), np.uint8)
     about = {name: value for name, value in packed.about.items() if name != "border"}
     assert PackedDocuments(packed.arrays | {"counts": plain}, about, *opened(packed)).documents == documents
@@ -328,7 +327,8 @@ def test_damaged_documents_are_refused_in_one_sentence_when_they_are_needed(tmp_
     [
         {"documents": 10**9}, {"documents": 14}, {"documents": 16}, {"cells": 10**11}, {"cells": 3}, {"codes": 14},
         {"terms": 2}, {"terms": 10**9}, {"widths": {}}, {"widths": None}, {"grams": [2, 99]}, {"grams": 3},
-        {"grams": ["a", "b"]}, {"grams": [0, 0]}, {"grams": [2, 4]}, {"bytes": -1}, {"widths": {"df": 3}}, {"widths": {"df": "a"}},
+        {"grams": ["a", "b"]}, {"grams": [0, 0]}, {"grams": [2, 4]}, {"bytes": -1}, {"widths": {"df": 3}},
+        {"widths": {"df": "a"}},
     ],
 )  # fmt: skip
 def test_damaged_descriptions_of_documents_are_refused(tmp_path, change):

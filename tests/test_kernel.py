@@ -265,7 +265,9 @@ def test_character_grams_are_those_of_the_reference(analyzer, borders):
 
 def test_every_character_parts_chunks_or_stays_in_them():
     """Kernel and reference agree on each of the 1,114,112 characters."""
-    some_texts = ["".join(f"a{chr(code)}b " for code in range(start, start + 4096)) for start in range(0, 0x110000, 4096)]
+    some_texts = [
+        "".join(f"a{chr(code)}b " for code in range(start, start + 4096)) for start in range(0, 0x110000, 4096)
+    ]
     for rule in (TokenRule(language="tr"), TokenRule(lowercase=False, digits=False)):
         engine = native.NativeEngine(rule, Vocabulary(), threads=1, chunks=True)
         pattern = chunk_pattern(rule.digits)

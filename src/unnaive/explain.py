@@ -342,9 +342,7 @@ def _covered(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return runs
 
 
-def _words_in_runs(
-    runs: list[tuple[int, int]], known: list[tuple[int, int]], text: str
-) -> list[list[tuple[int, int]]]:
+def _words_in_runs(runs: list[tuple[int, int]], known: list[tuple[int, int]], text: str) -> list[list[tuple[int, int]]]:
     """Where the words of each run lie: terms, and words that are none; a run without any is one itself.
 
     >>> _words_in_runs([(0, 6), (7, 9)], [(1, 2)], "(I'm), :)")

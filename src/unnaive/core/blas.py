@@ -1,4 +1,4 @@
-"""One thread of BLAS for small problems: several wait for each other longer than they work, most of all on a busy machine."""
+"""One thread of BLAS for small problems: on a busy machine several wait for each other longer than they work."""
 
 from __future__ import annotations
 

@@ -3,9 +3,9 @@
 Documents are laid out class by class and written term by term: for each term how many documents have it, the gaps
 between their numbers, and the counts. Gaps and counts are small numbers, so their high bytes are mostly 0: each plane
 of bytes is written by itself and deflated. Character n-grams are left out where what they were cut from is known, their
-units: these are written in the same way, and cut again on reading. Else what the words of a document tell of its n-grams
-is left out: X_grams = X_words · G + rest, and only the rest is written. Beside punctuation words tell of grams that are
-not there, so that some of the rest is below 0.
+units: these are written in the same way, and cut again on reading. Else what the words of a document tell of its
+n-grams is left out: X_grams = X_words · G + rest, and only the rest is written. Beside punctuation words tell of grams
+that are not there, so that some of the rest is below 0.
 """
 
 from __future__ import annotations
@@ -103,10 +103,10 @@ class PackedDocuments:
 def pack_documents(
     documents: KeptDocuments, in_use: Vocabulary, *, exclusive: bool, grams: GramKind | None = None
 ) -> PackedDocuments:
-    """The documents as a file holds them; `grams` are the sizes and the border of character n-grams among their terms."""
+    """The documents as a file holds them; `grams` are sizes and border of the character n-grams among their terms."""
     units = None if grams is None or documents.vocabulary is None else documents.units
     rest = documents
-    if units is not None:
+    if units is not None and documents.vocabulary is not None:
         rest = without_terms(documents, which_are_grams(documents.vocabulary))
     elif grams is not None:
         rest = without_grams(documents, grams)

@@ -51,7 +51,7 @@ def transposed_product(X: Sparse, dense: Floats) -> Floats:
     return out
 
 
-def add_tf_idf(X: Sparse, place: NDArray[np.int32], idf: Floats, weights: Floats, out: Floats) -> bool:
+def add_tf_idf(X: Sparse, place: Any, idf: Floats, weights: Any, out: Floats) -> bool:
     """Add the scores of documents X (n_docs, n_terms) by some of their terms to `out` (n_docs, n_classes).
 
     out[d] += Σ_t z_t · weights[place_t] / √Σ_t z_t²,   z_t = (1 + log n_t) · idf[place_t]

@@ -61,7 +61,7 @@ class TextCounter:
         return self._table([self._engine.count(chunk, grow) for chunk in _chunks(texts)])
 
     def count_with_units(self, texts: Any) -> tuple[csr_array, GramUnits | None]:
-        """The same with a growing vocabulary, and what character n-grams were cut from, where the kernel counts them."""
+        """The same with a growing vocabulary, and what character n-grams were cut from, where the kernel counts."""
         if not hasattr(self._engine, "count_with_units"):
             return self.count(texts, grow=True), None
         parts = [self._engine.count_with_units(chunk) for chunk in _chunks(texts)]

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 
 
-def find_grams(
-    words: Sequence[str], shortest: int, longest: int, border: str = "_"
-) -> tuple[Ints, Ints, list[str]]:
+def find_grams(words: Sequence[str], shortest: int, longest: int, border: str = "_") -> tuple[Ints, Ints, list[str]]:
     """The grams of each word, its borders marked: (word numbers, gram numbers, grams).
 
     >>> owner, gram, grams = find_grams(["cat", "at"], 2, 3)

@@ -129,8 +129,8 @@ class Vocabulary:
         (['a', 'b', 'c'], array([2, 0]))
         """
         if kernel is None:
-            new = [term for term in other if term not in self._index]
-            both = Vocabulary([*self.terms, *new]) if new else self
+            lacking = [term for term in other if term not in self._index]
+            both = Vocabulary([*self.terms, *lacking]) if lacking else self
             return both, both.ids(other)
         ids = kernel.place_terms(*self._arrays, *other._arrays)
         new = np.flatnonzero(ids >= len(self))

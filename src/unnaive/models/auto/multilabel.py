@@ -10,11 +10,11 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.core.folds import folds
+from unnaive.core.products import take_columns
 from unnaive.core.weighting import tf_idf
 from unnaive.models.auto.clock import Clock
 from unnaive.models.auto.members import FAMILIES, Candidate, Training, as_float32, fit_family, member_scores
 from unnaive.models.auto.plan import FEW
-from unnaive.core.products import take_columns
 from unnaive.models.auto.recipe import Recipe
 from unnaive.models.auto.search import TOL
 from unnaive.models.auto.views import View

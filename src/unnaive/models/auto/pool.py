@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.core.linear import Linear
@@ -48,7 +47,7 @@ class Pool(Scorer):
         X = csr_array(X)
         total = np.tile(self.bias, (X.shape[0], 1))
         for (columns, linear), table in zip(self.parts, self._tables, strict=True):
-            if table is not None and add_tf_idf(X, *table[:3], total):
+            if table is not None and table.place is not None and add_tf_idf(X, *table[:3], total):
                 total += linear.bias
             else:
                 total += linear.scores(take_columns(X, columns))

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.core.linear import Linear
+from unnaive.core.products import take_columns
 from unnaive.core.weighting import tf_idf
 from unnaive.models.auto.members import Training, fit_family
-from unnaive.core.products import take_columns
 from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe
 from unnaive.models.auto.views import View, find_views
