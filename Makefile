@@ -53,7 +53,7 @@ bench: setup  ## every benchmark, ratios against the peers (needs the collection
 	$(BIN)/python benchmarks/run.py
 
 docs: setup  ## the documentation site, in build/site; warnings are errors
-	$(BIN)/python tools/command_reference.py
+	$(BIN)/python tools/command_reference.py && $(BIN)/python tools/performance.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 reproductions: setup  ## docs/reproductions.md from the figures beside it (RUN="all" or papers measures them anew, for hours)

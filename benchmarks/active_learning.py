@@ -1,6 +1,6 @@
 """Labels that the default way of asking needs for random sampling's accuracy, and what EM gains from unlabelled texts.
 
-    python benchmarks/active_learning.py [--seeds 10] [--labels 1000] [--batch 10] [--em] [NAME …]
+    python benchmarks/active_learning.py [--seeds 10] [--labels 1000] [--em] [NAME …]
 
 The goal is the mean accuracy that random sampling has at 1,000 labels, or at half of the pool where that is less. The
 bars: at most 85 % of the labels on three of five collections, 60 % on WebKB-4, and never more than 105 %. With --em:
@@ -34,7 +34,7 @@ def compare_asking(name: str, corpus: Corpus, asked: argparse.Namespace) -> None
     pool, test = split_corpus(corpus, 0)
     goal_at = min(asked.labels, len(pool) // 2)
     more = goal_at * 6 // 5  # a way that needs more than random sampling is followed further
-    curves = simulate(pool, test, labels=more, seeds=asked.seeds, batch=asked.batch, ways=asked.ways.split(","))
+    curves = simulate(pool, test, labels=more, seeds=asked.seeds, ways=asked.ways.split(","))
     found = describe_curves(curves, goal_at)
     for one in found["ways"]:
         needed = "    –" if one["labels_needed"] is None else f"{one['labels_needed']:5.0f}"
@@ -71,7 +71,6 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=list(COLLECTIONS))
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--labels", type=int, default=1000)
-    parser.add_argument("--batch", type=int, default=10, help="questions from one ranking; 1 as in real use")
     parser.add_argument("--ways", default="random,mixed,uncertain")
     parser.add_argument("--em", action="store_true")
     parser.add_argument("--draws", type=int, default=3)

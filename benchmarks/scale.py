@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import tempfile
 import time
 from pathlib import Path
@@ -128,7 +129,9 @@ PAGE = """# How far it goes
 Bayes in all its forms, the OR gate, Rocchio on counts). Sums of whole numbers add exactly, so the model has the same
 bytes whatever the cut: one process, many files, runs on disk, an interrupted run that went on.
 
-    unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint work/
+```sh
+unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint work/
+```
 
 - **Memory.** Without a limit, memory follows terms and seen (class, term) pairs, not documents. With `--memory`, sums
   that outgrow it are written as sorted runs and merged at the end, exactly. Only where the model itself does not fit,
@@ -147,8 +150,8 @@ bytes whatever the cut: one process, many files, runs on disk, an interrupted ru
 
 ## Measured
 
-By `benchmarks/scale.py`, which wrote this page: one core, processor seconds, JSON lines to a model, made-up text of
-{length} words a document.
+By `benchmarks/scale.py`, which wrote this page: one core of a machine with {machine}; processor
+seconds, JSON lines to a model, made-up text of {length} words a document.
 
 - {rate:.0f} MB of text a second and core, or {documents:,.0f} documents of {document:,.0f} bytes; {fixed:.2f} s once.
 - A run, which is what is sent or written where sums are merged: 24 bytes and its letters a term, 20 bytes a (class,
@@ -184,11 +187,18 @@ def page(rate, fixed, checked, predicted, off, sizes, formula, merge_rate):
         times = " | ".join(hours(seconds) for seconds in (counting, merging, counting + merging))
         rows.append(f"| {cores:,} | {times} | {cores * run / 1e9:,.0f} GB |")
     return PAGE.format(
-        length=LENGTH, rate=rate / 1e6, documents=rate / document, document=document, fixed=fixed, terms=sizes[0][0],
-        cells=sizes[0][1], share=100 * formula[0], merge_rate=merge_rate / 1e6, predicted=predicted,
+        machine=machine(), length=LENGTH, rate=rate / 1e6, documents=rate / document, document=document, fixed=fixed,
+        terms=sizes[0][0], cells=sizes[0][1], share=100 * formula[0], merge_rate=merge_rate / 1e6, predicted=predicted,
         checked=checked["bytes"] / 1e6, took=checked["seconds"], off=100 * off, classes=CLASSES, vocabulary=VOCABULARY,
         run=run / 1e9, table="\n".join(rows),
     )  # fmt: skip
+
+
+def machine():
+    """The cores of this machine and what they are called."""
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    names = {line.partition(":")[2].strip() for line in lines if line.startswith("model name")}
+    return f"{os.cpu_count()} cores, {', '.join(sorted(names))}"
 
 
 def hours(seconds):

@@ -1,5 +1,6 @@
 """Pages of docs/ that are made from something else say what that says; test_pages.py runs the code of all pages."""
 
+import importlib
 import importlib.util
 import re
 import shutil
@@ -48,10 +49,31 @@ def test_the_page_on_models_names_every_model_and_class():
         assert hasattr(unnaive, name), name
 
 
-def test_the_page_of_reproductions_is_what_its_figures_and_the_papers_give():
-    spec = importlib.util.spec_from_file_location("reproductions", TOOLS / "reproductions.py")
+def load_tool(name):
+    spec = importlib.util.spec_from_file_location(name, TOOLS / f"{name}.py")
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
+    return tool
+
+
+def test_the_table_of_models_is_what_its_figures_give():
+    tool, page = load_tool("model_table"), (DOCS / "models.md").read_text(encoding="utf-8")
+    content = tool.read_figures()
+    assert tool.render_page(page, content) == page, "run: python tools/model_table.py"
+    assert list(tool.COLLECTIONS) == sorted(content["collections"], key=list(tool.COLLECTIONS).index)
+    for collection, figures in content["collections"].items():
+        assert {*tool.CONTENDERS, *tool.PEERS, tool.FASTTEXT} <= set(figures), collection
+    assert content["machine"] in page
+
+
+def test_the_tables_of_performance_are_those_of_the_benchmarks():
+    tool, page = load_tool("performance"), (DOCS / "performance.md").read_text(encoding="utf-8")
+    written = tool.render_page(page, tool.BENCHMARKS.read_text(encoding="utf-8"))
+    assert page == written, "run: python tools/performance.py"
+
+
+def test_the_page_of_reproductions_is_what_its_figures_and_the_papers_give():
+    tool = load_tool("reproductions")
     page = tool.render_page(tool.read_figures())
     assert (DOCS / "reproductions.md").read_text(encoding="utf-8") == page, "run: python tools/reproductions.py"
     for missing in ("raw", "Industry Sector", "7 Sectors", "Job Category", "Ohsumed with 20,000"):
@@ -71,9 +93,20 @@ def test_a_third_party_rebuilds_predictions_from_the_page_on_the_model_file(tmp_
     assert [names["predict"](text) for text in texts[600:]] == model.predict(texts[600:]).tolist()
 
 
+def test_the_python_reference_has_every_public_name():
+    page = (DOCS / "reference" / "python.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^::: (.+)$", page, flags=re.MULTILINE)
+    assert len(listed) == len(set(listed))
+    public = {f"unnaive.{name}" for name in dir(unnaive)} - {"unnaive.__version__", "unnaive.backend"}
+    public |= {f"unnaive.spark.{name}" for name in dir(importlib.import_module("unnaive.spark"))}
+    assert public <= set(listed), public - set(listed)
+    for name in listed:
+        module, _, last = name.rpartition(".")
+        if module != "unnaive.spark":  # whose names need pyspark
+            assert getattr(importlib.import_module(module), last).__doc__, name
+
+
 @pytest.mark.slow
 def test_the_command_reference_is_what_the_program_says():
-    spec = importlib.util.spec_from_file_location("command_reference", TOOLS / "command_reference.py")
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
+    tool = load_tool("command_reference")
     assert tool.PLACE.read_text(encoding="utf-8") == tool.reference(), "run: python tools/command_reference.py"

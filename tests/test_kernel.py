@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, random_array
 
 from unnaive.errors import BadData
 from unnaive.text import characters, native
-from unnaive.text.backend import BACKEND
+from unnaive.text.backend import BACKEND, kernel
 from unnaive.text.buffer import LARGEST_TEXT, TextBuffer
 from unnaive.text.counting import TextCounter, TextScorer
 from unnaive.text.languages import folded
@@ -515,3 +515,45 @@ def test_mime_messages_are_decoded_as_the_reference_does(message, html, containe
     assert native.vocabulary.terms == reference.vocabulary.terms
     assert (one != other).nnz == 0
     assert ("agvsbg8gd29ybgq" in native.vocabulary.terms) == (message is None)
+
+
+def test_scores_of_few_texts_and_of_many_agree():
+    """The best class is looked for in float rows once there is text enough to make them for."""
+    drawn = np.random.default_rng(5)
+    terms = [f"w{n}" for n in range(3_000)]
+    scorer = TextScorer(TokenRule(), Vocabulary(terms), drawn.normal(size=(7, len(terms))), threads=2)
+    texts = [" ".join(drawn.choice(terms, 40)) for _ in range(2_000)]
+    one_by_one = [scorer.best([text])[0] for text in texts[:5]]  # 5 × 200 bytes are fewer than terms
+    assert np.array_equal(scorer.best(texts)[:5], one_by_one)
+    assert np.array_equal(scorer.best(texts), scorer.scores(texts).argmax(axis=1))
+
+
+def test_arcs_by_term_are_the_columns_of_the_matrix():
+    matrix = random_array((9, 40), density=0.3, format="csr", rng=np.random.default_rng(1))
+    columns = matrix.tocsc()
+    found = kernel.by_term(matrix.data, matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64), 40)
+    assert all(map(np.array_equal, found, (columns.data, columns.indices, columns.indptr)))
+
+
+@pytest.mark.parametrize(
+    ("terms", "ends"),
+    [([0, 40], [0, 2]), ([0, -1], [0, 2]), ([0, 1], [0, 3]), ([0, 1], [1, 2]), ([0, 1], [0, 2, 1, 2])],
+)
+def test_arcs_that_do_not_fit_are_refused(terms, ends):
+    with pytest.raises(ValueError, match="do not fit each other"):
+        kernel.by_term(np.ones(2), np.array(terms, np.int64), np.array(ends, np.int64), 40)
+
+
+@pytest.mark.parametrize(
+    ("blob", "ends", "found"),
+    [
+        ("aéb".encode(), [0, 1, 3, 4], (-1, -1)),
+        ("aéb".encode(), [0, 2, 4], (0, -1)),  # within a character
+        ("aé".encode(), [0, 1, 2], (1, -1)),  # the last one ends within it
+        (b"ab\xffc", [0, 1, 2, 3, 4], (2, -1)),
+        (b"abcab", [0, 2, 3, 5], (-1, 2)),
+        (b"", [0, 0], (-1, -1)),
+    ],
+)
+def test_terms_that_are_looked_at(blob, ends, found):
+    assert kernel.check_terms(np.frombuffer(blob, np.uint8), np.array(ends, np.int64)) == found

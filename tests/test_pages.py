@@ -86,6 +86,12 @@ def test_commands_run(name, tmp_path):
     run_commands(PAGES[name], tmp_path)
 
 
+@pytest.mark.parametrize("name", PAGES)
+def test_commands_stand_in_blocks_that_say_whether_they_are_run(name):
+    """console is run, sh cannot be; an indented block would be neither."""
+    assert not re.search(r"^    (unnaive|pip|python|make) ", PAGES[name], flags=re.MULTILINE) or name == "README.md"
+
+
 def test_every_page_is_in_the_navigation():
     navigation = (ROOT / "mkdocs.yml").read_text()
     for name in PAGES:

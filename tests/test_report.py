@@ -17,9 +17,10 @@ from unnaive.evaluation.comparison_pages import comparison_page
 from unnaive.evaluation.evaluate import evaluate
 from unnaive.evaluation.experiments import compare, run
 from unnaive.evaluation.explanation_pages import evidence_window
+from unnaive.evaluation.material import Material
 from unnaive.evaluation.report import as_dict, as_markdown, as_text, report
 from unnaive.evaluation.report_pages import evaluation_page
-from unnaive.evaluation.trials import Contender, Material, Plan
+from unnaive.evaluation.trials import Contender, Plan
 from unnaive.reading.corpus import Corpus
 from unnaive.reading.tickets import load_tickets
 from unnaive.text.tokens import TokenRule

@@ -411,9 +411,7 @@ class TextClassifier(Protocol):
     def token_rule(self) -> TokenRule:
         """How texts are read."""
         given = {name: getattr(self, name) for name in TokenRule.field_names()}
-        for name, value in find_model(self.model).token_rule_for(self._settings).items():
-            given[name] = value if given[name] == _named()[name] else given[name]
-        return TokenRule(**given)
+        return TokenRule(**given).with_defaults_changed(find_model(self.model).token_rule_for(self._settings))
 
     def spec(self) -> TrainingSpec:
         """The model and how it is trained, checked."""

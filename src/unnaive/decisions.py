@@ -12,11 +12,11 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from unnaive.core.arrays import is_number
 from unnaive.core.links import LINKS, relative
 from unnaive.errors import BadData, BadModel, choose
+from unnaive.sparse import csr_array
 from unnaive.types import Floats, Sparse
 
 

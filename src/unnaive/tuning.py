@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array
 
 from unnaive.core.folds import folds, split_folds
 from unnaive.core.links import LINKS
 from unnaive.decisions import SCALES, Decision, Proportional, Thresholds, TopK
 from unnaive.errors import choose
+from unnaive.sparse import csc_array, csr_array
 from unnaive.types import Floats
 
 

@@ -245,12 +245,24 @@ def read_corpus(source: DataFile, data: Path | None) -> Corpus:
     if len(source.paths) == 1 and name not in names and not address and is_collection_name(name):
         choose(names, name, "file, folder or collection")
     if len(source.paths) > 1 or Path(source.path).exists() or name not in names:
+        if source.paths == (name,) and name in names:
+            tell_of_collection(name)
         corpus = source.corpus()
         say_what_was_read(source)
         return corpus
     if name == "tickets":
         return load_tickets(view or "queue")
     return load(name, view=view or None, data=data)
+
+
+def tell_of_collection(name: str) -> None:
+    """Say that a file or folder is read that has the name of a collection, and how to have the collection."""
+    from unnaive.apps.screen import note
+    from unnaive.reading.collections import COLLECTIONS
+
+    kind = "folder" if Path(name).is_dir() else "file"
+    view = COLLECTIONS[name].views[0] if name in COLLECTIONS else "queue"
+    note(f"reading the {kind} {name} that is here; the collection of that name is {name}:{view}")
 
 
 def is_collection_name(word: str) -> bool:

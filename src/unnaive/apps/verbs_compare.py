@@ -32,9 +32,10 @@ from unnaive.errors import UnnaiveError, choose, count_noun
 
 if TYPE_CHECKING:
     from unnaive.evaluation.grids import Grid
+    from unnaive.evaluation.material import Material
     from unnaive.evaluation.records import Record
     from unnaive.evaluation.summaries import PairwiseTest
-    from unnaive.evaluation.trials import Material, Plan
+    from unnaive.evaluation.trials import Plan
     from unnaive.reading.corpus import Corpus
     from unnaive.reading.datafiles import DataFile
 
@@ -85,8 +86,9 @@ def compare(
     """
     from dataclasses import replace
 
+    from unnaive.evaluation.material import Material
     from unnaive.evaluation.records import RecordFile
-    from unnaive.evaluation.trials import Contender, Material, Plan
+    from unnaive.evaluation.trials import Contender, Plan
     from unnaive.text.tokens import TokenRule
 
     # whatever can be wrong with the command is found before the data is read

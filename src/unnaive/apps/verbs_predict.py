@@ -200,11 +200,9 @@ class Predictor:
         """A record for each document, whose scores are held at once."""
         import numpy as np
 
-        from unnaive.core.targets import label_sets
-
         scores = self.fitted.scores(texts)
         values = self.fitted.probabilities(scores) if self.kind == "probability" else scores
-        given = label_sets(self.fitted.decide(scores), self.fitted.classes)
+        given = self.fitted.label_sets_of(scores)
         known = self.fitted.known_terms(texts)
         order = np.argsort(-scores, axis=1, kind="stable")[:, : self.top] if self.top > 1 else None
         self.seen += len(texts)

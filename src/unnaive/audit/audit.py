@@ -133,7 +133,7 @@ def audit(
 
 def _why_not_errors(data: AuditData) -> str:
     if data.multilabel:
-        return "label errors were not looked for, since documents have several labels each"
+        return "label errors were not looked for, since the data is multilabel"
     labelled = int(np.sum(data.codes >= 0))
     if labelled < FEWEST_FOR_ERRORS or len(data.classes) < 2:
         return (

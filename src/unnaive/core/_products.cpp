@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "_checks.h"
+#include "_products_columns.h"
 #include "_products_sums.h"
 #include "_weighted.h"
 
@@ -325,6 +326,23 @@ nb::object run_class_sums(Vector<Index> starts, Vector<int32_t> columns, Vector<
                         numpy_of(std::move(cells.df)), numpy_of(std::move(all.sums)), numpy_of(std::move(all.df)));
 }
 
+// (columns, where each cell was) of a matrix whose column j moves to place[j].
+template <typename Index>
+nb::tuple run_move_columns(Vector<Index> starts, Vector<int32_t> columns, Vector<int32_t> place) {
+  require(columns.size() < size_t{1} << 31, "the matrix has too many cells");
+  check_starts(starts.data(), starts.size(), columns.size(), "the row ends of a sparse matrix fall or pass its end");
+  require(starts.data()[0] == 0 && static_cast<size_t>(starts.data()[starts.size() - 1]) == columns.size(),
+          "the row ends of a sparse matrix do not cover its cells");
+  check_inside(columns.data(), columns.size(), height(place), "a column of the sparse matrix has no place");
+  check_inside(place.data(), place.size(), height(place), "a place is outside of the matrix");
+  MovedCells moved;
+  {
+    nb::gil_scoped_release free;
+    moved = move_columns(starts.data(), starts.size() - 1, columns.data(), columns.size(), place.data(), place.size());
+  }
+  return nb::make_tuple(numpy_of(std::move(moved.columns)), numpy_of(std::move(moved.cells)));
+}
+
 }  // namespace
 
 NB_MODULE(_products, m) {
@@ -348,6 +366,8 @@ NB_MODULE(_products, m) {
   m.def("class_sums", &run_class_sums<int64_t, int32_t>);
   m.def("class_sums", &run_class_sums<int32_t, int64_t>);
   m.def("class_sums", &run_class_sums<int64_t, int64_t>);
+  m.def("move_columns", &run_move_columns<int32_t>);
+  m.def("move_columns", &run_move_columns<int64_t>);
   m.def("expectations", &run_expectations, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
         nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), out,
         nb::arg("threads") = 1);

@@ -23,6 +23,6 @@ def one_blas_thread() -> Iterator[None]:
 def _controller() -> Any:
     """What knows the libraries that numpy and scipy have loaded."""
     import scipy.linalg  # noqa: F401  # loads scipy's own library, if it has one
-    from threadpoolctl import ThreadpoolController
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
     return ThreadpoolController()

@@ -8,12 +8,12 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from unnaive.core.linear import Linear
 from unnaive.core.scorer import Scorer
 from unnaive.errors import BadData
 from unnaive.lazy import lazy_property
+from unnaive.sparse import csr_array
 from unnaive.text.buffer import as_texts
 from unnaive.text.counting import BACKEND, TextCounter, TextScorer
 from unnaive.text.scoring import TfIdfTextScorer
@@ -142,7 +142,7 @@ class TextDocuments:
         if not isinstance(scorer, Linear) or not scorer.counts_alone or self.rule.analyzer != "word":
             return None
         return TextScorer(
-            self.rule, self.vocabulary, scorer.sparse_weights, scorer.class_offset, scorer.term_offset, scorer.bias,
+            self.rule, self.vocabulary, scorer.stored_weights, scorer.class_offset, scorer.term_offset, scorer.bias,
             binary=scorer.weighting.tf == "binary", threads=self.n_jobs,
         )  # fmt: skip
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from unnaive.errors import BadData, count_noun
+from unnaive.sparse import csr_array
 from unnaive.types import Floats
 
 

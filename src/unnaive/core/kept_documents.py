@@ -15,11 +15,11 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
 
 from unnaive.core.named_counts import NamedCounts, check_seen
 from unnaive.core.targets import Targets, place_columns, sorted_classes
 from unnaive.errors import BadData, count_noun
+from unnaive.sparse import csr_array, vstack
 from unnaive.text.gram_units import GramUnits
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Floats, Ids, Label, Sparse

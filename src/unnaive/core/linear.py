@@ -7,15 +7,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
 
-from unnaive.core.arrays import csr_arrays, read_csr, read_floats
+from unnaive.core.arrays import csr_arrays, lazy_matrices, read_csr, read_floats, read_stored, stored
 from unnaive.core.links import LINKS
 from unnaive.core.products import product
 from unnaive.core.scorer import Contributions, Scorer
 from unnaive.core.weighting import Weighting
 from unnaive.errors import BadModel, UnnaiveError, choose
 from unnaive.lazy import lazy_property
+from unnaive.sparse import csr_array, issparse
 from unnaive.text.scoring import TfIdfPart
 from unnaive.types import Arrays, Floats, Sparse
 
@@ -23,6 +23,7 @@ DENSE_CELLS = 1 << 24  # up to 128 MB of float64: above that a product stays spa
 FULL_CELLS = 1 << 26  # 512 MB: where a rule cannot keep its weights sparse, more than this is refused
 
 
+@lazy_matrices("sparse_weights")
 @dataclass(frozen=True, eq=False)
 class Linear(Scorer):
     """Scores of documents for classes, kept as offsets and the weights that stand out from them.
@@ -53,12 +54,17 @@ class Linear(Scorer):
     @property
     def n_classes(self) -> int:
         """Rows of the weights."""
-        return int(self.sparse_weights.shape[0])
+        return int(self.stored_weights.shape[0])
 
     @property
     def n_terms(self) -> int:  # type: ignore[override]  # a field of other scorers
         """Columns of the weights."""
-        return int(self.sparse_weights.shape[1])
+        return int(self.stored_weights.shape[1])
+
+    @property
+    def stored_weights(self) -> Any:
+        """`sparse_weights`, or its arrays as a StoredMatrix where they came from a file and nobody asked for more."""
+        return stored(self, "sparse_weights")
 
     @property
     def counts_alone(self) -> bool:
@@ -154,8 +160,9 @@ class Linear(Scorer):
             link = choose(list(LINKS), settings["link"], "link")
             weighting = Weighting(settings["tf"], arrays.get("idf"), settings["norm"])
             bias = arrays["bias"]
-            weights = arrays["weights"] if "weights" in arrays else read_csr(arrays, "weights", (n_classes, n_terms))
             step = arrays.get("step")
+            read = read_stored if step is None else read_csr
+            weights = arrays["weights"] if "weights" in arrays else read(arrays, "weights", (n_classes, n_terms))
             weights = weights if step is None else _unpack_multiples(weights, step, (n_classes, n_terms))
         except (KeyError, TypeError, ValueError) as problem:
             raise BadModel(f"the scorer in this model is damaged ({problem}); train it again") from problem
@@ -166,7 +173,7 @@ class Linear(Scorer):
     def _check_arrays(self, shape: tuple[int, int]) -> None:
         """An error unless all arrays have their sizes and hold numbers; only the bias of an absent class is −∞."""
         parts = (
-            (self.sparse_weights, shape),
+            (self.stored_weights, shape),
             (self.bias, shape[:1]),
             (self.class_offset, shape[:1]),
             (self.term_offset, shape[1:]),
@@ -175,7 +182,7 @@ class Linear(Scorer):
         for part, size in parts:
             if part is None:
                 continue
-            values: Any = part.data if issparse(part) else part
+            values: Any = part if isinstance(part, np.ndarray) else part.data
             if part.shape != size or values.dtype not in (np.float32, np.float64):
                 raise BadModel("the scorer in this model has arrays of sizes or kinds that do not fit; train it again")
             finite = np.isfinite(values) | ((values == -np.inf) if part is self.bias else False)

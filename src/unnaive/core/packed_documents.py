@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array
 
 from unnaive.core.kept_documents import KeptDocuments
 from unnaive.core.packed_grams import with_grams, with_units, without_grams, without_terms
 from unnaive.errors import BadModel
 from unnaive.lazy import lazy_property
+from unnaive.sparse import csc_array, csr_array
 from unnaive.text.gram_units import GramKind, GramUnits, which_are_grams
 from unnaive.text.tokens import BORDERS, LONGEST_NGRAM
 from unnaive.text.vocabulary import Vocabulary

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from unnaive.core.kept_documents import KeptDocuments, move_columns
+from unnaive.sparse import csr_array
 from unnaive.text.gram_units import GramKind, GramUnits
 from unnaive.text.tokens import GRAM
 from unnaive.text.unit_grams import find_grams

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
+from unnaive.sparse import csr_array
 from unnaive.types import Floats, Ids, Sparse
 
 try:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from unnaive.core.links import LINKS, Link
 from unnaive.core.network import Network
 from unnaive.errors import BadData
+from unnaive.sparse import csr_array
 from unnaive.text.scoring import TfIdfPart
 from unnaive.types import Arrays, Floats, Ids, Sparse
 

@@ -22,9 +22,10 @@ from typing import Any
 from unnaive.core.targets import label_sets, read_targets
 from unnaive.errors import count_noun
 from unnaive.evaluation.grids import as_markdown
+from unnaive.evaluation.material import Material
 from unnaive.evaluation.records import Key, Record, RecordFile
 from unnaive.evaluation.summaries import PairwiseTest, Summary, as_json, pairwise_tests, summarise
-from unnaive.evaluation.trials import Contender, Material, Plan, Trial, TrialRunner
+from unnaive.evaluation.trials import Contender, Plan, Trial, TrialRunner
 from unnaive.models.estimator import Model
 from unnaive.reading.corpus import Corpus
 from unnaive.text.counting import as_texts

@@ -18,6 +18,7 @@ import numpy as np
 from unnaive.errors import BadData, count_noun
 from unnaive.explain import Explanation
 from unnaive.labelling.asking import Asked, Question, Strategy, more_like, next_question
+from unnaive.labelling.linear import LinearLearner
 from unnaive.labelling.pool import Pool
 from unnaive.labelling.record import ANSWERS, Decision, LabelRecord
 from unnaive.text.tokens import TokenRule
@@ -68,13 +69,14 @@ class Labelling:
         self.pool = Pool(
             record.texts(), record.classes(), rule=rule, multilabel=record.multilabel, hints=hints, threads=threads
         )
+        self.learner = LinearLearner(self.pool)
         self.names = record.names()
         self.lock = threading.RLock()
         self._seen = 0
         self._standing: dict[int, Decision] = {}
         self._votes: dict[str, dict[int, Decision]] = {}  # by person and text, the last that stands
         self._open: dict[str, Question] = {}
-        self._temperature: tuple[int, float] = (-RETEMPER, 1.0)
+        self._temperature: tuple[int, float] = (-RETEMPER, 1.0)  # of naive Bayes
         self._queues: dict[str, list[int]] = {}
         self.wish: dict[str, str] = {}  # by person: the class that more of is looked for
         self.among: dict[str, np.ndarray] = {}  # by person: the texts that a search found
@@ -100,9 +102,9 @@ class Labelling:
                 known = set(self.pool.classes)
                 classes_changed |= one.kind in ("undo", "class") or not known.issuperset(one.labels)
                 self._follow_vote(one, gone)
-            texts = {one.text for one in new if one.text is not None}
+            texts = dict.fromkeys(one.text for one in new if one.text is not None)
             final = self.record.final() if first_time or len(texts) > 100 else None
-            for text in sorted(texts):
+            for text in texts:
                 labels = self.record.final_of(text) if final is None else final.get(text)
                 if labels != self.pool.labels.get(text):
                     self.pool.set_labels(text, labels)
@@ -180,7 +182,7 @@ class Labelling:
             return second
         if who in self.wish:
             return more_like(self.pool, self.wish[who], asked)
-        return next_question(self.pool, asked, strategy)
+        return next_question(self.pool, asked, strategy, self.learner)
 
     def _second(self, who: str, mine: set[int], number: int, seed: int) -> Question | None:
         """Now and then, a text that one other person has labelled."""
@@ -201,7 +203,7 @@ class Labelling:
     def _shown(self, who: str, question: Question) -> Shown:
         text = question.text
         blind = question.way == "second"  # the model has learnt what the other person said: it would give it away
-        probabilities = {} if blind else self.pool.probabilities(text, self.temperature())
+        probabilities = {} if blind else self._probabilities(text)
         rejected = {
             label for one in self._standing.values()
             if one.kind == "reject" and one.text == text and one.who == who for label in one.labels
@@ -218,8 +220,13 @@ class Labelling:
             ticked if self.pool.multilabel else (),
         )  # fmt: skip
 
+    def _probabilities(self, text: int) -> dict[str, float]:
+        if self.learner.model is None:
+            return self.pool.probabilities(text, self.temperature())
+        return self.learner.probabilities(text)
+
     def temperature(self) -> float:
-        """How sharp probabilities are, fitted anew every few labels."""
+        """How sharp the probabilities of naive Bayes are, fitted anew every few labels."""
         labelled = len(self.pool.labels)
         if abs(labelled - self._temperature[0]) >= RETEMPER:
             self._temperature = (labelled, self.pool.temperature())
@@ -233,7 +240,7 @@ class Labelling:
                 return None
             if not self.pool.known(self.pool.classes.index(label)):
                 return None
-            return self.pool.explain(shown.text, label, shown.probabilities.get(label))
+            return self.learner.explain(shown.text, label, shown.probabilities.get(label))
 
     def why_done(self, who: str) -> str:
         """Why there is nothing to ask, in a sentence."""

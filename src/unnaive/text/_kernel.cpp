@@ -7,6 +7,7 @@
 #include <random>
 
 #include "_kernel_files.h"
+#include "_kernel_order.h"
 #include "_kernel_score.h"
 
 namespace nb = nanobind;
@@ -137,6 +138,7 @@ void listen() {
 
 std::vector<Bytes> words_in(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets) {
   std::vector<Bytes> words;
+  words.reserve(offsets.size());
   for (size_t i = 0; i + 1 < offsets.size(); ++i) {
     const int64_t start = offsets.data()[i], end = offsets.data()[i + 1];
     if (start < 0 || end < start || static_cast<uint64_t>(end) > blob.size())
@@ -152,17 +154,23 @@ nb::tuple check_terms(const Vector<uint8_t>& blob, const Vector<int64_t>& offset
   int64_t odd = -1, again = -1;
   {
     nb::gil_scoped_release release;
+    // all at once are soonest looked at: they are UTF-8 if the whole is, and none begins within a character
+    bool sound = !terms.empty() && terms.back().data + terms.back().size == blob.data() + blob.size() &&
+                 is_utf8(blob.data(), blob.size());
+    for (size_t i = 0; sound && i < terms.size(); ++i) sound = !terms[i].size || (*terms[i].data & 0xC0) != 0x80;
     WordTable seen;
     seen.reserve(terms.size());
-    for (size_t i = 0; i < terms.size() && odd < 0 && again < 0; ++i) {
-      if (!is_utf8(terms[i].data, terms[i].size)) odd = static_cast<int64_t>(i);
-      if (seen.insert(terms[i]) != i) again = static_cast<int64_t>(i);
-    }
+    seen.each_token(terms, [&](const Token& token, size_t i) {
+      if (odd >= 0 || again >= 0) return;
+      if (!sound && !is_utf8(terms[i].data, terms[i].size)) odd = static_cast<int64_t>(i);
+      if (seen.insert(token) != i) again = static_cast<int64_t>(i);
+    });
   }
   return nb::make_tuple(odd, again);
 }
 
-// The ids of some terms in a vocabulary; those that it lacks get the ids behind its own, in the order in which they come.
+// The ids of some terms in a vocabulary; those that it lacks get the ids behind its own, in the order in which they
+// come.
 nb::object place_terms(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets, const Vector<uint8_t>& other,
                        const Vector<int64_t>& other_offsets) {
   const std::vector<Bytes> terms = words_in(blob, offsets), others = words_in(other, other_offsets);
@@ -175,6 +183,31 @@ nb::object place_terms(const Vector<uint8_t>& blob, const Vector<int64_t>& offse
     for (size_t i = 0; i < others.size(); ++i) ids[i] = table.insert(others[i]);
   }
   return numpy_of(std::move(ids));
+}
+
+// None where the terms are in order.
+nb::object term_order(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets) {
+  const std::vector<Bytes> terms = words_in(blob, offsets);
+  Array<int64_t> order;
+  {
+    nb::gil_scoped_release release;
+    order = order_of_terms(terms);
+  }
+  return order.size() ? numpy_of(std::move(order)) : nb::none();
+}
+
+nb::tuple taken_terms(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets, const Vector<int64_t>& chosen) {
+  const std::vector<Bytes> terms = words_in(blob, offsets);
+  for (size_t i = 0; i < chosen.size(); ++i)
+    if (chosen.data()[i] < 0 || static_cast<size_t>(chosen.data()[i]) >= terms.size())
+      throw nb::value_error("there is no term of this number");
+  Array<uint8_t> bytes;
+  Array<int64_t> ends;
+  {
+    nb::gil_scoped_release release;
+    take_terms(terms, chosen.data(), chosen.size(), bytes, ends);
+  }
+  return nb::make_tuple(numpy_of(std::move(bytes)), numpy_of(std::move(ends)));
 }
 
 // (counts, ids, where rows end) in the narrowest integers that scipy takes.
@@ -377,6 +410,19 @@ void make_scorer(HeldScorer* self, nb::object engine_object, Doubles arcs, Vecto
   new (self) HeldScorer{std::move(owners), engine, linear, Scorer(engine, linear, fast)};
 }
 
+// A sparse matrix of classes × terms, its columns one after another: (values, their classes, where each term's end).
+nb::tuple by_term(const Doubles& arcs, const Vector<int64_t>& terms, const Vector<int64_t>& ends, size_t n_terms) {
+  bool right = ends.size() > 0 && arcs.size() == terms.size() && ends.data()[0] == 0 &&
+               ends.data()[ends.size() - 1] == static_cast<int64_t>(arcs.size());
+  for (size_t c = 0; right && c + 1 < ends.size(); ++c) right = ends.data()[c] <= ends.data()[c + 1];
+  for (size_t k = 0; right && k < terms.size(); ++k)
+    right = terms.data()[k] >= 0 && static_cast<size_t>(terms.data()[k]) < n_terms;
+  if (!right) throw nb::value_error("the arrays of a sparse matrix do not fit each other");
+  TermArcs found(arcs.data(), terms.data(), ends.data(), ends.size() - 1, n_terms);
+  return nb::make_tuple(numpy_of(std::move(found.arc)), numpy_of(std::move(found.arc_class)),
+                        numpy_of(std::move(found.ends)));
+}
+
 nb::object scores(HeldScorer& self, nb::handle texts, const Threads& threads, size_t limit) {
   const Held input = held(texts, limit);
   NumpyArray<double> out(nb::make_tuple(input.documents.count, self.linear.classes));
@@ -442,6 +488,9 @@ NB_MODULE(_kernel, m) {
     loops = loops_for(wide && has_wide());
     return before;
   });
+  m.def("by_term", &by_term, "arcs"_a, "terms"_a, "ends"_a, "n_terms"_a);
+  m.def("term_order", &term_order, "terms"_a, "ends"_a);
+  m.def("take_terms", &taken_terms, "terms"_a, "ends"_a, "chosen"_a);
   m.def("check_terms", &check_terms, "terms"_a, "ends"_a);
   m.def("place_terms", &place_terms, "terms"_a, "ends"_a, "others"_a, "other_ends"_a);
   add_characters(m);

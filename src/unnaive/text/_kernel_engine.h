@@ -58,7 +58,7 @@ class Engine {
     stops_ = table.size();
     surfaces_.unit_of.assign(stemmed_ ? stops_ : 0, kDrop);
     terms_ = Terms(words_, stemmed_ ? 0 : stops_, terms_.shortest(), terms_.longest());
-    for (const Bytes& term : vocabulary) terms_.add(term);
+    terms_.add(vocabulary);
   }
 
   Counts count(const Documents& documents, bool grow, const Threads& threads, const std::function<void()>& listen);
@@ -157,6 +157,8 @@ void each_document(const Documents& documents, size_t from, size_t to, bool list
 
 // A shard that learns by itself, which is every one but the first, does so in a copy of what is known.
 inline void Engine::start_shard(Shard& shard, size_t bytes, bool learns, bool first) {
+  // the first has room for all rows, which join its own at the end: to move huge pages elsewhere would take as long as
+  // to fill them, and what is never touched costs nothing
   const size_t cells = likely_cells(bytes, terms_);
   shard.rows.ids = Array<int32_t>(cells);
   shard.rows.counts = Array<int32_t>(cells);
@@ -195,7 +197,7 @@ inline Counts Engine::count(const Documents& documents, bool grow, const Threads
     });
     give_back(std::move(scratch), bytes <= kShort);
   };
-  start_shard(shards[0], bytes / n, learns, true);
+  start_shard(shards[0], bytes, learns, true);
   // the first documents teach most of the words that come often, so that shards learn few by themselves
   const size_t head = n > 1 && learns ? shard_bounds(documents, static_cast<unsigned>(bytes / kHead) + 16)[1] : 0;
   phases.head = timed(1, [&](unsigned) { read(0, 0, head); });

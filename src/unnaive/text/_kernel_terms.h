@@ -50,17 +50,17 @@ class Terms {
     return slot.term = given(slot.term, slot.entry | kGram);
   }
 
-  // One more term of a given vocabulary, at the next id.
-  void add(Bytes term) {
-    if (plain()) {
-      if (words_->find(term) == kNone) {
-        words_->insert(term);
-      } else {
-        words_->append(term);  // a stop word: it keeps its id, but no text reaches it
-      }
+  // The terms of a given vocabulary, at the next ids.
+  void add(const std::vector<Bytes>& terms) {
+    if (!plain()) {
+      for (const Bytes& term : terms) add_words_of(term);
       return;
     }
-    add_words_of(term);
+    words_->each_token(terms, [&](const Token& token, size_t i) {
+      const uint32_t before = words_->size();
+      words_->insert(token);
+      if (words_->size() == before) words_->append(terms[i]);  // a stop word: it keeps its id, but no text reaches it
+    });
   }
 
   // How far a copy goes: what comes behind was learnt apart.

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
+from unnaive.sparse import csr_array
 from unnaive.text.buffer import Texts
 from unnaive.text.gram_units import GramUnits, make_grams, which_are_grams
 from unnaive.text.locks import fork_safe_lock

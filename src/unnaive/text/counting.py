@@ -8,8 +8,8 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
+from unnaive.sparse import csr_array
 from unnaive.text.backend import BACKEND, engine_kind, thread_count
 from unnaive.text.buffer import TextBuffer, Texts, as_texts
 from unnaive.text.engines import engine_for

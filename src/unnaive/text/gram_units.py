@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
 
+from unnaive.sparse import csr_array, vstack
 from unnaive.text.backend import kernel
 from unnaive.text.tokens import GRAM, TokenRule
 from unnaive.text.unit_grams import find_grams

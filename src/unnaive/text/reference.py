@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from unnaive.errors import BadData
+from unnaive.sparse import csr_array
 from unnaive.text.buffer import LARGEST_TEXT, Texts
 from unnaive.text.tokens import TokenRule, tokens
 from unnaive.text.vocabulary import Vocabulary
@@ -69,7 +69,8 @@ class ReferenceScorer:
     """Scores as the product of sparse counts with the weights."""
 
     def __init__(self, engine: ReferenceEngine, linear: LinearArrays) -> None:
-        self.engine, self.linear = engine, linear
+        self.engine = engine
+        self.linear = replace(linear, arcs=linear.arcs.tocsr()) if hasattr(linear.arcs, "tocsr") else linear
 
     def scores(self, texts: Texts) -> Scores:
         """(n_texts, n_classes) scores."""

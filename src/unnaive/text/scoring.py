@@ -47,8 +47,8 @@ class TextScorer:
         threads: int | None = None,
         backend: str | None = None,
     ) -> None:
-        arcs = arcs if hasattr(arcs, "tocsc") else np.asarray(arcs, dtype=np.float64)
-        if arcs.ndim != 2 or arcs.shape[1] != len(vocabulary):
+        arcs = arcs if hasattr(arcs, "tocsr") else np.asarray(arcs, dtype=np.float64)
+        if len(arcs.shape) != 2 or arcs.shape[1] != len(vocabulary):
             raise BadData(f"arcs have shape {arcs.shape}; expected a row for each class of {len(vocabulary)} terms")
         linear = LinearArrays(
             arcs,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -137,6 +137,16 @@ class TokenRule:
         """The names of all options, which are parameters of TextClassifier too."""
         return tuple(field.name for field in fields(cls))
 
+    def with_defaults_changed(self, changes: Mapping[str, Any]) -> TokenRule:
+        """The rule with these options, each only where nobody chose another than the default.
+
+        >>> TokenRule(ngrams=(1, 3)).with_defaults_changed({"analyzer": "both", "ngrams": (1, 2)}).ngrams
+        (1, 3)
+        """
+        default = TokenRule()
+        free = {name: value for name, value in changes.items() if getattr(self, name) == getattr(default, name)}
+        return replace(self, **free)
+
     @property
     def stop_set(self) -> frozenset[str]:
         """The stop words, folded as the text is."""
@@ -171,6 +181,8 @@ def _checked_ngrams(ngrams: object, name: str) -> tuple[int, int]:
 @lru_cache(maxsize=16)
 def _stop_set(stopwords: str | tuple[str, ...] | None, lowercase: bool, language: str | None) -> frozenset[str]:
     words = stop_list(stopwords) if isinstance(stopwords, str) else frozenset(stopwords or ())
+    if not words:
+        return words  # the pattern takes long to make
     signs = sign_pattern(emoji=True, symbols=True)
     words = frozenset(sign_term(word) if signs and signs.fullmatch(word) else word for word in words)
     return frozenset(folded(word, language) for word in words) if lowercase else words

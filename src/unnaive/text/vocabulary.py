@@ -157,7 +157,7 @@ class Vocabulary:
         >>> Vocabulary(["vote", "ball"]).order()
         array([1, 0])
         """
-        return term_order(*self._arrays)
+        return term_order(*self._arrays) if kernel is None else kernel.term_order(*self._arrays)
 
     def take(self, ids: ArrayLike) -> Vocabulary:
         """The vocabulary of the terms with these ids, in this order.
@@ -186,6 +186,8 @@ class Vocabulary:
     def _taken(self, ids: NDArray[Any]) -> Vocabulary:
         """`take` of distinct ids: their bytes are copied, and no term is decoded."""
         blob, offsets = self._arrays
+        if kernel is not None:
+            return Vocabulary.trusted(*kernel.take_terms(blob, offsets, np.ascontiguousarray(ids, np.int64)))
         starts, lengths = offsets[:-1][ids], np.diff(offsets)[ids]
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         index = np.int32 if len(blob) < 1 << 31 else np.int64

@@ -8,6 +8,7 @@ from io import BytesIO
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unnaive.apps.service.served import Refused
 from unnaive.errors import UnnaiveError
@@ -46,20 +47,24 @@ class Answers:
             found.append([classes[column] for column in columns[order].tolist()])
         return found
 
-    def ranked(self, limit: int | None, above: float | None = None) -> Iterator[list[tuple[Label, float]]]:
-        """The best classes of each text with their values, at most `limit`, none below `above`."""
-        classes = self.fitted.classes
-        most = len(classes) if limit is None else min(limit, len(classes))
+    def best(self, limit: int | None) -> tuple[NDArray[np.intp], Floats]:
+        """The columns of the best classes of each text, at most `limit`, the best first; and their values."""
+        n_classes = len(self.fitted.classes)
+        most = n_classes if limit is None else min(limit, n_classes)
         if most == 1:
-            best = self.values.argmax(axis=1)
-            order = best[:, None]
-        elif most < len(classes) // 4:
+            order = self.values.argmax(axis=1)[:, None]
+        elif most < n_classes // 4:
             part = np.argpartition(-self.values, most - 1, axis=1)[:, :most]
             order = np.take_along_axis(part, np.argsort(-np.take_along_axis(self.values, part, 1), 1, "stable"), 1)
         else:
             order = np.argsort(-self.values, axis=1, kind="stable")[:, :most]
-        sorted_values = np.take_along_axis(self.values, order, axis=1).tolist()
-        for columns, values in zip(order.tolist(), sorted_values, strict=True):
+        return order, np.take_along_axis(self.values, order, axis=1)
+
+    def ranked(self, limit: int | None, above: float | None = None) -> Iterator[list[tuple[Label, float]]]:
+        """The best classes of each text with their values, at most `limit`, none below `above`."""
+        classes = self.fitted.classes
+        order, sorted_values = self.best(limit)
+        for columns, values in zip(order.tolist(), sorted_values.tolist(), strict=True):
             yield [
                 (classes[column], value)
                 for column, value in zip(columns, values, strict=True)

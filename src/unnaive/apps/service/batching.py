@@ -3,34 +3,68 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
+
+from unnaive.apps.service.answers import Answers
+from unnaive.apps.service.rendering import render_rows
 from unnaive.apps.service.served import ServedModel, Version
 from unnaive.types import Floats
 
 MOST = 1_024  # texts scored in one call, unless one request has more
 
-Scored = tuple[Version, Floats]
+
+class Scored:
+    """The texts of one request, scored: the version that did it, and scores (n_texts, n_classes)."""
+
+    def __init__(self, version: Version, scores: Floats, limit: int | None, together: Sequence[Scored] = ()) -> None:
+        self.version, self.scores, self.limit = version, scores, limit
+        self._together = together  # what was scored in the same call
+        self._json: bytes | None = None
+
+    @property
+    def answers(self) -> Answers:
+        """What the model says, as values."""
+        return Answers.of(self.version.fitted, self.scores)
+
+    def json(self) -> bytes:
+        """What the model says of each text as JSON, with at most `limit` classes; commas stand between them.
+
+        Requests that were scored together and ask for as many classes are written together, by the first that asks.
+        """
+        if self._json is None:
+            alone = self.version.fitted.decision.per_batch  # which would mix the documents of several clients
+            same = [self] if alone else [one for one in self._together if one.limit == self.limit] or [self]
+            rendered = render_rows(self.version, np.concatenate([one.scores for one in same]), self.limit, b",")
+            at = 0
+            for one in same:
+                one._json = rendered.joined(at, at + len(one.scores))
+                at += len(one.scores)
+        return self._json or b""
 
 
 class Batcher:
     """Scores texts with the current version of a model; what comes while it works is scored together next.
 
-    Each call takes the version once, so all texts of a request are scored by the same one.
+    Each call takes the version once, so all texts of a request are scored by the same one. The thread that scores runs
+    little but the kernel, which needs no interpreter, so the event loop seldom waits for it.
     """
 
     def __init__(self, model: ServedModel, executor: ThreadPoolExecutor) -> None:
         self.model, self._executor = model, executor
-        self._waiting: list[tuple[list[str], asyncio.Future[Scored]]] = []
+        self._waiting: list[tuple[list[str], int | None, asyncio.Future[Scored]]] = []
         self._running: asyncio.Task[None] | None = None
 
-    async def score(self, texts: list[str]) -> Scored:
-        """The version that scored the texts, and their scores (n_texts, n_classes)."""
+    async def score(self, texts: list[str], limit: int | None = None) -> Scored:
+        """The texts, scored; `limit` is for `Scored.json`."""
         loop = asyncio.get_running_loop()
         if len(texts) > MOST // 4:
-            return await loop.run_in_executor(self._executor, score_texts, self.model, texts)
+            version, scores = await loop.run_in_executor(self._executor, score_texts, self.model, texts)
+            return Scored(version, scores, limit)
         answer: asyncio.Future[Scored] = loop.create_future()
-        self._waiting.append((texts, answer))
+        self._waiting.append((texts, limit, answer))
         if self._running is None or self._running.done():
             self._running = loop.create_task(self._work(loop))
         return await answer
@@ -38,21 +72,23 @@ class Batcher:
     async def _work(self, loop: asyncio.AbstractEventLoop) -> None:
         while self._waiting:
             batch = self._take()
-            texts = [text for part, _ in batch for text in part]
+            texts = [text for part, _, _ in batch for text in part]
             try:
                 version, scores = await loop.run_in_executor(self._executor, score_texts, self.model, texts)
             except Exception as problem:
-                for _, answer in batch:
+                for _, _, answer in batch:
                     if not answer.done():
                         answer.set_exception(problem)
                 continue
             at = 0
-            for part, answer in batch:
+            together: list[Scored] = []
+            for part, limit, answer in batch:
                 if not answer.done():  # a client may have gone meanwhile
-                    answer.set_result((version, scores[at : at + len(part)]))
+                    together.append(Scored(version, scores[at : at + len(part)], limit, together))
+                    answer.set_result(together[-1])
                 at += len(part)
 
-    def _take(self) -> list[tuple[list[str], asyncio.Future[Scored]]]:
+    def _take(self) -> list[tuple[list[str], int | None, asyncio.Future[Scored]]]:
         """As many requests as fit into one call, the first ones first."""
         size = taken = 0
         while taken < len(self._waiting) and (not taken or size + len(self._waiting[taken][0]) <= MOST):
@@ -62,7 +98,7 @@ class Batcher:
         return batch
 
 
-def score_texts(model: ServedModel, texts: list[str]) -> Scored:
+def score_texts(model: ServedModel, texts: list[str]) -> tuple[Version, Floats]:
     """The current version of the model, and its scores of the texts."""
     version = model.version
     return version, version.fitted.scores(texts)

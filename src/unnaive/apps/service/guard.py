@@ -75,6 +75,10 @@ class Guard:
     def __init__(self, app: Application, access: Access, limits: Limits, metrics: Metrics) -> None:
         self.app, self.access, self.limits, self.metrics = app, access, limits, metrics
         self._at_once = 0
+        metrics.at_once.set_function(lambda: self._at_once)
+        sentence = f"{limits.requests} requests are being answered already; try again in a second"
+        self._busy, headers = refusal(Refused(503, sentence))
+        self._busy_headers = [*headers, *HEADERS]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -84,6 +88,9 @@ class Guard:
         start, status = time.perf_counter(), 500
         path = scope["path"]
         counted = path not in OPEN
+        if counted and self._at_once >= self.limits.requests:
+            await self._turn_away(send)
+            return
 
         async def send_with_headers(message: Message) -> None:
             nonlocal status
@@ -93,27 +100,29 @@ class Guard:
             await send(message)
 
         self._at_once += counted
-        self.metrics.at_once.set(self._at_once)
         try:
-            self._check(scope, path, counted)
+            self._check(scope, path)
             limited = receive if path == UNLIMITED else self._limited(scope, receive)
             await self.app(scope, limited, send_with_headers)
         except Refused as problem:
             await refuse(send_with_headers, problem)
         finally:
             self._at_once -= counted
-            self.metrics.at_once.set(self._at_once)
             seconds = time.perf_counter() - start
             self.metrics.request(_route(scope), status, seconds)
             log.info("%s %s %d %.1f ms", scope["method"], path, status, 1000 * seconds)
 
-    def _check(self, scope: Scope, path: str, counted: bool) -> None:
+    async def _turn_away(self, send: Send) -> None:
+        """Say that there is too much to do, before anything is looked at: what is refused must cost next to nothing."""
+        self.metrics.request("other", 503, 0.0)
+        await send({"type": "http.response.start", "status": 503, "headers": self._busy_headers})
+        await send({"type": "http.response.body", "body": self._busy})
+
+    def _check(self, scope: Scope, path: str) -> None:
         headers = dict(scope["headers"])
         host = _host_name(headers.get(b"host", b"").decode("latin-1"))
         if self.access.hosts and host not in self.access.hosts:
             raise Refused(421, f"this service is not called {host!r}; name it with --allow-host if it should be")
-        if counted and self._at_once > self.limits.requests:
-            raise Refused(503, f"{self.limits.requests} requests are being answered already; try again in a second")
         length = headers.get(b"content-length", b"0")
         if path != UNLIMITED and length.isdigit() and int(length) > self.limits.body:
             raise self._too_large()
@@ -159,6 +168,13 @@ class Guard:
 
 async def refuse(send: Send, problem: Refused) -> None:
     """The answer of a refused request."""
+    body, headers = refusal(problem)
+    await send({"type": "http.response.start", "status": problem.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def refusal(problem: Refused) -> tuple[bytes, list[tuple[bytes, bytes]]]:
+    """The body and the headers that say why a request is refused."""
     body = json.dumps({"error": str(problem)}, ensure_ascii=False).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if problem.status == 503:
@@ -167,8 +183,7 @@ async def refuse(send: Send, problem: Refused) -> None:
         headers.append((b"www-authenticate", b"Bearer"))
     if problem.status in (408, 413):
         headers.append((b"connection", b"close"))  # the rest of the body is not read
-    await send({"type": "http.response.start", "status": problem.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    return body, headers
 
 
 def _host_name(host: str) -> str:
@@ -184,4 +199,4 @@ def _host_name(host: str) -> str:
 
 def _route(scope: Scope) -> str:
     """The pattern of the path, so that metrics do not grow with what clients make up."""
-    return getattr(scope.get("route"), "path", "other")
+    return str(scope.get("unnaive.route") or getattr(scope.get("route"), "path", "other"))

@@ -24,11 +24,15 @@ class Metrics:
             "unnaive_documents_changed", "Documents taught or forgotten.", ["model", "kind"], registry=self.registry
         )
         self.version = Gauge("unnaive_model_version", "Version that answers now.", ["model"], registry=self.registry)
+        self._of_path: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
 
     def request(self, path: str, status: int, seconds: float) -> None:
         """Count a request."""
-        self.requests.labels(path, str(status)).inc()
-        self.seconds.labels(path).observe(seconds)
+        found = self._of_path.get((path, status))  # looking labels up takes longer than counting
+        if found is None:
+            found = self._of_path[path, status] = (self.requests.labels(path, str(status)), self.seconds.labels(path))
+        found[0].inc()
+        found[1].observe(seconds)
 
     def text(self) -> bytes:
         """All of them in Prometheus's text format."""

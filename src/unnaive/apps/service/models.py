@@ -50,10 +50,10 @@ class Models:
                 raise Refused(413, f"a text has {len(text):,} characters, at most {self.limits.text:,} are taken")
         return texts
 
-    async def score(self, model: ServedModel, texts: list[str]) -> Scored:
-        """Scores of texts, in one call with those of other requests."""
+    async def score(self, model: ServedModel, texts: list[str], limit: int | None = None) -> Scored:
+        """The texts, scored in one call with those of other requests; `limit` is for `Scored.json`."""
         self.metrics.texts.labels(model.name).inc(len(texts))
-        return await self._batchers[model.name].score(texts)
+        return await self._batchers[model.name].score(texts, limit)
 
     async def work(self, function: Callable[..., Found], *given: Any, **named: Any) -> Found:
         """What a function returns, run in a thread."""
