@@ -57,7 +57,7 @@ def error_sentence(found: Audit) -> str:
     return (
         f"about {errors.number:,.0f} labels seem wrong ({share:.1f} % of the documents; 95 % interval "
         f"{errors.low:,.0f} to {errors.high:,.0f}), counted where {how} are surest; if hard texts were labelled with "
-        f"less care than easy ones, there are more; {beside}look at the first {ceil(errors.high):,} of the list at least"
+        f"less care than easy ones, there are more; {beside}look at the first {ceil(errors.high):,} of the list"
     )
 
 
