@@ -18,7 +18,14 @@ def test_it_fits_in_a_hundred_lines():
 
 
 def test_its_links_lead_somewhere():
-    for page in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "THIRD_PARTY.md", "benchmarks/README.md"):
+    for page in (
+        "README.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "CHANGELOG.md",
+        "THIRD_PARTY.md",
+        "benchmarks/README.md",
+    ):
         file = ROOT / page
         for link in re.findall(r"\]\(([^)#\s]+)", file.read_text()):
             assert link.startswith("https://") or (file.parent / link).exists(), (page, link)
