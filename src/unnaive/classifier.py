@@ -310,7 +310,7 @@ class TextClassifier(Protocol):
 
         The labels of a tuple come by score, the most probable first.
         """
-        return self._fitted().predict(as_texts(texts))
+        return self._fitted().predict(texts)
 
     @available_if(lambda self: self._has_probabilities())
     def predict_proba(self, texts: Any) -> Floats:
