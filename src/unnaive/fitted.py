@@ -112,6 +112,10 @@ class FittedModel:
         """
         return self.reader.known_terms(documents)
 
+    def scores_and_known(self, documents: Any) -> tuple[Floats, NDArray[np.int64]]:
+        """What `scores` and `known_terms` give, of documents few enough to be held at once: they are read once."""
+        return self.reader.scores_and_known(documents)
+
     def predict(self, documents: Any) -> Any:
         """The labels of each document in the form in which labels came; label sets by score, the highest first."""
         if isinstance(self.decision, Argmax) and not self.multilabel:

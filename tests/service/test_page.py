@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,25 +14,16 @@ import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.browser import NEEDS_CHROMIUM, collect_problems, open_browser, shoot, wait
 
 from unnaive import TextClassifier
 from unnaive.text.tokens import TokenRule, spans
 
 from .conftest import TOKEN, tickets
 
-CHROMIUM = shutil.which("chromium")
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine")]
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytestmark = [pytest.mark.slow, NEEDS_CHROMIUM]
 
-OPTIONS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 TEXT = "my invoice was charged twice"
-SCREENS = os.environ.get("UNNAIVE_SCREENSHOTS")  # a folder: pictures are kept there, to be looked at
 
 
 @pytest.fixture(scope="module")
@@ -84,10 +74,8 @@ def server(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as tools:
-        browser = tools.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+    with open_browser() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -95,30 +83,13 @@ def page(browser: Any, server: str) -> Iterator[Any]:
     """The page, opened with the token; a test fails if anything was written to the console as an error."""
     context = browser.new_context(viewport={"width": 1100, "height": 900})
     page = context.new_page()
-    problems: list[str] = []
-    page.on("console", lambda one: problems.append(one.text) if one.type in ("error", "warning") else None)
-    page.on("pageerror", lambda one: problems.append(str(one)))
+    problems = collect_problems(page)
     page.goto(f"{server}#token={TOKEN}")
     wait(page, "document.getElementById('version').textContent !== ''")
     page.problems = problems
     yield page
     context.close()
     assert problems == []
-
-
-def wait(page: Any, expression: str) -> None:
-    """Until an expression is true; the browser's own waiting needs eval, which the page's policy forbids."""
-    for _ in range(200):
-        if page.evaluate(expression):
-            return
-        page.wait_for_timeout(50)
-    raise AssertionError(f"never true: {expression}")
-
-
-def shoot(page: Any, name: str) -> None:
-    """Keep a picture of the page, if pictures are wanted."""
-    if SCREENS:
-        page.screenshot(path=str(Path(SCREENS) / f"{name}.png"), full_page=True)
 
 
 def serious(page: Any) -> list[str]:

@@ -42,6 +42,9 @@ class DocumentReader(Protocol):
     def known_terms(self, documents: Any) -> NDArray[np.int64]:
         """How many mentions of terms that the model knows each document has (n_docs,)."""
 
+    def scores_and_known(self, documents: Any) -> tuple[Floats, NDArray[np.int64]]:
+        """Scores of documents that are few enough to be held at once, and what `known_terms` gives of them."""
+
     def read_one(self, document: Any) -> tuple[Sparse, list[Span]]:
         """One document as a row of counts (1, n_terms), and where its terms are, if it is a text."""
 
@@ -66,6 +69,10 @@ class CountRows:
     def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
         """There is no faster way."""
         return None
+
+    def scores_and_known(self, documents: Any) -> tuple[Floats, NDArray[np.int64]]:
+        """Scores of a few rows, and the sum of each."""
+        return self.scorer.scores(documents), self.known_terms(documents)
 
     def known_terms(self, documents: Any) -> NDArray[np.int64]:
         """The sum of each row."""
@@ -105,14 +112,22 @@ class TextDocuments:
             chunk = texts[start : start + step]
             yield fused.scores(chunk) if fused else self.scorer.scores(self._counter.count(chunk))
 
+    def scores_and_known(self, documents: Any) -> tuple[Floats, NDArray[np.int64]]:
+        """Scores of a few texts and how many mentions of terms each has, in one pass where it goes."""
+        if self._fused:
+            return self._fused.scores_and_known(documents)
+        if self._fused_tf_idf:
+            return self._fused_tf_idf.scores(documents), self._count_known(documents)
+        X = self._counter.count(documents)
+        return self.scorer.scores(X), np.asarray(X.sum(axis=1), np.int64)
+
     def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
         """By the fused scorer, where there is one."""
-        return self._fused.best(as_texts(documents)) if self._fused else None
+        return self._fused.best(documents) if self._fused else None
 
     def known_terms(self, documents: Any) -> NDArray[np.int64]:
         """Counted by the vocabulary, which leaves out all other words."""
-        texts = as_texts(documents)
-        return self._fused.known_terms(texts) if self._fused else self._count_known(texts)
+        return self._fused.known_terms(documents) if self._fused else self._count_known(documents)
 
     def _count_known(self, texts: Any) -> NDArray[np.int64]:
         return np.asarray(self._counter.count(texts).sum(axis=1), np.int64)

@@ -7,7 +7,6 @@
 #include <random>
 
 #include "_kernel_files.h"
-#include "_kernel_order.h"
 #include "_kernel_score.h"
 
 namespace nb = nanobind;
@@ -169,6 +168,22 @@ nb::tuple check_terms(const Vector<uint8_t>& blob, const Vector<int64_t>& offset
   return nb::make_tuple(odd, again);
 }
 
+// The ids of some terms in a vocabulary; those that it lacks get the ids behind its own, in the order in which they
+// come.
+nb::object place_terms(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets, const Vector<uint8_t>& other,
+                       const Vector<int64_t>& other_offsets) {
+  const std::vector<Bytes> terms = words_in(blob, offsets), others = words_in(other, other_offsets);
+  Array<int64_t> ids(others.size());
+  {
+    nb::gil_scoped_release release;
+    WordTable table;
+    table.reserve(terms.size() + others.size());
+    for (const Bytes& term : terms) table.insert(term);
+    for (size_t i = 0; i < others.size(); ++i) ids[i] = table.insert(others[i]);
+  }
+  return numpy_of(std::move(ids));
+}
+
 // None where the terms are in order.
 nb::object term_order(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets) {
   const std::vector<Bytes> terms = words_in(blob, offsets);
@@ -315,17 +330,34 @@ const Entities& html_entities() {
   return *entities;
 }
 
+// Every place below `size` once, or none at all.
+std::vector<uint32_t> permutation(const Vector<int64_t>& places, size_t size) {
+  std::vector<uint32_t> order;
+  std::vector<bool> seen(size);
+  for (size_t i = 0; i < places.size(); ++i) {
+    const auto place = static_cast<uint64_t>(places.data()[i]);
+    if (place >= size || seen[place]) throw nb::value_error("an order must have every place once");
+    seen[place] = true;
+    order.push_back(static_cast<uint32_t>(place));
+  }
+  if (!order.empty() && order.size() != size) throw nb::value_error("an order must have every place once");
+  return order;
+}
+
 void make_engine(Engine* self, bool lowercase, bool turkish, bool digits, uint32_t min_length, bool cut_runs,
                  bool emoji, bool symbols, bool chunks, bool html, unsigned message, unsigned shortest,
                  unsigned longest, bool stemmed, const Vector<uint8_t>& stops, const Vector<int64_t>& stop_ends,
-                 const Vector<uint8_t>& vocabulary, const Vector<int64_t>& vocabulary_ends) {
+                 const Vector<uint8_t>& vocabulary, const Vector<int64_t>& vocabulary_ends,
+                 const Vector<int64_t>& often) {
   if (shortest < 1 || longest < shortest || longest > Grams::kLongest || message > 4)
     throw nb::value_error("settings are out of range");
   const Settings settings{{lowercase, lowercase && turkish, digits, min_length, cut_runs, emoji, symbols, chunks},
                           static_cast<Message>(message),
                           html ? &html_entities() : nullptr};
+  const std::vector<Bytes> terms = words_in(vocabulary, vocabulary_ends);
+  const std::vector<uint32_t> order = permutation(often, terms.size());
   new (self) Engine(settings, shortest, longest, stemmed);
-  self->set_words(words_in(stops, stop_ends), words_in(vocabulary, vocabulary_ends));
+  self->set_words(words_in(stops, stop_ends), terms, order);
 }
 
 // A Scorer with the arrays that it looks at.
@@ -407,15 +439,17 @@ nb::tuple by_term(const Doubles& arcs, const Vector<int64_t>& terms, const Vecto
                         numpy_of(std::move(found.ends)));
 }
 
-nb::object scores(HeldScorer& self, nb::handle texts, const Threads& threads, size_t limit) {
+// (scores, how many mentions of terms each text has)
+nb::tuple scores(HeldScorer& self, nb::handle texts, const Threads& threads, size_t limit) {
   const Held input = held(texts, limit);
   NumpyArray<double> out(nb::make_tuple(input.documents.count, self.linear.classes));
+  NumpyArray<int64_t> known(nb::cast(input.documents.count));
   {
     nb::gil_scoped_release release;
     const std::shared_lock<std::shared_mutex> lock(self.engine.mutex());
-    self.scorer.scores(input.documents, threads, listen, out.data);
+    self.scorer.scores(input.documents, threads, listen, out.data, known.data);
   }
-  return out.array;
+  return nb::make_tuple(out.array, known.array);
 }
 
 nb::object best(HeldScorer& self, nb::handle texts, const Threads& threads, size_t limit) {
@@ -449,7 +483,7 @@ NB_MODULE(_kernel, m) {
   nb::class_<Engine>(m, "Engine")
       .def("__init__", &make_engine, "lowercase"_a, "turkish"_a, "digits"_a, "min_length"_a, "cut_runs"_a, "emoji"_a,
            "symbols"_a, "chunks"_a, "html"_a, "message"_a, "shortest"_a, "longest"_a, "stemmed"_a, "stops"_a,
-           "stop_ends"_a, "vocabulary"_a, "vocabulary_ends"_a)
+           "stop_ends"_a, "vocabulary"_a, "vocabulary_ends"_a, "often"_a)
       .def("__len__", &size)
       .def("count", &count, "texts"_a, "grow"_a, "threads"_a, "limit"_a)
       .def("time_phases", &time_phases, "texts"_a, "threads"_a, "limit"_a)
@@ -476,5 +510,6 @@ NB_MODULE(_kernel, m) {
   m.def("term_order", &term_order, "terms"_a, "ends"_a);
   m.def("take_terms", &taken_terms, "terms"_a, "ends"_a, "chosen"_a);
   m.def("check_terms", &check_terms, "terms"_a, "ends"_a);
+  m.def("place_terms", &place_terms, "terms"_a, "ends"_a, "others"_a, "other_ends"_a);
   add_characters(m);
 }

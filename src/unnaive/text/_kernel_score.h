@@ -105,10 +105,13 @@ class Scorer {
         groups_((linear.classes + 3) / 4),
         add_(add_rows_for(groups_)) {}
 
-  void scores(const Documents& documents, const Threads& threads, const std::function<void()>& listen, double* out) {
+  // Also how many mentions of terms each document has.
+  void scores(const Documents& documents, const Threads& threads, const std::function<void()>& listen, double* out,
+              int64_t* known) {
     const bool full = worth_full_rows(total_size(documents));
-    each(documents, threads, listen,
-         [&](size_t row, Space& space) { exact(documents.at(row), space, full, out + row * linear_.classes); });
+    each(documents, threads, listen, [&](size_t row, Space& space) {
+      known[row] = exact(documents.at(row), space, full, out + row * linear_.classes);
+    });
   }
 
   void best(const Documents& documents, const Threads& threads, const std::function<void()>& listen, int64_t* out) {
@@ -138,7 +141,7 @@ class Scorer {
   void each(const Documents& documents, const Threads& threads, const std::function<void()>& listen, Work&& work) {
     const unsigned n = threads.shards(documents), parts = n > 1 ? n * kParts : 1;
     const std::vector<size_t> bounds = shard_bounds(documents, parts);
-    const bool keep = total_size(documents) <= kShort;
+    const bool keep = longest_size(documents) <= kShort;
     std::atomic<unsigned> next{0};
     Stop stop;
     run_sharded(n, stop, [&](unsigned s) {
@@ -197,17 +200,19 @@ class Scorer {
   }
 
   // The sums in double, terms in ascending order, as the product of sparse counts with the weights has them; `full`
-  // says whether there are full rows.
-  void exact(const Document& document, Space& space, bool full, double* out) {
+  // says whether there are full rows. Gives how many mentions of terms there are.
+  int64_t exact(const Document& document, Space& space, bool full, double* out) {
     const size_t cells = count_row(document, space, true);
     std::fill(out, out + linear_.classes, 0.0);
     double length = 0, background = 0;
+    int64_t known = 0;
     const int32_t* ids = space.row.ids.data();
     for (size_t i = 0; i < std::min(cells, kLead); ++i) fetch_places(static_cast<size_t>(ids[i]), full);
     for (size_t i = 0; i < cells; ++i) {
       if (i + kLead < cells) fetch_places(static_cast<size_t>(ids[i + kLead]), full);
       if (i + kLead / 2 < cells) fetch_weights(static_cast<size_t>(ids[i + kLead / 2]), full);
       const auto term = static_cast<size_t>(space.row.ids[i]);
+      known += space.row.counts[i];
       const double n = linear_.binary ? 1.0 : static_cast<double>(space.row.counts[i]);
       length += n;
       background += n * linear_.term_background[term];
@@ -216,6 +221,7 @@ class Scorer {
     }
     for (size_t c = 0; c < linear_.classes; ++c)
       out[c] += (length * linear_.class_background[c] + background) + linear_.bias[c];
+    return known;
   }
 
   // Frequent terms have arcs to most classes: those have a row of all of them, zero where there is none, which changes

@@ -129,6 +129,12 @@ class WordTable {
     return entries;
   }
 
+  // A slot for an entry that has none, unless its word has one already.
+  void settle(const Token& token, uint32_t entry) {
+    Slot& slot = slots_[search(token)];
+    if (slot.is_free()) slot = Slot::of(token, entry);
+  }
+
   // An entry that no token finds, to keep the ids of those after it.
   uint32_t append(Bytes word) {
     if (size_ >= 0x7FFFFFFEu) throw std::length_error("there are more than 2 billion distinct words");

@@ -34,10 +34,10 @@ def word_engine(rule: TokenRule, vocabulary: Vocabulary, threads: int, backend: 
     return NativeEngine(rule, vocabulary, threads)
 
 
-def scorer_for(engine: Engine, linear: LinearArrays) -> Scorer:
-    """A scorer over the engine's terms."""
-    if isinstance(engine, ReferenceEngine):
-        return ReferenceScorer(engine, linear)
+def scorer_for(rule: TokenRule, vocabulary: Vocabulary, linear: LinearArrays, threads: int, backend: str) -> Scorer:
+    """A scorer with an engine of its own, for word terms."""
+    if backend == "reference" or rule.segmenter is not None:
+        return ReferenceScorer(ReferenceEngine(rule, vocabulary), linear)
     from unnaive.text.native import NativeScorer
 
-    return NativeScorer(engine, linear)
+    return NativeScorer(rule, vocabulary, linear, threads)

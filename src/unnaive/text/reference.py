@@ -72,18 +72,19 @@ class ReferenceScorer:
         self.engine = engine
         self.linear = replace(linear, arcs=linear.arcs.tocsr()) if hasattr(linear.arcs, "tocsr") else linear
 
-    def scores(self, texts: Texts) -> Scores:
-        """(n_texts, n_classes) scores."""
+    def scores_and_known(self, texts: Texts) -> tuple[Scores, NDArray[np.int64]]:
+        """(n_texts, n_classes) scores, and (n_texts,) how many mentions of terms each text has."""
         counts, ids, ends = self.engine.count(texts, grow=False)
+        known = np.diff(np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])[ends])
         counts = np.ones_like(counts) if self.linear.binary else counts
         x = csr_array((counts.astype(np.float64), ids, ends), shape=(len(texts), len(self.engine)))
         seen = x @ self.linear.arcs.T
         seen = seen.toarray() if hasattr(seen, "toarray") else seen
         shared = np.outer(x.sum(axis=1), self.linear.class_background) + (x @ self.linear.term_background)[:, None]
-        return np.asarray(seen + (shared + self.linear.bias))
+        return np.asarray(seen + (shared + self.linear.bias)), known
 
     def best(self, texts: Texts) -> NDArray[np.int64]:
         """(n_texts,) the class with the highest score, the lowest of equals."""
         chunks = [texts[start : start + _CHUNK] for start in range(0, len(texts), _CHUNK)]
-        found = [self.scores(chunk).argmax(axis=1) for chunk in chunks]
+        found = [self.scores_and_known(chunk)[0].argmax(axis=1) for chunk in chunks]
         return np.concatenate([np.zeros(0, dtype=np.int64), *found])

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from unnaive.errors import BadData
 from unnaive.text.backend import engine_kind, kernel, thread_count
 from unnaive.text.buffer import as_texts
-from unnaive.text.engines import engine_for, scorer_for, word_engine
+from unnaive.text.engines import engine_for, scorer_for
 from unnaive.text.reference import LinearArrays
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
@@ -59,8 +59,7 @@ class TextScorer:
         )
         self._made_of = (rule, vocabulary, arcs, linear.class_background, linear.term_background, linear.bias)
         self._options = (linear.binary, thread_count(threads), engine_kind(backend))
-        self._engine = word_engine(rule, vocabulary, *self._options[1:])
-        self._scorer = scorer_for(self._engine, linear)
+        self._scorer = scorer_for(rule, vocabulary, linear, *self._options[1:])
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and other processes make their own tables."""
@@ -68,7 +67,11 @@ class TextScorer:
 
     def scores(self, texts: Any) -> Scores:
         """(n_texts, n_classes) scores."""
-        return self._scorer.scores(as_texts(texts))
+        return self.scores_and_known(texts)[0]
+
+    def scores_and_known(self, texts: Any) -> tuple[Scores, NDArray[np.int64]]:
+        """The scores, and (n_texts,) how many mentions of terms of the vocabulary each text has; in one pass."""
+        return self._scorer.scores_and_known(as_texts(texts))
 
     def best(self, texts: Any) -> NDArray[np.int64]:
         """(n_texts,) the class with the highest score, the lowest of equals."""
@@ -76,7 +79,7 @@ class TextScorer:
 
     def known_terms(self, texts: Any) -> NDArray[np.int64]:
         """(n_texts,) how many mentions of terms of the vocabulary each text has."""
-        counts, _, ends = self._engine.count(as_texts(texts), grow=False)
+        counts, _, ends = self._scorer.engine.count(as_texts(texts), grow=False)
         sums = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
         return np.diff(sums[ends])
 
