@@ -123,7 +123,7 @@ def _warm(folder):
     return path
 
 
-PAGE = """# How far it goes
+PAGE = """# Scale: more text than memory
 
 `unnaive train` reads, decodes and counts in one pass, in bounded memory, where the model learns from counts (naive
 Bayes in all its forms, the OR gate, Rocchio on counts). Sums of whole numbers add exactly, so the model has the same

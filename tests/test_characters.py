@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 from unnaive import TextClassifier
+from unnaive.core.products import add_tf_idf, places_of
 from unnaive.text.backend import BACKEND
 from unnaive.text.counting import TextCounter
+from unnaive.text.scoring import TfIdfPart, TfIdfTextScorer
 from unnaive.text.tokens import TokenRule, spans, tokens
 
 TEXTS = st.lists(st.text(st.sampled_from("abc İıçé7 _-.न्द中 \n"), max_size=30), max_size=5)
@@ -68,3 +70,34 @@ def test_misspelt_words_are_still_evidence(analyzer):
     model = TextClassifier("complement", analyzer=analyzer).fit(texts, labels)
     assert model.predict(["futball", "parliamant"]).tolist() == ["s", "p"]
     assert np.allclose(model.predict_proba(["xyz"]), 0.5)
+
+
+@pytest.mark.skipif(BACKEND != "native", reason="texts are scored as they are read by the kernel alone")
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("analyzer", ["word", "char", "both"])
+def test_tf_idf_scores_of_texts_are_those_of_their_counts(analyzer, kind):
+    """Whatever kind the numbers are of, and on any number of threads, to the last bit."""
+    texts = ["The cat, (the cat!) sat", "no such mat: ...", "", "dogs; DOGS & dog-eared mats 7%", "x " * 400] * 30
+    counter = TextCounter(TokenRule(analyzer=analyzer, ngrams=(1, 2)))
+    counter.count(texts[:4], grow=True)
+    X, n_terms = counter.count(texts), len(counter.vocabulary)
+    rng = np.random.default_rng(0)
+    columns = np.flatnonzero(rng.random(n_terms) < 0.7)
+    parts = []
+    for width, place in ((n_terms, None), (len(columns), places_of(columns, n_terms))):
+        idf, weights = 1 + rng.random(width).astype(kind), rng.normal(size=(width, 7)).astype(kind)
+        parts.append(TfIdfPart(place, idf, weights, rng.normal(size=7).astype(kind)))
+    bias = rng.normal(size=7)
+    expected = np.tile(bias, (len(texts), 1))
+    for part in parts:
+        place = np.arange(n_terms, dtype=np.int32) if part.place is None else part.place
+        assert add_tf_idf(X, place, part.idf.astype(np.float64), part.weights, expected)
+        expected += part.bias
+    for threads in (1, 3):
+        scorer = TfIdfTextScorer(counter.rule, counter.vocabulary, bias, parts, threads=threads)
+        assert np.array_equal(scorer.scores(texts), expected)
+    with pytest.raises(ValueError, match="do not fit"):
+        TfIdfTextScorer(counter.rule, counter.vocabulary, bias[:6], parts)
+    broken = parts[1]._replace(place=np.full(n_terms, len(columns), np.int32))
+    with pytest.raises(ValueError, match="do not fit"):
+        TfIdfTextScorer(counter.rule, counter.vocabulary, bias, [broken])

@@ -16,7 +16,6 @@ import pytest
 
 from unnaive import TextClassifier, TopK, __version__
 from unnaive.apps import cli
-from unnaive.apps.cli import exit_code
 from unnaive.text.backend import BACKEND
 
 ROWS = [
@@ -28,19 +27,6 @@ ROWS = [
     ("the oven is hot, the recipe needs an onion", "food"),
 ] * 2
 NEW = ["a late goal", "the new budget law", "warm bread"]
-
-
-@pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
-    """Run a command line in an empty folder; its exit code, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        code = exit_code([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
 
 
 @pytest.fixture

@@ -28,17 +28,10 @@ def made(tmp_path_factory):
 
 
 @pytest.fixture
-def run(capsys, made, tmp_path, monkeypatch):
+def run(run, made, tmp_path, monkeypatch):
     """Run a command line in a folder with tickets; its exit code, stdout and stderr."""
     shutil.copytree(made, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
-
-    def run(*arguments):
-        code = exit_code([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
     return run
 
 

@@ -1,7 +1,10 @@
 """Pages of docs/ that are made from something else say what that says; test_pages.py runs the code of all pages."""
 
+import ast
 import importlib
 import importlib.util
+import inspect
+import logging
 import re
 import shutil
 from pathlib import Path
@@ -66,6 +69,14 @@ def test_the_table_of_models_is_what_its_figures_give():
     assert content["machine"] in page
 
 
+def test_the_picture_of_the_steps_is_what_its_script_draws():
+    tool = load_tool("spine_picture")
+    assert tool.PLACE.read_text(encoding="utf-8") == tool.draw(), "run: python tools/spine_picture.py"
+    source = Path(unnaive.__file__).parent
+    for *_, where in tool.BOXES.values():
+        assert (source / where).exists(), where
+
+
 def test_the_tables_of_performance_are_those_of_the_benchmarks():
     tool, page = load_tool("performance"), (DOCS / "performance.md").read_text(encoding="utf-8")
     written = tool.render_page(page, tool.BENCHMARKS.read_text(encoding="utf-8"))
@@ -104,6 +115,20 @@ def test_the_python_reference_has_every_public_name():
         module, _, last = name.rpartition(".")
         if module != "unnaive.spark":  # whose names need pyspark
             assert getattr(importlib.import_module(module), last).__doc__, name
+
+
+@pytest.mark.parametrize("name", ["TextClassifier", *(place.split(":")[1] for place in MODELS.values())])
+def test_the_python_reference_shows_the_defaults_of_parameters(name):
+    griffe = pytest.importorskip("griffe")
+    logging.getLogger("griffe").setLevel(logging.ERROR)  # it would like a type for every field
+    one = getattr(unnaive, name)
+    text = load_tool("reference_docstrings").lay_out(inspect.getdoc(one))
+    sections = griffe.Docstring(text, lineno=1).parse("numpy")
+    (shown,) = [section.value for section in sections if section.kind.value == "parameters"]
+    defaults = {parameter.name: parameter.value for parameter in shown if "*" not in parameter.name}
+    for parameter, given in inspect.signature(one).parameters.items():
+        if given.default is not inspect.Parameter.empty:
+            assert ast.literal_eval(defaults[parameter]) == given.default, parameter
 
 
 @pytest.mark.slow

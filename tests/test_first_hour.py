@@ -16,7 +16,7 @@ import pytest
 
 import unnaive
 from unnaive import TextClassifier
-from unnaive.apps.cli import build_app, exit_code
+from unnaive.apps.cli import build_app
 from unnaive.apps.screen import Progress
 from unnaive.core.text_hashes import TextHashes
 from unnaive.models.catalogue import MODELS
@@ -36,19 +36,6 @@ NEVER_ONE = (
 )
 VERBS = [command.callback.__name__ for command in build_app().registered_commands]
 ROWS = [("n1", "late goal", "sport"), ("n2", "new law", "politics"), ("n3", "goal", "sport"), ("n4", "law", "politics")]
-
-
-@pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
-    """Run a command line in an empty folder; its exit code, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        code = exit_code([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
 
 
 def write_csv(path, rows, head=("nr", "text", "label")):

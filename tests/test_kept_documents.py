@@ -2,6 +2,7 @@
 
 import json
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from unnaive.core.targets import read_targets
 from unnaive.errors import BadData, BadModel, UnnaiveError, UnnaiveWarning
 from unnaive.receipts import model_hash
 from unnaive.store import KEY, load
-from unnaive.text.counting import TextCounter
+from unnaive.text.counting import BACKEND, TextCounter
 from unnaive.text.tokens import BORDERS, TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
@@ -126,32 +127,79 @@ def opened(packed):
     return packed.classes, packed.in_use, packed.exclusive
 
 
-def packed_with_grams(texts, **rule):
-    token_rule = TokenRule(analyzer="both", char_ngrams=(2, 4), **rule)
+def packed_with_grams(texts, *, units=False, **rule):
+    token_rule = TokenRule(**{"analyzer": "both", "char_ngrams": (2, 4)} | rule)
     counter = TextCounter(token_rule)
-    X = counter.count(texts, grow=True)
-    documents = KeptDocuments.of(X, read_targets(LABELS, 15), counter.vocabulary)
-    kind = (2, 4, BORDERS[token_rule.char_borders])
+    X, found = counter.count_with_units(texts)
+    documents = KeptDocuments.of(X, read_targets(LABELS, 15), counter.vocabulary, units=found if units else None)
+    kind = (*token_rule.char_ngrams, BORDERS[token_rule.char_borders])
     return documents, pack_documents(documents, Vocabulary(), exclusive=True, grams=kind)
 
 
+@pytest.mark.parametrize("units", [False, True])
 @pytest.mark.parametrize("borders", ["spaces", "words"])
-@pytest.mark.parametrize("rule", [{}, {"stem": "porter"}, {"stopwords": "smart", "ngrams": (1, 2)}, {"min_length": 5}])
-def test_character_grams_come_back_from_the_words(rule, borders):
+@pytest.mark.parametrize(
+    "rule",
+    [{}, {"stem": "porter"}, {"stopwords": "smart", "ngrams": (1, 2)}, {"min_length": 5}, {"analyzer": "char"}],
+)
+def test_character_grams_come_back_from_units_or_words(rule, borders, units):
     """Single letters, stop words, stems and punctuation are in no word column; what words do not tell is stored."""
     for texts in (TEXTS, [f"{text}! (a 7)" for text in TEXTS], ["..." for _ in TEXTS]):
-        documents, packed = packed_with_grams(texts, **rule, char_borders=borders)
+        documents, packed = packed_with_grams(texts, units=units, **rule, char_borders=borders)
         again = PackedDocuments(packed.arrays, packed.about, *opened(packed))
         assert again.documents == documents
-        if not rule and texts is TEXTS:
+        if BACKEND == "native" and units:
+            assert packed.about["cells"] + packed.about["units"]["cells"] <= documents.X.nnz / 3
+            assert again.documents.units.vocabulary == documents.units.vocabulary
+            assert (again.documents.units.X != documents.units.X).nnz == 0
+        elif not rule and texts is TEXTS:
             assert packed.about["cells"] < documents.X.nnz / 3
+
+
+@pytest.mark.skipif(BACKEND != "native", reason="units are counted by the kernel")
+def test_units_follow_their_documents():
+    """Units of a sum, of a difference and of all at once are the same arrays; without those of one there are none."""
+    whole, _ = packed_with_grams(TEXTS, units=True)
+    rule, labels = TokenRule(analyzer="both", char_ngrams=(2, 4)), np.array(LABELS)
+    parts = []
+    for rows in (range(0, 15, 2), range(1, 15, 2)):
+        counter = TextCounter(rule)
+        X, units = counter.count_with_units([TEXTS[row] for row in rows])
+        targets = read_targets(labels[list(rows)].tolist(), len(rows))
+        parts.append(KeptDocuments.of(X, targets, counter.vocabulary, units=units))
+    total = parts[1] + parts[0]
+    left = total - parts[1]
+    for found, expected in ((total, whole), (left, parts[0]), (KeptDocuments.empty() + whole, whole)):
+        assert found == expected
+        assert found.units.vocabulary == expected.units.vocabulary
+        for name in ("data", "indices", "indptr"):
+            assert np.array_equal(getattr(found.units.X, name), getattr(expected.units.X, name))
+    grams, X = whole.units.cut((2, 4, " "))
+    named = whole.X[:, whole.vocabulary.ids(grams)]
+    assert (named != X).nnz == 0
+    by_numpy = whole.units._cut_by_numpy((2, 4, " "))
+    assert (named[:, grams.ids(by_numpy[0])] != by_numpy[1]).nnz == 0
+    assert (parts[0] + replace(parts[1], units=None)).units is None
+
+
+@pytest.mark.skipif(BACKEND != "native", reason="units are counted by the kernel")
+@pytest.mark.parametrize(
+    "change",
+    [{"units": 3}, {"units": {}}, {"units": {"cells": 1, "terms": 1, "bytes": 1}}, {"units": None}, {"border": None},
+     {"border": []}, {"grams": [5, 2]}],
+)  # fmt: skip
+def test_damaged_units_are_refused(change):
+    _, packed = packed_with_grams(TEXTS, units=True)
+    with pytest.raises(BadModel, match="the documents kept in this model are damaged"):
+        _ = PackedDocuments(packed.arrays, packed.about | change, *opened(packed)).documents
 
 
 def test_documents_of_earlier_files_are_read():
     """There counts are as they are, none is below 0, and character grams lie inside words."""
     documents, packed = packed_with_grams(TEXTS, char_borders="words")
     signed = zlib.decompress(packed.arrays["counts"].tobytes())
-    assert packed.about["widths"]["counts"] == 1 and not any(count % 2 for count in signed)
+    assert packed.about["widths"]["counts"] == 1
+    assert not any(count % 2 for count in signed)
     plain = np.frombuffer(zlib.compress(bytes(count // 2 for count in signed)), np.uint8)
     about = {name: value for name, value in packed.about.items() if name != "border"}
     assert PackedDocuments(packed.arrays | {"counts": plain}, about, *opened(packed)).documents == documents
@@ -279,7 +327,8 @@ def test_damaged_documents_are_refused_in_one_sentence_when_they_are_needed(tmp_
     [
         {"documents": 10**9}, {"documents": 14}, {"documents": 16}, {"cells": 10**11}, {"cells": 3}, {"codes": 14},
         {"terms": 2}, {"terms": 10**9}, {"widths": {}}, {"widths": None}, {"grams": [2, 99]}, {"grams": 3},
-        {"grams": ["a", "b"]}, {"grams": [0, 0]}, {"grams": [2, 4]}, {"bytes": -1}, {"widths": {"df": 3}}, {"widths": {"df": "a"}},
+        {"grams": ["a", "b"]}, {"grams": [0, 0]}, {"grams": [2, 4]}, {"bytes": -1}, {"widths": {"df": 3}},
+        {"widths": {"df": "a"}},
     ],
 )  # fmt: skip
 def test_damaged_descriptions_of_documents_are_refused(tmp_path, change):

@@ -17,6 +17,20 @@ def test_it_fits_in_a_hundred_lines():
     assert len(README.splitlines()) <= 100
 
 
+def test_its_links_lead_somewhere():
+    for page in (
+        "README.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "CHANGELOG.md",
+        "THIRD_PARTY.md",
+        "benchmarks/README.md",
+    ):
+        file = ROOT / page
+        for link in re.findall(r"\]\(([^)#\s]+)", file.read_text()):
+            assert link.startswith("https://") or (file.parent / link).exists(), (page, link)
+
+
 def test_its_pictures_are_there_and_small():
     pictures = re.findall(r'<img src="([^"]+)"', README)
     assert len(pictures) == 2

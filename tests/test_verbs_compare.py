@@ -39,6 +39,7 @@ def test_compare_prints_means_and_differences_and_keeps_records(run, tmp_path):
     assert result.exit_code == 0, result.output
     assert "complement alpha=0.1" in result.stdout
     assert "accuracy against multinomial" in result.stdout
+    assert "seconds  file size\n" in result.stdout
     (path,) = tmp_path.glob("compare-tickets-*.jsonl")
     assert len(list(RecordFile(path).read())) == 2 * 2 * 2 * 2
 

@@ -99,9 +99,14 @@ def describe_machine() -> str:
 # Measuring.
 
 
+def records_file(collection: str, name: str) -> Path:
+    """Where the records of a model on a collection are kept."""
+    return RECORDS / f"{collection.replace(':', '-')}-{name}.jsonl"
+
+
 def measure_model(collection: str, name: str, limit: float) -> dict[str, float]:
     """Run `unnaive compare` for one model, and take the means of its records."""
-    file = RECORDS / f"{collection.replace(':', '-')}-{name}.jsonl"
+    file = records_file(collection, name)
     options = ["--models", CONTENDERS[name], "--records", str(file), "--quiet", *COLLECTIONS[collection][1]]
     command = [sys.executable, "-m", "unnaive", "compare", collection, *options]
     with tempfile.TemporaryDirectory() as folder:  # where no folder can be taken for the collection
@@ -240,19 +245,24 @@ def render_table(content: dict[str, Any]) -> str:
             f" {_updatable(name)} |"
         )
     seconds = [figures[one]["multinomial"]["train_seconds"] for one in there]
-    notes = (
-        "Accuracy · macro F1 in %, best in bold; models in the order of their mean accuracy, peers in *italics*. Every "
-        f"model with its default settings, on words; `auto` as it is by default; `auto-fast` is `auto` with `--budget "
-        f"fast`. Training time: processor seconds from raw text to the trained model, as a multiple of `multinomial`'s "
-        f"({min(seconds):.2g} to {max(seconds):.2g} s), geometric mean over the collections. Size: of the file for "
-        f"{COLLECTIONS[SIZED][0]} (`--frozen`: without what only updates need), of peers the pickle of the pipeline or "
-        f"the binary of fastText. Settings of peers are chosen on training documents; the time is that of one fit "
-        f"without the search, where that of `auto` includes it. All on the collections' own splits (1150 haber: three "
-        f"random ones with 70 % for training). Measured by `python tools/model_table.py --run`, which runs `unnaive "
-        f"compare`, on {content['machine']}, with other work going on; "
-        f"{', '.join(f'{name} {number}' for name, number in content['versions'].items())}."
-    )
-    return "\n".join([WIDE, *lines, ENDED, "", notes, ""])
+    made_with = ", ".join(f"{name} {number}" for name, number in content["versions"].items())
+    notes = [
+        "- **Cells**: accuracy · macro F1 in %, the best of each collection in bold; rows by mean accuracy; peers in "
+        "*italics*. Test documents are those of the collections' own splits (1150 haber: the mean of three random "
+        "splits, 70 % for training).",
+        "- **Models** have their default settings, on words; `auto` also reads pairs of words and characters, and "
+        "`auto-fast` is `auto` with `--budget fast`. Settings of peers are chosen on training documents.",
+        "- **Training time**: processor time from raw text to the trained model, as a multiple of that of "
+        f"`multinomial` ({min(seconds):.2g} to {max(seconds):.2g} s), geometric mean over the collections. Of "
+        "peers it is one fit, without the search for settings; that of `auto` has its search in it.",
+        f"- **Size**: of the file for {COLLECTIONS[SIZED][0]} without what only updates need (`--frozen`); of peers "
+        "the pickle of the pipeline, or the binary of fastText.",
+        "- **Updatable**: *by addition*, the model is made of sums, and a document more or less is added or "
+        "subtracted; *from kept documents*, it is trained again on those in its file. Both are exact.",
+        "- Measured by `python tools/model_table.py --run`, which runs `unnaive compare` for each model, on "
+        f"{content['machine']}, with other work going on; {made_with}.",
+    ]
+    return "\n".join([WIDE, *lines, ENDED, "", *notes, ""])
 
 
 def ordered_names(figures: Figures) -> list[str]:
@@ -328,6 +338,8 @@ def main() -> None:
                 if not given.run and name in read_figures()["collections"].get(collection, {}):
                     continue
                 model = name in CONTENDERS
+                if given.run:  # by name, so anew
+                    records_file(collection, name).unlink(missing_ok=True)
                 figure = measure_model(collection, name, given.limit) if model else measure_peer(collection, name)
                 keep_figure(collection, name, figure)
                 print(f"{collection}, {name}: {figure}", flush=True)

@@ -31,6 +31,7 @@ from unnaive.models.estimator import subset_accuracy
 from unnaive.optimise import read_optimise
 from unnaive.store import load, save
 from unnaive.text.counting import TextCounter, as_texts
+from unnaive.text.gram_units import GramUnits
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.training import check_spec, train
@@ -224,7 +225,7 @@ class TextClassifier(Protocol):
         unlabelled = getattr(spec.model, "takes_unlabelled", False)
         documents, targets = _check_labelled(texts, labels, self.multilabel, unlabelled=unlabelled)
         refuse_one_class(targets)
-        X, vocabulary = self._count(documents, rule)
+        X, vocabulary, units = self._count(documents, rule)
         if not X.nnz:
             raise BadData(
                 f"none of the {count_noun(len(documents), 'text')} has a term to learn from; check the column and the "
@@ -232,7 +233,7 @@ class TextClassifier(Protocol):
             )
         self.fitted_ = train(
             spec, X, targets, vocabulary=vocabulary, token_rule=rule, n_jobs=self.n_jobs, progress=progress, tune=True,
-            sample_weight=check_sample_weight(sample_weight, len(documents)),
+            sample_weight=check_sample_weight(sample_weight, len(documents)), units=units,
         )  # fmt: skip
         return self
 
@@ -432,9 +433,10 @@ class TextClassifier(Protocol):
     def _has_probabilities(self) -> bool:
         return self._has("probabilistic") or calibration_name(self.calibrate, self.optimise) is not None
 
-    def _count(self, texts: Any, rule: TokenRule) -> tuple[Sparse, Vocabulary]:
+    def _count(self, texts: Any, rule: TokenRule) -> tuple[Sparse, Vocabulary, GramUnits | None]:
         counter = TextCounter(rule, threads=self.n_jobs)
-        return counter.count(texts, grow=True), counter.vocabulary
+        X, units = counter.count_with_units(texts)
+        return X, counter.vocabulary, units
 
     def _count_labelled(
         self,
@@ -446,9 +448,9 @@ class TextClassifier(Protocol):
         before: FittedModel | None,
     ) -> tuple[Statistic, Targets]:
         documents, targets = _check_labelled(texts, labels, self.multilabel if before is None else before.multilabel)
-        X, vocabulary = self._count(documents, rule)
+        X, vocabulary, units = self._count(documents, rule)
         weight = check_sample_weight(sample_weight, len(documents))
-        return statistic_of(spec, X, targets, vocabulary, weight), targets
+        return statistic_of(spec, X, targets, vocabulary, weight, units), targets
 
     def count_labelled(self, texts: Any, labels: Any) -> Statistic:
         """What the model would keep of these documents: counts, or counted documents."""

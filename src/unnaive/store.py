@@ -296,7 +296,7 @@ def _pack_documents(fitted: FittedModel) -> PackedDocuments | None:
         return None
     if isinstance(kept, KeptDocuments):
         rule = fitted.token_rule
-        grams = (*rule.char_ngrams, BORDERS[rule.char_borders]) if rule.analyzer == "both" else None
+        grams = (*rule.char_ngrams, BORDERS[rule.char_borders]) if rule.analyzer != "word" else None
         kept = pack_documents(kept, fitted.vocabulary, exclusive=not fitted.multilabel, grams=grams)
     if kept.nbytes <= limit:
         return kept

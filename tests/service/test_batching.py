@@ -47,7 +47,7 @@ def test_requests_at_the_same_time_get_their_own_answers(model_file: Path) -> No
     """Of one text to more than fit into one call, with other numbers of classes each."""
     model = ServedModel("tickets", model_file, teachable=False)
     texts = tickets()[0]
-    sizes = [1, 1, 64, 0, 2, MOST // 4, MOST // 4 + 1, 200, 200, 1]
+    sizes = [1, 1, 64, 0, 2, MOST // 2, MOST // 2 + 1, 100, 100, 500, 1]
     asked = [(texts[at : at + size], (1, 3, None)[at % 3]) for at, size in enumerate(sizes)]
 
     async def ask() -> list[Scored]:

@@ -127,7 +127,8 @@ def reading(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a verb the DATA argument and the options of reading in the place of its parameter `source`.
 
-    An optional DATA is stdin without one; with `default=None` the verb is handed None.
+    An optional DATA is stdin without one; with `default=None` the verb is handed None. A parameter `read_like` of the
+    verb is no option: it gets a function that makes the data file of other paths, read with the same options.
     """
     data = Annotated[list[str] | None, typer.Argument(metavar="DATA", help=help, show_default=False)]
     if optional:
@@ -140,6 +141,8 @@ def reading(
         def wrapper(**given: Any) -> Any:
             shared = {name: given.pop(name) for name in _SHARED}
             paths = given.pop("data")
+            if "read_like" in own:
+                given["read_like"] = functools.partial(data_file, **shared)
             return verb(source=data_file(paths, **shared) if paths else None, **given)
 
         keyword = inspect.Parameter.KEYWORD_ONLY
@@ -147,7 +150,7 @@ def reading(
         for name, parameter in own.items():
             if name == "source":
                 shown.append(inspect.Parameter("data", keyword, default=default, annotation=data))
-            else:
+            elif name != "read_like":
                 shown.append(parameter.replace(kind=keyword))
         shown += [inspect.Parameter(n, keyword, default=d, annotation=a) for n, (a, d) in _SHARED.items()]
         wrapper.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]

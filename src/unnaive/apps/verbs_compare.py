@@ -252,16 +252,19 @@ def explain_tests(tests: list[PairwiseTest]) -> list[str]:
 
 def show_grid(grid: Grid) -> None:
     """One measure: models by training size and vocabulary, in as many tables as the width asks for."""
-    from unnaive.apps.screen import console, plain_table
+    from unnaive.apps.screen import console, format_size, plain_table
     from unnaive.evaluation.grids import fitting, format_seconds
 
-    out = console()
-    room = out.width - max(len(word) for word in (grid.measure, *grid.names)) - len("  seconds")
+    out, sized = console(), any(grid.size(name) for name in grid.names)
+    room = out.width - max(len(word) for word in (grid.measure, *grid.names)) - len("  seconds") - 10 * sized
     widths = [max(map(len, (words, *(grid.text(who, at) for who in grid.names)))) for at, words in grid.places.items()]
     for group in fitting(list(grid.places), widths, room):
-        table = plain_table(grid.measure, *(f">{grid.places[place]}" for place in group), ">seconds")
+        table = plain_table(
+            grid.measure, *(f">{grid.places[place]}" for place in group), ">seconds", *[">file size"][:sized]
+        )
         for name in grid.names:
-            table.add_row(name, *(grid.text(name, place) for place in group), format_seconds(grid.seconds(name, group)))
+            costs = [format_seconds(grid.seconds(name, group)), *[format_size(grid.size(name, group))][:sized]]
+            table.add_row(name, *(grid.text(name, place) for place in group), *costs)
         out.print(table, "")
 
 

@@ -96,7 +96,7 @@ class Linear(Scorer):
         tf_idf = (weighting.tf, weighting.norm) == ("log", "l2") and weighting.idf is not None
         if not tf_idf or issparse(self.sparse_weights) or any(one is not None for one in offsets):
             return None
-        return np.ascontiguousarray(weighting.idf), np.ascontiguousarray(self.sparse_weights.T)
+        return np.ascontiguousarray(weighting.idf, np.float64), np.ascontiguousarray(self.sparse_weights.T)
 
     def weights(self, terms: NDArray[Any] | None = None) -> Floats:
         """The full weights of `terms` (all by default), dense (n_classes, len(terms))."""

@@ -7,8 +7,9 @@ probable classes of
 
     score[c, d] = w_c·z_d + b_c,   z tf-idf of the pool, rows of length 1
 
-with (w_c, b_c) the least squared hinge loss of class c against the rest. p(c|d) is a softmax of scores over a temperature (multilabel: a logistic line), fitted on folds. The model is fitted
-anew every ten labels, on the first 10·k texts that have one: a function of the labels, so that undo leaves no trace.
+with (w_c, b_c) the least squared hinge loss of class c against the rest. p(c|d) is a softmax of scores over a
+temperature (multilabel: a logistic line), fitted on folds. The model is fitted anew every ten labels, on the first 10·k
+texts that have one: a function of the labels, so that undo leaves no trace.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from unnaive.types import Floats, Ids, Sparse
 
 FEWEST = 50  # labelled texts before there is a linear model: with fewer, naive Bayes is the more accurate
 EVERY = 10  # labels between two fits
-RECALIBRATE = 50  # labels between two fits of the temperature, which takes folds
+GROWTH = 1.5  # times as many labels from one fit of the temperature to the next: it takes folds, and changes slowly
 N_FOLDS = 5
 MOST_AT_ONCE = 20_000  # texts of a pool whose margins are all kept; of a larger pool those of a sample are made anew
 TOL = 0.1  # LIBLINEAR's own; a smaller one changes no margin that matters here
@@ -91,27 +92,26 @@ class LinearLearner:
     @property
     def model(self) -> LinearModel | None:
         """The model of the labels so far; None while there are too few."""
-        key = self._labels(EVERY)
+        key = self._labels(len(self.pool.labels) // EVERY * EVERY)
         if key is None:
             return None
         if self._fitted is None or self._fitted[0] != key:
             self._fitted = (key, fit_linear(self.pool, [text for text, _ in key[1]]))
         return self._fitted[1]
 
-    def _labels(self, every: int) -> tuple[tuple[str, ...], list[tuple[int, tuple[str, ...]]]] | None:
-        """The classes and the labels that a model is fitted on; None if they are too few."""
+    def _labels(self, number: int) -> tuple[tuple[str, ...], list[tuple[int, tuple[str, ...]]]] | None:
+        """The classes and the first so many labels, which a model is fitted on; None if they are too few."""
         pool = self.pool
-        number = max(len(pool.labels) // every * every, FEWEST)
-        if pool.prior_scores or len(pool.labels) < FEWEST:
+        if pool.prior_scores or number < FEWEST:
             return None
         chosen = list(pool.labels.items())[:number]
         seen = {label for _, labels in chosen for label in labels}
         known = tuple(label for label in pool.classes if label in seen or label in pool.hinted)
         return (known, chosen) if len(known) > 1 or (pool.multilabel and known) else None
 
-    def held_out(self, every: int = EVERY) -> HeldOut | None:
-        """Scores of labelled texts out of fold; None while there is no model."""
-        key = self._labels(every)
+    def held_out(self) -> HeldOut | None:
+        """Scores of the texts that the model is fitted on, out of fold; None while there is no model."""
+        key = self._labels(len(self.pool.labels) // EVERY * EVERY)
         if key is None:
             return None
         if self._held_out is None or self._held_out[0] != key:
@@ -120,9 +120,12 @@ class LinearLearner:
 
     def temperature(self) -> Temperature:
         """What turns scores into calibrated probabilities."""
-        key = self._labels(RECALIBRATE)
+        number = FEWEST
+        while number * GROWTH <= len(self.pool.labels):
+            number = int(number * GROWTH)
+        key = self._labels(min(number, len(self.pool.labels)))
         if self._temperature is None or self._temperature[0] != key:
-            found = self.held_out(RECALIBRATE)
+            found = None if key is None else held_out_scores(self.pool, [text for text, _ in key[1]], key[0])
             self._temperature = (key, Temperature(1.0) if found is None else _calibrate(self.pool, found))
         return self._temperature[1]
 
@@ -156,14 +159,18 @@ class LinearLearner:
         return np.asarray(places[model.scores(self.pool.documents).argmax(axis=1)])
 
     def probabilities(self, text: int) -> dict[str, float]:
-        """The probability of each known class for one text, the highest first."""
+        """The probability of each known class for one text, the highest first; of a labelled one out of fold."""
         model = self.model
         if model is None:
             return self.pool.probabilities(text)
-        scores = model.scores(self.pool.documents[[text]])
+        classes, scores = model.classes, model.scores(self.pool.documents[[text]])
+        if text in self.pool.labels and (held_out := self.held_out()) is not None:
+            row = np.flatnonzero(held_out.texts == text)
+            if len(row):
+                classes, scores = held_out.classes, held_out.scores[row]
         shares = self.temperature().probabilities("margin", scores)[0]
         order = np.argsort(-shares, kind="stable")
-        return {model.classes[place]: float(shares[place]) for place in order}
+        return {classes[place]: float(shares[place]) for place in order}
 
     def explain(self, text: int, label: str, probability: float | None = None) -> Explanation:
         """What each term of a text adds to the score of a class, above the mean of the classes."""

@@ -20,7 +20,7 @@ from unnaive.explain import Explanation
 from unnaive.labelling.asking import Asked, Question, Strategy, more_like, next_question
 from unnaive.labelling.linear import LinearLearner
 from unnaive.labelling.pool import Pool
-from unnaive.labelling.record import ANSWERS, Decision, LabelRecord
+from unnaive.labelling.record import ANSWERS, IMPORTED, Decision, LabelRecord
 from unnaive.text.tokens import TokenRule
 
 DOUBLE_SHARE = 0.1  # of the questions, where several people label
@@ -34,6 +34,7 @@ class Shown:
     probabilities  by class, the highest first; empty while nothing is known
     suggested      the best class that was not rejected; None where there is none
     ticked         the classes that are ticked when the text appears, in multilabel data
+    given          the labels that it has already, where it is asked about again
     """
 
     text: int
@@ -43,6 +44,7 @@ class Shown:
     probabilities: Mapping[str, float]
     suggested: str | None
     ticked: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
 
     @property
     def probability(self) -> float | None:
@@ -186,7 +188,7 @@ class Labelling:
 
     def _second(self, who: str, mine: set[int], number: int, seed: int) -> Question | None:
         """Now and then, a text that one other person has labelled."""
-        others = [one for name, one in self._votes.items() if name != who and not name.startswith("import")]
+        others = [one for name, one in self._votes.items() if name != who and name != IMPORTED]
         if not others or who in self.wish or who in self.among:
             return None
         draw = np.random.default_rng([seed, number, 2])
@@ -215,15 +217,18 @@ class Labelling:
         ticked = tuple(label for label, share in probabilities.items() if share >= 0.5 and label not in rejected)
         if before is not None and before.kind == "label":
             ticked = before.labels
+        if len(probabilities) < 2 and not self.pool.multilabel:
+            probabilities = {}  # 100 % of the only class says nothing
         return Shown(
             text, self.names[text], self.pool.texts[text], question.way, probabilities, left[0] if left else None,
-            ticked if self.pool.multilabel else (),
+            ticked if self.pool.multilabel else (), () if blind else self.pool.labels.get(text, ()),
         )  # fmt: skip
 
     def _probabilities(self, text: int) -> dict[str, float]:
-        if self.learner.model is None:
-            return self.pool.probabilities(text, self.temperature())
-        return self.learner.probabilities(text)
+        """By a model that has not seen the text's own label, if it has one: else it would only repeat that."""
+        if self.learner.model is not None:
+            return self.learner.probabilities(text)
+        return self.pool.probabilities(text, self.temperature())
 
     def temperature(self) -> float:
         """How sharp the probabilities of naive Bayes are, fitted anew every few labels."""

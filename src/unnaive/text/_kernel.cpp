@@ -168,6 +168,22 @@ nb::tuple check_terms(const Vector<uint8_t>& blob, const Vector<int64_t>& offset
   return nb::make_tuple(odd, again);
 }
 
+// The ids of some terms in a vocabulary; those that it lacks get the ids behind its own, in the order in which they
+// come.
+nb::object place_terms(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets, const Vector<uint8_t>& other,
+                       const Vector<int64_t>& other_offsets) {
+  const std::vector<Bytes> terms = words_in(blob, offsets), others = words_in(other, other_offsets);
+  Array<int64_t> ids(others.size());
+  {
+    nb::gil_scoped_release release;
+    WordTable table;
+    table.reserve(terms.size() + others.size());
+    for (const Bytes& term : terms) table.insert(term);
+    for (size_t i = 0; i < others.size(); ++i) ids[i] = table.insert(others[i]);
+  }
+  return numpy_of(std::move(ids));
+}
+
 // None where the terms are in order.
 nb::object term_order(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets) {
   const std::vector<Bytes> terms = words_in(blob, offsets);
@@ -494,5 +510,6 @@ NB_MODULE(_kernel, m) {
   m.def("term_order", &term_order, "terms"_a, "ends"_a);
   m.def("take_terms", &taken_terms, "terms"_a, "ends"_a, "chosen"_a);
   m.def("check_terms", &check_terms, "terms"_a, "ends"_a);
+  m.def("place_terms", &place_terms, "terms"_a, "ends"_a, "others"_a, "other_ends"_a);
   add_characters(m);
 }

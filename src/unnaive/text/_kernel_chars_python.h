@@ -129,7 +129,9 @@ void make_tf_idf(HeldTfIdf* self, const nb::list& parts, const Doubles& bias, si
     require(right, "the arrays of a linear model do not fit each other");
     found.push_back({place.data(), idf.data(), single ? singles.data() : nullptr, single ? nullptr : doubles.data(),
                      own_bias.data()});
-    for (nb::handle array : part) owners.push_back(nb::borrow(array));
+    // what was looked at, which is a copy where numbers were of another kind
+    for (nb::object array : {nb::cast(place), nb::cast(idf), nb::cast(own_bias), nb::borrow(part[2])})
+      owners.push_back(std::move(array));
   }
   new (self) HeldTfIdf{std::move(owners), TfIdfScorer(std::move(found), bias.data(), bias.size(), n_columns)};
 }

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.text.backend import kernel
+from unnaive.sparse import csr_array
 from unnaive.text.buffer import Texts
+from unnaive.text.gram_units import GramUnits, make_grams, which_are_grams
 from unnaive.text.locks import fork_safe_lock
 from unnaive.text.native import NativeEngine
 from unnaive.text.tokens import BORDERS, GRAM, TokenRule
@@ -45,8 +46,9 @@ class CharacterEngine:
     ) -> None:
         self.rule, self.threads = rule, threads
         self._parts, self._size = [vocabulary], len(vocabulary)
-        is_gram = _which_are_grams(vocabulary)
-        self._grams = _make_grams(rule, vocabulary, np.flatnonzero(is_gram))
+        is_gram = which_are_grams(vocabulary)
+        kind = (*rule.char_ngrams, BORDERS[rule.char_borders])
+        self._grams = make_grams(kind, vocabulary, np.flatnonzero(is_gram))
         self._term_engine: Any = None
         self._term_columns = NO_CELLS
         if rule.analyzer == "both":
@@ -71,6 +73,17 @@ class CharacterEngine:
     def count(self, texts: Texts, grow: bool) -> Rows:
         """(counts, ids, where rows end) of the texts; ids ascend in each row."""
         return self.use(texts, grow, lambda rows: rows.grams.join(rows.units, rows.words, len(self), self.threads))  # type: ignore[no-any-return]
+
+    def count_with_units(self, texts: Texts) -> tuple[Rows, GramUnits]:
+        """The same with a growing vocabulary, and what the grams were cut from."""
+
+        def work(rows: MixedRows) -> tuple[Rows, GramUnits]:
+            counts, ids, ends = rows.units
+            found = csr_array((counts, ids, ends), shape=(len(ends) - 1, len(self._unit_engine)))
+            units = GramUnits(self._unit_engine.vocabulary(), found)
+            return rows.grams.join(rows.units, rows.words, len(self), self.threads), units
+
+        return self.use(texts, True, work)  # type: ignore[no-any-return]
 
     def use(self, texts: Texts, grow: bool, work: Callable[[MixedRows], Any]) -> Any:
         """`work` on the rows of the texts, while nobody else cuts units."""
@@ -114,25 +127,3 @@ class CharacterEngine:
             segmenter=None,
         )  # fmt: skip
         return NativeEngine(units, Vocabulary(), self.threads, chunks=self.rule.char_borders == "spaces")
-
-
-def _which_are_grams(vocabulary: Vocabulary) -> NDArray[np.bool_]:
-    """Whether each term is a character gram, by its first byte."""
-    blob, offsets = vocabulary.to_arrays()
-    first = np.append(blob, np.uint8(0))[offsets[:-1]]
-    are_grams: NDArray[np.bool_] = (first == ord(GRAM)) & (np.diff(offsets) > 0)
-    return are_grams
-
-
-def _make_grams(rule: TokenRule, vocabulary: Vocabulary, columns: Ints) -> Any:
-    """The kernel's table of the grams that a vocabulary has at these columns."""
-    blob, offsets = vocabulary.take(columns).to_arrays()
-    letters = np.delete(blob, offsets[:-1])  # without the mark of a gram
-    return kernel.CharGrams(
-        shortest=rule.char_ngrams[0],
-        longest=rule.char_ngrams[1],
-        border=ord(BORDERS[rule.char_borders]),
-        grams=letters,
-        ends=offsets - np.arange(len(offsets)),
-        columns=columns.astype(np.int32),
-    )

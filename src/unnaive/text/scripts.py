@@ -1,4 +1,4 @@
-"""Where a text is cut other than between words: emoji, symbols, runs without spaces, and spaces alone; for tokens.py."""
+"""Where a text is cut other than between words: emoji, symbols, runs without spaces, spaces alone; for tokens.py."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from unnaive.apps.service.served import Refused
 from unnaive.errors import UnnaiveError
 from unnaive.fitted import FittedModel
+from unnaive.text.tokens import TokenRule
 from unnaive.types import Floats, Label
 
 
@@ -78,13 +79,14 @@ def model_card(fitted: FittedModel, terms: int) -> dict[str, Any]:
 
     kept = fitted.statistic
     documents = {} if kept is None else dict(zip(fitted.classes, kept.class_docs.tolist(), strict=True))
+    usual = TokenRule().to_dict()
     rule = {} if fitted.token_rule is None else fitted.token_rule.to_dict()
     thresholds = class_thresholds(fitted)
     return {
         "model": fitted.spec.model.name,
         "title": fitted.spec.model.title,
         "settings": fitted.spec.model.changed_settings(),
-        "reading": {name: value for name, value in rule.items() if value not in (None, False)},
+        "reading": {name: value for name, value in rule.items() if value != usual[name]},
         "multilabel": fitted.multilabel,
         "probabilistic": fitted.probabilistic,
         "calibrated": fitted.calibration is not None,

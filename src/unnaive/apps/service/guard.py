@@ -7,6 +7,7 @@ import hmac
 import json
 import logging
 import time
+from base64 import b64decode
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +25,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 CHANGING = ("/teach", "/forget", "/rollback", "/webhook")  # ends of paths that change a model
 OPEN = ("/healthz", "/readyz")  # for load balancers, which have no token
 UNLIMITED = "/v1/classify/stream"  # has limits by line
+READING = ("GET", "HEAD", "OPTIONS")  # methods that change nothing
 PAGE = "/page/"  # what the page is made of
 
 POLICY = (
@@ -64,9 +66,19 @@ class Access:
     origins: tuple[str, ...] = ()
 
     def has_token(self, headers: dict[bytes, bytes]) -> bool:
-        """Whether the request carries the token; compared in constant time."""
-        given = headers.get(b"authorization", b"")
-        return hmac.compare_digest(given, b"Bearer " + self.token.encode())
+        """Whether the request carries the token, or has it as the password of any user; compared in constant time.
+
+        Label Studio knows no tokens, but users and passwords.
+        """
+        kind, _, given = headers.get(b"authorization", b"").partition(b" ")
+        if kind.lower() == b"basic":
+            try:
+                given = b64decode(given, validate=True).partition(b":")[2]
+            except ValueError:
+                return False
+        elif kind.lower() != b"bearer":
+            return False
+        return hmac.compare_digest(given, self.token.encode())
 
 
 class Guard:
@@ -123,12 +135,23 @@ class Guard:
         host = _host_name(headers.get(b"host", b"").decode("latin-1"))
         if self.access.hosts and host not in self.access.hosts:
             raise Refused(421, f"this service is not called {host!r}; name it with --allow-host if it should be")
+        if scope["method"] not in READING and self._is_foreign(headers):
+            raise Refused(403, "a page of another site may not ask; name the site with --allow-origin if it should")
         length = headers.get(b"content-length", b"0")
         if path != UNLIMITED and length.isdigit() and int(length) > self.limits.body:
             raise self._too_large()
         scope["unnaive.token"] = self.access.has_token(headers)
         if not scope["unnaive.token"] and self._needs_token(path, scope["method"]):
             raise Refused(401, "this request needs the token of the service: Authorization: Bearer TOKEN")
+
+    def _is_foreign(self, headers: dict[bytes, bytes]) -> bool:
+        """Whether a browser says that a page of another site asks; programs say nothing of the kind."""
+        origin = headers.get(b"origin")
+        if origin is None or origin.decode("latin-1") in self.access.origins:
+            return False
+        if b"sec-fetch-site" in headers:  # what the browser knows, also behind a proxy that changes the host
+            return headers[b"sec-fetch-site"] != b"same-origin"
+        return origin.partition(b"://")[2].lower() != headers.get(b"host", b"").lower()
 
     def _needs_token(self, path: str, method: str) -> bool:
         """Whether a request does: what changes a model always, the rest where the service says so.

@@ -145,9 +145,8 @@ def make_router(models: Models) -> APIRouter:
 
     @router.get("/metrics", response_class=Response)
     async def metrics() -> Response:
-        """Counters and times in Prometheus's text format."""
-        for one in models:
-            models.metrics.version.labels(one.name).set(one.version.number)
+        """Counters, times and drift in Prometheus's text format."""
+        await models.update_gauges()
         return Response(models.metrics.text(), media_type="text/plain; version=0.0.4")
 
     return router

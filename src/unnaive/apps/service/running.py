@@ -44,6 +44,7 @@ def run_app(app: Any, host: str, port: int, announce: Callable[[int], None], *, 
         sockets = [config.bind_socket()]
     except SystemExit as problem:  # how uvicorn ends where a port cannot be opened
         raise UnnaiveError(f"port {port} of {host} cannot be opened; choose another with --port") from problem
+    sockets[0].listen(SERVER["backlog"])  # who comes between the announcement and the first turn waits
     # the event loop takes one connection from each in a turn, and under load a turn is long
     sockets += [sockets[0].dup() for _ in range(ACCEPTED_AT_ONCE - 1)]
     announce(sockets[0].getsockname()[1])

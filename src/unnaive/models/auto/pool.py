@@ -6,11 +6,10 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.core.linear import Linear
-from unnaive.core.products import add_tf_idf
+from unnaive.core.products import add_tf_idf, places_of, take_columns
 from unnaive.core.scorer import Contributions, Scorer
 from unnaive.errors import BadModel
 from unnaive.lazy import lazy_property
@@ -48,7 +47,7 @@ class Pool(Scorer):
         X = csr_array(X)
         total = np.tile(self.bias, (X.shape[0], 1))
         for (columns, linear), table in zip(self.parts, self._tables, strict=True):
-            if table is not None and add_tf_idf(X, *table[:3], total):
+            if table is not None and table.place is not None and add_tf_idf(X, *table[:3], total):
                 total += linear.bias
             else:
                 total += linear.scores(take_columns(X, columns))
@@ -148,30 +147,3 @@ class Pool(Scorer):
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the fields."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
-
-
-def places_of(columns: Ids, n_terms: int) -> NDArray[np.int32]:
-    """The place of every term among the columns, −1 for none (n_terms,).
-
-    >>> places_of(np.array([1, 2]), 4)
-    array([-1,  0,  1, -1], dtype=int32)
-    """
-    place = np.full(n_terms, -1, np.int32)
-    place[columns] = np.arange(len(columns), dtype=np.int32)
-    return place
-
-
-def take_columns(X: Sparse, columns: Ids) -> Sparse:
-    """X[:, columns] of ascending columns, by one look-up a cell: scipy sorts and counts first.
-
-    >>> take_columns(csr_array([[1, 2, 3], [0, 5, 0]]), np.array([1, 2])).toarray()
-    array([[2, 3],
-           [5, 0]])
-    """
-    if len(columns) == X.shape[1]:
-        return X
-    found = places_of(columns, X.shape[1])[X.indices]
-    kept = found >= 0
-    ends = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
-    return csr_array((X.data[kept], found[kept], ends.astype(np.int32 if ends[-1] < 1 << 31 else np.int64)),
-                     shape=(X.shape[0], len(columns)))  # fmt: skip
