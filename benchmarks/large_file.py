@@ -67,7 +67,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_files(folder, texts, labels, options.copies)
-        TextClassifier().fit(texts, labels).save(folder / "news.model")
+        TextClassifier("multinomial").fit(texts, labels).save(folder / "news.model")
         for kind, peer in PEERS.items():
             path = folder / f"news.{kind}"
             print(f"{kind}: {path.stat().st_size / 1e6:.0f} MB, {pyarrow.cpu_count()} threads")
@@ -77,7 +77,7 @@ def main():
             show_figure(f"  reading, rate over pyarrow's, {kind}", found.ratio, 0.5, at_most=False)
             print(f"    processor time: {found.cpu_ratio:.2f} of pyarrow's rate")
             train = [
-                seconds(lambda path=path: run("train", path, "-o", folder / "new.model"))
+                seconds(lambda path=path: run("train", path, "--model", "multinomial", "-o", folder / "new.model"))
                 for _ in range(options.repeats)
             ]
             show_figure(f"  seconds to a saved model, {kind}", median(train), 1.6)

@@ -22,6 +22,7 @@ from unnaive.text.counting import TextCounter, TextScorer
 from unnaive.text.languages import folded
 from unnaive.text.reference import ReferenceEngine
 from unnaive.text.scripts import chunk_pattern
+from unnaive.text.term_order import term_order
 from unnaive.text.tokens import TokenRule, tokens
 from unnaive.text.vocabulary import Vocabulary
 
@@ -557,3 +558,63 @@ def test_arcs_that_do_not_fit_are_refused(terms, ends):
 )
 def test_terms_that_are_looked_at(blob, ends, found):
     assert kernel.check_terms(np.frombuffer(blob, np.uint8), np.array(ends, np.int64)) == found
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_terms_in_order_as_numpy_and_python_have_them(seed):
+    drawn = random.Random(seed)
+    letters = ["a", "b", "ab", "abcdefgh", "é", "字", "\U0001f600", "\x00", "z"]
+    terms = list({"".join(drawn.choices(letters, k=drawn.randrange(8))) for _ in range(300)})
+    vocabulary = Vocabulary(terms)
+    found = kernel.term_order(*vocabulary.to_arrays())
+    assert [terms[place] for place in found] == sorted(terms, key=str.encode)
+    assert np.array_equal(found, term_order(*vocabulary.to_arrays()))
+    ordered = Vocabulary(sorted(terms, key=str.encode))
+    assert kernel.term_order(*ordered.to_arrays()) is None
+    assert vocabulary.in_order() == ordered
+    chosen = drawn.sample(range(len(terms)), 50)
+    assert vocabulary.take(chosen).terms == [terms[place] for place in chosen]
+
+
+@pytest.mark.parametrize("terms", [[], ["a"], ["", "a"], ["a", "a\x00"], ["a" * 8, "a" * 9, "a" * 16]])
+def test_few_terms_are_in_order(terms):
+    assert kernel.term_order(*Vocabulary(terms).to_arrays()) is None
+
+
+def test_terms_that_are_not_there_cannot_be_taken():
+    for places in ([2], [-1]):
+        with pytest.raises(ValueError, match="no term of this number"):
+            kernel.take_terms(*Vocabulary(["a", "b"]).to_arrays(), np.array(places, np.int64))
+
+
+def test_the_order_of_slots_changes_no_count():
+    drawn = random.Random(3)
+    words = ["".join(drawn.choices("abcdef", k=drawn.randrange(2, 20))) for _ in range(2_000)]
+    vocabulary = Vocabulary(sorted(set(words)))
+    texts = [" ".join(drawn.choices(words, k=60)) for _ in range(100)]
+    rule = TokenRule(stopwords=tuple(words[:20]))  # which are terms too, and which no text reaches
+    shuffled = np.array(drawn.sample(range(len(vocabulary)), len(vocabulary)), np.int64)
+    wanted = native.NativeEngine(rule, vocabulary, 1).count(texts, False)
+    for often in (shuffled, np.arange(len(vocabulary))):
+        found = native.NativeEngine(rule, vocabulary, 2, often=often).count(texts, False)
+        assert all(map(np.array_equal, found, wanted))
+    reference = ReferenceEngine(rule, vocabulary).count(texts, False)
+    assert all(map(np.array_equal, wanted, reference))
+
+
+@pytest.mark.parametrize("often", [[0], [0, 0], [0, 2], [-1, 0], [0, 1, 0]])
+def test_an_order_of_slots_has_every_place_once(often):
+    with pytest.raises(ValueError, match="every place once"):
+        native.NativeEngine(TokenRule(), Vocabulary(["aa", "bb"]), 1, often=np.array(often, np.int64))
+
+
+def test_known_terms_come_with_the_scores():
+    for backend in ("native", "reference"):
+        for binary in (False, True):
+            scorer = TextScorer(
+                TokenRule(), Vocabulary(["ball", "vote"]), np.eye(2), binary=binary, threads=1, backend=backend
+            )
+            scores, known = scorer.scores_and_known(["ball ball vote new", "", "new"])
+            assert known.tolist() == [3, 0, 0]
+            assert scores.tolist() == [[1.0 if binary else 2.0, 1.0], [0.0, 0.0], [0.0, 0.0]]
+            assert np.array_equal(known, scorer.known_terms(["ball ball vote new", "", "new"]))

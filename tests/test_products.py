@@ -121,3 +121,29 @@ def test_products_by_several_threads_are_those_of_one(monkeypatch, width):
         both = products.ThinProducts.of(X, threads)
         np.testing.assert_array_equal(both.product(tall), products.product(X, tall))
         np.testing.assert_array_equal(both.transposed_product(wide), products.transposed_product(X, wide))
+
+
+@native
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_moved_columns_are_those_of_scipy(index):
+    drawn = np.random.default_rng(2)
+    table = random_array((12, 70), density=0.2, format="csr", rng=drawn)
+    order = drawn.permutation(70)
+    place = np.argsort(order).astype(np.int32)
+    columns, cells = products.NATIVE.move_columns(table.indptr.astype(index), table.indices.astype(np.int32), place)
+    wanted = table[:, order]
+    wanted.sort_indices()
+    assert np.array_equal(columns, wanted.indices)
+    assert np.array_equal(table.data[cells], wanted.data)
+
+
+@native
+@pytest.mark.parametrize(
+    ("starts", "columns", "place"),
+    [([0, 2], [0, 2], [0, 1]), ([0, 3], [0, 1], [0, 1]), ([0, 1], [0, 1], [0, 1]), ([1, 2], [0, 1], [0, 1]),
+     ([0, 2], [0, -1], [0, 1]), ([0, 2], [0, 1], [0, 2]), ([], [], [])],
+)  # fmt: skip
+def test_columns_of_a_broken_matrix_are_not_moved(starts, columns, place):
+    parts = (np.array(part, np.int32) for part in (starts, columns, place))
+    with pytest.raises(ValueError, match="matrix"):
+        products.NATIVE.move_columns(*parts)

@@ -70,7 +70,6 @@ def learn_out_of_core(
         "hash_texts": hashed,
         "on_counted": on_counted,
     }
-    large = limits.memory is not None or limits.cache is not None or input_size(source) >= LARGE
     if learns_from_sums(spec) and limits.cache is None and not (is_stdin(source) and spec.decision is None):
         try:
             return train_stream(spec, source, rule, **common)
@@ -85,6 +84,7 @@ def learn_out_of_core(
             f"--checkpoint is for models that learn from counts, which {spec.model.title} with these options does not; "
             "--cache FOLDER keeps its counted documents"
         )
+    large = limits.memory is not None or limits.cache is not None or input_size(source) >= LARGE
     return train_cached(spec, source, rule, keep=limits.cache, progress=progress, **common) if large else None
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from unnaive.core.counts import Counts
 from unnaive.core.named_counts import NamedCounts
 from unnaive.scale.memory import table_budget, table_bytes
@@ -75,8 +77,9 @@ class DocumentCounter:
         self._n_terms = X.shape[1]
         self.has_terms = self.has_terms or X.nnz > 0
         self.n_docs += len(label_sets)
-        self.n_unlabelled += sum(not names for names in label_sets)
-        self.n_multilabel += sum(len(names) > 1 for names in label_sets)
+        sizes = np.fromiter(map(len, label_sets), np.int64, len(label_sets))
+        self.n_unlabelled += int((sizes == 0).sum())
+        self.n_multilabel += int((sizes > 1).sum())
         if self._look is not None:
             self._look(X, Y)
         self._sums.add(X, Y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -43,14 +44,15 @@ class LabelCodes:
     def matrix(self, label_sets: Sequence[tuple[Any, ...]], unlabelled: str | None = UNLABELLED) -> Sparse:
         """Y (n_docs, labels so far): a document without a label has the class `unlabelled`, or none."""
         code = self._code
-        columns: list[int] = []
-        sizes = np.empty(len(label_sets), np.int64)
         nothing = () if unlabelled is None else (unlabelled,)
-        for row, names in enumerate(label_sets):
-            names = names or nothing
-            sizes[row] = len(names)
-            for name in names:
-                columns.append(code.setdefault(name, len(code)))
+        # sets are many and their values few
+        places = {
+            names: tuple(code.setdefault(name, len(code)) for name in names or nothing)
+            for names in dict.fromkeys(label_sets)
+        }
+        found = [places[names] for names in label_sets]
+        columns = list(chain.from_iterable(found))
+        sizes = np.fromiter(map(len, found), np.int64, len(found))
         ends = np.concatenate([np.zeros(1, np.int32), np.cumsum(sizes)]).astype(np.int32)
         indices = np.array(columns, np.int32)
         return csr_array((np.ones(len(indices), np.int64), indices, ends), shape=(len(label_sets), len(code)))
