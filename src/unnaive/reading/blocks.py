@@ -32,7 +32,7 @@ try:
 except ImportError:  # built without a compiler
     native = None
 
-BLOCK = 8 << 20  # bytes that are parsed at a time
+BLOCK = 8 << 20  # bytes that are parsed at a time, at most
 PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff")
 STRING = 1  # kinds of cells: 0 is a key that a record lacks, 2 any other JSON as it stands in the file
 
@@ -143,11 +143,12 @@ def _blocks(path: str, options: ReadOptions, cut: Callable[[bytes], int]) -> Ite
     utf8 = options.encoding is None or options.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
     if native is None or options.skip_bad or options.rows < BATCH_ROWS or not utf8 or not Path(path).is_file():
         raise NotPlain
+    size = min(BLOCK, options.block or BLOCK)
     with Path(path).open("rb", buffering=0) as file:
         rest = file.read(4).removeprefix(b"\xef\xbb\xbf")
         if rest.startswith(PACKED):
             raise NotPlain
-        while block := file.read(BLOCK):
+        while block := file.read(size):
             block = rest + block
             end = cut(block)
             if not end and len(block) > 2 * options.max_line:
