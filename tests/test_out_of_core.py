@@ -26,7 +26,7 @@ from unnaive.scale.cache import open_matrix
 from unnaive.scale.cached_training import train_cached
 from unnaive.scale.checkpoint import STATE
 from unnaive.scale.counting import DocumentCounter
-from unnaive.scale.read_ahead import read_ahead
+from unnaive.scale.read_ahead import counting_threads, in_small_blocks, read_ahead
 from unnaive.scale.streaming import Resources, train_stream
 from unnaive.store import load, save
 from unnaive.text.tokens import TokenRule
@@ -293,7 +293,7 @@ def test_pruning_is_min_df_whatever_the_order(order, spilled, tmp_path, monkeypa
 
 def test_memory_is_said_in_words(tmp_path):
     path = write_jsonl(tmp_path / "a.jsonl", make_rows(40))
-    for words, part in ((["--memory", "lots"], "a size of 'lots'"), (["--memory", "3M"], "at least 512M"),
+    for words, part in ((["--memory", "lots"], "a size of 'lots'"), (["--memory", "3M"], "at least 256M"),
                         (["--memory", "1G", "--holdout", "0.2"], "--holdout needs all documents in memory"),
                         (["--checkpoint", str(tmp_path / "c"), "-m", "svm"], "--cache FOLDER keeps")):  # fmt: skip
         result = run(str(path), "-o", str(tmp_path / "a.model"), "-m", "multinomial", *words)
@@ -368,6 +368,16 @@ def test_a_checkpoint_of_other_data_or_a_strange_folder_is_refused(tmp_path):
 
 
 # Reading ahead.
+
+
+def test_threads_are_shared_between_reading_and_counting():
+    assert [counting_threads(jobs) for jobs in (1, 2, 3, 8)] == [1, 1, 1, 4]
+    assert [in_small_blocks(DataFile("a.csv"), jobs).options.block for jobs in (1, 2, 64)] == [
+        1 << 19,
+        1 << 20,
+        1 << 22,
+    ]
+    assert in_small_blocks(DataFile("a.csv"), 64).options.threads == 8
 
 
 def test_errors_of_the_reader_come_out_where_they_belong():

@@ -100,6 +100,7 @@ def train_stream(
         check_counted(source, counter)
         multilabel = is_multilabel(source, counter)
         named = counter.total(multilabel=multilabel)
+        counter.clear()
         report.documents = int(named.counts.n_docs)
         report.runs_written = counter.n_spilled
         report.pruned_terms, report.pruned_below_df = counter.n_pruned, counter.min_df
