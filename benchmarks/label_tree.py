@@ -87,7 +87,7 @@ def compare(name, X, Y, X_test, Y_test, exclusive):
     print(
         f"\n{name}: {X.shape[0]:,} documents, {Y.shape[1]:,} labels, {X.shape[1]:,} terms; {X_test.shape[0]:,} to test"
     )
-    weights = propensities(Y)
+    weights = propensities(Y.sum(axis=0), Y.shape[0])
     found = {}
     tree, tree_seconds, each = label_tree(X, Y, X_test, max(KS), exclusive)
     for way, (best, seconds) in {

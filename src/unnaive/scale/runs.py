@@ -92,10 +92,9 @@ def write_run(folder: Path, counts: Counts, vocabulary: Vocabulary) -> None:
             ids = ids if order is None else order[ids]
             cells, sizes = _cells_of(by_term.indptr, ids)
             blob, ends = vocabulary.take(ids).to_arrays()
-            _append(writer, RunBlock(
-                blob, ends, counts.terms[ids], counts.df[ids], sizes, by_term.indices[cells].astype(np.int32, copy=False),
-                by_term.data[cells], by_term_df.data[cells],
-            ))  # fmt: skip
+            classes = by_term.indices[cells].astype(np.int32, copy=False)
+            sums = classes, by_term.data[cells], by_term_df.data[cells]
+            _append(writer, RunBlock(blob, ends, counts.terms[ids], counts.df[ids], sizes, *sums))
         writer.finish({"documents": int(counts.n_docs), "class_docs": counts.class_docs.tolist()})
     except BaseException:
         writer.abandon()
