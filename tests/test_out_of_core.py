@@ -186,7 +186,7 @@ def test_rows_without_a_label_are_left_out_as_in_memory(tmp_path):
 
 
 @pytest.mark.parametrize("several", [False, True])
-@pytest.mark.parametrize("model", ["nbsvm", "maxent", "svm", "multinomial", "hos", "knn"])
+@pytest.mark.parametrize("model", ["nbsvm", "maxent", "svm", "multinomial", "hos", "knn", "auto"])
 def test_the_matrix_on_disk_gives_the_same_file(model, several, tmp_path):
     rows = make_rows(60, several=several)
     rows[30]["label"] = [] if several else ""
@@ -421,6 +421,22 @@ def test_bad_data_is_refused_with_the_sentences_of_training_in_memory(tmp_path):
     assert "no row of" in result.output
     with pytest.raises(UnnaiveError):
         train_stream(TextClassifier("multinomial").spec(), DataFile(str(one)), TokenRule())
+
+
+def test_as_many_labels_as_documents(tmp_path):
+    """Tables follow the cells that were seen, never classes × terms: 20,000 × 20,000 of them would be 3 GB."""
+    rows = [{"text": f"word{number} shared{number % 7}", "label": f"L{number}"} for number in range(20_000)]
+    path = write_jsonl(tmp_path / "a.jsonl", rows)
+    words = str(path), "-m", "multinomial", "-o", str(tmp_path / "a.model")
+    refused = run(*words)
+    assert refused.exit_code == 2
+    assert "label holds ids; say --label NAME if one of them is" in refused.output
+    result = run(*words, "--label", "label")
+    assert result.exit_code == 0, result.output
+    assert "20,000 classes in 20,000 documents; is that the column of labels?" in result.output
+    model = load(tmp_path / "a.model")
+    assert model.counts.counts.class_terms.nnz == 40_000
+    assert model.predict(["word123 shared4"]).tolist() == ["L123"]
 
 
 @pytest.mark.slow
