@@ -9,6 +9,9 @@ ifneq ($(wildcard ../shared/data),)
 export UNNAIVE_DATA ?= $(abspath ../shared/data)
 endif
 
+# compiled files are kept, whatever the shell says: without them every command and every test file is compiled anew
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo quick test lint format bench docs reproductions sanitize attack wheel clean
 
@@ -27,10 +30,10 @@ demo: setup  ## the whole tour on the built-in corpus, under a minute
 	@$(BIN)/unnaive demo
 
 quick: setup  ## the tests to rerun all day, under a minute
-	$(BIN)/pytest -q -n 2 -m 'not slow'
+	$(BIN)/pytest -q -n 2 -m 'not slow' --hypothesis-profile=quick
 
 test: lint quick docs  ## everything: lint, the quick tests, the site, then all other tests (the papers with the collections)
-	$(BIN)/pytest -q -n 2 --durations=15 -m slow
+	$(BIN)/pytest -q -n 2 --durations=15 -m 'slow or hypothesis'
 
 lint: setup  ## ruff, mypy strict, import layers, clang-format, spelling
 	$(BIN)/ruff check $(SOURCE)
@@ -50,8 +53,9 @@ bench: setup  ## every benchmark, ratios against the peers (needs the collection
 	$(BIN)/python benchmarks/run.py
 
 docs: setup  ## the documentation site, in build/site; warnings are errors
-	$(BIN)/python tools/command_reference.py
+	$(BIN)/python tools/command_reference.py && $(BIN)/python tools/performance.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "open build/site/index.html; for its search: python3 -m http.server --directory build/site"
 
 reproductions: setup  ## docs/reproductions.md from the figures beside it (RUN="all" or papers measures them anew, for hours)
 	$(BIN)/python tools/reproductions.py $(if $(RUN),--run $(RUN))

@@ -113,7 +113,7 @@ def measure(name: str) -> list[dict[str, float]]:
             ours = out_of_fold_evidence(X, given, n_classes)
             row["ours s"] = processor_seconds() - start
             row["ours"] = average_precision_score(wrong, -ours.log_given)
-            row["estimate"] = estimate_errors(ours, n_classes).number
+            row["estimate"] = estimate_errors(ours).number
             start = processor_seconds()
             fast = leave_one_out_evidence(LeaveOneOut.of(X, given, n_classes))
             row["fast s"] = processor_seconds() - start

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import tempfile
 import time
 from pathlib import Path
@@ -102,7 +103,7 @@ def main():
         train(_warm(folder))
         small, large = measure(folder, 8_000, 20, 3), measure(folder, 24_000, 20, 4)
         rate = (large["bytes"] - small["bytes"]) / (large["seconds"] - small["seconds"])
-        fixed = small["seconds"] - small["bytes"] / rate
+        fixed = max(0.0, small["seconds"] - small["bytes"] / rate)
         checked = measure(folder, 48_000, 20, 5)
         predicted = fixed + checked["bytes"] / rate
         sizes, merge_seconds = measure_merge(folder)
@@ -122,17 +123,19 @@ def _warm(folder):
     return path
 
 
-PAGE = """# How far it goes
+PAGE = """# Scale: more text than memory
 
 `unnaive train` reads, decodes and counts in one pass, in bounded memory, where the model learns from counts (naive
 Bayes in all its forms, the OR gate, Rocchio on counts). Sums of whole numbers add exactly, so the model has the same
 bytes whatever the cut: one process, many files, runs on disk, an interrupted run that went on.
 
-    unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint work/
+```sh
+unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint work/
+```
 
 - **Memory.** Without a limit, memory follows terms and seen (class, term) pairs, not documents: 20 Newsgroups takes
-  108 MB once and 118 MB forty times over (`benchmarks/out_of_core.py`). With `--memory`, from 256M on, sums that outgrow
-  it are written as sorted runs and merged at the end, exactly; with 500M and terms of up to three words the whole
+  108 MB once and 118 MB forty times over (`benchmarks/out_of_core.py`). With `--memory`, from 256M on, sums that
+  outgrow it are written as sorted runs and merged at the end, exactly; with 500M and terms of up to three words the whole
   program took 352 MB. Only where the model itself does not fit,
   terms are left out: all those of fewer than d documents, with the smallest d for which it fits. The rule looks at the
   sums alone, so the order of documents is irrelevant; the summary says d and how many terms. With `--memory` or
@@ -149,8 +152,8 @@ bytes whatever the cut: one process, many files, runs on disk, an interrupted ru
 
 ## Measured
 
-By `benchmarks/scale.py`, which wrote this page: one core, processor seconds, JSON lines to a model, made-up text of
-{length} words a document.
+By `benchmarks/scale.py`, which wrote this page: one core of a machine with {machine}; processor
+seconds, JSON lines to a model, made-up text of {length} words a document.
 
 - {rate:.0f} MB of text a second and core, or {documents:,.0f} documents of {document:,.0f} bytes; {fixed:.2f} s once.
 - A run, which is what is sent or written where sums are merged: 24 bytes and its letters a term, 20 bytes a (class,
@@ -186,15 +189,28 @@ def page(rate, fixed, checked, predicted, off, sizes, formula, merge_rate):
         times = " | ".join(hours(seconds) for seconds in (counting, merging, counting + merging))
         rows.append(f"| {cores:,} | {times} | {cores * run / 1e9:,.0f} GB |")
     return PAGE.format(
-        length=LENGTH, rate=rate / 1e6, documents=rate / document, document=document, fixed=fixed, terms=sizes[0][0],
-        cells=sizes[0][1], share=100 * formula[0], merge_rate=merge_rate / 1e6, predicted=predicted,
+        machine=machine(), length=LENGTH, rate=rate / 1e6, documents=rate / document, document=document, fixed=fixed,
+        terms=sizes[0][0], cells=sizes[0][1], share=100 * formula[0], merge_rate=merge_rate / 1e6, predicted=predicted,
         checked=checked["bytes"] / 1e6, took=checked["seconds"], off=100 * off, classes=CLASSES, vocabulary=VOCABULARY,
         run=run / 1e9, table="\n".join(rows),
     )  # fmt: skip
 
 
+def machine():
+    """The cores of this machine and what they are called."""
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    names = {line.partition(":")[2].strip() for line in lines if line.startswith("model name")}
+    return f"{os.cpu_count()} cores, {', '.join(sorted(names))}"
+
+
 def hours(seconds):
-    return f"{seconds / 3600:.1f} h" if seconds >= 3600 else f"{seconds / 60:.0f} min"
+    return (
+        f"{seconds / 3600:.1f} h"
+        if seconds >= 3600
+        else f"{seconds / 60:.0f} min"
+        if seconds >= 60
+        else f"{seconds:.0f} s"
+    )
 
 
 if __name__ == "__main__":

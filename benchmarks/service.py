@@ -1,12 +1,15 @@
 """Requests per second of `unnaive serve` beside the same model as a scikit-learn pipeline behind an equal FastAPI app.
 
 Both servers run on this machine, on loopback, one at a time, with one process each; the client is wrk (Debian's package
-of that name), which shares the cores. Runs are alternated; medians are printed.
+of that name), which shares the cores. Runs are alternated; medians are printed. Where others use the machine too, rates
+say little; the processor time that a server spends on a request says more, and is printed as well, the least of the
+runs.
 
     python benchmarks/service.py [--seconds 5] [--runs 3] [--overload 60]
 """
 
 import argparse
+import http.client
 import json
 import os
 import re
@@ -17,7 +20,9 @@ import sys
 import tempfile
 import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 PEER = """
 import sys, pickle
@@ -53,13 +58,21 @@ request = function()
   return wrk.format(nil, nil, nil, bodies[at])
 end
 """
+# statuses of answers, printed at the end; wrk has one thread here
+STATUSES = """
+counts = {}
+local me
+setup = function(thread) me = thread end
+response = function(status) counts[tostring(status)] = (counts[tostring(status)] or 0) + 1 end
+done = function() for status, n in pairs(me:get("counts")) do print("status " .. status .. ": " .. n) end end
+"""
 
 
 def main() -> None:
     """Train both, then ask both."""
     asked = argparse.ArgumentParser()
     asked.add_argument("--seconds", type=int, default=5)
-    asked.add_argument("--runs", type=int, default=3)
+    asked.add_argument("--runs", type=int, default=3, help="0 for the overload alone")
     asked.add_argument("--overload", type=int, default=0, help="seconds of ten times as many connections as are served")
     given = asked.parse_args()
     if shutil.which("wrk") is None:
@@ -74,18 +87,14 @@ def main() -> None:
             "scikit-learn": [sys.executable, "-c", PEER, str(place / "theirs.pickle"), "8702"],
         }
         ports = {"unnaive": 8701, "scikit-learn": 8702}
-        for kind, connections in (("single", 32), ("batch", 8)):
-            found: dict[str, list[tuple[float, float]]] = {name: [] for name in servers}
+        for kind, connections in (("single", 32), ("batch", 8)) if given.runs else ():
+            found: dict[str, list[Load]] = {name: [] for name in servers}
             for _ in range(given.runs):
                 for name, command in servers.items():
-                    with Server(command, ports[name]):
-                        found[name].append(load(place / kind, ports[name], given.seconds, connections))
-            rates = {name: statistics.median(rate for rate, _ in runs) for name, runs in found.items()}
-            slowest = {name: statistics.median(p99 for _, p99 in runs) for name, runs in found.items()}
-            for name in servers:
-                print(f"{kind:6} {name:13} {rates[name]:9,.0f} requests/s   p99 {slowest[name]:8.2f} ms")
-            ratio, tail = rates["unnaive"] / rates["scikit-learn"], slowest["unnaive"] / slowest["scikit-learn"]
-            print(f"{kind:6} ratio {ratio:.1f}x, p99 {tail:.2f} of theirs\n")
+                    with Server(command, ports[name]) as process:
+                        load(process.pid, place / kind, ports[name], 1, connections)  # both are warm when it counts
+                        found[name].append(load(process.pid, place / kind, ports[name], given.seconds, connections))
+            report(kind, found)
         if given.overload:
             overload(servers["unnaive"], place / "single", given.overload)
 
@@ -141,14 +150,41 @@ class Server:
         self.process.wait()
 
 
-def load(bodies: Path, port: int, seconds: int, connections: int) -> tuple[float, float]:
-    """Requests per second and the 99th percentile of the time to answer, in ms."""
+class Load(NamedTuple):
+    """What a server did under load."""
+
+    rate: float  # requests per second
+    p99: float  # ms
+    cpu: float  # ms of processor time of the server for each request
+
+
+def load(pid: int, bodies: Path, port: int, seconds: int, connections: int) -> Load:
+    """Ask a server for some seconds."""
+    before = processor_seconds(pid)
     shown = run_wrk(bodies, port, seconds, connections)
+    spent = processor_seconds(pid) - before
     rate = float(re.search(r"Requests/sec:\s+([\d.]+)", shown).group(1))  # type: ignore[union-attr]
     if "Non-2xx" in shown or "Socket errors" in shown:
         sys.exit(shown)
+    number = int(re.search(r"(\d+) requests in", shown).group(1))  # type: ignore[union-attr]
     value, unit = re.search(r"99%\s+([\d.]+)(us|ms|s)", shown).groups()  # type: ignore[union-attr]
-    return rate, float(value) * {"us": 1e-3, "ms": 1.0, "s": 1e3}[unit]
+    return Load(rate, float(value) * {"us": 1e-3, "ms": 1.0, "s": 1e3}[unit], 1000 * spent / number)
+
+
+def report(kind: str, found: dict[str, list[Load]]) -> None:
+    """Print rates, tails and processor times, and the ratios of ours to theirs."""
+    rates = {name: statistics.median(one.rate for one in runs) for name, runs in found.items()}
+    tails = {name: statistics.median(one.p99 for one in runs) for name, runs in found.items()}
+    times = {name: min(one.cpu for one in runs) for name, runs in found.items()}
+    for name in found:
+        print(
+            f"{kind:6} {name:13} {rates[name]:9,.0f} requests/s   p99 {tails[name]:8.2f} ms   cpu {times[name]:.3f} ms"
+        )
+    ours, theirs = found
+    print(
+        f"{kind:6} {rates[ours] / rates[theirs]:.1f}x the requests, p99 {tails[ours] / tails[theirs]:.2f} of theirs, "
+        f"{times[theirs] / times[ours]:.1f}x less processor time\n"
+    )
 
 
 def run_wrk(bodies: Path, port: int, seconds: int, connections: int) -> str:
@@ -159,14 +195,53 @@ def run_wrk(bodies: Path, port: int, seconds: int, connections: int) -> str:
 
 
 def overload(command: list[str], bodies: Path, seconds: int) -> None:
-    """Ten times as many connections as requests are served at once: what is answered, and the memory."""
-    with Server(command, 8701) as process:
-        load(bodies, 8701, 5, 32)
-        before = resident(process.pid)
-        shown = run_wrk(bodies, 8701, seconds, 2560)
-        after = resident(process.pid)
-    print(shown)
-    print(f"memory {before >> 20} MiB before, {after >> 20} MiB after: {after / before:.2f}")
+    """Ten times as many requests at once as are answered at once: what becomes of them, and of the memory.
+
+    wrk makes the load and counts the answers by status. A few clients of our own tell how long those took that were
+    not turned away, and the memory is looked at every second.
+    """
+    with bodies.with_suffix(".lua").open("a") as script:
+        script.write(STATUSES)
+    with Server(command, 8701) as process, ThreadPoolExecutor(5) as threads:
+        run_wrk(bodies, 8701, 5, 2560)  # the space for so many connections is taken once
+        before, sizes = resident(process.pid), []
+        end = time.monotonic() + seconds
+        body = bodies.read_text().partition("\n")[0].encode()
+        probes = [threads.submit(probe, body, 8701, end) for _ in range(4)]
+        wrk = threads.submit(run_wrk, bodies, 8701, seconds, 2560)
+        while not wrk.done():
+            sizes.append(resident(process.pid))
+            time.sleep(1)
+        answers = [one for future in probes for one in future.result()]
+    print(wrk.result())
+    accepted = sorted(took for status, took in answers if status == 200)
+    others = sorted({status for status, _ in answers} - {200})
+    print(f"our clients: {len(answers)} requests, {len(accepted)} answered with 200, the others with {others}")
+    if accepted:
+        median, p99 = accepted[len(accepted) // 2], accepted[int(0.99 * (len(accepted) - 1))]
+        print(f"accepted: median {1000 * median:.0f} ms, p99 {1000 * p99:.0f} ms, longest {1000 * accepted[-1]:.0f} ms")
+    least, most = min(sizes) / before, max(sizes) / before
+    print(f"memory {before >> 20} MiB before; {least:.2f} to {most:.2f} of it during the load")
+
+
+def probe(body: bytes, port: int, end: float) -> list[tuple[int, float]]:
+    """Ask one request after another until `end`: the status and the seconds of each."""
+    found = []
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    while time.monotonic() < end:
+        start = time.perf_counter()
+        connection.request("POST", "/v1/classify", body, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        answer.read()
+        found.append((answer.status, time.perf_counter() - start))
+        time.sleep(0.01)
+    return found
+
+
+def processor_seconds(pid: int) -> float:
+    """User and system time of a process so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def resident(pid: int) -> int:

@@ -4,6 +4,7 @@ python benchmarks/startup.py [--repeats N]
 """
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -18,8 +19,14 @@ from unnaive.reading.collections import load
 TEXT = "The shuttle will be launched into orbit next week, says NASA."
 
 
+COMPILED = {
+    name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+}  # as pip installs it
+
+
 def run(*arguments):
-    subprocess.run([sys.executable, "-m", "unnaive.apps.cli", *map(str, arguments)], check=True, capture_output=True)
+    subprocess.run([sys.executable, "-m", "unnaive.apps.cli", *map(str, arguments)], check=True, capture_output=True,
+                   env=COMPILED)  # fmt: skip
 
 
 def figures(name, function, repeats, wanted):

@@ -1,4 +1,6 @@
-"""What a model sees of a text, in several languages and scripts."""
+"""What a model sees of a text, in several languages and scripts; how many terms each way of reading gives."""
+
+import matplotlib.pyplot as plt
 
 from unnaive import TokenRule
 from unnaive.text.tokens import tokens
@@ -9,3 +11,14 @@ print("Chinese:", tokens("我爱北京", TokenRule()))
 print("HTML:   ", tokens("<p>caf&eacute; <b>au lait</b></p>", TokenRule(html=True)))
 print("Mail:   ", tokens("Subject: Lost card\n\nPlease block it.", TokenRule(message="subject-body")))
 print("Pairs:  ", tokens("New York taxi", TokenRule(ngrams=(1, 2))))
+
+text = "I cannot log in to my account since the update"
+rules = {
+    "words": TokenRule(),
+    "words without stop words": TokenRule(stopwords="en"),
+    "words and pairs": TokenRule(ngrams=(1, 2)),
+    "characters, 2 to 5": TokenRule(analyzer="char"),
+}
+plt.barh(list(rules), [len(tokens(text, rule)) for rule in rules.values()])
+plt.xlabel("terms of one short sentence")
+plt.show()

@@ -1,5 +1,7 @@
 """Calibrated probabilities: leave unsure documents to a person, or give a set of labels with a confidence."""
 
+import matplotlib.pyplot as plt
+
 from unnaive import TextClassifier, evaluate
 from unnaive.reading.tickets import load_tickets
 
@@ -13,3 +15,9 @@ print(f"{point.accuracy:.1%} right among the surest {point.coverage:.0%} of the 
 
 for labels in model.predict_set(["can you add an export to the api", "please reset my password"], confidence=0.95):
     print("95 % sure that it is", " or ".join(labels))
+
+plt.plot(found.abstention.coverage, found.abstention.accuracy)
+plt.plot(point.coverage, point.accuracy, "o")
+plt.xlabel("share of the tickets that are labelled, the surest first")
+plt.ylabel("accuracy")
+plt.show()

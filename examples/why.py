@@ -1,4 +1,6 @@
-"""Which words decided: the strongest terms of a text, and of two classes."""
+"""Which words decided: the evidence of each term of a text, and the strongest terms of two classes."""
+
+import matplotlib.pyplot as plt
 
 from unnaive import TextClassifier
 from unnaive.reading.tickets import load_tickets
@@ -11,3 +13,9 @@ print(f"{why.label}:", ", ".join(f"{one.term} {one.value:+.2f}" for one in why.e
 
 for queue in ("access", "integration"):
     print(f"{queue} is about", ", ".join(term for term, weight in model.top_terms(queue, 5)))
+
+evidence = sorted(why.evidence, key=lambda one: one.value)
+colours = ["tab:blue" if one.value > 0 else "tab:orange" for one in evidence]
+plt.barh([one.term for one in evidence], [one.value for one in evidence], color=colours)
+plt.xlabel(f"evidence for {why.label}, above the mean of the classes")
+plt.show()

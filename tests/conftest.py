@@ -1,6 +1,9 @@
 """What tests of several modules share."""
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("quick", max_examples=20)  # `make quick`; `make test` runs all property tests once more
 
 
 @pytest.fixture
@@ -11,3 +14,18 @@ def complaints():
         return "".join(line for line in stderr.splitlines(keepends=True) if "without a compiler" not in line)
 
     return complaints
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    """Run a command line in an empty folder; its exit code, stdout and stderr."""
+    from unnaive.apps.cli import exit_code
+
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        code = exit_code([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run

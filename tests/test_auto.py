@@ -9,15 +9,14 @@ from scipy.sparse import csr_array
 from unnaive import Auto, TextClassifier
 from unnaive.apps.cli import exit_code
 from unnaive.core.links import probabilities
+from unnaive.core.products import take_columns
 from unnaive.core.targets import one_label_matrix
 from unnaive.core.work_start import work_begins, work_start
-from unnaive.decisions import scut
 from unnaive.errors import BadData, BadModel, UnnaiveError
 from unnaive.models.auto.clock import Clock
 from unnaive.models.auto.members import FAMILIES, Candidate, Training, fit_family
 from unnaive.models.auto.multilabel import fit_log_odds
 from unnaive.models.auto.plan import BUDGETS, USUAL, Size, make_plan
-from unnaive.models.auto.pool import take_columns
 from unnaive.models.auto.pooling import fit_pool, fit_saturation, log_loss, soften
 from unnaive.models.auto.recipe import check_recipe, place_classes
 from unnaive.models.auto.refit import refit
@@ -25,6 +24,7 @@ from unnaive.models.auto.report import report_lines
 from unnaive.models.auto.search import block_splits
 from unnaive.models.auto.views import find_views
 from unnaive.reading.tickets import load_tickets
+from unnaive.tuning import scut
 
 SPORT = ["a late goal won the match", "the ball was lost in the second half", "the coach praised the team"]
 POLITICS = ["parliament votes on the budget", "the minister lost the vote", "a new law on taxes"]
@@ -158,6 +158,7 @@ class TestClock:
             assert Clock.of_work(10.0).end == pytest.approx(began + 8.0)  # four fifths are planned with
         assert work_start() is None
 
+    @pytest.mark.slow
     def test_what_there_was_no_time_for_is_told(self, tickets, monkeypatch):
         now = FakeTime()
         monkeypatch.setattr("unnaive.models.auto.learner.Clock.of_work", lambda seconds: Clock(seconds, now=now))
@@ -167,6 +168,28 @@ class TestClock:
         assert now.at - 100.0 <= 60.0
         assert any("candidates on" in words and "since the time was up" in words for words in report["left-out"])
         assert len({row["model"] for row in report["tried"]}) >= 4
+
+    def test_the_time_of_pooling_is_kept_apart(self):
+        clock = Clock(10.0, now=lambda: 0.0)
+        clock.expect_pooling(200_000)
+        assert clock.left() == pytest.approx(7.0)  # 8 s that are planned with, less 200,000 scores at 5 µs
+
+    @pytest.mark.parametrize(
+        ("seconds", "members", "folds"), [(200.0, 3, 5), (30.0, 2, 5), (8.0, 1, 5), (0.5, 1, 2), (0.05, 1, 1)]
+    )
+    def test_multilabel_keeps_the_budget_too(self, monkeypatch, seconds, members, folds):
+        """A fit takes a tenth of a second for each unit of cost: 2 s an SVM or NB-SVM, 0.1 s of centroids."""
+        now = FakeTime()
+        monkeypatch.setattr("unnaive.models.auto.learner.Clock.of_work", lambda seconds: Clock(seconds, now=now))
+        monkeypatch.setattr("unnaive.models.auto.multilabel.fit_family", slow_fit(now))
+        monkeypatch.setattr("unnaive.models.auto.refit.fit_family", slow_fit(now, 1.25))
+        labels = [(label, "any") if number % 3 else (label,) for number, label in enumerate(LABELS)]
+        model = TextClassifier(budget=seconds).fit(TEXTS, labels)
+        report = model.scorer_.recipe["report"]
+        assert len(report["tried"]) == len(model.scorer_.recipe["members"]) == members
+        assert report["held-out"] == pytest.approx(len(TEXTS) * folds / 5, abs=2)
+        assert bool(report["left-out"]) == (members < 3 or folds < 5)
+        assert now.at - 100.0 <= max(seconds, 0.225 + 1e-9)  # one fold and one fit are the least
 
 
 def slow_fit(now, scale=1.0):
@@ -199,6 +222,7 @@ class TestPooling:
         pool = fit_pool(scores, soften(np.array([0, 1]), np.ones(2, bool)), shrink=20.0)
         assert pool.weights == pytest.approx([0.5, 0.5], abs=0.01)
 
+    @pytest.mark.slow
     def test_saturation_finds_the_levels_that_labels_were_drawn_with(self):
         rng = np.random.default_rng(1)
         scores = rng.normal(-2, 2, (20_000, 4))
@@ -250,6 +274,7 @@ class TestRecipe:
         ours, theirs = made.to_arrays()[0], model.scorer_.to_arrays()[0]
         assert all(np.array_equal(ours[name], theirs[name]) for name in theirs)
 
+    @pytest.mark.slow
     def test_the_same_bytes_with_any_number_of_threads(self, tickets, tmp_path):
         files = []
         for threads in (1, 2, 4):
@@ -258,6 +283,7 @@ class TestRecipe:
         assert files[0] == files[1] == files[2]
 
     @pytest.mark.parametrize("task", ["queue", "tags"])
+    @pytest.mark.slow
     def test_what_was_learnt_and_forgotten_leaves_the_bytes_of_the_file_as_they_were(self, task, tmp_path):
         corpus = load_tickets(task).part("train").take(np.arange(0, 651, 6))
         labels = corpus.labels if task == "tags" else [names[0] for names in corpus.labels]
@@ -338,6 +364,19 @@ class TestDefault:
         assert not any(one.term.startswith("#") for one in found.evidence)
         assert found.base + sum(one.value for one in found.evidence) == pytest.approx(found.score)
         assert "refundd" in [one.term for one in found.evidence]  # not known as a word, but its letters are
+
+    @pytest.mark.parametrize(
+        "text", ["(charged) twice, plz!! refundd...", "re-fund/invoice", "?! :-)", "退款，帐单 refund"]
+    )
+    def test_evidence_of_punctuation_is_that_of_the_word_it_touches(self, model, text):
+        found = model.explain(text)
+        assert found.base + sum(one.value for one in found.evidence) == pytest.approx(found.score)
+        for one in found.evidence:
+            assert not one.term.startswith("#")
+            for start, end in one.places:
+                assert " " in one.term or text[start:end].lower() == one.term
+                alone = not any(letter.isalnum() for letter in text[start:end])
+                assert alone or text[start:end].isalnum() or " " in one.term
 
     def test_budgets(self):
         fast = TextClassifier(budget="fast").fit(TEXTS, LABELS)

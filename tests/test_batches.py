@@ -64,7 +64,9 @@ CELLS = st.sampled_from(
     ['"', '""', ",", ",", ";", "\n", "\n", "\r\n", "\r", " ", "a", "b", "é", "日本", "\ufeff", "\0", "\t",
      '"a,b"', '"a\nb"', '"a\r\nb"', "text", "\n\n", "\\", "'", "\x1a", "\u2028"]
 )  # fmt: skip
-FUZZ = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(
+    max_examples=2 * settings().max_examples, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 @pytest.mark.parametrize("block", [1 << 7, 1 << 20])

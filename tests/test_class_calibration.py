@@ -214,6 +214,7 @@ def test_calibration_brings_the_error_of_tickets_down():
     assert all(excess[kind] < 0.03 for kind in ("temperature", "platt", "isotonic"))
 
 
+@pytest.mark.slow
 def test_the_excess_of_calibrated_probabilities_is_nothing_but_noise():
     """True probabilities: the mean excess over 40 draws of 500 documents is 0 within twice its standard error."""
     found = []

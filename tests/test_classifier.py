@@ -102,7 +102,7 @@ def forgetful(name, options):
 
 
 @pytest.mark.parametrize("name", sorted(set(MODELS)))
-@pytest.mark.parametrize("form", ["single", "sets"])
+@pytest.mark.parametrize("form", ["single", pytest.param("sets", marks=pytest.mark.slow)])
 def test_predict_is_the_decision_on_scores(name, form):
     model = quick(name).fit(TEXTS, LABELS if form == "single" else [{label} for label in LABELS])
     scores = model.scores(NEW)

@@ -16,7 +16,6 @@ import pytest
 
 from unnaive import TextClassifier, TopK, __version__
 from unnaive.apps import cli
-from unnaive.apps.cli import exit_code
 from unnaive.text.backend import BACKEND
 
 ROWS = [
@@ -28,19 +27,6 @@ ROWS = [
     ("the oven is hot, the recipe needs an onion", "food"),
 ] * 2
 NEW = ["a late goal", "the new budget law", "warm bread"]
-
-
-@pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
-    """Run a command line in an empty folder; its exit code, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        code = exit_code([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
 
 
 @pytest.fixture
@@ -289,6 +275,7 @@ class TestEvaluateExplainInspect:
         found = json.loads(run("evaluate", model, data, "--json", "--measure", "accuracy", "--measure", "f1@2")[1])
         assert found["measures"] == {"accuracy": 1.0, "f1@2": pytest.approx(2 / 3)}
 
+    @pytest.mark.slow
     def test_evaluate_with_the_curves_of_a_comparison(self, run, model, data, tmp_path):
         pytest.importorskip("matplotlib", reason="figures need the extra `plots`")
         small = ("--models", "multinomial", "--splits", "2", "--train-sizes", "30,60")
@@ -423,6 +410,7 @@ class TestChange:
         assert found["measures"]["accuracy"] == 1.0
 
 
+@pytest.mark.slow
 def test_the_demo(run, tmp_path):
     start = time.perf_counter()
     code, out, err = run("demo", "--keep", "tickets")

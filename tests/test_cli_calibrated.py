@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import pyarrow.parquet
@@ -12,28 +13,30 @@ from unnaive.apps.cli import exit_code
 from unnaive.reading.tickets import load_tickets
 
 
-@pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
-    """Run a command line in a folder with tickets; its exit code, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "120")
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with tickets and a calibrated model of them."""
+    folder = tmp_path_factory.mktemp("tickets")
     for part in ("train", "test"):
         corpus = load_tickets().part(part)
-        with Path(f"{part}.csv").open("w", newline="", encoding="utf-8") as file:
+        with (folder / f"{part}.csv").open("w", newline="", encoding="utf-8") as file:
             rows = list(zip(corpus.texts, (one[0] for one in corpus.labels), strict=True))
             csv.writer(file).writerows([("text", "label"), *rows[:300]])
+    arguments = ["train", folder / "train.csv", "-o", folder / "my.model", "--calibrate", "temperature", "--quiet"]
+    assert exit_code([str(one) for one in arguments]) == 0
+    return folder
 
-    def run(*arguments):
-        code = exit_code([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
 
+@pytest.fixture
+def run(run, made, tmp_path, monkeypatch):
+    """Run a command line in a folder with tickets; its exit code, stdout and stderr."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    monkeypatch.setenv("COLUMNS", "120")
     return run
 
 
 @pytest.fixture
 def model(run):
-    assert run("train", "train.csv", "-o", "my.model", "--calibrate", "temperature")[0] == 0
     return "my.model"
 
 
@@ -116,49 +119,58 @@ def test_figures(run, model):
 
 
 def test_optimise(run):
-    assert run("train", "train.csv", "-o", "f.model", "--optimise", "macro-f1")[0] == 0
+    assert run("train", "train.csv", "-o", "f.model", "-m", "complement", "--optimise", "macro-f1")[0] == 0
     assert "highest weighted probability" in run("inspect", "f.model")[1]
     names = sorted({one[0] for one in load_tickets().part("train").labels})
     lines = ["true," + ",".join(names)]
     lines += [f"{true}," + ",".join("0" if given == true else "1" for given in names) for true in names]
     with Path("costs.csv").open("w", encoding="utf-8") as file:
         file.write("\n".join(lines))
-    assert run("train", "train.csv", "-o", "c.model", "--optimise", "costs.csv")[0] == 0
+    assert run("train", "train.csv", "-o", "c.model", "-m", "complement", "--optimise", "costs.csv")[0] == 0
     found = json.loads(run("inspect", "c.model", "--json")[1])
     assert (found["optimised_for"], found["decision"]) == (
         "least expected cost",
         "the class with the least expected cost",
     )
     assert TextClassifier.load("c.model").fitted_.decision.costs[0][:2] == (0.0, 1.0)
-    refused(run("train", "train.csv", "-o", "d.model", "--optimise", "macro_f1"), "did you mean 'macro-f1'?")
-    refused(run("train", "train.csv", "-o", "d.model", "--optimise", "cost.csv"), "cannot be read")
-    refused(run("train", "train.csv", "-o", "d.model", "--optimise", "train.csv"), "train.csv")
+    refused(
+        run("train", "train.csv", "-o", "d.model", "-m", "complement", "--optimise", "macro_f1"),
+        "did you mean 'macro-f1'?",
+    )
+    refused(run("train", "train.csv", "-o", "d.model", "-m", "complement", "--optimise", "cost.csv"), "cannot be read")
+    refused(run("train", "train.csv", "-o", "d.model", "-m", "complement", "--optimise", "train.csv"), "train.csv")
     with Path("costs.csv").open("a", encoding="utf-8") as file:
         file.write("\nbugs" + ",1" * len(names))
-    refused(run("train", "train.csv", "-o", "d.model", "--optimise", "costs.csv"), "did you mean 'bug'?")
+    refused(
+        run("train", "train.csv", "-o", "d.model", "-m", "complement", "--optimise", "costs.csv"), "did you mean 'bug'?"
+    )
 
 
 def test_balanced_classes(run):
-    assert run("train", "train.csv", "-o", "b.model", "--class-weight", "balanced")[0] == 0
+    assert run("train", "train.csv", "-o", "b.model", "-m", "svm", "--class-weight", "balanced")[0] == 0
     assert TextClassifier.load("b.model").class_weight == "balanced"
-    refused(run("train", "train.csv", "-o", "b.model", "--class-weight", "balance"), "give 'balanced'")
+    refused(run("train", "train.csv", "-o", "b.model", "-m", "svm", "--class-weight", "balance"), "give 'balanced'")
 
 
-def test_max_size(run):
-    code, out, err = run("train", "train.csv", "-o", "s.model", "--max-size", "20kB")
+@pytest.mark.parametrize("name", ["complement", pytest.param("auto", marks=pytest.mark.slow)])
+def test_max_size(run, name):
+    code, out, err = run("train", "train.csv", "-o", "s.model", "-m", name, "--max-size", "20kB")
     assert code == 0
     assert Path("s.model").stat().st_size <= 20_000
     assert "weights of 8 bits" in out + err
     assert " before, accuracy " in out + err
-    code, out, _ = run("train", "train.csv", "-o", "s.model", "--max-size", "20kB", "--json")
+    code, out, _ = run("train", "train.csv", "-o", "s.model", "-m", name, "--max-size", "20kB", "--json")
     size = json.loads(out)["size"]
     assert size["bytes"] == Path("s.model").stat().st_size
     assert size["cost"]["before"]["documents"] == size["cost"]["after"]["documents"] == 60
     first = Path("s.model").read_bytes()
-    run("train", "train.csv", "-o", "t.model", "--max-size", "20kB", "-q")
+    run("train", "train.csv", "-o", "t.model", "-m", name, "--max-size", "20kB", "-q")
     assert Path("t.model").read_bytes() == first
-    refused(run("train", "train.csv", "-o", "s.model", "--max-size", "20 cats"), "such as 5MB or 800kB")
-    refused(run("train", "train.csv", "-o", "s.model", "--max-size", "20kB", "--register"), "no room for a register")
+    refused(run("train", "train.csv", "-o", "s.model", "-m", name, "--max-size", "20 cats"), "such as 5MB or 800kB")
+    refused(
+        run("train", "train.csv", "-o", "s.model", "-m", name, "--max-size", "20kB", "--register"),
+        "no room for a register",
+    )
     assert Path("s.model").read_bytes() == first
 
 

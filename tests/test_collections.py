@@ -373,6 +373,7 @@ def test_real_banking():
     assert check("banking77").verified == "archive"
 
 
+@pytest.mark.slow
 def test_real_small_collections():
     real("ohsumed"), real("webkb4"), real("1150haber")
     ohsumed, webkb, haber = load("ohsumed"), load("webkb4"), load("1150haber")

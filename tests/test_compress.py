@@ -125,6 +125,7 @@ def test_sparse_and_dense_importance_agree_with_offsets(models):
     np.testing.assert_allclose(term_importance(fitted), term_importance(dense), rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_sum_of_models_is_cut_in_every_part(tickets):
     made = TextClassifier("auto").fit(tickets[0][:150], tickets[1][:150])
     scorer = made.fitted_.scorer

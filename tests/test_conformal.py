@@ -60,6 +60,7 @@ def test_scores_are_rounded_up_to_32_bits():
 
 @pytest.mark.parametrize("by_class", [False, True])
 @pytest.mark.parametrize("confidence", [0.8, 0.9, 0.95])
+@pytest.mark.slow
 def test_new_documents_are_covered_as_promised(confidence, by_class):
     """Over 30 draws of 1,000 held-out and 1,000 new documents: between the confidence and 1/(n+1) more.
 

@@ -232,6 +232,7 @@ def test_a_line_of_5_megabytes(write):
     assert [len(text) for text in corpus.texts] == [5_000_000, 5]
 
 
+@pytest.mark.slow
 def test_memory_stays_constant(write):
     path = write("text\n" + f"{'some words ' * 1000}\n" * 6000)  # 66 MB
     tracemalloc.start()

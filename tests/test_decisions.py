@@ -5,22 +5,11 @@ import json
 import numpy as np
 import pytest
 
+from unnaive.core.folds import folds, out_of_fold
 from unnaive.core.links import LINKS, probabilities, relative
-from unnaive.decisions import (
-    Argmax,
-    Proportional,
-    Thresholds,
-    TopK,
-    best_cut,
-    decision_from_dict,
-    default_decision,
-    folds,
-    out_of_fold,
-    pcut,
-    rcut,
-    scut,
-)  # fmt: skip
+from unnaive.decisions import Argmax, Proportional, Thresholds, TopK, decision_from_dict, default_decision
 from unnaive.errors import BadData, BadModel
+from unnaive.tuning import best_cut, pcut, rcut, scut
 
 SCORES = np.array([[3.0, 3.0, 1.0], [0.0, 2.0, 4.0], [5.0, 1.0, 5.0]])
 

@@ -343,8 +343,8 @@ def test_progress_is_reported_on_the_thread_that_called():
     heard = []
     squared_hinge(Z, one_hot(targets, 5), progress=lambda *told: heard.append((threading.get_ident(), *told)))
     softmax(Z, targets, 5, progress=lambda *told: heard.append((threading.get_ident(), *told)))
-    assert {thread for thread, _, _ in heard} == {threading.get_ident()}
-    assert all(passes >= 1 and violation >= 0 for _, passes, violation in heard)
+    assert {thread for thread, *_ in heard} == {threading.get_ident()}
+    assert all(passes >= 1 and violation >= 0 and 0 <= solved <= 5 for _, passes, violation, solved in heard)
 
 
 def endless(kind, progress=None):
@@ -356,7 +356,7 @@ def endless(kind, progress=None):
 
 @pytest.mark.parametrize("kind", ["hinge", "softmax"])
 def test_an_error_in_progress_ends_the_run(kind):
-    def complain(passes, violation):
+    def complain(passes, violation, solved):
         raise RuntimeError("enough")
 
     with pytest.raises(RuntimeError, match="enough"):

@@ -70,6 +70,7 @@ def estimates(counts):
 
 @pytest.mark.parametrize("name", TREES)
 @pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.slow
 def test_step_towards_the_class_is_the_one_by_enumeration(name, seed):
     tree, cases = TREES[name], random_cases(TREES[name], seed)
     problem = ToClass(tree, cases)

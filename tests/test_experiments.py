@@ -17,12 +17,14 @@ from sklearn.pipeline import make_pipeline
 
 import unnaive
 from unnaive import TextClassifier
+from unnaive.compress import file_size
 from unnaive.core.counts import Counts
 from unnaive.errors import BadData, UnknownName, UnnaiveError
 from unnaive.evaluation.experiments import run
+from unnaive.evaluation.material import Material, counts_of_rows
 from unnaive.evaluation.records import RecordFile
 from unnaive.evaluation.splits import fold_splits
-from unnaive.evaluation.trials import Contender, Material, Plan, TrialRunner, counts_of_rows
+from unnaive.evaluation.trials import Contender, Plan, TrialRunner
 from unnaive.reading.corpus import Corpus
 from unnaive.reading.tickets import load_tickets
 from unnaive.text.tokens import TokenRule
@@ -178,6 +180,7 @@ def test_an_interrupted_and_resumed_run_equals_an_uninterrupted_one(tmp_path, jo
     assert len(path.read_text().splitlines()) == 96
 
 
+@pytest.mark.slow
 def test_multilabel_documents_are_decided_by_thresholds(tmp_path):
     measures = ("micro-f1", "breakeven-micro", "log-loss")
     records = run(plan(measures=measures), material(multilabel=True), tmp_path / "run.jsonl")
@@ -234,6 +237,7 @@ def test_figures_equal_scikit_learn_s_cross_validation_of_the_estimator(estimato
 
 @pytest.mark.parametrize("select", [None, 15])
 @pytest.mark.parametrize("model", ["multinomial", "or-gate", "rocchio", "svm"])
+@pytest.mark.slow
 def test_multilabel_figures_equal_those_of_text_classifier(model, select):
     """Thresholds are tuned as TextClassifier(decision="best") tunes them, relative to the best class where it does."""
     corpus = toy_texts(multilabel=True)
@@ -262,6 +266,32 @@ def test_selected_terms_equal_those_of_text_classifier(size):
         part.texts[::-1], [names[0] for names in part.labels][::-1]
     )
     assert {data.vocabulary[term] for term in selected} == set(classifier.vocabulary_)
+
+
+@pytest.mark.parametrize(
+    ("model", "settings"),
+    [("multinomial", {}), ("auto", {"budget": "fast"}), pytest.param("auto", {}, marks=pytest.mark.slow)],
+)
+def test_figures_are_those_of_text_classifier(model, settings):
+    """Texts are read as the model reads them by default, auto's with pairs and characters; so is the file's size."""
+    corpus = load_tickets()
+    train, test = corpus.part("train"), corpus.part("test")
+    plan = Plan((Contender(model, tuple(settings.items())),), ("accuracy",))
+    (record,) = run(plan, Material.of(corpus, TokenRule()))
+    classifier = TextClassifier(model, **settings).fit(train.texts, [label for (label,) in train.labels])
+    assert record.value == classifier.score(test.texts, [label for (label,) in test.labels])
+    assert record.n_terms == len(classifier.vocabulary_)
+    assert record.n_bytes == pytest.approx(file_size(classifier.fitted_, frozen=True), rel=0.02)  # auto's calibration
+    assert record.train_seconds > 0
+
+
+def test_a_model_s_own_way_of_reading_gives_way_to_what_was_asked_for():
+    """auto reads pairs of words where nobody chose n-grams; asked for three words, it takes three."""
+    material = Material.of(load_tickets(), TokenRule(ngrams=(1, 3)))
+    read = material.read_with(Contender("auto").token_rule_changes)
+    assert (read.rule.ngrams, read.rule.analyzer) == ((1, 3), "both")
+    assert read is material.read_with(Contender("auto").token_rule_changes)
+    assert material.read_with(Contender("svm").token_rule_changes) is material
 
 
 def test_plans_and_contenders_are_checked():

@@ -12,9 +12,10 @@ import urllib.error
 import pytest
 
 from unnaive.errors import BadData
-from unnaive.reading.collections import catalogue, fetching, hash_contents, hash_file, load
+from unnaive.reading.collections import catalogue, fetching, hash_contents, load
 from unnaive.reading.collections.archives import read_members
 from unnaive.reading.collections.fetching import Patience, fetch
+from unnaive.reading.sources import hash_file
 
 QUICK = Patience(timeout=2.0, attempts=4, pause=0.0, slowest=2000.0, window=0.3)
 

@@ -106,6 +106,7 @@ def test_bad_lines_are_left_out_with_a_warning(model, tmp_path, monkeypatch):
         run_until_idle(model, source, monkeypatch)
 
 
+@pytest.mark.slow
 def test_the_command_follows_stdin_and_stops_cleanly(model, tmp_path):
     command = [sys.executable, "-m", "unnaive", "update", str(model), "-", "--follow", "--every", "0.1", "--json"]
     done = subprocess.run(command, input=lines(records(7)), capture_output=True, text=True, check=True)

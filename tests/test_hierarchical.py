@@ -85,6 +85,7 @@ def test_pgmpy_reads_the_bif_and_agrees(direction, tmp_path):
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("clustering", ["avg", "or", "dep"])
+@pytest.mark.slow
 def test_threads_do_not_change_a_bit(direction, clustering, monkeypatch):
     monkeypatch.setattr(em_to_class, "CHUNK_BYTES", 1)
     X, Y = random_documents()

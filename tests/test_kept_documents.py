@@ -2,6 +2,7 @@
 
 import json
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,8 +16,8 @@ from unnaive.core.targets import read_targets
 from unnaive.errors import BadData, BadModel, UnnaiveError, UnnaiveWarning
 from unnaive.receipts import model_hash
 from unnaive.store import KEY, load
-from unnaive.text.counting import TextCounter
-from unnaive.text.tokens import TokenRule
+from unnaive.text.counting import BACKEND, TextCounter
+from unnaive.text.tokens import BORDERS, TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
 TEXTS = ["good ball, good game", "fair vote in a fair law", "warm soup with bread", "the ball is lost", "a new law"] * 3
@@ -126,18 +127,82 @@ def opened(packed):
     return packed.classes, packed.in_use, packed.exclusive
 
 
-@pytest.mark.parametrize("rule", [{}, {"stem": "porter"}, {"stopwords": "smart", "ngrams": (1, 2)}, {"min_length": 5}])
-def test_character_grams_come_back_from_the_words(rule):
-    """Single letters, stop words and stems are in no word column; what words do not tell is stored."""
-    token_rule = TokenRule(analyzer="both", char_ngrams=(2, 4), **rule)
+def packed_with_grams(texts, *, units=False, **rule):
+    token_rule = TokenRule(**{"analyzer": "both", "char_ngrams": (2, 4)} | rule)
     counter = TextCounter(token_rule)
-    X = counter.count(TEXTS, grow=True)
-    documents = KeptDocuments.of(X, read_targets(LABELS, 15), counter.vocabulary)
-    packed = pack_documents(documents, Vocabulary(), exclusive=True, grams=(2, 4))
-    again = PackedDocuments(packed.arrays, packed.about, *opened(packed))
-    assert again.documents == documents
-    if not rule:
-        assert packed.about["cells"] < documents.X.nnz / 3
+    X, found = counter.count_with_units(texts)
+    documents = KeptDocuments.of(X, read_targets(LABELS, 15), counter.vocabulary, units=found if units else None)
+    kind = (*token_rule.char_ngrams, BORDERS[token_rule.char_borders])
+    return documents, pack_documents(documents, Vocabulary(), exclusive=True, grams=kind)
+
+
+@pytest.mark.parametrize("units", [False, True])
+@pytest.mark.parametrize("borders", ["spaces", "words"])
+@pytest.mark.parametrize(
+    "rule",
+    [{}, {"stem": "porter"}, {"stopwords": "smart", "ngrams": (1, 2)}, {"min_length": 5}, {"analyzer": "char"}],
+)
+def test_character_grams_come_back_from_units_or_words(rule, borders, units):
+    """Single letters, stop words, stems and punctuation are in no word column; what words do not tell is stored."""
+    for texts in (TEXTS, [f"{text}! (a 7)" for text in TEXTS], ["..." for _ in TEXTS]):
+        documents, packed = packed_with_grams(texts, units=units, **rule, char_borders=borders)
+        again = PackedDocuments(packed.arrays, packed.about, *opened(packed))
+        assert again.documents == documents
+        if BACKEND == "native" and units:
+            assert packed.about["cells"] + packed.about["units"]["cells"] <= documents.X.nnz / 3
+            assert again.documents.units.vocabulary == documents.units.vocabulary
+            assert (again.documents.units.X != documents.units.X).nnz == 0
+        elif not rule and texts is TEXTS:
+            assert packed.about["cells"] < documents.X.nnz / 3
+
+
+@pytest.mark.skipif(BACKEND != "native", reason="units are counted by the kernel")
+def test_units_follow_their_documents():
+    """Units of a sum, of a difference and of all at once are the same arrays; without those of one there are none."""
+    whole, _ = packed_with_grams(TEXTS, units=True)
+    rule, labels = TokenRule(analyzer="both", char_ngrams=(2, 4)), np.array(LABELS)
+    parts = []
+    for rows in (range(0, 15, 2), range(1, 15, 2)):
+        counter = TextCounter(rule)
+        X, units = counter.count_with_units([TEXTS[row] for row in rows])
+        targets = read_targets(labels[list(rows)].tolist(), len(rows))
+        parts.append(KeptDocuments.of(X, targets, counter.vocabulary, units=units))
+    total = parts[1] + parts[0]
+    left = total - parts[1]
+    for found, expected in ((total, whole), (left, parts[0]), (KeptDocuments.empty() + whole, whole)):
+        assert found == expected
+        assert found.units.vocabulary == expected.units.vocabulary
+        for name in ("data", "indices", "indptr"):
+            assert np.array_equal(getattr(found.units.X, name), getattr(expected.units.X, name))
+    grams, X = whole.units.cut((2, 4, " "))
+    named = whole.X[:, whole.vocabulary.ids(grams)]
+    assert (named != X).nnz == 0
+    by_numpy = whole.units._cut_by_numpy((2, 4, " "))
+    assert (named[:, grams.ids(by_numpy[0])] != by_numpy[1]).nnz == 0
+    assert (parts[0] + replace(parts[1], units=None)).units is None
+
+
+@pytest.mark.skipif(BACKEND != "native", reason="units are counted by the kernel")
+@pytest.mark.parametrize(
+    "change",
+    [{"units": 3}, {"units": {}}, {"units": {"cells": 1, "terms": 1, "bytes": 1}}, {"units": None}, {"border": None},
+     {"border": []}, {"grams": [5, 2]}],
+)  # fmt: skip
+def test_damaged_units_are_refused(change):
+    _, packed = packed_with_grams(TEXTS, units=True)
+    with pytest.raises(BadModel, match="the documents kept in this model are damaged"):
+        _ = PackedDocuments(packed.arrays, packed.about | change, *opened(packed)).documents
+
+
+def test_documents_of_earlier_files_are_read():
+    """There counts are as they are, none is below 0, and character grams lie inside words."""
+    documents, packed = packed_with_grams(TEXTS, char_borders="words")
+    signed = zlib.decompress(packed.arrays["counts"].tobytes())
+    assert packed.about["widths"]["counts"] == 1
+    assert not any(count % 2 for count in signed)
+    plain = np.frombuffer(zlib.compress(bytes(count // 2 for count in signed)), np.uint8)
+    about = {name: value for name, value in packed.about.items() if name != "border"}
+    assert PackedDocuments(packed.arrays | {"counts": plain}, about, *opened(packed)).documents == documents
 
 
 # In model files.
@@ -174,6 +239,7 @@ def test_tuned_thresholds_and_temperature_are_those_of_the_documents_that_are_th
     assert model_hash(parts.fitted_) == model_hash(whole.fitted_)
 
 
+@pytest.mark.slow
 def test_auto_holds_to_its_choice_byte_for_byte(tmp_path):
     """What was chosen on 60 documents is trained on 75 and on 60 again; a class that comes later is learnt."""
     texts, labels = [f"{text} {number}" for number in range(4) for text in TEXTS], LABELS * 4
@@ -261,7 +327,8 @@ def test_damaged_documents_are_refused_in_one_sentence_when_they_are_needed(tmp_
     [
         {"documents": 10**9}, {"documents": 14}, {"documents": 16}, {"cells": 10**11}, {"cells": 3}, {"codes": 14},
         {"terms": 2}, {"terms": 10**9}, {"widths": {}}, {"widths": None}, {"grams": [2, 99]}, {"grams": 3},
-        {"grams": ["a", "b"]}, {"grams": [0, 0]}, {"bytes": -1}, {"widths": {"df": 3}}, {"widths": {"df": "a"}},
+        {"grams": ["a", "b"]}, {"grams": [0, 0]}, {"grams": [2, 4]}, {"bytes": -1}, {"widths": {"df": 3}},
+        {"widths": {"df": "a"}},
     ],
 )  # fmt: skip
 def test_damaged_descriptions_of_documents_are_refused(tmp_path, change):

@@ -191,7 +191,7 @@ def mails(draw):
 
 
 @given(mails(), st.sampled_from(MESSAGE_PARTS))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=3 * settings().max_examples, deadline=None)
 def test_a_decoded_message_reads_as_the_original(text, part):
     rule = TokenRule(message=part, min_length=1)
     expected = tokens(text, rule)
@@ -206,7 +206,7 @@ def test_a_decoded_message_reads_as_the_original(text, part):
 
 
 @given(st.lists(st.one_of(mails(), TEXTS), max_size=5))
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 def test_rows_to_decode_are_the_same_in_a_buffer(texts):
     assert (
         mime_rows(TextBuffer.of(texts)) == mime_rows(texts) == [i for i, text in enumerate(texts) if needs_mime(text)]

@@ -67,6 +67,15 @@ def test_scores_of_broken_matrices_are_refused(change):
         products.NATIVE.add_tf_idf(*(TF_IDF | change).values())
 
 
+@pytest.mark.parametrize("change", [*SPARSE_CHANGES[:9], {"place": ints(1, -1)}, {"place": ints()}])
+def test_columns_of_broken_matrices_are_refused(change):
+    whole = {name: TF_IDF[name] for name in ("starts", "columns", "values", "place")}
+    found = products.NATIVE.take_columns(*whole.values())
+    assert [part.tolist() for part in found] == [[0, 1, 2], [1, 0], [1.0, 1.0]]
+    with pytest.raises(ValueError, match=r"matrix"):
+        products.NATIVE.take_columns(*(whole | change).values())
+
+
 @pytest.mark.parametrize("change", [*SPARSE_CHANGES, {"dense": np.ones((2, 4))}, {"dense": np.ones((0, 4))}])
 def test_products_of_broken_matrices_are_refused(change):
     with pytest.raises(ValueError, match=r"matrix|product"):

@@ -52,6 +52,7 @@ def test_uai_lists_parents_before_the_node_and_the_node_varies_fastest():
     assert lines[-2] == " 1.0 0.0 0.75 0.25"
 
 
+@pytest.mark.slow
 def test_pgmpy_reads_our_uai_with_numbers_near_zero(tmp_path):
     """Its reader stops at 1e-12, so numbers are plain decimals."""
     reader = pytest.importorskip("pgmpy.readwrite")
@@ -68,6 +69,7 @@ def test_pgmpy_reads_our_uai_with_numbers_near_zero(tmp_path):
     np.testing.assert_array_equal(tables["var_0"].ravel(), network.tables[0])
 
 
+@pytest.mark.slow
 def test_pgmpy_reads_a_bif_with_a_comment(tmp_path):
     reader = pytest.importorskip("pgmpy.readwrite")
     path = tmp_path / "a.bif"

@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
+
+from unnaive.apps.cli import build_app
 
 ROOT = Path(__file__).parent.parent
 ELSEWHERE = {  # pages whose Python another test runs, because it needs something first
@@ -84,6 +87,37 @@ def test_python_runs(name, tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", [name for name in PAGES if shown_commands(PAGES[name])])
 def test_commands_run(name, tmp_path):
     run_commands(PAGES[name], tmp_path)
+
+
+@pytest.fixture(scope="module")
+def options_of_commands():
+    """The options of every command, by its name."""
+    command = typer.main.get_command(build_app())
+    return {
+        name: {word for one in verb.params for word in (*one.opts, *one.secondary_opts)}
+        for name, verb in command.commands.items()
+        if not hasattr(verb, "commands")
+    }
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if "unnaive " in PAGES[name]])
+def test_commands_that_are_not_run_have_options_that_there_are(name, options_of_commands):
+    """sh blocks and commands inside of sentences and tables: the verb exists, and so does every --option."""
+    shown = [line for block in code_blocks(PAGES[name], "sh") for line in block.splitlines()]
+    shown += re.findall(r"`(unnaive [^`]*)`", PAGES[name].replace("\n", " "))
+    for line in shown:
+        words = line.split(" # ")[0].replace("|", " ").split()
+        if words[:1] != ["unnaive"] or words[1:2] in ([], ["--help"], ["--version"], ["collections"]):
+            continue
+        assert words[1] in options_of_commands, line
+        options = {word.partition("=")[0] for word in words[2:] if re.match(r"--?[a-zA-Z]", word)}
+        assert options - options_of_commands[words[1]] <= {"-h", "--help"}, line
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_commands_stand_in_blocks_that_say_whether_they_are_run(name):
+    """console is run, sh cannot be; an indented block would be neither."""
+    assert not re.search(r"^    (unnaive|pip|python|make) ", PAGES[name], flags=re.MULTILINE) or name == "README.md"
 
 
 def test_every_page_is_in_the_navigation():

@@ -98,6 +98,7 @@ def test_inline_figures_are_well_formed_without_clashing_ids_and_take_the_page_s
         assert "".join(used) in ids[0]
 
 
+@pytest.mark.slow
 def test_the_same_figure_is_the_same_text():
     texts = [
         plots.inline_svg(plots.curves_figure(CURVES, title="T", x="x", y="y", ink=plots.INK), "alt") for _ in range(2)

@@ -60,6 +60,7 @@ def test_what_is_forgotten_can_be_shown(folder, capsys, keyed, registered):
 
 @pytest.mark.parametrize("model", ["svm", "knn", "maxent", "tan"])
 @pytest.mark.parametrize("registered", ["", " --register"])
+@pytest.mark.slow
 def test_models_that_keep_documents_show_what_they_forgot_too(folder, capsys, model, registered):
     assert run(f"train all.csv -o m.model --model {model}{registered} --set {SMALL[model]}") == 0
     assert run(f"train rest.csv -o rest.model --model {model}{registered} --set {SMALL[model]}") == 0

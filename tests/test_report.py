@@ -13,11 +13,14 @@ import pytest
 
 from unnaive import MultinomialNB, TextClassifier
 from unnaive.errors import BadData, UnnaiveError
+from unnaive.evaluation.comparison_pages import comparison_page
 from unnaive.evaluation.evaluate import evaluate
 from unnaive.evaluation.experiments import compare, run
+from unnaive.evaluation.explanation_pages import evidence_window
+from unnaive.evaluation.material import Material
 from unnaive.evaluation.report import as_dict, as_markdown, as_text, report
-from unnaive.evaluation.report_pages import comparison_page, evaluation_page, evidence_window
-from unnaive.evaluation.trials import Contender, Material, Plan
+from unnaive.evaluation.report_pages import evaluation_page
+from unnaive.evaluation.trials import Contender, Plan
 from unnaive.reading.corpus import Corpus
 from unnaive.reading.tickets import load_tickets
 from unnaive.text.tokens import TokenRule
@@ -66,6 +69,7 @@ def test_calibration_is_shown_before_and_after(single):
     assert after.error < before.error
 
 
+@pytest.mark.slow
 def test_multilabel_documents(multilabel):
     classifier, corpus = multilabel
     found = evaluated(classifier, corpus)
@@ -74,6 +78,7 @@ def test_multilabel_documents(multilabel):
     assert 0.3 < found.measures["micro-f1"] < 1
 
 
+@pytest.mark.slow
 def test_a_class_that_the_model_never_saw_counts_as_missed(single):
     classifier, corpus = single
     odd = Corpus(list(corpus.texts), [("surprise",) if n < 5 else one for n, one in enumerate(corpus.labels)])

@@ -57,6 +57,7 @@ def test_readers_see_one_version_while_classes_come_and_go(seconds):
     assert reads > 20
 
 
+@pytest.mark.slow
 def test_estimators_too():
     rng = np.random.default_rng(0)
     X, y = rng.poisson(1.0, (50, 6)), np.concatenate([[1, 2], rng.integers(1, 3, 48)])

@@ -80,6 +80,7 @@ def test_every_tag_can_be_learned_and_measured():
     assert min(corpus.part("test").class_sizes()[tag] for tag in TAGS) >= 5
 
 
+@pytest.mark.slow
 def test_no_two_tickets_are_near_duplicates():
     """No pair shares more than 60 % of the shorter one's word 5-grams (54 % measured)."""
     sets = [shingles(text) for text in load_tickets().texts]

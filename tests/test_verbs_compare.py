@@ -39,6 +39,7 @@ def test_compare_prints_means_and_differences_and_keeps_records(run, tmp_path):
     assert result.exit_code == 0, result.output
     assert "complement alpha=0.1" in result.stdout
     assert "accuracy against multinomial" in result.stdout
+    assert "seconds  file size\n" in result.stdout
     (path,) = tmp_path.glob("compare-tickets-*.jsonl")
     assert len(list(RecordFile(path).read())) == 2 * 2 * 2 * 2
 
@@ -162,3 +163,20 @@ def test_plot_of_a_model_needs_data_and_has_a_default_figure(run, tmp_path):
     assert str(run("plot", "t.model").exception) == (
         "t.model is drawn on labelled data, which was not given; write unnaive plot t.model DATA"
     )
+
+
+def test_a_folder_with_the_name_of_a_collection_is_read_and_the_other_is_named(run, tmp_path):
+    for label, text in (("sport", "a late goal"), ("politics", "a fair vote")):
+        (tmp_path / "tickets" / label).mkdir(parents=True)
+        for number in range(5):
+            (tmp_path / "tickets" / label / f"{number}.txt").write_text(f"{text} number {number}")
+    options = ("--models", "multinomial", "--splits", 1, "--measures", "accuracy")
+    folder = run("compare", "tickets", *options, "--json", "-")
+    assert "reading the folder tickets that is here; the collection of that name is tickets:queue" in folder.stderr
+    assert json.loads(folder.stdout)["summaries"][0]["mean"] == 1.0  # of two documents with words of their own
+    collection = run("compare", "tickets:queue", *options, "--json", "-")
+    assert "reading the folder" not in collection.stderr
+    assert json.loads(collection.stdout)["summaries"][0]["mean"] == pytest.approx(226 / 275)
+    plain = run("compare", "./tickets", *options, "--json", "-")
+    assert "the collection" not in plain.stderr
+    assert json.loads(plain.stdout)["summaries"][0]["mean"] == 1.0

@@ -16,8 +16,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.evaluation.experiments import run
+from unnaive.evaluation.material import Material
 from unnaive.evaluation.papers.data import TOKEN_RULES
-from unnaive.evaluation.trials import Contender, Material, Plan
+from unnaive.evaluation.trials import Contender, Plan
 from unnaive.reading.collections import load
 
 SIZES = (1.0, 5.0, 10.0, 30.0, 80.0)

@@ -12,12 +12,12 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array
 
 from unnaive.core.arrays import is_number
 from unnaive.core.links import LINKS, comparable_scores
 from unnaive.core.logs import log_softmax
 from unnaive.errors import BadData, BadModel, choose
+from unnaive.sparse import csc_array, csr_array
 from unnaive.types import Floats
 
 LEAST_SLOPE = 1e-6

@@ -31,6 +31,7 @@ from unnaive.models.estimator import subset_accuracy
 from unnaive.optimise import read_optimise
 from unnaive.store import load, save
 from unnaive.text.counting import TextCounter, as_texts
+from unnaive.text.gram_units import GramUnits
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.training import check_spec, train
@@ -78,9 +79,11 @@ class TextClassifier(Protocol):
     message : str or None, default=None
         Which parts of a mail to read: "whole", "body", "subject-body", …
     analyzer : {"word", "char", "both"}, default="word"
-        Word terms, character n-grams inside words, or both.
+        Word terms, character n-grams, or both.
     char_ngrams : tuple of int, default=(2, 5)
         Shortest and longest character n-gram.
+    char_borders : {"spaces", "words"}, default="spaces"
+        Character n-grams lie between spaces, with the punctuation there, or inside words.
     unspaced : {"grams", "whole"}, default="grams"
         Scripts without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese): each character and each pair of
         neighbours is a term, or what stands between spaces is one word.
@@ -164,6 +167,7 @@ class TextClassifier(Protocol):
         message: str | None = None,
         analyzer: str = "word",
         char_ngrams: tuple[int, int] = (2, 5),
+        char_borders: str = "spaces",
         unspaced: str = "grams",
         segmenter: str | None = None,
         emoji: bool = True,
@@ -192,6 +196,7 @@ class TextClassifier(Protocol):
         self.message = message
         self.analyzer = analyzer
         self.char_ngrams = char_ngrams
+        self.char_borders = char_borders
         self.unspaced = unspaced
         self.segmenter = segmenter
         self.emoji = emoji
@@ -220,7 +225,7 @@ class TextClassifier(Protocol):
         unlabelled = getattr(spec.model, "takes_unlabelled", False)
         documents, targets = _check_labelled(texts, labels, self.multilabel, unlabelled=unlabelled)
         refuse_one_class(targets)
-        X, vocabulary = self._count(documents, rule)
+        X, vocabulary, units = self._count(documents, rule)
         if not X.nnz:
             raise BadData(
                 f"none of the {count_noun(len(documents), 'text')} has a term to learn from; check the column and the "
@@ -228,7 +233,7 @@ class TextClassifier(Protocol):
             )
         self.fitted_ = train(
             spec, X, targets, vocabulary=vocabulary, token_rule=rule, n_jobs=self.n_jobs, progress=progress, tune=True,
-            sample_weight=check_sample_weight(sample_weight, len(documents)),
+            sample_weight=check_sample_weight(sample_weight, len(documents)), units=units,
         )  # fmt: skip
         return self
 
@@ -305,7 +310,7 @@ class TextClassifier(Protocol):
 
         The labels of a tuple come by score, the most probable first.
         """
-        return self._fitted().predict(as_texts(texts))
+        return self._fitted().predict(texts)
 
     @available_if(lambda self: self._has_probabilities())
     def predict_proba(self, texts: Any) -> Floats:
@@ -406,9 +411,7 @@ class TextClassifier(Protocol):
     def token_rule(self) -> TokenRule:
         """How texts are read."""
         given = {name: getattr(self, name) for name in TokenRule.field_names()}
-        for name, value in find_model(self.model).token_rule_for(self._settings).items():
-            given[name] = value if given[name] == _named()[name] else given[name]
-        return TokenRule(**given)
+        return TokenRule(**given).with_defaults_changed(find_model(self.model).token_rule_for(self._settings))
 
     def spec(self) -> TrainingSpec:
         """The model and how it is trained, checked."""
@@ -430,9 +433,10 @@ class TextClassifier(Protocol):
     def _has_probabilities(self) -> bool:
         return self._has("probabilistic") or calibration_name(self.calibrate, self.optimise) is not None
 
-    def _count(self, texts: Any, rule: TokenRule) -> tuple[Sparse, Vocabulary]:
+    def _count(self, texts: Any, rule: TokenRule) -> tuple[Sparse, Vocabulary, GramUnits | None]:
         counter = TextCounter(rule, threads=self.n_jobs)
-        return counter.count(texts, grow=True), counter.vocabulary
+        X, units = counter.count_with_units(texts)
+        return X, counter.vocabulary, units
 
     def _count_labelled(
         self,
@@ -444,9 +448,9 @@ class TextClassifier(Protocol):
         before: FittedModel | None,
     ) -> tuple[Statistic, Targets]:
         documents, targets = _check_labelled(texts, labels, self.multilabel if before is None else before.multilabel)
-        X, vocabulary = self._count(documents, rule)
+        X, vocabulary, units = self._count(documents, rule)
         weight = check_sample_weight(sample_weight, len(documents))
-        return statistic_of(spec, X, targets, vocabulary, weight), targets
+        return statistic_of(spec, X, targets, vocabulary, weight, units), targets
 
     def count_labelled(self, texts: Any, labels: Any) -> Statistic:
         """What the model would keep of these documents: counts, or counted documents."""

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array
 
 from unnaive.core.arrays import is_number
 from unnaive.errors import BadData
+from unnaive.sparse import csc_array, csr_array
 from unnaive.types import Arrays, Floats, Ids, Label
 
 MOST, MOST_BY_CLASS = 1000, 200  # scores kept, overall and of each class: coverage is exact to a share of 1 in so many

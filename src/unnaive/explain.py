@@ -5,8 +5,8 @@ The score of a linear model is a sum over the terms of the document, so the expl
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from html import escape
 from math import floor, isfinite, log10
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from unnaive.core.scorer import Scorer
 from unnaive.errors import BadData
-from unnaive.text.tokens import GRAM, Span
+from unnaive.text.tokens import GRAM, Span, word_pattern
 from unnaive.types import Label, Sparse
 
 if TYPE_CHECKING:
@@ -302,37 +302,60 @@ def _sum_over_words(evidence: list[Evidence], found: list[Span], text: str) -> l
     """The evidence of character grams added to that of the word in which they lie; the sum stays the same.
 
     A gram that occurs several times gives each of its places a like part. A word that is no term by itself is named by
-    its letters, where the model knows grams of it.
+    its letters, where the model knows grams of it; punctuation belongs to the word that it touches.
     """
     known = {(start, end): term for start, end, term in found if not term.startswith(GRAM) and " " not in term}
-    runs = _gram_runs(found)
+    runs = _covered((start, end) for start, end, term in found if term.startswith(GRAM))
+    words = _words_in_runs(runs, list(known), text)
     starts = [start for start, _ in runs]
-    totals: dict[str, float] = {}
+    names = {word: known.get(word, text[word[0] : word[1]].lower()) for inside in words for word in inside}
     places: dict[str, list[tuple[int, int]]] = {}
-    for start, end in runs:
-        places.setdefault(known.get((start, end), text[start:end].lower()), []).append((start, end))
-    words = []
+    for word, name in names.items():
+        places.setdefault(name, []).append(word)
+    totals: dict[str, float] = {}
+    others = []
     for one in evidence:
         if not one.term.startswith(GRAM) or not one.places:
-            words.append(one)
+            others.append(one)
             continue
-        for start, _ in one.places:
-            run = runs[bisect_right(starts, start) - 1]
-            term = known.get(run, text[run[0] : run[1]].lower())
-            totals[term] = totals.get(term, 0.0) + one.value / len(one.places)
-    summed = [replace(one, value=one.value + totals.pop(one.term, 0.0)) for one in words]
+        for start, end in one.places:
+            inside = words[bisect_right(starts, start) - 1]
+            # the word that has most of the gram, else the nearest one; of equals the first
+            word = max(inside, key=lambda word: min(end, word[1]) - max(start, word[0]))
+            totals[names[word]] = totals.get(names[word], 0.0) + one.value / len(one.places)
+    summed = [replace(one, value=one.value + totals.pop(one.term, 0.0)) for one in others]
     return summed + [Evidence(term, len(places[term]), value, tuple(places[term])) for term, value in totals.items()]
 
 
-def _gram_runs(found: list[Span]) -> list[tuple[int, int]]:
-    """Where the words lie that character grams were cut from: stretches that grams cover without a gap."""
+def _covered(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The stretches that spans cover without a gap; one that is empty, such as a border by itself, covers nothing.
+
+    >>> _covered([(0, 2), (5, 7), (1, 3), (7, 8)])
+    [(0, 3), (5, 7), (7, 8)]
+    """
     runs: list[tuple[int, int]] = []
-    for start, end in sorted((start, end) for start, end, term in found if term.startswith(GRAM)):
+    for start, end in sorted(span for span in spans if span[0] < span[1]):
         if runs and start < runs[-1][1]:
             runs[-1] = (runs[-1][0], max(end, runs[-1][1]))
         else:
             runs.append((start, end))
     return runs
+
+
+def _words_in_runs(runs: list[tuple[int, int]], known: list[tuple[int, int]], text: str) -> list[list[tuple[int, int]]]:
+    """Where the words of each run lie: terms, and words that are none; a run without any is one itself.
+
+    >>> _words_in_runs([(0, 6), (7, 9)], [(1, 2)], "(I'm), :)")
+    [[(1, 2), (3, 4)], [(7, 9)]]
+    """
+    terms = _covered(known)
+    found = []
+    for run in runs:
+        inside = terms[bisect_left(terms, run[:1]) : bisect_left(terms, (run[1],))]
+        letters = [word.span() for word in word_pattern(digits=True).finditer(text, *run)]
+        inside += [word for word in letters if not any(word[0] < end and start < word[1] for start, end in inside)]
+        found.append(sorted(inside) or [run])
+    return found
 
 
 def _details(fitted: FittedModel, row: Sparse, chosen: int) -> dict[int, dict[str, Any]]:

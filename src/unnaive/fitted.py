@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
 
 from unnaive.calibration import Calibration
 from unnaive.conformal import ConformalScores
@@ -27,6 +26,7 @@ from unnaive.errors import UnnaiveError
 from unnaive.explain import Explanation, explain_document
 from unnaive.lazy import lazy_property
 from unnaive.reading.columns import Columns
+from unnaive.sparse import csr_array, vstack
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Floats, Label, Sparse
@@ -112,6 +112,10 @@ class FittedModel:
         """
         return self.reader.known_terms(documents)
 
+    def scores_and_known(self, documents: Any) -> tuple[Floats, NDArray[np.int64]]:
+        """What `scores` and `known_terms` give, of documents few enough to be held at once: they are read once."""
+        return self.reader.scores_and_known(documents)
+
     def predict(self, documents: Any) -> Any:
         """The labels of each document in the form in which labels came; label sets by score, the highest first."""
         if isinstance(self.decision, Argmax) and not self.multilabel:
@@ -190,6 +194,12 @@ class FittedModel:
     def decide(self, scores: Floats) -> Sparse:
         """What `scores` gave, as a 0/1 matrix (n_docs, n_classes)."""
         return self.decision.decide(self.probabilities(scores) if self.decision.on_probabilities else scores)
+
+    def label_sets_of(self, scores: Floats) -> list[tuple[Label, ...]]:
+        """What `scores` gave, as the labels of each document in the order of the classes."""
+        if isinstance(self.decision, Argmax):
+            return [(self.classes[best],) for best in scores.argmax(axis=1).tolist()]
+        return label_sets(self.decide(scores), self.classes)
 
     def labels_of(self, scores: Floats) -> Any:
         """What `scores` gave, as the labels that `predict` gives."""

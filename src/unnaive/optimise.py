@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from unnaive.decisions import LeastCost, WeightedArgmax
 from unnaive.errors import BadData, UnknownName, choose
+from unnaive.sparse import csr_array
 from unnaive.types import Floats, Ids, Label
 
 NAMED = ("accuracy", "macro-f1")

@@ -17,7 +17,7 @@ from unnaive.core.register import HASH, LabelSets, Register, as_bytes, document_
 from unnaive.core.text_hashes import TextHashes
 from unnaive.errors import BadData, UnnaiveError, count_noun
 from unnaive.fitted import FittedModel
-from unnaive.reading.sources import check_exists
+from unnaive.reading.sources import check_exists, hash_file
 from unnaive.store import pack, write_arrays
 from unnaive.text.buffer import as_texts
 from unnaive.training import was_tuned
@@ -48,12 +48,6 @@ def register_documents(
 def unlock_register(fitted: FittedModel, key: bytes | None) -> FittedModel:
     """The model with the key of its register, which changing it needs; models without a register stay as they are."""
     return fitted if fitted.register is None else replace(fitted, register=fitted.register.unlocked(key))
-
-
-def file_hash(path: str | Path) -> str:
-    """SHA-256 of a file."""
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def model_hash(fitted: FittedModel) -> str:
@@ -95,7 +89,7 @@ def make_receipt(
 
 def complete_receipt(receipt: dict[str, Any], path: Path) -> str:
     """The receipt as JSON, with the hash of the model file that is now at `path`."""
-    return json.dumps(receipt | {"after": {"file": path.name, "sha256": file_hash(path)}}, indent=2) + "\n"
+    return json.dumps(receipt | {"after": {"file": path.name, "sha256": hash_file(path)}}, indent=2) + "\n"
 
 
 def read_receipt(path: str | Path) -> dict[str, Any]:

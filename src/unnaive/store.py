@@ -13,6 +13,7 @@ import stat
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
@@ -24,24 +25,25 @@ from unnaive import __version__
 from unnaive.atomic import replacing
 from unnaive.calibration import Calibration, calibration_from_dict
 from unnaive.conformal import ConformalScores
-from unnaive.core.arrays import FLOATS, read_csr
+from unnaive.core.arrays import FLOATS, StoredMatrix, read_stored
 from unnaive.core.counts import Counts
 from unnaive.core.kept_documents import KeptDocuments
 from unnaive.core.learner import DOCUMENTS_LIMIT, TrainingSpec
 from unnaive.core.links import LINKS
+from unnaive.core.mapped_arrays import map_arrays
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.packed_documents import PackedDocuments, pack_documents
 from unnaive.core.register import Register
 from unnaive.core.scorer import Scorer
 from unnaive.core.targets import TARGET_TYPES, sorted_classes
 from unnaive.core.text_hashes import TextHashes
-from unnaive.decisions import Decision, decision_from_dict
+from unnaive.decisions import Argmax, Decision, decision_from_dict
 from unnaive.errors import BadModel, UnnaiveError, UnnaiveWarning, choose
 from unnaive.fitted import FittedModel
 from unnaive.models.catalogue import make_model
 from unnaive.reading.columns import Columns
 from unnaive.reading.sources import check_exists
-from unnaive.text.tokens import TokenRule
+from unnaive.text.tokens import BORDERS, TokenRule
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.training import check_spec
 from unnaive.types import Arrays
@@ -107,11 +109,11 @@ def write_arrays(file: IO[bytes], arrays: Arrays, about: dict[str, Any]) -> None
         file.write(arrays[name].astype(arrays[name].dtype.newbyteorder("<"), copy=False).data)
 
 
-def load(path: str | Path) -> FittedModel:
-    """The model in a file that `save` wrote."""
+def load(path: str | Path, *, mapped: bool = False) -> FittedModel:
+    """The model in a file that `save` wrote; `mapped`: for reading alone, its arrays shared with other processes."""
     place = _file(path)
     try:
-        return unpack(*_read(place))
+        return unpack(*(_read_mapped(place) if mapped else _read(place)))
     except BadModel as problem:
         raise BadModel(f"{path}: {' '.join(str(problem).splitlines())}") from problem
     except MemoryError as problem:
@@ -206,6 +208,17 @@ def _read(path: Path) -> tuple[Arrays, dict[str, Any]]:
     return arrays, about
 
 
+def _read_mapped(path: Path) -> tuple[Arrays, dict[str, Any]]:
+    """The same, the arrays being pages of the file."""
+    try:
+        arrays, metadata = map_arrays(path)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
+        raise BadModel(f"this is no model, or a damaged one ({_first_line(problem)})") from problem
+    except OSError as problem:
+        raise BadModel(f"it cannot be read ({_reason(problem)})") from problem
+    return arrays, _description(metadata)
+
+
 def _first_line(problem: Exception) -> str:
     return (str(problem).splitlines() or ["no reason given"])[0][:120]
 
@@ -282,7 +295,8 @@ def _pack_documents(fitted: FittedModel) -> PackedDocuments | None:
     if kept is None or fitted.vocabulary is None or fitted.token_rule is None:
         return None
     if isinstance(kept, KeptDocuments):
-        grams = fitted.token_rule.char_ngrams if fitted.token_rule.analyzer == "both" else None
+        rule = fitted.token_rule
+        grams = (*rule.char_ngrams, BORDERS[rule.char_borders]) if rule.analyzer != "word" else None
         kept = pack_documents(kept, fitted.vocabulary, exclusive=not fitted.multilabel, grams=grams)
     if kept.nbytes <= limit:
         return kept
@@ -347,7 +361,8 @@ def unpack(arrays: Arrays, about: dict[str, Any]) -> FittedModel:
         raise BadModel("its scorer does not fit its classes and vocabulary; train it again")
     choose(list(LINKS), scorer.link, "link")
     decision = decision_from_dict(about["decision"])
-    decision.decide(np.zeros((1, len(classes))))  # of the wrong number of classes: an error
+    if not isinstance(decision, Argmax):
+        decision.decide(np.zeros((1, len(classes))))  # of the wrong number of classes: an error
     target_type = choose(list(TARGET_TYPES), about["target_type"], "type of target")
     counts = _counts(arrays, tuple(classes), vocabulary) if about["counts"] else None
     documents = _documents(
@@ -454,14 +469,10 @@ def _numbers(arrays: Arrays, name: str, size: int) -> NDArray[Any]:
     return values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
 
 
-def _table(arrays: Arrays, name: str, shape: tuple[int, int]) -> Any:
-    table = read_csr(arrays, f"counts.{name}", shape)
+def _table(arrays: Arrays, name: str, shape: tuple[int, int]) -> StoredMatrix:
+    table = read_stored(arrays, f"counts.{name}", shape)
     whole = table.data.dtype.kind in "iu"
-    sound = (
-        bool(np.all((table.data > 0) & (table.data < LARGEST_COUNT[table.data.dtype.kind])))
-        and table.has_canonical_format
-    )
+    sound = bool(np.all((table.data > 0) & (table.data < LARGEST_COUNT[table.data.dtype.kind]))) and table.in_order
     if not sound:
         raise BadModel(f"its counts of {name} are damaged; train it again")
-    table.data = table.data.astype(np.int64 if whole else np.float64)
-    return table
+    return replace(table, data=table.data.astype(np.int64 if whole else np.float64))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from unnaive.calibration import FITS, Calibration
 from unnaive.conformal import ConformalScores
 from unnaive.core.counts import Counts
+from unnaive.core.folds import out_of_fold
 from unnaive.core.kept_documents import KeptDocuments
 from unnaive.core.learner import HeldOut, TrainingSpec
 from unnaive.core.named_counts import NamedCounts
@@ -20,13 +21,15 @@ from unnaive.core.sample_weights import class_sample_weight
 from unnaive.core.scorer import Scorer
 from unnaive.core.selection import check_select, select_terms
 from unnaive.core.targets import Targets
-from unnaive.decisions import TUNINGS, Decision, default_decision, out_of_fold
+from unnaive.decisions import Decision, default_decision
 from unnaive.errors import UnnaiveError, UnnaiveWarning, choose, count_noun
 from unnaive.fitted import FittedModel
 from unnaive.optimise import least_cost, read_optimise, tune_macro_f1
 from unnaive.text.backend import thread_count
+from unnaive.text.gram_units import GramUnits
 from unnaive.text.tokens import GRAM
 from unnaive.text.vocabulary import Vocabulary
+from unnaive.tuning import TUNINGS
 from unnaive.types import Floats, Ids, Progress, Sparse
 
 TUNED_FROM = 50  # documents: with fewer, held-out scores say too little to tune thresholds by
@@ -70,13 +73,15 @@ def train(
     sample_weight: Floats | None = None,
     progress: Progress | None = None,
     tune: bool = False,
+    units: GramUnits | None = None,
     **reading: Any,
 ) -> FittedModel:
     """Learn from documents X (n_docs, n_terms) and their labels.
 
     Models that learn from documents keep them, and read them in an order of their own; see `train_from_documents`.
     With `tune`, a multilabel decision that is not named is "best" from 50 documents up; without, it is the untuned one.
-    `vocabulary` names the columns of X where they come from texts; `reading` are the fields of FittedModel that say
+    `vocabulary` names the columns of X where they come from texts, `units` are what character n-grams among them were
+    cut from, where that is known; `reading` are the fields of FittedModel that say
     how documents are read: token_rule, feature_names, columns, n_jobs.
 
     >>> from scipy.sparse import csr_array
@@ -89,7 +94,7 @@ def train(
     check_spec(spec)
     _check_costs(spec, targets)
     if spec.model.statistic == "documents":
-        documents = KeptDocuments.of(X, targets, vocabulary, sample_weight)
+        documents = KeptDocuments.of(X, targets, vocabulary, sample_weight, units)
         return train_from_documents(spec, documents, targets.target_type, progress=progress, tune=tune, **reading)
     weight = class_sample_weight(spec.class_weight, targets, sample_weight)
     named = NamedCounts.of(X, targets, vocabulary, weight, threads=thread_count(reading.get("n_jobs")))
@@ -246,7 +251,7 @@ def make_scorer(
     documents = X if active is None else X[:, active]
     more: dict[str, Any] = {}
     if model.takes_terms and named.vocabulary is not None:
-        more["terms"] = (named.vocabulary if active is None else named.vocabulary.take(active)).terms
+        more["terms"] = named.vocabulary if active is None else named.vocabulary.take(active)
     more |= {"exclusive": bool(single), "sample_weight": sample_weight, "progress": progress}
     if before is not None:
         place = {label: position for position, label in enumerate(targets.classes)}

@@ -20,6 +20,7 @@ from unnaive.core.settings import same_value
 from unnaive.core.targets import Targets, check_known_classes, class_codes, refuse_one_class, sorted_classes
 from unnaive.errors import BadData, UnnaiveError, UnnaiveWarning
 from unnaive.fitted import FittedModel
+from unnaive.text.gram_units import GramUnits
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.training import train_from_counts, train_from_documents
 from unnaive.types import Floats, Sparse
@@ -31,11 +32,13 @@ Statistic = NamedCounts | KeptDocuments  # what a model is made of: values that 
 
 
 def statistic_of(
-    spec: TrainingSpec, X: Sparse, targets: Targets, vocabulary: Vocabulary | None, sample_weight: Floats | None
-) -> Statistic:
-    """What the model learns from of documents X with their labels."""
-    kind = NamedCounts if spec.model.statistic == "counts" else KeptDocuments
-    return kind.of(X, targets, vocabulary, sample_weight)
+    spec: TrainingSpec, X: Sparse, targets: Targets, vocabulary: Vocabulary | None, sample_weight: Floats | None,
+    units: GramUnits | None = None,
+) -> Statistic:  # fmt: skip
+    """What the model learns from of documents X with their labels; `units` as in `train`."""
+    if spec.model.statistic == "counts":
+        return NamedCounts.of(X, targets, vocabulary, sample_weight)
+    return KeptDocuments.of(X, targets, vocabulary, sample_weight, units)
 
 
 def train_from(spec: TrainingSpec, statistic: Statistic, target_type: str, **more: Any) -> FittedModel:

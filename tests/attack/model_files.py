@@ -165,7 +165,7 @@ def use(path, seed):
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     try:
-        fitted = load(path)
+        fitted = load(path, mapped=seed % 2 == 1)
     except BadModel as problem:
         return ("refused", "") if "\n" not in str(problem) else ("crashed", f"seed {seed}: not one sentence")
     except UnnaiveError as problem:

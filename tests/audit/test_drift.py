@@ -31,6 +31,7 @@ def test_area_is_the_share_of_pairs_in_order():
     assert found.high - found.auc == pytest.approx(1.959964 * np.sqrt(variance))
 
 
+@pytest.mark.slow
 def test_no_drift_is_found_five_times_in_a_hundred_at_most():
     """40 pairs of samples from one source; p < .05 in 2 is expected, 7 or more would happen once in 300 times."""
     found = []

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,15 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.browser import NEEDS_CHROMIUM, collect_problems, open_browser, shoot, wait
 
 from unnaive.labelling.record import LabelRecord
 from unnaive.reading.tickets import load_tickets
 
-CHROMIUM = shutil.which("chromium")
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine")]
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytestmark = [pytest.mark.slow, NEEDS_CHROMIUM]
 
-OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 EVIL = "<img src=x onerror=alert(1)> billing"
 
 
@@ -41,29 +37,14 @@ def server(tmp_path: Path) -> Iterator[tuple[str, Path]]:
 
 @pytest.fixture
 def page(server: tuple[str, Path]) -> Iterator[Any]:
-    with playwright.sync_playwright() as tools:
-        browser = tools.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+    with open_browser() as browser:
         page = browser.new_page()
-        problems: list[str] = []
-        page.on("console", lambda one: problems.append(one.text) if one.type in ("error", "warning") else None)
-        page.on("pageerror", lambda one: problems.append(str(one)))
+        problems = collect_problems(page)
         page.goto(server[0])
         wait(page, "!document.getElementById('asked').hidden")
         yield page
-        folder = os.environ.get("UNNAIVE_SCREENSHOTS")
-        if folder:
-            page.screenshot(path=str(Path(folder) / "label.png"), full_page=True)
-        browser.close()
+        shoot(page, "label")
         assert [one for one in problems if "422" not in one] == []  # of a mistake that the page tells
-
-
-def wait(page: Any, expression: str) -> None:
-    """Until an expression is true; the browser's own waiting needs eval, which the page's policy forbids."""
-    for _ in range(200):
-        if page.evaluate(expression):
-            return
-        page.wait_for_timeout(50)
-    raise AssertionError(f"never true: {expression}")
 
 
 def press(page: Any, key: str, labelled: int) -> None:

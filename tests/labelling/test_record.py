@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
 import sqlite3
-import time
+from functools import partial
 from pathlib import Path
 
 import pytest
+from support.killing import run_and_kill
 
 from unnaive.errors import BadData
 from unnaive.labelling.agreement import agreements, cohen_kappa
@@ -222,7 +222,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
     LabelRecord.create(path, random_texts(200), classes=["a", "b"]).close()
     acknowledged = []
     for number in range(60):
-        acknowledged += _run_and_kill(path, number)
+        acknowledged += run_and_kill(partial(_label_forever, path, number), number)
     record = LabelRecord(path)
     assert record._data.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     found = {one.id: one for one in record.decisions()}
@@ -234,25 +234,10 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
     assert all_scores(Labelling(record).pool) == all_scores(Labelling(record).pool)
 
 
-def _run_and_kill(path: Path, number: int) -> list[str]:
-    out, into = os.pipe()
-    child = os.fork()
-    if not child:
-        os.close(out)
-        try:
-            record, draw = LabelRecord(path), random.Random(number)
-            while True:
-                done = record.add(f"life {number}", "label", draw.randrange(200), [draw.choice("ab")])
-                os.write(into, (json.dumps([done.id, done.who, done.text, done.labels]) + "\n").encode())
-                if draw.random() < 0.2:
-                    record.undo(f"life {number}")
-        finally:
-            os._exit(1)
-    os.close(into)
-    with os.fdopen(out) as lines:
-        first = lines.readline()
-        time.sleep(random.Random(number).uniform(0, 0.03))
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        rest = lines.read()
-    return [line for line in (first + rest).split("\n") if line.endswith("]")]
+def _label_forever(path: Path, number: int, into: int) -> None:
+    record, draw = LabelRecord(path), random.Random(number)
+    while True:
+        done = record.add(f"life {number}", "label", draw.randrange(200), [draw.choice("ab")])
+        os.write(into, (json.dumps([done.id, done.who, done.text, done.labels]) + "\n").encode())
+        if draw.random() < 0.2:
+            record.undo(f"life {number}")

@@ -45,6 +45,7 @@ def test_a_session(client: Any) -> None:
     back = client.post("/label/undo", json={"who": "ann"}).json()
     assert (back["text"]["number"], back["summary"]["labelled"]) == (number, 0)
     assert client.get("/label/agreement").json() == {"agreement": []}
+    assert client.get("/label/standing").json()["accuracy"] is None  # nothing is labelled now
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from unnaive.labelling.linear import LinearLearner
 from unnaive.labelling.pool import Pool
 from unnaive.labelling.simulate import Curve, sign_test, simulate
 from unnaive.labelling.stopping import (
@@ -28,8 +29,8 @@ def test_running_accuracy_takes_each_text_out_first() -> None:
     pool = Pool(["ball goal", "ball game", "vote law", "vote seat", "rain"], ["a", "b", "c"])
     for text, label in enumerate("aabbc"):
         pool.set_labels(text, [label])
-    assert running_accuracy(pool, range(5)) == Accuracy(4, 5)
-    assert running_accuracy(pool, []) == Accuracy(0, 0)
+    assert running_accuracy(LinearLearner(pool), range(5)) == Accuracy(4, 5)
+    assert running_accuracy(LinearLearner(pool), []) == Accuracy(0, 0)
     assert math.isnan(Accuracy(0, 0).interval.share)
 
 
@@ -42,7 +43,7 @@ def test_models_that_no_longer_change_are_stable() -> None:
     pool, stability = Pool(["ball goal", "vote law"] * 50, ["a", "b"]), Stability()
     for text in range(60):
         pool.set_labels(text, ["ab"[text % 2]])
-        stability.look(pool)
+        stability.look(LinearLearner(pool))
     assert [labels for labels, _ in stability.kappas] == [11, 21, 31, 41, 51]
     assert stability.kappas[-1][1] == 1.0
     assert stability.stable
@@ -50,10 +51,11 @@ def test_models_that_no_longer_change_are_stable() -> None:
     pool.set_labels(59, None)
     for text in range(40, 59):
         pool.set_labels(text, None)
-    stability.look(pool)
+    stability.look(LinearLearner(pool))
     assert max(labels for labels, _ in stability.kappas) <= 40
 
 
+@pytest.mark.slow
 def test_the_outlook_finds_the_curve_that_answers_were_drawn_from() -> None:
     """accuracy = 0.9 − 2/√n: at 400 labels 0.8, and +1 point at (2/0.09)² = 494: 94 more."""
     draw = np.random.default_rng(0)
@@ -86,8 +88,8 @@ def test_a_simulation_is_repeatable_and_ends_with_an_empty_pool() -> None:
     texts = random_texts(200, 7)
     labels = [("sport",) if "ball" in text or "goal" in text else ("else",) for text in texts]
     pool, test = Corpus(texts[:140], labels[:140]), Corpus(texts[140:], labels[140:])
-    one = simulate(pool, test, labels=60, seeds=2, batch=5)
-    two = simulate(pool, test, labels=60, seeds=2, batch=5)
+    one = simulate(pool, test, labels=60, seeds=2)
+    two = simulate(pool, test, labels=60, seeds=2)
     assert [curve.way for curve in one] == ["mixed", "uncertain", "random"]
     for left, right in zip(one, two, strict=True):
         assert left.labels == (20, 40, 60)

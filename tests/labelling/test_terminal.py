@@ -60,6 +60,38 @@ def test_every_key(texts: Path, tmp_path: Path) -> None:
     assert "next: unnaive train" in done.stdout
 
 
+def test_the_only_class_has_no_probability_and_more_of_nothing_is_a_sentence(texts: Path, tmp_path: Path) -> None:
+    done = label(texts, "-o", tmp_path / "labels.db", "--terminal", "--who", "ann", keys="mnsport\na q")
+    assert "nothing is suggested yet, so there is nothing to look for more of" in done.stdout
+    assert "1 sport" in done.stdout
+    assert "1 sport 1" not in done.stdout
+    assert ">99" not in done.stdout
+    assert "a model learns from two classes on" in done.stdout
+
+
+def test_a_queue_of_findings_shows_the_label_and_what_a_model_without_it_says(tmp_path: Path) -> None:
+    """60 texts of two kinds, one with the wrong label: it is asked about, and the other label is suggested."""
+    data, db, findings = tmp_path / "data.csv", tmp_path / "labels.db", tmp_path / "findings.csv"
+    rows = [("ball goal team", "sport"), ("vote law court", "politics")] * 30
+    rows[7] = (rows[7][0], "sport")
+    data.write_text("text,label\n" + "".join(f"{text} n{n},{label}\n" for n, (text, label) in enumerate(rows)))
+    findings.write_text("kind,row,text\nboilerplate,,\nlabel-error,8,\n")
+    done = label(data, "--label", "label", "-o", db, "--terminal", "--who", "ann", "--queue", findings, keys="aq")
+    assert "labelled sport so far" in done.stdout
+    assert "texts are empty" not in done.stderr
+    assert decisions(db)[-1] == ("label", ("politics",))
+    assert "agree" not in done.stdout  # nobody but ann has labelled
+
+
+def test_a_simulation_reads_with_the_options_of_reading(tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    rows = [("ball goal team", "sport"), ("vote law court", "politics")] * 50
+    data.write_text("words,kind,colour\n" + "".join(f"{text} n{n},{kind},red\n" for n, (text, kind) in enumerate(rows)))
+    done = label("--simulate", data, "--text", "words", "--label", "kind", "--seeds", "2", "--labels", "20", "--json")
+    found = json.loads(done.stdout)
+    assert (found["labels"], [one["way"] for one in found["ways"]]) == (20, ["mixed", "uncertain", "random"])
+
+
 @pytest.mark.slow
 def test_multilabel_ticks(texts: Path, tmp_path: Path) -> None:
     db = tmp_path / "labels.db"

@@ -17,6 +17,7 @@ TEXTS = ["my invoice was charged twice", "cannot log in"]
 CONFIG = '<View><Text name="t" value="$body"/><Choices name="queue" toName="t"><Choice value="bug"/></Choices></View>'
 
 
+@pytest.mark.slow
 def test_hugging_face_client(address: str, trained: Path) -> None:
     hub = pytest.importorskip("huggingface_hub")
     model = TextClassifier.load(trained)
@@ -71,6 +72,19 @@ def test_mlflow(client: TestClient, trained: Path, body: dict[str, Any]) -> None
     assert client.get("/ping").status_code == 200
 
 
+def test_mlflow_client(address: str, trained: Path) -> None:
+    """MLflow's own client of its scoring server, with a data frame and with an array."""
+    clients = pytest.importorskip("mlflow.pyfunc.scoring_server.client", reason="mlflow is not installed")
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    model = TextClassifier.load(trained)
+    host, _, port = address.removeprefix("http://").partition(":")
+    server = clients.ScoringServerClient(host, int(port))
+    server.wait_server_ready(timeout=20)
+    for data in (pandas.DataFrame({"id": [1, 2], "text": TEXTS}), np.array(TEXTS)):
+        found = server.invoke(data).get_predictions(predictions_format="ndarray")
+        assert found.ravel().tolist() == model.predict(TEXTS).tolist()
+
+
 def test_mlflow_mistakes(client: TestClient) -> None:
     for body in ({}, {"inputs": [1, 2]}, {"dataframe_split": {"columns": ["a", "b"], "data": [["x", "y"]]}}):
         assert client.post("/invocations", json=body).status_code == 422
@@ -110,5 +124,8 @@ def test_label_studio_teaches_changes_and_forgets(client: TestClient) -> None:
     assert counts() == before
     send("ANNOTATIONS_DELETED", annotations=[{"id": 7}])
     send("PROJECT_UPDATED")
+    send("START_TRAINING", project={"id": 1})
+    assert client.post("/webhook", json={"annotations": [], "project": "1.2"}, headers=WITH_TOKEN).status_code == 200
+    assert client.get("/health").json()["status"] == "UP"
     assert counts() == before
     assert client.post("/webhook", json={"action": "ANNOTATION_CREATED"}).status_code == 401

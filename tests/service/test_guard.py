@@ -32,6 +32,23 @@ def test_changing_needs_the_token(client: TestClient, path: str) -> None:
         assert answer.headers["www-authenticate"] == "Bearer"
 
 
+def test_the_token_may_be_a_password(client: TestClient) -> None:
+    """As Label Studio sends it; what is no base64, or another password, is refused."""
+    path, body = "/v1/models/tickets/teach", {"documents": [{"text": "a", "label": "bug"}]}
+    assert client.post(path, json=body, auth=("anybody", TOKEN)).status_code == 200
+    assert client.post(path, json=body, auth=("anybody", "wrong")).status_code == 401
+    for given in (
+        "Basic",
+        "Basic ===",
+        f"Basic {TOKEN}",
+        "Basic YQ==",
+        "Digest " + TOKEN,
+        "Bearer",
+        "Bearer  " + TOKEN,
+    ):
+        assert client.post(path, json=body, headers={"Authorization": given}).status_code == 401
+
+
 def test_off_loopback_everything_needs_the_token(model_file: Path) -> None:
     with TestClient(create_app(options(model_file, token_always=True))) as client:
         assert client.post("/v1/classify", json={"text": "a"}).status_code == 401
@@ -100,12 +117,30 @@ def test_security_headers_and_no_cors(client: TestClient) -> None:
     assert "access-control-allow-origin" not in answer.headers
 
 
+def test_pages_of_other_sites_may_not_ask(client: TestClient) -> None:
+    def ask(**headers: str) -> int:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return client.post("/v1/classify", content='{"text": "a"}', headers=named).status_code
+
+    assert ask() == ask(Origin="http://testserver") == ask(Origin="HTTP://TESTSERVER") == 200
+    assert ask(Origin="https://public.example", Sec_Fetch_Site="same-origin") == 200  # behind a proxy
+    for origin in ("https://evil.example", "null", "http://testserver.evil.example", "http://testserver:81"):
+        assert ask(Origin=origin) == 403
+        assert ask(Origin=origin, Sec_Fetch_Site="cross-site", Content_Type="text/plain") == 403
+    assert client.get("/v1/models", headers={"Origin": "https://evil.example"}).status_code == 200  # not readable there
+
+
 def test_named_origins_may_ask(model_file: Path) -> None:
     with TestClient(create_app(options(model_file, origins=("https://good.example",)))) as client:
         headers = {"Origin": "https://good.example", "Access-Control-Request-Method": "POST"}
         allowed = client.options("/v1/classify", headers=headers)
         assert allowed.headers["access-control-allow-origin"] == "https://good.example"
+        body = {"text": "a"}
+        asked = client.post("/v1/classify", json=body, headers={**headers, "Sec-Fetch-Site": "cross-site"})
+        assert asked.status_code == 200
+        assert asked.headers["access-control-allow-origin"] == "https://good.example"
         headers["Origin"] = "https://evil.example"
+        assert client.post("/v1/classify", json=body, headers=headers).status_code == 403
         assert "access-control-allow-origin" not in client.options("/v1/classify", headers=headers).headers
 
 

@@ -4,32 +4,33 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.browser import NEEDS_CHROMIUM, collect_problems, open_browser, shoot, wait
 
 from unnaive import TextClassifier
+from unnaive.text.tokens import TokenRule, spans
 
 from .conftest import TOKEN, tickets
 
-CHROMIUM = shutil.which("chromium")
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine")]
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytestmark = [pytest.mark.slow, NEEDS_CHROMIUM]
 
-OPTIONS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 TEXT = "my invoice was charged twice"
-SCREENS = os.environ.get("UNNAIVE_SCREENSHOTS")  # a folder: pictures are kept there, to be looked at
+
+
+@pytest.fixture(scope="module")
+def evaluation(server: str) -> dict[str, Any]:
+    """What `unnaive evaluate --json` said of the first model, as the card has it."""
+    found: dict[str, Any] = httpx.get(f"{server}v1/models/tickets").json()["evaluation"]
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -73,10 +74,8 @@ def server(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as tools:
-        browser = tools.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+    with open_browser() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -84,30 +83,13 @@ def page(browser: Any, server: str) -> Iterator[Any]:
     """The page, opened with the token; a test fails if anything was written to the console as an error."""
     context = browser.new_context(viewport={"width": 1100, "height": 900})
     page = context.new_page()
-    problems: list[str] = []
-    page.on("console", lambda one: problems.append(one.text) if one.type in ("error", "warning") else None)
-    page.on("pageerror", lambda one: problems.append(str(one)))
+    problems = collect_problems(page)
     page.goto(f"{server}#token={TOKEN}")
     wait(page, "document.getElementById('version').textContent !== ''")
     page.problems = problems
     yield page
     context.close()
     assert problems == []
-
-
-def wait(page: Any, expression: str) -> None:
-    """Until an expression is true; the browser's own waiting needs eval, which the page's policy forbids."""
-    for _ in range(200):
-        if page.evaluate(expression):
-            return
-        page.wait_for_timeout(50)
-    raise AssertionError(f"never true: {expression}")
-
-
-def shoot(page: Any, name: str) -> None:
-    """Keep a picture of the page, if pictures are wanted."""
-    if SCREENS:
-        page.screenshot(path=str(Path(SCREENS) / f"{name}.png"), full_page=True)
 
 
 def serious(page: Any) -> list[str]:
@@ -193,6 +175,38 @@ def test_evidence_lies_on_the_right_characters(page: Any) -> None:
     assert {"invoice", "charged", "twice"} <= set(marked)
 
 
+# of every number of bytes in UTF-8 and UTF-16, combining, joining, right to left, and what changes length in lower case
+CHARACTERS = st.sampled_from("abcİıßﬁ çéñ日本語𝒜😀👨‍👩‍👦e\u0301\u200d\u202eפلא.,;<>&\"'\n\t\x00\ufeff") | st.characters(
+    exclude_categories=["Cs"]
+)
+PIECES = st.text(CHARACTERS, max_size=6) | st.sampled_from([" invoice ", "Invoice", " charged", "TWICE ", "password"])
+
+
+def test_highlighting_is_aligned_with_the_characters(page: Any, trained: Path) -> None:
+    """For any text: the stretches that the page makes of the evidence join to the text, and each lies on its term."""
+    model = TextClassifier.load(trained)
+    page.evaluate("import('/page/try.js').then((found) => { window.pieces = found; })")
+    wait(page, "window.pieces !== undefined")
+
+    @given(text=st.lists(PIECES, max_size=12).map("".join))
+    @settings(max_examples=150, deadline=None, derandomize=True)
+    def check(text: str) -> None:
+        found = model.explain(text).to_dict()["evidence"]
+        parts = page.evaluate("([text, found]) => window.pieces.stretches(text, found)", [text, found])
+        assert "".join(part["words"] for part in parts) == text
+        for part in parts:
+            assert text[part["start"] : part["end"]] == part["words"]
+            covering = [
+                one for one in found for start, end in one["places"] if start <= part["start"] and part["end"] <= end
+            ]
+            assert part["value"] == pytest.approx(sum(one["value"] / one["count"] for one in covering), abs=1e-9)
+        for one in found:
+            for start, end in one["places"]:
+                assert [term for _, _, term in spans(text[start:end], TokenRule())] == [one["term"]]
+
+    check()
+
+
 def test_a_table_is_labelled_filtered_sorted_and_downloaded(page: Any, trained: Path, tmp_path: Path) -> None:
     model = TextClassifier.load(trained)
     texts = tickets()[0][600:900]
@@ -244,12 +258,21 @@ def test_teaching_shows_what_changed_and_can_be_undone(page: Any) -> None:
     wait(page, "document.querySelectorAll('#history li').length === 2")
 
 
-def test_the_card(page: Any) -> None:
+def test_the_card(page: Any, evaluation: dict[str, Any]) -> None:
     page.click("#tab-card")
     page.wait_for_selector("#card-body table")
     shown = page.inner_text("#card-body")
     assert "multinomial naive Bayes" in shown
-    assert "accuracy" in shown
+    assert f"accuracy\n{evaluation['measures']['accuracy']:.3f}" in shown
+    assert f"Measured on {evaluation['documents']} documents" in shown
+    matrix = page.locator("[aria-label='Confusion matrix'] tbody tr").all()
+    cells = [[int(one or 0) for one in row.locator("td").all_inner_texts()] for row in matrix]
+    assert cells == evaluation["confusion"]["matrix"]
+    assert sum(map(sum, cells)) == evaluation["documents"]
+    bins = [one for one in evaluation["calibration"]["as given"]["bins"] if one["predictions"]]
+    table = page.locator("[aria-label=Calibration] tbody tr").all()
+    assert [row.locator("td >> nth=2").inner_text() for row in table] == [str(one["predictions"]) for one in bins]
+    assert page.locator(".diagram circle").count() == len(bins)
     shoot(page, "card")
     assert serious(page) == []
     page.select_option("#model", "gate")
@@ -283,6 +306,12 @@ def test_on_a_phone(browser: Any, server: str, scheme: str) -> None:
     shoot(page, f"phone-{scheme}")
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
     assert serious(page) == []
+    page.click("#tab-card")
+    page.wait_for_selector(".diagram")
+    shoot(page, f"phone-card-{scheme}")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    assert serious(page) == []
     page.click("#tab-teach")
     page.wait_for_selector("#token-form:not([hidden])")  # opened without the token
+    shoot(page, f"phone-teach-{scheme}")
     context.close()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import random
-import signal
-import time
+from functools import partial
 from pathlib import Path
 
 import pytest
+from support.killing import run_and_kill
 
 from unnaive import TextClassifier
 from unnaive.apps.service.record import Change, Document, Record
@@ -71,7 +71,7 @@ def test_killed_at_random_moments(small: Path) -> None:
     base.write_bytes(small.read_bytes())
     acknowledged: list[str] = []
     for number in range(KILLS):
-        acknowledged += _run_and_kill(small, number)
+        acknowledged += run_and_kill(partial(_teach_forever, small, number), number)
     served = ServedModel("small", small, teachable=True)
     assert served.record is not None
     net = served.record.change_since(0)
@@ -98,25 +98,6 @@ def _applied(acknowledged: list[str]) -> set[str]:
         else:
             now.discard(text)
     return now
-
-
-def _run_and_kill(path: Path, number: int) -> list[str]:
-    out, into = os.pipe()
-    child = os.fork()
-    if not child:
-        os.close(out)
-        try:
-            _teach_forever(path, number, into)
-        finally:
-            os._exit(1)
-    os.close(into)
-    with os.fdopen(out) as lines:
-        first = lines.readline()
-        time.sleep(random.Random(number).uniform(0, 0.03))
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        rest = lines.read()
-    return [line for line in (first + rest).split("\n") if line]
 
 
 def _teach_forever(path: Path, number: int, into: int) -> None:

@@ -17,6 +17,7 @@ from typer.models import OptionInfo
 from unnaive import __version__
 from unnaive.apps.guard import guarded
 from unnaive.apps.options import Quiet, with_quiet
+from unnaive.apps.plain_values import read_plainly
 from unnaive.apps.screen import note, set_quiet, visible
 from unnaive.errors import UnnaiveError, UnnaiveWarning
 
@@ -73,6 +74,7 @@ class PlainHelp:
         """Options and arguments."""
         found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
         for one in found:
+            read_plainly(one)
             if getattr(one, "is_flag", False):
                 one.metavar = ""
             if one.param_type_name == "argument" and hasattr(one, "display_type_rich"):

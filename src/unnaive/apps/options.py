@@ -127,7 +127,8 @@ def reading(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a verb the DATA argument and the options of reading in the place of its parameter `source`.
 
-    An optional DATA is stdin without one; with `default=None` the verb is handed None.
+    An optional DATA is stdin without one; with `default=None` the verb is handed None. A parameter `read_like` of the
+    verb is no option: it gets a function that makes the data file of other paths, read with the same options.
     """
     data = Annotated[list[str] | None, typer.Argument(metavar="DATA", help=help, show_default=False)]
     if optional:
@@ -140,6 +141,8 @@ def reading(
         def wrapper(**given: Any) -> Any:
             shared = {name: given.pop(name) for name in _SHARED}
             paths = given.pop("data")
+            if "read_like" in own:
+                given["read_like"] = functools.partial(data_file, **shared)
             return verb(source=data_file(paths, **shared) if paths else None, **given)
 
         keyword = inspect.Parameter.KEYWORD_ONLY
@@ -147,7 +150,7 @@ def reading(
         for name, parameter in own.items():
             if name == "source":
                 shown.append(inspect.Parameter("data", keyword, default=default, annotation=data))
-            else:
+            elif name != "read_like":
                 shown.append(parameter.replace(kind=keyword))
         shown += [inspect.Parameter(n, keyword, default=d, annotation=a) for n, (a, d) in _SHARED.items()]
         wrapper.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
@@ -245,12 +248,24 @@ def read_corpus(source: DataFile, data: Path | None) -> Corpus:
     if len(source.paths) == 1 and name not in names and not address and is_collection_name(name):
         choose(names, name, "file, folder or collection")
     if len(source.paths) > 1 or Path(source.path).exists() or name not in names:
+        if source.paths == (name,) and name in names:
+            tell_of_collection(name)
         corpus = source.corpus()
         say_what_was_read(source)
         return corpus
     if name == "tickets":
         return load_tickets(view or "queue")
     return load(name, view=view or None, data=data)
+
+
+def tell_of_collection(name: str) -> None:
+    """Say that a file or folder is read that has the name of a collection, and how to have the collection."""
+    from unnaive.apps.screen import note
+    from unnaive.reading.collections import COLLECTIONS
+
+    kind = "folder" if Path(name).is_dir() else "file"
+    view = COLLECTIONS[name].views[0] if name in COLLECTIONS else "queue"
+    note(f"reading the {kind} {name} that is here; the collection of that name is {name}:{view}")
 
 
 def is_collection_name(word: str) -> bool:

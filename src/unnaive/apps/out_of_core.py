@@ -104,7 +104,7 @@ def _resources(limits: Limits, source: DataFile, classifier: TextClassifier) -> 
 
 def learns_from_sums(spec: TrainingSpec) -> bool:
     """Whether sums over documents are all that training needs: no weights by class, nothing tuned on documents."""
-    from unnaive.decisions import TUNINGS
+    from unnaive.tuning import TUNINGS
 
     tuned = isinstance(spec.decision, str) and spec.decision in TUNINGS
     held_out = tuned or bool(spec.calibration) or spec.optimise not in (None, "accuracy")

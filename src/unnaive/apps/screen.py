@@ -202,12 +202,16 @@ def find_progress(details: dict[str, Any]) -> tuple[str, float, float | None]:
     (', class 4 of 10', 3, 10)
     >>> find_progress({"iteration": 7, "max_iter": 1000}), find_progress({"iteration": 7})
     ((', round 7 of at most 1,000', 0.0, None), (', round 7', 0.0, None))
+    >>> find_progress({"iteration": 7, "share": 0.25})
+    (', round 7', 0.25, 1.0)
     """
     for one, all_of_them in (("fold", "folds"), ("class", "classes"), ("candidate", "candidates")):
         if one in details and details.get(all_of_them) is not None:
             return f", {one} {details[one] + 1:,} of {details[all_of_them]:,}", details[one], details[all_of_them]
     if "iteration" not in details:
         return "", 0.0, None
+    if "share" in details:
+        return f", round {details['iteration']:,}", details["share"], 1.0
     most = details.get("max_iter")
     limit = "" if most is None else f" of at most {most:,}"
     return f", round {details['iteration']:,}{limit}", 0.0, None

@@ -19,8 +19,8 @@ def measure_cost(classifier: TextClassifier, corpus: Corpus, limit: int, multila
 
     from unnaive.apps.verbs_train import as_targets
     from unnaive.compress import compress_model
+    from unnaive.core.folds import folds
     from unnaive.core.targets import read_targets
-    from unnaive.decisions import folds
 
     Y = read_targets(corpus.labels, len(corpus), multilabel=True).Y
     aside = folds(Y, min(FOLDS, len(corpus)), seed=classifier.random_state) == 0

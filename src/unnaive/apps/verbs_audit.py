@@ -14,6 +14,7 @@ from unnaive.apps.options import (
     STDOUT,
     Archives,
     AsJson,
+    Interrupted,
     Seed,
     is_collection_name,
     make_output_folders,
@@ -22,15 +23,16 @@ from unnaive.apps.options import (
 )
 from unnaive.apps.screen import echo, visible_json
 from unnaive.apps.word_options import token_options
-from unnaive.errors import UnnaiveError
+from unnaive.errors import UnnaiveError, count_noun
 
 if TYPE_CHECKING:
     from unnaive.apps.screen import Progress
     from unnaive.audit.audit import Audit
     from unnaive.audit.material import AuditData
+    from unnaive.audit.unfinished import Unfinished
     from unnaive.reading.datafiles import DataFile
 
-PAGE, FINDINGS = "audit.html", "findings.csv"
+PAGE, FINDINGS, UNFINISHED = "audit.html", "findings.csv", "unfinished-audit"
 SHOWN = 5  # suspected label errors on the screen
 SPLIT_NAMES = ("split", "part", "subset", "partition", "set")
 TRAIN_WORDS, TEST_WORDS = ("train", "training"), ("test", "testing")
@@ -110,7 +112,16 @@ def audit(
         new = None if against is None else read_texts(source, against)
         tested = None if test is None else read_texts(source, test)
         options = AuditOptions(fast, similarity, most, seed)
-        found = look(data, rule, options, test=tested, new=new, tell=teller(bar))
+        kept = unfinished_work(findings or page)
+        try:
+            found = look(data, rule, options, test=tested, new=new, tell=teller(bar), kept=kept)
+        except KeyboardInterrupt:
+            if kept is None or not kept.number:
+                raise
+            raise Interrupted(
+                f"stopped; {count_noun(kept.number, 'fold')} of the search for label errors kept in {kept.folder}, "
+                "run the same command to go on"
+            ) from None
     if as_json:
         echo(visible_json(audit_to_dict(found)))
     else:
@@ -120,6 +131,15 @@ def audit(
         write_text(page, audit_page(found))
     if findings is not None:
         write_text(findings, to_csv(found.findings, without_formula))  # people open it in spreadsheets
+    if kept is not None:
+        kept.remove()
+
+
+def unfinished_work(beside: Path | None) -> Unfinished | None:
+    """Where work is kept until the audit is finished, beside its results; None where they go to the screen."""
+    from unnaive.audit.unfinished import Unfinished
+
+    return None if beside is None or beside == STDOUT else Unfinished(beside.parent / UNFINISHED)
 
 
 def default_folder(path: str) -> Path:
@@ -269,7 +289,6 @@ def show_audit(found: Audit) -> None:
     from unnaive.apps.screen import console, plain_table, shorten_text
     from unnaive.audit.findings import KINDS, count_kinds
     from unnaive.audit.page import drift_sentence, error_sentence
-    from unnaive.errors import count_noun
 
     screen = console()
     sizes = f"{count_noun(found.n_docs, 'document')}, {count_noun(found.n_classes, 'class', 'classes')}"

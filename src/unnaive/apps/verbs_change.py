@@ -127,7 +127,8 @@ def forget(
     from unnaive.apps.options import make_output_folders
     from unnaive.apps.output import write_text
     from unnaive.classifier import TextClassifier
-    from unnaive.receipts import complete_receipt, file_hash, make_receipt, read_key, unlock_register
+    from unnaive.reading.sources import hash_file
+    from unnaive.receipts import complete_receipt, make_receipt, read_key, unlock_register
 
     make_output_folders([receipt])
     secret = read_key(key)
@@ -136,7 +137,7 @@ def forget(
     def unlearn(fitted: FittedModel) -> FittedModel:
         texts, labels = read_labelled(source, fitted)
         if receipt is not None:
-            about: dict[str, Any] = {"file": model.name, "sha256": file_hash(model), "key": secret}
+            about: dict[str, Any] = {"file": model.name, "sha256": hash_file(model), "key": secret}
             draft.update(make_receipt(fitted, texts, labels, **about))
         return TextClassifier.from_fitted(unlock_register(fitted, secret)).forget(texts, labels).fitted_
 

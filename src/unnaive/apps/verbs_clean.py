@@ -99,17 +99,23 @@ def cleaned_rows(source: DataFile, changes: Changes) -> Iterator[Row | None]:
         for place, labels in enumerate(batch.labels):
             number += 1
             check_expected(changes, number, labels, source.name)
-            changed = changes.labels(number, labels)
+            row = {name: values[place] for name, values in batch.kept.items()}
+            cell = None if columns.label is None else row[columns.label]
+            changed = changes.labels(number, labels, several=holds_several(cell, source))
             if changed is None:
                 yield None
                 continue
-            row = {name: values[place] for name, values in batch.kept.items()}
             yield row if changed == labels else relabel(row, changed, columns, source)
     if changes.last_row > number:
         raise BadData(
             f"the findings speak of row {changes.last_row:,}, and {source.name} has {count_noun(number, 'row')}; give "
             "the data that was audited"
         )
+
+
+def holds_several(cell: object, source: DataFile) -> bool:
+    """Whether a cell is for any number of labels, so that a proposal such as "oil;gas" is two of them."""
+    return source.separator is not None or isinstance(cell, list) or str(cell).lstrip().startswith("[")
 
 
 def check_expected(changes: Changes, number: int, labels: tuple[str, ...], name: str) -> None:
@@ -128,10 +134,23 @@ def relabel(row: Row, labels: tuple[str, ...], columns: Columns, source: DataFil
     old = row[columns.label]
     if isinstance(old, list):
         return row | {columns.label: list(labels)}
-    if len(labels) > 1 or source.separator == "list":
-        written = str(list(labels)) if source.separator in (None, "list") else (source.separator or ";").join(labels)
-        return row | {columns.label: written}
+    as_list = source.separator == "list" or str(old).lstrip().startswith("[")
+    if as_list or (len(labels) > 1 and source.separator is None):
+        return row | {columns.label: spell_list(labels, str(old))}
+    if len(labels) > 1:
+        return row | {columns.label: (source.separator or ";").join(labels)}
     return row | {columns.label: labels[0] if labels else ""}
+
+
+def spell_list(labels: tuple[str, ...], like: str) -> str:
+    """A list of labels in the spelling of another cell: that of Python where it has its quotes, else that of JSON.
+
+    >>> spell_list(("oil", "gas"), "['corn']"), spell_list(("oil",), '["corn"]')
+    ("['oil', 'gas']", '["oil"]')
+    """
+    import json
+
+    return str(list(labels)) if "'" in like and '"' not in like else json.dumps(list(labels), ensure_ascii=False)
 
 
 def write_rows(output: Path, delimiter: str | None, rows: Iterator[Row | None]) -> tuple[int, int]:

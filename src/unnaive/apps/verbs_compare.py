@@ -32,9 +32,10 @@ from unnaive.errors import UnnaiveError, choose, count_noun
 
 if TYPE_CHECKING:
     from unnaive.evaluation.grids import Grid
+    from unnaive.evaluation.material import Material
     from unnaive.evaluation.records import Record
     from unnaive.evaluation.summaries import PairwiseTest
-    from unnaive.evaluation.trials import Material, Plan
+    from unnaive.evaluation.trials import Plan
     from unnaive.reading.corpus import Corpus
     from unnaive.reading.datafiles import DataFile
 
@@ -85,8 +86,9 @@ def compare(
     """
     from dataclasses import replace
 
+    from unnaive.evaluation.material import Material
     from unnaive.evaluation.records import RecordFile
-    from unnaive.evaluation.trials import Contender, Material, Plan
+    from unnaive.evaluation.trials import Contender, Plan
     from unnaive.text.tokens import TokenRule
 
     # whatever can be wrong with the command is found before the data is read
@@ -205,7 +207,7 @@ def write_comparison(
     from unnaive.evaluation.summaries import as_json
 
     if html is not None:
-        from unnaive.evaluation.report_pages import comparison_page
+        from unnaive.evaluation.comparison_pages import comparison_page
 
         write_text(html, comparison_page(records, against=rival))
     if markdown is not None:
@@ -250,16 +252,19 @@ def explain_tests(tests: list[PairwiseTest]) -> list[str]:
 
 def show_grid(grid: Grid) -> None:
     """One measure: models by training size and vocabulary, in as many tables as the width asks for."""
-    from unnaive.apps.screen import console, plain_table
+    from unnaive.apps.screen import console, format_size, plain_table
     from unnaive.evaluation.grids import fitting, format_seconds
 
-    out = console()
-    room = out.width - max(len(word) for word in (grid.measure, *grid.names)) - len("  seconds")
+    out, sized = console(), any(grid.size(name) for name in grid.names)
+    room = out.width - max(len(word) for word in (grid.measure, *grid.names)) - len("  seconds") - 10 * sized
     widths = [max(map(len, (words, *(grid.text(who, at) for who in grid.names)))) for at, words in grid.places.items()]
     for group in fitting(list(grid.places), widths, room):
-        table = plain_table(grid.measure, *(f">{grid.places[place]}" for place in group), ">seconds")
+        table = plain_table(
+            grid.measure, *(f">{grid.places[place]}" for place in group), ">seconds", *[">file size"][:sized]
+        )
         for name in grid.names:
-            table.add_row(name, *(grid.text(name, place) for place in group), format_seconds(grid.seconds(name, group)))
+            costs = [format_seconds(grid.seconds(name, group)), *[format_size(grid.size(name, group))][:sized]]
+            table.add_row(name, *(grid.text(name, place) for place in group), *costs)
         out.print(table, "")
 
 

@@ -39,7 +39,7 @@ def explain(
     document = sys.stdin.read() if text == "-" else text
     found = fitted.explain(document, find_class(fitted, label), against=find_class(fitted, against))
     if html is not None:
-        from unnaive.evaluation.report_pages import explanation_page
+        from unnaive.evaluation.explanation_pages import explanation_page
 
         write_text(html, explanation_page(found))
     if as_json:

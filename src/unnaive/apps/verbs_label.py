@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import getpass
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -95,6 +97,8 @@ def label(
     seeds: Annotated[int, typer.Option(min=2, help="Of --simulate: repetitions.")] = 10,
     html: Html = None,
     as_json: AsJson = False,
+    *,
+    read_like: Callable[[list[str]], DataFile],
 ) -> None:
     """Label texts while a model learns: it suggests labels, and asks about the texts that teach it most.
 
@@ -109,7 +113,7 @@ def label(
     if simulate is not None:
         from unnaive.apps.labelling.simulation import run_simulation
 
-        run_simulation(simulate, labels=labels, seeds=seeds, seed=seed, html=html, as_json=as_json)
+        run_simulation(read_like([simulate]), labels=labels, seeds=seeds, seed=seed, html=html, as_json=as_json)
         return
     keywords = None if hints is None else read_hints(hints)
     record = open_record(source, output, split_list(classes or ""), multilabel=multilabel)
@@ -141,7 +145,7 @@ def label(
 
 def open_record(source: DataFile | None, output: Path | None, classes: list[str], *, multilabel: bool) -> LabelRecord:
     """The record to go on with, or a new one of the texts."""
-    from unnaive.labelling.record import LabelRecord, is_label_record
+    from unnaive.labelling.record import IMPORTED, LabelRecord, is_label_record
 
     given = None if source is None or len(source.paths) > 1 else Path(source.path)
     if given is not None and given.is_file() and is_label_record(given):
@@ -166,7 +170,7 @@ def open_record(source: DataFile | None, output: Path | None, classes: list[str]
     multilabel = multilabel or bool(source.multilabel) or any(len(one) > 1 for one in given_labels.values())
     record = LabelRecord.create(output, texts, names, classes=classes, multilabel=multilabel)
     if given_labels:
-        record.add_many("import", list(given_labels.items()), f"import {source.name}")
+        record.add_many(IMPORTED, list(given_labels.items()), f"import {source.name}")
     return record
 
 
@@ -225,14 +229,14 @@ def start_from(labelling: Labelling, path: Path) -> None:
 
 def _queue(labelling: Labelling, path: Path, who: str) -> None:
     """Ask only about texts that a list of findings names, in its order."""
-    from unnaive.reading.datafiles import DataFile
+    from unnaive.labelling.moving import find_queue
+    from unnaive.reading.sources import check_exists
 
-    from unnaive.labelling.moving import find_queue  # isort: skip
-
-    rows = [
-        {name: values[row] for name, values in batch.kept.items()}
-        for batch in DataFile(str(path), "csv").batches(labelled=False, keep=True) for row in range(len(batch.texts))
-    ]  # fmt: skip
+    try:
+        with check_exists(path).open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except (UnicodeDecodeError, csv.Error) as problem:
+        raise BadData(f"{path} is no CSV that can be read ({problem}); give the findings of unnaive audit") from problem
     labelling.follow_queue(who, find_queue(rows, labelling.names, labelling.pool.texts, str(path)))
 
 
@@ -286,6 +290,8 @@ def sentences(found: dict[str, Any]) -> list[str]:
         lines.append(
             f"{' and '.join(one['people'])} agree on {one['same']} of {count_noun(one['texts'], 'text')}{kappa}"
         )
-    if found["labelled"]:
+    if sum(size > 0 for size in found["classes"].values()) > 1:
         lines.append(f"next: unnaive train {found['file']} -o my.model")
+    elif found["labelled"]:
+        lines.append("next: label texts of another class too; a model learns from two classes on")
     return lines

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -148,8 +149,10 @@ def write_batch(predictor: Predictor, batch: Batch, write: Write) -> None:
         chunk = slice(start, start + step)
         records = predictor.predict(batch.ids[chunk], batch.texts[chunk])
         columns = {name: values[chunk] for name, values in batch.kept.items()}
-        for row, record in enumerate(records):
-            record["kept"] = {name: values[row] for name, values in columns.items()}
+        names = tuple(columns)
+        rows = zip(*columns.values(), strict=True) if names else repeat(())
+        for record, values in zip(records, rows, strict=False):
+            record["kept"] = dict(zip(names, values, strict=True))
         write(records)
 
 
@@ -200,12 +203,9 @@ class Predictor:
         """A record for each document, whose scores are held at once."""
         import numpy as np
 
-        from unnaive.core.targets import label_sets
-
-        scores = self.fitted.scores(texts)
+        scores, known = self.fitted.scores_and_known(texts)
         values = self.fitted.probabilities(scores) if self.kind == "probability" else scores
-        given = label_sets(self.fitted.decide(scores), self.fitted.classes)
-        known = self.fitted.known_terms(texts)
+        given = self.fitted.label_sets_of(scores)
         order = np.argsort(-scores, axis=1, kind="stable")[:, : self.top] if self.top > 1 else None
         self.seen += len(texts)
         self.guessed += int((known == 0).sum())
@@ -214,9 +214,9 @@ class Predictor:
             sets = self.fitted.sets_of(
                 scores, self.confidence, by_class=self.by_class, at_least_one=self.at_least_one
             )  # fmt: skip
-        records = []
-        for row, name in enumerate(ids):
-            record = self._record(values[row], list(given[row]), int(known[row]))
+        records, kind = [], self.kind
+        for row, (name, n_known) in enumerate(zip(ids, known.tolist(), strict=True)):
+            record = self._record(values[row], list(given[row]), n_known, kind)
             record["id"] = name
             if self.show_text:
                 record["text"] = texts[row]
@@ -229,17 +229,20 @@ class Predictor:
             records.append(record)
         return records
 
-    def _record(self, values: Floats, labels: list[Any], known: int) -> Record:
+    def _record(self, values: Floats, labels: list[Any], known: int, kind: str) -> Record:
         """Labels, the most probable first, unless they are rejected."""
         place = self._places
-        labels.sort(key=lambda label: -values[place[label]])
+        if len(labels) > 1:
+            labels.sort(key=lambda label: -values[place[label]])
         shown = [float(values[place[label]]) for label in labels]
         if self.unknown is not None and not known:
             labels, shown = [self.unknown], [float(values.max())]
         elif self.below is not None and max(shown, default=0.0) < self.below:
             labels, shown = [self.unknown or REJECTED], [float(values.max())]
-        record: Record = {"labels": labels, "values": shown, "kind": self.kind, "known_terms": known}
-        return record | ({"all": values.tolist()} if self.every else {})
+        record: Record = {"labels": labels, "values": shown, "kind": kind, "known_terms": known}
+        if self.every:
+            record["all"] = values.tolist()
+        return record
 
     @cached_property
     def _places(self) -> dict[Any, int]:

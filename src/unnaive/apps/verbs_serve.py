@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -65,8 +65,6 @@ def serve(
     unnaive serve tickets.model
     """
     try:
-        import uvicorn
-
         from unnaive.apps.service.app import OPTIONS, ServiceOptions, create_app
         from unnaive.apps.service.guard import Limits
         from unnaive.apps.service.running import run_app
@@ -89,13 +87,10 @@ def serve(
         check_models(options)
         os.environ[OPTIONS] = options.to_json()
         note(f"{workers} workers only read their models; one worker can be taught")
-        _say_where(options, host, port, given is None)
-        uvicorn.run(
-            "unnaive.apps.service.app:app_of_worker", factory=True, host=host, port=port, workers=workers,
-            log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=10,
-        )  # fmt: skip
-        return
-    run_app(create_app(options), host, port, lambda port: _say_where(options, host, port, given is None))
+        app: Any = "unnaive.apps.service.app:app_of_worker"
+    else:
+        app = create_app(options)
+    run_app(app, host, port, lambda port: _say_where(options, host, port, given is None), workers=workers)
     note("stopped")
 
 

@@ -320,8 +320,8 @@ def measure_holdout(
 
     import numpy as np
 
+    from unnaive.core.folds import folds
     from unnaive.core.targets import read_targets
-    from unnaive.decisions import folds
     from unnaive.errors import UnnaiveError, UnnaiveWarning, count_noun
 
     if not 0 < share < 1 or round(share * len(corpus)) < 1:

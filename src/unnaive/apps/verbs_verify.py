@@ -42,11 +42,12 @@ def verify(
 
     unnaive verify tickets.model --receipt withdrawn.json --against rest.csv
     """
-    from unnaive.receipts import check_against, check_receipt, file_hash, read_key, read_receipt
+    from unnaive.reading.sources import hash_file
+    from unnaive.receipts import check_against, check_receipt, read_key, read_receipt
     from unnaive.store import load
 
     found, fitted = read_receipt(receipt), load(model)
-    checks = check_receipt(fitted, found, file_hash(model))
+    checks = check_receipt(fitted, found, hash_file(model))
     if against is not None:
         texts, labels = read_rest(against, fitted, text, label)
         checks += check_against(fitted, found, texts, labels, read_key(key))

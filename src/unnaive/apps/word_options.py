@@ -29,6 +29,10 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         Annotated[str, _option("word; char: pieces of words; both.", metavar="KIND")], "word"
     ),
     "char_ngrams": (Annotated[str, _option("Characters in a piece of a word.", metavar="N[-M]")], "2-5"),
+    "char_borders": (
+        Annotated[str, _option("Pieces lie between spaces, punctuation with them, or inside words.", metavar="KIND")],
+        "spaces",
+    ),
     "min_length": (Annotated[int, _option("Shortest word.")], 2),
     "digits": (Annotated[bool, _option("Whether digits belong to words.")], True),
     "keep_case": (Annotated[bool, _option("Tell Cat from cat.", "--keep-case")], False),

@@ -103,6 +103,11 @@ class Layout:
             row["because"] = "; ".join(f"{one.term} {one.value:+.2f}" for one in record["why"].strongest(1, 5))
         return {self.rename(name): value for name, value in row.items()}
 
+    def one_label(self, record: Record) -> tuple[Any, ...]:
+        """The values of `flat` where every document has one label and nothing else was asked for."""
+        labels, values = record["labels"], record["values"]
+        return str(labels[0]) if labels else "", values[0] if values else None, record["known_terms"]
+
     def nested(self, record: Record) -> dict[str, Any]:
         """The new keys of a record for JSON."""
         row = {"labels": record["labels"], self.kind: record["values"], "known_terms": record["known_terms"]}
@@ -118,8 +123,10 @@ class Layout:
 
     def before(self, record: Record) -> dict[str, Any]:
         """The columns of the input, or the id."""
-        kept = record["kept"]
-        return {name: kept.get(name) for name in self.kept} if self.kept else {"id": record["id"]}
+        if not self.kept:
+            return {"id": record["id"]}
+        kept: dict[str, Any] = record["kept"]
+        return kept if tuple(kept) == self.kept else {name: kept.get(name) for name in self.kept}
 
 
 @contextmanager
@@ -144,16 +151,17 @@ def _json_line(layout: Layout, record: Record) -> str:
 
 def _csv_writer(file: Any, layout: Layout, delimiter: str) -> Write:
     started = False
+    plain = not (layout.multilabel or layout.sets or layout.explain or layout.classes or layout.top > 1)
 
     def write(records: Sequence[Record]) -> None:
         nonlocal started
         lines = []
         for record in records:
-            row = layout.flat(record)
             if not started:
-                lines.append([*layout.first, *row])
+                lines.append([*layout.first, *layout.flat(record)])
                 started = True
-            lines.append([_plain(value) for value in (*layout.before(record).values(), *row.values())])
+            new = layout.one_label(record) if plain else layout.flat(record).values()
+            lines.append([_plain(value) for value in (*layout.before(record).values(), *new)])
         if layout.excel_safe:
             lines = [[without_formula(cell) for cell in cells] for cells in lines]
         file.writelines(delimiter.join([quote(cell, delimiter) for cell in cells]) + "\n" for cells in lines)
@@ -185,6 +193,8 @@ def without_formula(cell: str) -> str:
 
 def _plain(value: Any) -> str:
     """A value as a cell of text; the labels of a multilabel document are joined by ";"."""
+    if type(value) is str:
+        return value
     if value is None:
         return ""
     if isinstance(value, float):

@@ -30,8 +30,16 @@ from unnaive.audit.label_errors import (
 )
 from unnaive.audit.leave_one_out import LeaveOneOut
 from unnaive.audit.material import AuditData
+from unnaive.audit.multilabel_errors import (
+    estimate_label_errors,
+    label_table,
+    multilabel_evidence,
+    multilabel_findings,
+)
 from unnaive.audit.texts import text_findings
+from unnaive.audit.unfinished import Unfinished
 from unnaive.errors import BadData, count_noun
+from unnaive.explain import percent
 from unnaive.reading.corpus import Corpus
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
@@ -82,8 +90,11 @@ def audit(
     test: Corpus | None = None,
     new: Corpus | None = None,
     tell: Tell | None = None,
+    kept: Unfinished | None = None,
 ) -> Audit:
     """Ask everything of the data, what it shares with a test file, and how new texts differ from it.
+
+    `kept` has what an audit that was stopped had computed.
 
     >>> data = AuditData.of(Corpus(["good ball", "good ball"], [("sport",), ("sport",)]))
     >>> found = audit(data, TokenRule(), AuditOptions())
@@ -115,11 +126,21 @@ def audit(
         notes.append(reason)
     else:
         say("looking for label errors", 0, 0)
-        fast = fast or _too_large(X, len(data.classes), notes)
-        rows, evidence, model = label_evidence(data, X, replace(options, fast=fast), say)
-        estimate = estimate_errors(evidence, len(data.classes), seed=options.seed)
-        found += label_error_findings(data, rows, evidence, model, vocabulary, options.most)
-        found += confused_classes(evidence, data.classes)
+        too_large = _too_large(X, len(data.classes))
+        if too_large and data.multilabel:
+            notes.append(f"label errors were not looked for, since {too_large}")
+        elif data.multilabel:
+            fast = False
+            errors, estimate = multilabel_errors(data, X, options, say, kept)
+            found += errors
+        else:
+            if too_large:
+                notes.append(f"label errors were looked for as with --fast, since {too_large}")
+            fast = fast or bool(too_large)
+            rows, evidence, model = label_evidence(data, X, replace(options, fast=fast), say, kept)
+            estimate = estimate_errors(evidence)
+            found += label_error_findings(data, rows, evidence, model, vocabulary, options.most)
+            found += confused_classes(evidence, data.classes)
     drift = None
     if new is not None:
         say("comparing with new texts", 0, 0)
@@ -131,8 +152,6 @@ def audit(
 
 
 def _why_not_errors(data: AuditData) -> str:
-    if data.multilabel:
-        return "label errors were not looked for, since documents have several labels each"
     labelled = int(np.sum(data.codes >= 0))
     if labelled < FEWEST_FOR_ERRORS or len(data.classes) < 2:
         return (
@@ -142,18 +161,27 @@ def _why_not_errors(data: AuditData) -> str:
     return ""
 
 
-def _too_large(X: Sparse, n_classes: int, notes: list[str]) -> bool:
+def _too_large(X: Sparse, n_classes: int) -> str:
+    """Why folds are not possible, or nothing."""
     if X.shape[0] * n_classes <= MOST_CELLS and X.shape[1] * n_classes <= MOST_WEIGHTS:
-        return False
-    notes.append(
-        f"{X.shape[0]:,} documents × {n_classes:,} classes are too many for folds, so label errors were looked for as "
-        "with --fast"
-    )
-    return True
+        return ""
+    return f"{X.shape[0]:,} documents × {n_classes:,} classes are too many for folds"
+
+
+def multilabel_errors(
+    data: AuditData, X: Sparse, options: AuditOptions, say: Tell, kept: Unfinished | None = None
+) -> tuple[list[Finding], ErrorEstimate]:
+    """Findings on documents whose labels are doubtful, and about how many labels are wrong or missing."""
+    rows = np.flatnonzero(data.codes >= 0)
+    evidence = multilabel_evidence(
+        X[rows], label_table(data, rows), seed=options.seed,
+        progress=lambda done, total: say("looking for label errors", done, total), kept=kept,
+    )  # fmt: skip
+    return list(multilabel_findings(data, rows, evidence, options.most)), estimate_label_errors(evidence)
 
 
 def label_evidence(
-    data: AuditData, X: Sparse, options: AuditOptions, say: Tell
+    data: AuditData, X: Sparse, options: AuditOptions, say: Tell, kept: Unfinished | None = None
 ) -> tuple[Ids, LabelEvidence, LeaveOneOut]:
     """(the labelled rows, how probable their labels are, the counts that name disagreeing terms)."""
     rows = np.flatnonzero(data.codes >= 0)
@@ -166,7 +194,8 @@ def label_evidence(
 
     if options.fast:
         return rows, leave_one_out_evidence(model, seed=options.seed, progress=progress), model
-    return rows, out_of_fold_evidence(documents, codes, n_classes, seed=options.seed, progress=progress), model
+    found = out_of_fold_evidence(documents, codes, n_classes, seed=options.seed, progress=progress, kept=kept)
+    return rows, found, model
 
 
 def label_error_findings(
@@ -182,8 +211,8 @@ def label_error_findings(
         yield data.finding(
             rows[place],
             "label-error",
-            f"a model that has not seen it gives {data.classes[rival]!r} {_percent(p_rival)} and "
-            f"{data.classes[given]!r} {_percent(p_given)}{because}",
+            f"a model that has not seen it gives {data.classes[rival]!r} {percent(p_rival)} and "
+            f"{data.classes[given]!r} {percent(p_given)}{because}",
             RELABEL,
             proposed=data.classes[rival],
             score=float(suspicion[place]),
@@ -195,10 +224,6 @@ def disagreeing_terms(model: LeaveOneOut, place: int, rival: int, given: int, vo
     terms, evidence = model.term_evidence(place, rival, given)
     order = np.argsort(-evidence, kind="stable")[:TERMS_SHOWN]
     return [vocabulary[int(terms[k])] for k in order if evidence[k] > 0]
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if 0.01 <= share <= 0.99 else "under 1 %" if share < 0.5 else "over 99 %"
 
 
 def find_drift(data: AuditData, X: Sparse, counter: TextCounter, new: Corpus, *, seed: int = 0) -> Drift:

@@ -32,18 +32,21 @@ class Changes:
         """The highest row that is spoken of."""
         return max(self.expected, default=0)
 
-    def labels(self, row: int, labels: Labels) -> Labels | None:
-        """The labels of a row as they are to be; None if it is left out.
+    def labels(self, row: int, labels: Labels, *, several: bool = False) -> Labels | None:
+        """The labels of a row as they are to be; None if it is left out. `several`: the data is multilabel.
 
         >>> Changes(renamed={"Spam": "spam"}).labels(1, ("Spam",)), Changes(dropped={1}).labels(1, ("spam",))
         (('spam',), None)
+        >>> Changes(relabelled={1: "oil;gas"}).labels(1, ("oil",), several=True)
+        ('oil', 'gas')
         """
         if row in self.dropped:
             self.done["dropped"] += 1
             return None
         if row in self.relabelled:
             self.done["relabelled"] += 1
-            return (self.relabelled[row],)
+            proposed = self.relabelled[row]
+            return tuple(proposed.split(";")) if several else (proposed,)
         changed = tuple(dict.fromkeys(self._rename(label) for label in labels))
         self.done["renamed"] += changed != labels
         return changed

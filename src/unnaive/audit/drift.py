@@ -12,9 +12,9 @@ from scipy.sparse import csr_array, vstack
 
 from unnaive.audit.label_errors import MEMBERS
 from unnaive.calibration import fit_temperature
+from unnaive.core.folds import folds, out_of_fold
 from unnaive.core.targets import one_label_matrix
 from unnaive.core.weighting import presence
-from unnaive.decisions import folds, out_of_fold
 from unnaive.evaluation.significance import holm
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Floats, Ids, Sparse

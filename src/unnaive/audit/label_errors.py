@@ -14,12 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.audit.leave_one_out import LeaveOneOut
+from unnaive.audit.unfinished import Unfinished
 from unnaive.calibration import Temperature, fit_temperature
 from unnaive.core.dual import softmax
+from unnaive.core.folds import out_of_fold
+from unnaive.core.intervals import wilson_interval
 from unnaive.core.logs import log_softmax
 from unnaive.core.targets import one_label_matrix
 from unnaive.core.weighting import tf_idf
-from unnaive.decisions import out_of_fold
 from unnaive.models.nbsvm import NBSVM
 from unnaive.types import Floats, Ids, Sparse
 
@@ -29,6 +31,7 @@ N_FOLDS = 5
 REPEATS = 3  # foldings whose log-probabilities are averaged: what one fold happens to lack, another has
 MOST_CELLS = 60_000_000  # documents × classes that folds may hold; above that, leave-one-out is the way
 MOST_WEIGHTS = 200_000_000  # classes × terms, likewise
+FEWEST_SURE = 200  # documents by which the number of errors is estimated, or a tenth if that is more
 SAMPLE = 2_000  # documents by which the temperature of leave-one-out scores is fitted
 ABSENT = -50.0  # log-score of a class that a fold's training part lacks
 
@@ -66,17 +69,20 @@ class LabelEvidence:
 
 
 def out_of_fold_evidence(
-    X: Sparse, targets: NDArray[np.integer], n_classes: int, *, seed: int = 0, progress: Tell | None = None
-) -> LabelEvidence:
+    X: Sparse, targets: NDArray[np.integer], n_classes: int, *, seed: int = 0, progress: Tell | None = None,
+    kept: Unfinished | None = None,
+) -> LabelEvidence:  # fmt: skip
     """Evidence from calibrated out-of-fold probabilities, pooled over two models and three foldings.
 
     X (n_docs, n_terms) counts, targets (n_docs,). Each model's scores get the temperature of least log-loss; the mean
-    of the log-probabilities gets one more.
+    of the log-probabilities gets one more. `kept` has the folds that an earlier run finished, and gets those of this.
     """
     codes = np.asarray(targets, np.int64)
     Y = one_label_matrix(codes, n_classes)
     sizes = np.bincount(codes, minlength=n_classes)
     n_folds = min(N_FOLDS, X.shape[0])
+    if kept is not None:
+        kept.begin(X, Y, seed)
     done, steps = 0, REPEATS * len(MEMBERS) * n_folds
     pooled = np.zeros(Y.shape)
     for repeat in range(REPEATS):
@@ -84,8 +90,14 @@ def out_of_fold_evidence(
 
             def score(train: Ids, held_out: Ids, member: Member = member) -> Floats:
                 nonlocal done
-                scores = member(X[train], codes[train], n_classes, X[held_out])
-                scores[:, np.bincount(codes[train], minlength=n_classes) == 0] = ABSENT
+
+                def compute() -> Floats:
+                    scores = member(X[train], codes[train], n_classes, X[held_out])
+                    scores[:, np.bincount(codes[train], minlength=n_classes) == 0] = ABSENT
+                    return scores
+
+                shape = (len(held_out), n_classes)
+                scores = compute() if kept is None else kept.scores(str(done), shape, compute)
                 done += 1
                 if progress is not None:
                     progress(done, steps)
@@ -162,31 +174,33 @@ class ErrorEstimate:
     high: float
 
 
-def estimate_errors(evidence: LabelEvidence, n_classes: int, *, draws: int = 200, seed: int = 0) -> ErrorEstimate:
-    """How many labels are wrong, by confident counting, with a bootstrap interval.
-
-    Sure are the documents whose most probable class is as probable as it is, on average, in documents that have it as
-    their label. Of each class, the share of sure documents whose most probable class is another one is taken as its
-    share of wrong labels (Northcutt, Jiang and Chuang 2021, Confident learning). The classifier's own mistakes are in
-    it as far as it is sure of them, so it is an upper view where classes overlap.
-    """
-    p_given, p_rival = np.exp(evidence.log_given), np.exp(evidence.log_rival)
+def estimate_errors(evidence: LabelEvidence) -> ErrorEstimate:
+    """How many labels are wrong, from the documents that the model is surest of."""
     rows = np.flatnonzero(evidence.judged)
-    generator = np.random.default_rng(seed)
+    sure = np.maximum(evidence.log_given, evidence.log_rival)[rows]
+    return count_errors(sure, evidence.disagrees[rows])
 
-    def count(rows: Ids) -> float:
-        given = evidence.given[rows]
-        sizes = np.bincount(given, minlength=n_classes)
-        usual = np.bincount(given, p_given[rows], minlength=n_classes) / np.maximum(sizes, 1)
-        usual = np.where(sizes > 0, usual, 1.0)
-        agrees = p_given[rows] >= p_rival[rows]
-        right = np.bincount(given[agrees & (p_given[rows] >= usual[given])], minlength=n_classes)
-        wrong = np.bincount(given[~agrees & (p_rival[rows] >= usual[evidence.rival[rows]])], minlength=n_classes)
-        return float(np.sum(sizes * wrong / np.maximum(right + wrong, 1)))
 
-    if not len(rows):
+def count_errors(sure: Floats, wrong: NDArray[np.bool_]) -> ErrorEstimate:
+    """How many labels are wrong: n · k/m, where k of the m that the model is surest of are other than it says.
+
+    `sure` is how sure the model is of its answer, whatever the label; `wrong` whether the label is another (both
+    (n,)); m is a tenth of n, and 200 at least. Where a model is surest it is right, so what disagrees there is the
+    labels: counting all disagreements would count the model's mistakes on hard documents as errors of the data. That
+    supposes that labels are wrong as often on easy documents as on hard ones; if people err more often on hard ones,
+    there are more errors than this. The interval is Wilson's of k/m.
+
+    >>> wrong = np.zeros(1000, bool)
+    >>> wrong[[3, 50, 120, 180]] = True             # 4 of the 200 surest; what is doubtful does not count
+    >>> wrong[500:700] = True
+    >>> count_errors(-np.arange(1000.0), wrong).number
+    20.0
+    """
+    n = len(sure)
+    m = min(n, max(n // 10, FEWEST_SURE))
+    if not m:
         return ErrorEstimate(0.0, 0.0, 0.0)
-    drawn = [count(rows[generator.integers(0, len(rows), len(rows))]) for _ in range(draws)]
-    low, high = np.quantile(drawn, (0.025, 0.975))
-    number = count(rows)
-    return ErrorEstimate(number, min(float(low), number), max(float(high), number))
+    surest = np.argsort(-sure, kind="stable")[:m]
+    k = int(wrong[surest].sum())
+    low, high = wilson_interval(k, m)
+    return ErrorEstimate(n * k / m, n * low, n * high)

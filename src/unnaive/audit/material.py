@@ -51,7 +51,7 @@ class AuditData:
 
     @property
     def multilabel(self) -> bool:
-        """Whether some document has several labels."""
+        """Whether some document has more than one label."""
         return any(len(names) > 1 for names in self.labels)
 
     @cached_property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from math import ceil
 
 from unnaive.audit.audit import Audit
 from unnaive.audit.drift import Drift
@@ -50,12 +51,12 @@ def error_sentence(found: Audit) -> str:
     errors = found.errors
     if errors is None:
         return ""
-    how = "exact leave-one-out naive Bayes" if found.fast else "pooled models on documents they have not seen"
+    how = "exact leave-one-out scores of naive Bayes" if found.fast else "pooled models on documents they have not seen"
     share = 100 * errors.number / max(found.n_docs, 1)
     return (
         f"about {errors.number:,.0f} labels seem wrong ({share:.1f} % of the documents; 95 % interval "
-        f"{errors.low:,.0f} to {errors.high:,.0f}), by {how}; where classes overlap, a part of these are the model's "
-        "own mistakes"
+        f"{errors.low:,.0f} to {errors.high:,.0f}), counted where {how} are surest; if hard texts were labelled with "
+        f"less care than easy ones, there are more; look at the first {ceil(errors.high):,} of the list at least"
     )
 
 

@@ -137,7 +137,7 @@ Documents<Value> documents_of(const Vector<int64_t>& starts, const Vector<int32_
   return compact(rows, n_terms);
 }
 
-// Ctrl-C, and a call of progress(passes, violation) whenever there was another pass.
+// Ctrl-C, and a call of progress(passes, violation, solved classes) whenever there was another pass.
 class Watch {
  public:
   Watch(const Monitor& monitor, std::optional<nb::callable> progress)
@@ -148,7 +148,7 @@ class Watch {
     const int64_t passes = monitor_.passes;
     if (!progress_ || passes == reported_) return;
     reported_ = passes;
-    (*progress_)(passes, monitor_.violation.load());
+    (*progress_)(passes, monitor_.violation.load(), monitor_.solved.load());
   }
 
  private:
@@ -196,6 +196,7 @@ nb::tuple hinge(Vector<int64_t> starts, Vector<int32_t> terms, Vector<Value> val
       HingeSolver<Value> solver(problem, block * kLanes);
       solver.solve(hinge_loops<Value>(), monitor);
       if (!monitor.stop) solver.write(hinge_loops<Value>(), result);
+      monitor.solved += std::min<int64_t>(kLanes, n_classes - block * kLanes);
     };
     run_jobs((n_classes + kLanes - 1) / kLanes, static_cast<int>(n_threads), monitor, solve_block, watch);
   }

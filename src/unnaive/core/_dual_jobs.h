@@ -16,6 +16,7 @@ struct Monitor {
   std::atomic<bool> stop{false};       // set when a job has failed or the user has had enough
   std::atomic<int64_t> passes{0};      // over the documents, by all jobs so far
   std::atomic<double> violation{0.0};  // of the optimality conditions, in the last pass of any job
+  std::atomic<int64_t> solved{0};      // classes that need no more passes
 };
 
 class Queue {

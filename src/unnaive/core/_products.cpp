@@ -17,14 +17,18 @@
 #include <vector>
 
 #include "_checks.h"
+#include "_products_columns.h"
 #include "_products_sums.h"
+#include "_weighted.h"
 
 namespace nb = nanobind;
 
 namespace {
 
-constexpr int64_t kAhead = 8;             // entries between a prefetch and its use
-constexpr int kLogs = 256;                // logarithms of smaller counts are looked up
+using unnaive::kAhead;
+using unnaive::LogCounts;
+using unnaive::Weighted;
+
 constexpr int64_t kGroupCells = 1 << 22;  // posteriors that several threads hold at a time: 32 MB
 
 template <typename Index>
@@ -98,13 +102,9 @@ void in_threads(int64_t threads, int64_t jobs, const Work& work) {
   for (std::thread& other : others) other.join();
 }
 
-// a cell of a document, weighted: the row of weights that its term has, and its value
-struct Weighted {
-  int64_t row;
-  double value;
-};
-
 namespace plain {
+#include "_weighted_rows.h"
+// after what they are made of
 #include "_products_loops.h"
 #include "_products_passes.h"
 #include "_products_weighted.h"
@@ -116,6 +116,8 @@ namespace plain {
 #pragma GCC push_options
 #pragma GCC target("avx2")
 namespace wide {
+#include "_weighted_rows.h"
+// after what they are made of
 #include "_products_loops.h"
 #include "_products_passes.h"
 #include "_products_weighted.h"
@@ -195,6 +197,45 @@ void run_add_tf_idf(Vector<int64_t> starts, Vector<int32_t> columns, Vector<doub
   plain::add_tf_idf(X, place.data(), idf.data(), weights.data(), out.data(), width);
 }
 
+template <typename T>
+nb::object numpy_of(std::vector<T> values) {
+  auto* held = new std::vector<T>(std::move(values));
+  nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  nb::object out = nb::cast(nb::ndarray<nb::numpy, T>(held->data(), {held->size()}, owner));
+  // numpy has two 64-bit integers and prints the one that nanobind makes as a stranger
+  return std::is_same_v<T, int64_t> ? out.attr("view")("int64") : out;
+}
+
+// (row ends, columns, values) of the columns that have a place, which is their new number; −1 is none.
+template <typename Index, typename Value>
+nb::tuple run_take_columns(Vector<Index> starts, Vector<int32_t> columns, Vector<Value> values, Vector<int32_t> place) {
+  require(columns.size() == values.size(), "a sparse matrix has as many columns as values");
+  check_starts(starts.data(), starts.size(), columns.size(), "the row ends of a sparse matrix fall or pass its end");
+  check_inside(columns.data(), columns.size(), height(place), "a column of the sparse matrix has no place");
+  std::vector<Index> ends(starts.size(), 0);
+  std::vector<int32_t> kept;
+  std::vector<Value> found;
+  {
+    nb::gil_scoped_release free;
+    size_t size = 0;
+    for (size_t k = 0; k < columns.size(); ++k) size += place.data()[columns.data()[k]] >= 0;
+    kept.resize(size + 1);  // what has no place is written, and written over
+    found.resize(size + 1);
+    size_t at = 0;
+    for (size_t row = 0; row + 1 < starts.size(); ++row) {
+      for (Index k = starts.data()[row]; k < starts.data()[row + 1]; ++k) {
+        kept[at] = place.data()[columns.data()[k]];
+        found[at] = values.data()[k];
+        at += kept[at] >= 0;
+      }
+      ends[row + 1] = static_cast<Index>(at);
+    }
+    kept.resize(at);
+    found.resize(at);
+  }
+  return nb::make_tuple(numpy_of(std::move(ends)), numpy_of(std::move(kept)), numpy_of(std::move(found)));
+}
+
 // One part of the documents: as many chunks as there are, every entry inside of its chunk and of its terms.
 Entries entries(const Vector<int64_t>& starts, const Vector<int32_t>& terms, const Vector<int32_t>& documents,
                 const Vector<double>& values, const Documents& all, int64_t n_terms) {
@@ -238,15 +279,6 @@ double run_expectations(Vector<int64_t> row_starts, Vector<int32_t> row_terms, V
     return wide::expectations(rows, listed, lists, documents, weights.data(), expected.data(), width, n_table, threads);
 #endif
   return plain::expectations(rows, listed, lists, documents, weights.data(), expected.data(), width, n_table, threads);
-}
-
-template <typename T>
-nb::object numpy_of(std::vector<T> values) {
-  auto* held = new std::vector<T>(std::move(values));
-  nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  nb::object out = nb::cast(nb::ndarray<nb::numpy, T>(held->data(), {held->size()}, owner));
-  // numpy has two 64-bit integers and prints the one that nanobind makes as a stranger
-  return std::is_same_v<T, int64_t> ? out.attr("view")("int64") : out;
 }
 
 // Cells as Python gets them: sums and numbers of documents.
@@ -294,6 +326,23 @@ nb::object run_class_sums(Vector<Index> starts, Vector<int32_t> columns, Vector<
                         numpy_of(std::move(cells.df)), numpy_of(std::move(all.sums)), numpy_of(std::move(all.df)));
 }
 
+// (columns, where each cell was) of a matrix whose column j moves to place[j].
+template <typename Index>
+nb::tuple run_move_columns(Vector<Index> starts, Vector<int32_t> columns, Vector<int32_t> place) {
+  require(columns.size() < size_t{1} << 31, "the matrix has too many cells");
+  check_starts(starts.data(), starts.size(), columns.size(), "the row ends of a sparse matrix fall or pass its end");
+  require(starts.data()[0] == 0 && static_cast<size_t>(starts.data()[starts.size() - 1]) == columns.size(),
+          "the row ends of a sparse matrix do not cover its cells");
+  check_inside(columns.data(), columns.size(), height(place), "a column of the sparse matrix has no place");
+  check_inside(place.data(), place.size(), height(place), "a place is outside of the matrix");
+  MovedCells moved;
+  {
+    nb::gil_scoped_release free;
+    moved = move_columns(starts.data(), starts.size() - 1, columns.data(), columns.size(), place.data(), place.size());
+  }
+  return nb::make_tuple(numpy_of(std::move(moved.columns)), numpy_of(std::move(moved.cells)));
+}
+
 }  // namespace
 
 NB_MODULE(_products, m) {
@@ -305,10 +354,20 @@ NB_MODULE(_products, m) {
   const auto weights = nb::arg("weights").noconvert();  // a converted copy would take the place of the other kind
   m.def("add_tf_idf", &run_add_tf_idf<float>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), weights, out);
   m.def("add_tf_idf", &run_add_tf_idf<double>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), weights, out);
+  const auto values = nb::arg("values").noconvert();  // likewise
+  const auto no_copy = [&](auto function) { m.def("take_columns", function, nb::arg(), nb::arg(), values, nb::arg()); };
+  no_copy(&run_take_columns<int32_t, int32_t>);
+  no_copy(&run_take_columns<int64_t, int32_t>);
+  no_copy(&run_take_columns<int32_t, int64_t>);
+  no_copy(&run_take_columns<int64_t, int64_t>);
+  no_copy(&run_take_columns<int32_t, double>);
+  no_copy(&run_take_columns<int64_t, double>);
   m.def("class_sums", &run_class_sums<int32_t, int32_t>);
   m.def("class_sums", &run_class_sums<int64_t, int32_t>);
   m.def("class_sums", &run_class_sums<int32_t, int64_t>);
   m.def("class_sums", &run_class_sums<int64_t, int64_t>);
+  m.def("move_columns", &run_move_columns<int32_t>);
+  m.def("move_columns", &run_move_columns<int64_t>);
   m.def("expectations", &run_expectations, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
         nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), out,
         nb::arg("threads") = 1);

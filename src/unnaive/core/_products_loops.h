@@ -1,11 +1,6 @@
 // The loops of _products.cpp, compiled once for each instruction set: included there in two namespaces, so no guard.
 // A block of 4·K columns is held in registers; what is left over (fewer than four columns) goes one by one.
 
-typedef double Four __attribute__((vector_size(32), aligned(8), may_alias));
-
-inline Four load(const double* at) { return *reinterpret_cast<const Four*>(at); }
-inline void store(double* at, Four value) { *reinterpret_cast<Four*>(at) = value; }
-
 // out[d, from…from+4K) = Σ_t X[d, t] · dense[t, from…from+4K)
 template <int K, typename Index>
 void product_block(const Csr<Index>& X, const double* dense, double* out, int64_t width, int64_t from) {

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
+from unnaive.sparse import csr_array
 from unnaive.types import Arrays, Floats, Sparse
 
+T = TypeVar("T")
 PARTS = ("data", "indices", "indptr")
 FLOATS = (np.float32, np.float64)
 
@@ -23,8 +26,74 @@ def csr_arrays(name: str, table: Sparse, *, index: Any = None) -> Arrays:
     return {f"{name}.{part}": values for part, values in parts.items()}
 
 
+@dataclass(frozen=True, eq=False)
+class StoredMatrix:
+    """The three arrays of a sparse matrix whose indices have been looked at, for `lazy_matrices`."""
+
+    format: ClassVar[str] = "csr"
+
+    data: NDArray[Any]
+    indices: NDArray[Any]
+    indptr: NDArray[Any]
+    shape: tuple[int, int]
+
+    def tocsr(self) -> Sparse:
+        """The matrix over them."""
+        return csr_array((self.data, self.indices, self.indptr), shape=self.shape)
+
+    @property
+    def in_order(self) -> bool:
+        """Whether columns ascend in each row, so that none comes twice."""
+        ascends = self.indices[1:] > self.indices[:-1]
+        starts = self.indptr[1:-1].astype(np.int64)
+        ascends[starts[(starts > 0) & (starts < len(self.indices))] - 1] = True  # from one row to the next
+        return bool(ascends.all())
+
+
+def lazy_matrices(*names: str) -> Callable[[type[T]], type[T]]:
+    """Let fields of a dataclass hold a StoredMatrix until somebody asks for the matrix: predicting texts never does.
+
+    `stored(value, name)` gives what is held.
+    """
+
+    def decorate(of: type[T]) -> type[T]:
+        for name in names:
+            setattr(of, name, _LazyMatrix(name))
+        return of
+
+    return decorate
+
+
+class _LazyMatrix:
+    """A field that is unpacked when it is read."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            raise AttributeError(self._name)  # a field without a default
+        value = instance.__dict__[self._name]
+        if isinstance(value, StoredMatrix):
+            value = instance.__dict__[self._name] = value.tocsr()
+        return value
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        instance.__dict__[self._name] = value
+
+
+def stored(instance: Any, name: str) -> Any:
+    """What a field of `lazy_matrices` holds: a StoredMatrix, or the matrix."""
+    return instance.__dict__[name]
+
+
 def read_csr(arrays: Arrays, name: str, shape: tuple[int, int]) -> Sparse:
-    """The sparse matrix that `csr_arrays` wrote, with every index looked at.
+    """The sparse matrix that `csr_arrays` wrote, with every index looked at."""
+    return read_stored(arrays, name, shape).tocsr()
+
+
+def read_stored(arrays: Arrays, name: str, shape: tuple[int, int]) -> StoredMatrix:
+    """The arrays that `csr_arrays` wrote, with every index looked at.
 
     SciPy reads out of bounds when it is handed a hostile matrix, so nothing is taken on trust: types, sizes, row ends
     that never fall (compared, not subtracted: a difference may wrap around), columns inside of the
@@ -34,7 +103,7 @@ def read_csr(arrays: Arrays, name: str, shape: tuple[int, int]) -> Sparse:
     problem = find_csr_problem(data, indices, indptr, shape)
     if problem:
         raise ValueError(f"its {name} {problem}")
-    return csr_array((data, indices, indptr), shape=shape)
+    return StoredMatrix(data, indices, indptr, shape)
 
 
 def find_csr_problem(

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from unnaive.core.products import NATIVE, WORTH_THREADS
+from unnaive.sparse import csr_array
 from unnaive.types import Sparse
 
 DENSE_SHARE = 4  # classes × terms up to this many times the entries: then a class is counted in an array of all terms

@@ -9,15 +9,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
+from unnaive.core.arrays import lazy_matrices
 from unnaive.core.class_sums import canonical, class_sums
+from unnaive.core.products import NATIVE
 from unnaive.errors import BadData
+from unnaive.sparse import csr_array
 from unnaive.types import Sparse
 
 ROUNDING = 1e-11  # of the largest sum: what fractional sums may be off by after adding and taking away
 
 
+@lazy_matrices("class_terms", "class_df")
 @dataclass(frozen=True, eq=False)
 class Counts:
     """Sums over documents, by class and over the corpus.
@@ -74,12 +77,12 @@ class Counts:
     @property
     def n_classes(self) -> int:
         """How many classes there are, seen or not."""
-        return int(self.class_terms.shape[0])
+        return len(self.class_docs)
 
     @property
     def n_terms(self) -> int:
         """How many terms there are, seen or not."""
-        return int(self.class_terms.shape[1])
+        return len(self.terms)
 
     @property
     def class_totals(self) -> NDArray[Any]:
@@ -196,8 +199,8 @@ class Counts:
         alike = _same_cells(*tables)  # as they are where all documents count in whole
         cells = [_sorted_cells(table, place) for table in (tables[:1] if alike else tables)]
         moved = [
-            csr_array((table.data[kept.data], kept.indices, kept.indptr), shape=table.shape)
-            for table, kept in zip(tables, cells * 2 if alike else cells, strict=True)
+            csr_array((table.data[numbers], columns, table.indptr), shape=table.shape)
+            for table, (columns, numbers) in zip(tables, cells * 2 if alike else cells, strict=True)
         ]
         for table in moved:
             table.has_canonical_format = True
@@ -209,11 +212,14 @@ def _same_cells(one: Sparse, other: Sparse) -> bool:
     return np.array_equal(one.indptr, other.indptr) and np.array_equal(one.indices, other.indices)
 
 
-def _sorted_cells(table: Sparse, place: NDArray[Any]) -> Sparse:
-    """The cells of a table whose column j moves to place[j], in order; its data tell where each of them was."""
+def _sorted_cells(table: Sparse, place: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """(columns, where each cell was) of a table whose column j moves to place[j], in order."""
+    if NATIVE is not None and table.indices.dtype == np.int32 and table.nnz == len(table.indices):
+        return NATIVE.move_columns(table.indptr, table.indices, place)  # type: ignore[no-any-return]
     number = np.arange(table.nnz, dtype=table.indices.dtype)
     moved = csr_array((number, place[table.indices], table.indptr), shape=table.shape)
-    return moved.tocsc().tocsr()  # two transpositions sort all rows in linear time
+    moved = moved.tocsc().tocsr()  # two transpositions sort all rows in linear time
+    return moved.indices, moved.data
 
 
 def _zeros(size: int) -> NDArray[Any]:

@@ -8,14 +8,15 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from unnaive.core.linear import Linear
 from unnaive.core.scorer import Scorer
 from unnaive.errors import BadData
 from unnaive.lazy import lazy_property
+from unnaive.sparse import csr_array
 from unnaive.text.buffer import as_texts
-from unnaive.text.counting import TextCounter, TextScorer
+from unnaive.text.counting import BACKEND, TextCounter, TextScorer
+from unnaive.text.scoring import TfIdfTextScorer
 from unnaive.text.tokens import Span, TokenRule, spans
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Floats, Sparse
@@ -41,6 +42,9 @@ class DocumentReader(Protocol):
     def known_terms(self, documents: Any) -> NDArray[np.int64]:
         """How many mentions of terms that the model knows each document has (n_docs,)."""
 
+    def scores_and_known(self, documents: Any) -> tuple[Floats, NDArray[np.int64]]:
+        """Scores of documents that are few enough to be held at once, and what `known_terms` gives of them."""
+
     def read_one(self, document: Any) -> tuple[Sparse, list[Span]]:
         """One document as a row of counts (1, n_terms), and where its terms are, if it is a text."""
 
@@ -65,6 +69,10 @@ class CountRows:
     def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
         """There is no faster way."""
         return None
+
+    def scores_and_known(self, documents: Any) -> tuple[Floats, NDArray[np.int64]]:
+        """Scores of a few rows, and the sum of each."""
+        return self.scorer.scores(documents), self.known_terms(documents)
 
     def known_terms(self, documents: Any) -> NDArray[np.int64]:
         """The sum of each row."""
@@ -96,21 +104,30 @@ class TextDocuments:
     n_jobs: int | None = None
 
     def score_chunks(self, documents: Any) -> Iterator[Floats]:
-        """Scores of some texts at a time, in one pass without a matrix where the model is linear in counts."""
+        """Scores of some texts at a time, without a matrix where the model is linear in counts or in tf-idf."""
         texts = as_texts(documents)
         step = chunk_size(self.scorer.n_classes)
+        fused = self._fused or self._fused_tf_idf
         for start in range(0, len(texts), step):
             chunk = texts[start : start + step]
-            yield self._fused.scores(chunk) if self._fused else self.scorer.scores(self._counter.count(chunk))
+            yield fused.scores(chunk) if fused else self.scorer.scores(self._counter.count(chunk))
+
+    def scores_and_known(self, documents: Any) -> tuple[Floats, NDArray[np.int64]]:
+        """Scores of a few texts and how many mentions of terms each has, in one pass where it goes."""
+        if self._fused:
+            return self._fused.scores_and_known(documents)
+        if self._fused_tf_idf:
+            return self._fused_tf_idf.scores(documents), self._count_known(documents)
+        X = self._counter.count(documents)
+        return self.scorer.scores(X), np.asarray(X.sum(axis=1), np.int64)
 
     def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
         """By the fused scorer, where there is one."""
-        return self._fused.best(as_texts(documents)) if self._fused else None
+        return self._fused.best(documents) if self._fused else None
 
     def known_terms(self, documents: Any) -> NDArray[np.int64]:
         """Counted by the vocabulary, which leaves out all other words."""
-        texts = as_texts(documents)
-        return self._fused.known_terms(texts) if self._fused else self._count_known(texts)
+        return self._fused.known_terms(documents) if self._fused else self._count_known(documents)
 
     def _count_known(self, texts: Any) -> NDArray[np.int64]:
         return np.asarray(self._counter.count(texts).sum(axis=1), np.int64)
@@ -140,9 +157,15 @@ class TextDocuments:
         if not isinstance(scorer, Linear) or not scorer.counts_alone or self.rule.analyzer != "word":
             return None
         return TextScorer(
-            self.rule, self.vocabulary, scorer.sparse_weights, scorer.class_offset, scorer.term_offset, scorer.bias,
+            self.rule, self.vocabulary, scorer.stored_weights, scorer.class_offset, scorer.term_offset, scorer.bias,
             binary=scorer.weighting.tf == "binary", threads=self.n_jobs,
         )  # fmt: skip
+
+    @lazy_property
+    def _fused_tf_idf(self) -> TfIdfTextScorer | None:
+        """The same for sums of models over tf-idf; None where there are none, or no kernel."""
+        found = self.scorer.tf_idf_parts() if BACKEND == "native" else None
+        return None if found is None else TfIdfTextScorer(self.rule, self.vocabulary, *found, threads=self.n_jobs)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the fields, not the kernel's tables that were made from them."""

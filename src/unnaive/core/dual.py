@@ -28,7 +28,8 @@ except ImportError:  # built without a compiler
 
 Floats = NDArray[np.float64]
 Sparse = Any  # scipy.sparse.csr_array, which ships no types
-Progress = Callable[[int, float], None]  # passes so far, violation of the optimality conditions in the last one
+# told the passes so far, the violation of the optimality conditions in the last one, and how many classes are solved
+Progress = Callable[[int, float, int], None]
 
 MOST_JOBS = 1024
 
@@ -111,7 +112,7 @@ def squared_hinge(
     max_iter      passes over the documents; a class that needs more is reported by a warning
     random_state  seed of the order of documents, from 0 on
     n_jobs        threads, over blocks of four classes; −1 for one on each processor. Results are equal, bit for bit
-    progress      called on this thread with the passes so far and the violation in the last one
+    progress      called on this thread with the passes so far, the violation in the last one, and the classes solved
 
     Hsieh, Chang, Lin, Keerthi and Sundararajan (2008), A dual coordinate descent method for large-scale linear SVM.
     Made for text: with fewer terms than documents and a large C the passes grow in number with C, as in LIBLINEAR.
@@ -175,7 +176,7 @@ def softmax(
     tol           largest duality gap relative to the objective: the objective is within this share of the minimum
     max_iter      passes over the documents; if more are needed, there is a warning
     random_state  seed of the order of documents, from 0 on
-    progress      called on this thread with the passes so far and an estimate of the relative gap
+    progress      called on this thread with the passes so far, an estimate of the relative gap, and 0: all or none
 
     One thread: each document's step needs the step before. Yu, Huang and Lin (2011), Dual coordinate descent methods
     for logistic regression and maximum entropy models; the steps here are exact, by Newton's method.

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
 Sparse = Any  # scipy.sparse.csr_array, which ships no types
-Progress = Callable[[int, float], None]
+Progress = Callable[[int, float, int], None]
 
 BLOCK = 4  # classes that share the order of documents
 RELAXATION = 1.3
@@ -92,7 +92,7 @@ def hinge(
         signs = np.where(pattern[:, block].toarray() > 0, 1.0, -1.0)
         squared_scale = None if scale is None else scale[block].T ** 2
         problem = _Hinge(Z, signs, penalty, squared_scale, None if start is None else start[:, block])
-        passes = problem.solve(tol, max_iter, Random(seed, first), progress, passes)
+        passes = problem.solve(tol, max_iter, Random(seed, first), progress, passes, first)
         weights, bias, alpha, *rest = solution
         weights[block], bias[block], alpha[:, block] = problem.weights.T, problem.bias, problem.alpha
         for array, value in zip(rest, (problem.n_iter, *problem.value(), ~problem.open), strict=True):
@@ -123,7 +123,9 @@ class _Hinge:
         self.shrink_above, self.ignore_below = np.zeros(width), np.zeros(width)
         self._wake(self.open)
 
-    def solve(self, tol: float, max_iter: int, random: Random, progress: Progress | None, passes: int) -> int:
+    def solve(
+        self, tol: float, max_iter: int, random: Random, progress: Progress | None, passes: int, solved: int
+    ) -> int:
         """Passes until all have converged, or there were max_iter of them; returns the number of all passes so far."""
         for iteration in range(1, max_iter + 1):
             if not self.open.any():
@@ -138,7 +140,7 @@ class _Hinge:
             widest = self._close_pass(iteration, tol, high, low, visited)
             passes += 1
             if progress is not None:
-                progress(passes, widest)
+                progress(passes, widest, solved)
         return passes
 
     def _visit(self, d: int, high: Floats, low: Floats, visited: NDArray[np.int64]) -> None:
@@ -267,7 +269,7 @@ class _Softmax:
             violation, loss = float(self.violation.sum()), float(self.loss.sum())
             self.ignore_below = NEGLIGIBLE * violation / max(1, int(self.live.sum()))
             if progress is not None:
-                progress(iteration, violation / loss if loss > 0 else 0.0)
+                progress(iteration, violation / loss if loss > 0 else 0.0, 0)
             if violation <= OVERESTIMATE * tol * loss or iteration % BETWEEN_VALUES == 0:
                 value, squares, gap = self.value()
                 if gap <= tol * (value + squares):

@@ -15,11 +15,12 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
 
 from unnaive.core.named_counts import NamedCounts, check_seen
 from unnaive.core.targets import Targets, place_columns, sorted_classes
 from unnaive.errors import BadData, count_noun
+from unnaive.sparse import csr_array, vstack
+from unnaive.text.gram_units import GramUnits
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Floats, Ids, Label, Sparse
 
@@ -37,6 +38,7 @@ class KeptDocuments:
     X           (n_docs, n_terms), without zeros; every term of the vocabulary is in some document
     Y           (n_docs, n_classes), 0/1
     weight      of each document (n_docs,), above 0; None where all are 1
+    units       what the character n-grams among the terms were cut from, where that is known: files keep it instead
 
     Rows are in the order of a hash of their cells, so whatever was added and taken away in whatever order, the same
     documents are the same arrays.
@@ -59,13 +61,15 @@ class KeptDocuments:
     X: Sparse
     Y: Sparse
     weight: Floats | None = None
+    units: GramUnits | None = None
 
     @classmethod
     def of(
-        cls, X: Sparse, targets: Targets, vocabulary: Vocabulary | None = None, sample_weight: Floats | None = None
-    ) -> KeptDocuments:
+        cls, X: Sparse, targets: Targets, vocabulary: Vocabulary | None = None, sample_weight: Floats | None = None,
+        units: GramUnits | None = None,
+    ) -> KeptDocuments:  # fmt: skip
         """Documents X (n_docs, n_terms) with their labels; those of weight 0 are left out, since they say nothing."""
-        return cls(targets.classes, vocabulary, csr_array(X), csr_array(targets.Y), sample_weight).in_order()
+        return cls(targets.classes, vocabulary, csr_array(X), csr_array(targets.Y), sample_weight, units).in_order()
 
     @classmethod
     def empty(cls, classes: Sequence[Label] = (), n_terms: int | None = None) -> KeptDocuments:
@@ -101,20 +105,31 @@ class KeptDocuments:
 
     def __add__(self, other: KeptDocuments) -> KeptDocuments:
         classes = sorted_classes({*self.classes, *other.classes})
+        mine, theirs, vocabulary = None, None, None
         if self.vocabulary is None or other.vocabulary is None:
-            vocabulary, theirs = None, None
             n_terms = max(self.X.shape[1], other.X.shape[1])
         else:
             vocabulary, theirs = self.vocabulary.union(other.vocabulary)
             n_terms = len(vocabulary)
-        parts = [self._placed(classes, None, n_terms), other._placed(classes, theirs, n_terms)]
+            order = vocabulary.order()
+            if order is not None:  # columns go to their sorted places at once: they stay ascending, mostly
+                places = np.empty(n_terms, np.int64)
+                places[order] = np.arange(n_terms)
+                vocabulary, mine, theirs = vocabulary.in_order(order), places[: self.n_terms], places[theirs]
+        parts = [self._placed(classes, mine, n_terms), other._placed(classes, theirs, n_terms)]
         return KeptDocuments(
             classes,
             vocabulary,
             csr_array(vstack([one.X for one in parts], format="csr")),
             csr_array(vstack([one.Y for one in parts], format="csr")),
             np.concatenate([one._weights() for one in parts]),
+            self._join_units(other),
         ).in_order()
+
+    def _join_units(self, other: KeptDocuments) -> GramUnits | None:
+        if not self.n_docs or not other.n_docs:
+            return self.units if self.n_docs else other.units
+        return self.units + other.units if self.units is not None and other.units is not None else None
 
     def __sub__(self, other: KeptDocuments) -> KeptDocuments:
         """Without the documents of `other`, each once; named classes and terms that no document has any more go too.
@@ -122,7 +137,7 @@ class KeptDocuments:
         A document is one that is here if its cells, its labels and its weight are the same.
         """
         check_seen(self.classes, self.vocabulary, other.classes, other.vocabulary)
-        theirs = None if self.vocabulary is None else self.vocabulary.ids(other.vocabulary or ())
+        theirs = None if self.vocabulary is None else self.vocabulary.ids(other.vocabulary or Vocabulary())
         gone = other._placed(self.classes, theirs, self.X.shape[1])._keys().tolist()
         left = self._take(_without(self._keys().tolist(), gone))
         if self.vocabulary is None:
@@ -148,7 +163,8 @@ class KeptDocuments:
 
     def _take(self, rows: NDArray[np.int64]) -> KeptDocuments:
         weight = None if self.weight is None else self.weight[rows]
-        return replace(self, X=csr_array(self.X[rows]), Y=csr_array(self.Y[rows]), weight=weight)
+        units = None if self.units is None else self.units.take(rows)
+        return replace(self, X=csr_array(self.X[rows]), Y=csr_array(self.Y[rows]), weight=weight, units=units)
 
     def _placed(self, classes: tuple[Label, ...], columns: Ids | None, n_terms: int) -> KeptDocuments:
         """The same documents over other classes, and with column i moved to `columns[i]` of n_terms."""
@@ -172,7 +188,8 @@ class KeptDocuments:
         order = np.lexsort(keys.T[::-1])
         if not bool(np.all(order[1:] > order[:-1])):
             documents = documents._take(order)
-        return replace(documents, X=_plain_index(documents.X), Y=_plain_index(documents.Y))
+        units = None if documents.units is None else documents.units.in_order()
+        return replace(documents, X=_plain_index(documents.X), Y=_plain_index(documents.Y), units=units)
 
     def _keys(self) -> NDArray[np.void]:
         """40 bytes for each document that are those of another only if its cells, weight and labels are (n_docs,).

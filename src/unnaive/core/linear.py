@@ -7,21 +7,23 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
 
-from unnaive.core.arrays import csr_arrays, read_csr, read_floats
+from unnaive.core.arrays import csr_arrays, lazy_matrices, read_csr, read_floats, read_stored, stored
 from unnaive.core.links import LINKS
 from unnaive.core.products import product
 from unnaive.core.scorer import Contributions, Scorer
 from unnaive.core.weighting import Weighting
 from unnaive.errors import BadModel, UnnaiveError, choose
 from unnaive.lazy import lazy_property
+from unnaive.sparse import csr_array, issparse
+from unnaive.text.scoring import TfIdfPart
 from unnaive.types import Arrays, Floats, Sparse
 
 DENSE_CELLS = 1 << 24  # up to 128 MB of float64: above that a product stays sparse
 FULL_CELLS = 1 << 26  # 512 MB: where a rule cannot keep its weights sparse, more than this is refused
 
 
+@lazy_matrices("sparse_weights")
 @dataclass(frozen=True, eq=False)
 class Linear(Scorer):
     """Scores of documents for classes, kept as offsets and the weights that stand out from them.
@@ -52,12 +54,17 @@ class Linear(Scorer):
     @property
     def n_classes(self) -> int:
         """Rows of the weights."""
-        return int(self.sparse_weights.shape[0])
+        return int(self.stored_weights.shape[0])
 
     @property
     def n_terms(self) -> int:  # type: ignore[override]  # a field of other scorers
         """Columns of the weights."""
-        return int(self.sparse_weights.shape[1])
+        return int(self.stored_weights.shape[1])
+
+    @property
+    def stored_weights(self) -> Any:
+        """`sparse_weights`, or its arrays as a StoredMatrix where they came from a file and nobody asked for more."""
+        return stored(self, "sparse_weights")
 
     @property
     def counts_alone(self) -> bool:
@@ -75,6 +82,21 @@ class Linear(Scorer):
         if self.term_offset is not None:
             scores += (Z @ self.term_offset)[:, None]
         return scores
+
+    def tf_idf_parts(self) -> tuple[Floats, list[TfIdfPart]] | None:
+        """Itself, where weights are a table over tf-idf."""
+        if self.tf_idf_table is None:
+            return None
+        return np.zeros(self.n_classes), [TfIdfPart(None, *self.tf_idf_table, self.bias)]
+
+    @lazy_property
+    def tf_idf_table(self) -> tuple[Floats, Floats] | None:
+        """(idf, weights term by term (n_terms, n_classes)) of a table over tf-idf; None for any other model."""
+        weighting, offsets = self.weighting, (self.class_offset, self.term_offset)
+        tf_idf = (weighting.tf, weighting.norm) == ("log", "l2") and weighting.idf is not None
+        if not tf_idf or issparse(self.sparse_weights) or any(one is not None for one in offsets):
+            return None
+        return np.ascontiguousarray(weighting.idf, np.float64), np.ascontiguousarray(self.sparse_weights.T)
 
     def weights(self, terms: NDArray[Any] | None = None) -> Floats:
         """The full weights of `terms` (all by default), dense (n_classes, len(terms))."""
@@ -138,8 +160,9 @@ class Linear(Scorer):
             link = choose(list(LINKS), settings["link"], "link")
             weighting = Weighting(settings["tf"], arrays.get("idf"), settings["norm"])
             bias = arrays["bias"]
-            weights = arrays["weights"] if "weights" in arrays else read_csr(arrays, "weights", (n_classes, n_terms))
             step = arrays.get("step")
+            read = read_stored if step is None else read_csr
+            weights = arrays["weights"] if "weights" in arrays else read(arrays, "weights", (n_classes, n_terms))
             weights = weights if step is None else _unpack_multiples(weights, step, (n_classes, n_terms))
         except (KeyError, TypeError, ValueError) as problem:
             raise BadModel(f"the scorer in this model is damaged ({problem}); train it again") from problem
@@ -150,7 +173,7 @@ class Linear(Scorer):
     def _check_arrays(self, shape: tuple[int, int]) -> None:
         """An error unless all arrays have their sizes and hold numbers; only the bias of an absent class is −∞."""
         parts = (
-            (self.sparse_weights, shape),
+            (self.stored_weights, shape),
             (self.bias, shape[:1]),
             (self.class_offset, shape[:1]),
             (self.term_offset, shape[1:]),
@@ -159,7 +182,7 @@ class Linear(Scorer):
         for part, size in parts:
             if part is None:
                 continue
-            values: Any = part.data if issparse(part) else part
+            values: Any = part if isinstance(part, np.ndarray) else part.data
             if part.shape != size or values.dtype not in (np.float32, np.float64):
                 raise BadModel("the scorer in this model has arrays of sizes or kinds that do not fit; train it again")
             finite = np.isfinite(values) | ((values == -np.inf) if part is self.bias else False)

@@ -2,32 +2,34 @@
 
 Documents are laid out class by class and written term by term: for each term how many documents have it, the gaps
 between their numbers, and the counts. Gaps and counts are small numbers, so their high bytes are mostly 0: each plane
-of bytes is written by itself and deflated. What the words of a document tell of its character n-grams is left out and
-counted again on reading: X_grams = X_words · G + rest, and only the rest is written.
+of bytes is written by itself and deflated. Character n-grams are left out where what they were cut from is known, their
+units: these are written in the same way, and cut again on reading. Else what the words of a document tell of its
+n-grams is left out: X_grams = X_words · G + rest, and only the rest is written. Beside punctuation words tell of grams
+that are not there, so that some of the rest is below 0.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array
 
-from unnaive.core.kept_documents import KeptDocuments, move_columns
+from unnaive.core.kept_documents import KeptDocuments
+from unnaive.core.packed_grams import with_grams, with_units, without_grams, without_terms
 from unnaive.errors import BadModel
 from unnaive.lazy import lazy_property
-from unnaive.text.characters import find_grams
-from unnaive.text.tokens import GRAM, LONGEST_NGRAM
+from unnaive.sparse import csc_array, csr_array
+from unnaive.text.gram_units import GramKind, GramUnits, which_are_grams
+from unnaive.text.tokens import BORDERS, LONGEST_NGRAM
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Arrays, Label, Sparse
 
 INTEGERS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}  # by their bytes
 DEFLATED_AT_MOST = 1100  # bytes out of one byte in: deflate cannot do more than 1,032
-MOST_GRAMS = 1 << 31  # cells that words may tell of; a file that asks for more is hostile
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,39 +101,57 @@ class PackedDocuments:
 
 
 def pack_documents(
-    documents: KeptDocuments, in_use: Vocabulary, *, exclusive: bool, grams: tuple[int, int] | None = None
+    documents: KeptDocuments, in_use: Vocabulary, *, exclusive: bool, grams: GramKind | None = None
 ) -> PackedDocuments:
-    """The documents as a file holds them; `grams` are the sizes of the character n-grams among their terms."""
-    rest = None if grams is None else _without_grams(documents, grams)
-    rows = documents if rest is None else rest
-    vocabulary = rows.vocabulary or Vocabulary()
-    first = np.full(rows.n_docs, -1)  # by the first label: documents of a class share terms, so that gaps are small
-    labelled = np.diff(rows.Y.indptr) > 0
-    first[labelled] = rows.Y.indices[rows.Y.indptr[:-1][labelled]]
+    """The documents as a file holds them; `grams` are sizes and border of the character n-grams among their terms."""
+    units = None if grams is None or documents.vocabulary is None else documents.units
+    rest = documents
+    if units is not None and documents.vocabulary is not None:
+        rest = without_terms(documents, which_are_grams(documents.vocabulary))
+    elif grams is not None:
+        rest = without_grams(documents, grams)
+    told = units is None and rest is not documents
+    vocabulary = rest.vocabulary or Vocabulary()
+    first = np.full(rest.n_docs, -1)  # by the first label: documents of a class share terms, so that gaps are small
+    labelled = np.diff(rest.Y.indptr) > 0
+    first[labelled] = rest.Y.indices[rest.Y.indptr[:-1][labelled]]
     order = np.argsort(first, kind="stable")
-    by_term, Y = csc_array(rows.X[order].tocsc()), csr_array(rows.Y[order])
-    gaps = np.diff(by_term.indices, prepend=0)
-    starts = by_term.indptr[:-1]
-    gaps[starts] = by_term.indices[starts]
-    numbers = {"df": np.diff(by_term.indptr), "gaps": gaps, "counts": by_term.data, "labels": np.diff(Y.indptr)}
-    numbers["codes"] = Y.indices
+    Y = csr_array(rest.Y[order])
+    numbers = _split_cells(rest.X[order], signed=told) | {"labels": np.diff(Y.indptr), "codes": Y.indices}
+    names, in_units = {"terms": vocabulary} if vocabulary != in_use else {}, None
+    if units is not None:
+        numbers |= {f"unit_{name}": values for name, values in _split_cells(units.X[order], signed=False).items()}
+        names["unit_terms"] = units.vocabulary
+        blob = units.vocabulary.to_arrays()[0]
+        in_units = {"cells": units.X.nnz, "terms": len(units.vocabulary), "bytes": len(blob)}
     arrays, widths = {}, {}
+    for name, terms in names.items():
+        blob, offsets = terms.to_arrays()
+        arrays[name] = _deflate(blob, zlib.Z_DEFAULT_STRATEGY)
+        numbers[name.replace("terms", "sizes")] = np.diff(offsets)
     for name, values in numbers.items():
         arrays[name], widths[name] = _planes(values)
-    if rows.weight is not None:
-        arrays["weight"] = _deflate(np.ascontiguousarray(rows.weight[order], "<f8").view(np.uint8))
-    if vocabulary != in_use:
-        blob, offsets = vocabulary.to_arrays()
-        arrays["terms"] = _deflate(blob, zlib.Z_DEFAULT_STRATEGY)
-        arrays["sizes"], widths["sizes"] = _planes(np.diff(offsets))
+    if rest.weight is not None:
+        arrays["weight"] = _deflate(np.ascontiguousarray(rest.weight[order], "<f8").view(np.uint8))
     about = {
-        "documents": rows.n_docs, "cells": by_term.nnz, "codes": Y.nnz, "terms": len(vocabulary), "widths": widths,
+        "documents": rest.n_docs, "cells": rest.X.nnz, "codes": Y.nnz, "terms": len(vocabulary), "widths": widths,
         "all_terms": documents.n_terms, "bytes": int(vocabulary.to_arrays()[1][-1]),
-        "grams": None if rest is None else list(grams or ()),
+        "grams": list(grams[:2]) if grams is not None and rest is not documents else None,
+        "border": grams[2] if grams is not None and rest is not documents else None, "units": in_units,
     }  # fmt: skip
     packed = PackedDocuments(arrays, about, documents.classes, in_use, exclusive)
     packed.__dict__["documents"] = documents  # known: nothing is to be unpacked
     return packed
+
+
+def _split_cells(X: Sparse, *, signed: bool) -> dict[str, NDArray[Any]]:
+    """The cells of documents, term by term: how many each term has, the gaps between their rows, and the counts."""
+    by_term = csc_array(csr_array(X).tocsc())
+    gaps = np.diff(by_term.indices, prepend=0)
+    starts = by_term.indptr[:-1]
+    gaps[starts] = by_term.indices[starts]
+    counts = _fold_sign(by_term.data) if signed else by_term.data
+    return {"df": np.diff(by_term.indptr), "gaps": gaps, "counts": counts}
 
 
 def _planes(values: NDArray[Any]) -> tuple[NDArray[np.uint8], int]:
@@ -166,12 +186,11 @@ def _unpack(packed: PackedDocuments) -> KeptDocuments:
     Y = _read_labels(packed)  # first: there are as many documents as labels are written of, whatever the file says
     vocabulary = packed.in_use
     if "terms" in arrays:
-        blob = _inflate(arrays["terms"], _whole(about["bytes"]), "terms")
-        sizes = _read(packed, "sizes", n_terms, 0, len(blob) + 1)
-        vocabulary = Vocabulary.from_arrays(blob, np.concatenate([[0], np.cumsum(sizes)]))
+        vocabulary = _read_terms(packed, "", n_terms, _whole(about["bytes"]))
     if len(vocabulary) != n_terms:
         raise ValueError(f"they have {n_terms} terms and the vocabulary {len(vocabulary)}")
-    X = _read_cells(packed, n_docs, cells, n_terms)
+    signed = about["grams"] is not None and not _is_early(about) and about["units"] is None
+    X = _read_cells(packed, "", (n_docs, n_terms), cells, signed=signed)
     weight = None
     if "weight" in arrays:
         weight = _inflate(arrays["weight"], 8 * n_docs, "weights").view("<f8").astype(np.float64)
@@ -181,9 +200,33 @@ def _unpack(packed: PackedDocuments) -> KeptDocuments:
     if about["grams"] is None:
         return documents.in_order()
     shortest, longest = (_whole(size) for size in about["grams"])
-    if not 1 <= shortest <= longest <= LONGEST_NGRAM:
-        raise ValueError(f"their character n-grams have {shortest} to {longest} characters")
-    return _with_grams(documents, (shortest, longest)).in_order()
+    border = "_" if _is_early(about) else about["border"]
+    if not 1 <= shortest <= longest <= LONGEST_NGRAM or border not in BORDERS.values():
+        raise ValueError(f"their character n-grams have {shortest} to {longest} characters and the border {border!r}")
+    kind = (shortest, longest, border)
+    if _is_early(about) or about["units"] is None:
+        return with_grams(documents, kind).in_order()
+    return with_units(documents, _read_units(packed, n_docs), kind).in_order()
+
+
+def _read_units(packed: PackedDocuments, n_docs: int) -> GramUnits:
+    """What character n-grams are cut from."""
+    cells, n_terms, size = (_whole(packed.about["units"][name]) for name in ("cells", "terms", "bytes"))
+    X = _read_cells(packed, "unit_", (n_docs, n_terms), cells, signed=False)
+    X = csr_array((X.data.astype(np.int32), X.indices, X.indptr), shape=X.shape)
+    return GramUnits(_read_terms(packed, "unit_", n_terms, size), X)
+
+
+def _read_terms(packed: PackedDocuments, start: str, n_terms: int, size: int) -> Vocabulary:
+    """The terms whose arrays' names begin with `start`, of so many bytes in all."""
+    blob = _inflate(packed.arrays[f"{start}terms"], size, "terms")
+    sizes = _read(packed, f"{start}sizes", n_terms, 0, len(blob) + 1)
+    return Vocabulary.from_arrays(blob, np.concatenate([[0], np.cumsum(sizes)]))
+
+
+def _is_early(about: dict[str, Any]) -> bool:
+    """Whether the file is of before there were n-grams between spaces: they are inside words, no count is below 0."""
+    return "border" not in about
 
 
 def _read(packed: PackedDocuments, name: str, size: int, least: int, below: int) -> NDArray[np.int64]:
@@ -217,13 +260,15 @@ def _whole(value: Any) -> int:
     return value
 
 
-def _read_cells(packed: PackedDocuments, n_docs: int, cells: int, n_terms: int) -> Sparse:
-    """X (n_docs, n_terms): numbers of documents are sums of gaps, which begin anew with each term."""
-    df = _read(packed, "df", n_terms, 1, n_docs + 1)
+def _read_cells(packed: PackedDocuments, start: str, shape: tuple[int, int], cells: int, *, signed: bool) -> Sparse:
+    """The table whose arrays' names begin with `start`: rows are sums of gaps, which begin anew with each term."""
+    n_docs, n_terms = shape
+    df = _read(packed, f"{start}df", n_terms, 1, n_docs + 1)
     if int(df.sum()) != cells:
         raise ValueError("their terms have more or fewer cells than there should be")
-    gaps = _read(packed, "gaps", cells, 0, n_docs)
-    counts = _read(packed, "counts", cells, 1, 2**31)
+    gaps = _read(packed, f"{start}gaps", cells, 0, n_docs)
+    counts = _read(packed, f"{start}counts", cells, 1, 2**32 if signed else 2**31)
+    counts = _unfold_sign(counts) if signed else counts
     ends = np.concatenate([[0], np.cumsum(df)])
     starts = np.zeros(cells, np.bool_)
     starts[ends[:-1]] = True
@@ -236,47 +281,12 @@ def _read_cells(packed: PackedDocuments, n_docs: int, cells: int, n_terms: int) 
     return csr_array(csc_array((counts, rows.astype(np.int32), ends), shape=(n_docs, n_terms)).tocsr())
 
 
-# Character n-grams: what the words of a document tell of them.
+def _fold_sign(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Whole numbers of either sign as such from 0 on: 0, −1, 1, −2, 2, … → 0, 1, 2, 3, 4, …"""
+    wide = values.astype(np.int64)
+    return np.where(wide < 0, -2 * wide - 1, 2 * wide)
 
 
-def _words_and_grams(vocabulary: Vocabulary, X: Sparse, sizes: tuple[int, int]) -> tuple[Sparse, list[str]]:
-    """X_words · G (n_docs, n_grams), and the grams as terms."""
-    words = [place for place, term in enumerate(vocabulary) if not term.startswith(GRAM) and " " not in term]
-    if not words:
-        return csr_array((X.shape[0], 0), dtype=X.dtype), []
-    owner, number, grams = find_grams([vocabulary[place] for place in words], *sizes)
-    mine = csr_array(X[:, words])
-    told = np.bincount(owner, minlength=len(words))
-    if int(told @ np.bincount(mine.indices, minlength=len(words))) > MOST_GRAMS:
-        raise ValueError("their words have too many character n-grams")
-    G = csr_array((np.ones(len(owner), np.int64), (owner, number)), shape=(len(words), len(grams)))
-    return csr_array(mine @ G), [GRAM + gram for gram in grams]
-
-
-def _without_grams(documents: KeptDocuments, sizes: tuple[int, int]) -> KeptDocuments | None:
-    """The documents without the grams that their words tell of; None where words tell too much, or too little.
-
-    That is so where a word is not read as it stands: stemmed, say.
-    """
-    vocabulary = documents.vocabulary
-    if vocabulary is None:
-        return None
-    told, grams = _words_and_grams(vocabulary, documents.X, sizes)
-    places = vocabulary.ids(grams)
-    if not grams or int(places.min()) < 0:
-        return None
-    rest = csr_array(documents.X - move_columns(told, places, len(vocabulary)))
-    rest.eliminate_zeros()
-    if 2 * rest.nnz > documents.X.nnz or (rest.nnz and int(rest.data.min()) < 0):
-        return None
-    seen = np.flatnonzero(np.bincount(rest.indices, minlength=len(vocabulary)))
-    return replace(documents, vocabulary=vocabulary.take(seen), X=csr_array(rest[:, seen]))
-
-
-def _with_grams(documents: KeptDocuments, sizes: tuple[int, int]) -> KeptDocuments:
-    """The inverse of `_without_grams`."""
-    vocabulary = documents.vocabulary or Vocabulary()
-    told, grams = _words_and_grams(vocabulary, documents.X, sizes)
-    both, places = vocabulary.union(Vocabulary(grams))
-    X = move_columns(documents.X, None, len(both)) + move_columns(told, places, len(both))
-    return replace(documents, vocabulary=both, X=csr_array(X))
+def _unfold_sign(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The inverse of `_fold_sign`."""
+    return np.where(values % 2 == 1, -(values + 1) // 2, values // 2)

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from unnaive.core.links import LINKS, Link
 from unnaive.core.network import Network
 from unnaive.errors import BadData
+from unnaive.sparse import csr_array
+from unnaive.text.scoring import TfIdfPart
 from unnaive.types import Arrays, Floats, Ids, Sparse
 
 
@@ -104,6 +105,13 @@ class Scorer(ABC):
         `frequency` (n_terms,): mentions of each term in a document of the class, where counts were kept.
         """
         return []
+
+    def tf_idf_parts(self) -> tuple[Floats, list[TfIdfPart]] | None:
+        """(bias, models over tf-idf) whose sum the scores are; None where they are not.
+
+        Texts are then scored as they are read, without a matrix.
+        """
+        return None
 
     def used_terms(self) -> Ids | None:
         """The columns that scores depend on, of scorers that leave some out; None for all."""

@@ -12,11 +12,11 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from unnaive.core.counts import Counts
 from unnaive.core.linear import refuse_full_table
 from unnaive.errors import UnnaiveError, choose
+from unnaive.sparse import csr_array
 from unnaive.types import Floats, Sparse
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
 
 from unnaive.core.arrays import find_sparse_problem
 from unnaive.errors import BadData, count_noun
+from unnaive.sparse import csr_array, issparse
 from unnaive.types import Floats, Label, Sparse
 
 TARGET_TYPES = ("single", "sets", "indicator", "sparse")

@@ -22,9 +22,10 @@ from typing import Any
 from unnaive.core.targets import label_sets, read_targets
 from unnaive.errors import count_noun
 from unnaive.evaluation.grids import as_markdown
+from unnaive.evaluation.material import Material
 from unnaive.evaluation.records import Key, Record, RecordFile
 from unnaive.evaluation.summaries import PairwiseTest, Summary, as_json, pairwise_tests, summarise
-from unnaive.evaluation.trials import Contender, Material, Plan, Trial, TrialRunner
+from unnaive.evaluation.trials import Contender, Plan, Trial, TrialRunner
 from unnaive.models.estimator import Model
 from unnaive.reading.corpus import Corpus
 from unnaive.text.counting import as_texts
@@ -54,7 +55,7 @@ class Comparison:
     def render(self, format: str) -> str:
         """The comparison as "html", "md", "json" or "txt"."""
         if format == "html":
-            from unnaive.evaluation.report_pages import comparison_page
+            from unnaive.evaluation.comparison_pages import comparison_page
 
             return comparison_page(self.records)
         return as_json(self.records) if format == "json" else as_markdown(self.records) + "\n"

@@ -47,6 +47,12 @@ class Grid:
         spent = [self.cells[name, place].seconds for place in asked if (name, place) in self.cells]
         return sum(spent) / len(spent) if spent else 0.0
 
+    def size(self, name: str, places: Iterable[Place] | None = None) -> float:
+        """Mean bytes of a contender's model file over some places, all by default; 0 where nobody measured it."""
+        asked = self.places if places is None else places
+        sizes = [self.cells[name, place].n_bytes for place in asked if (name, place) in self.cells]
+        return sum(sizes) / len(sizes) if sizes else 0.0
+
 
 def format_seconds(seconds: float) -> str:
     """Seconds with two digits that say something.

@@ -30,8 +30,10 @@ class Record:
     `data` names the data and its fingerprint, `protocol` the kind of split ("random", "5 folds", "fixed"), `split`
     counts from 0, `train_size` is a share in % (random splits), `terms` the number of selected terms (None for all),
     `min_df` the fewest training documents of a term, `n_terms` how many terms took part, `seconds` covers fitting and
-    scoring. A measure that is not a number, or that a model cannot have, is null. `right` has a bit for each test
-    document that got all its labels right, as hexadecimal digits; empty where labels were not decided.
+    scoring. `train_seconds` are processor seconds of counting the training texts and fitting, `n_bytes` the size of the
+    model's file without what only updates need; both are 0 where they were not measured. A measure that is not a
+    number, or that a model cannot have, is null. `right` has a bit for each test document that got all its labels
+    right, as hexadecimal digits; empty where labels were not decided.
     """
 
     data: str
@@ -49,6 +51,8 @@ class Record:
     n_train: int = 0
     n_test: int = 0
     n_terms: int = 0
+    train_seconds: float = 0.0
+    n_bytes: int = 0
     versions: dict[str, str] = field(default_factory=dict)
     right: str = ""
 

@@ -151,7 +151,18 @@ def as_dict(evaluation: Evaluation) -> dict[str, Any]:
         "abstention": [{"for_accuracy": target} | asdict(point) for target, point in operating_points(evaluation)],
         "sets": [asdict(one) for one in evaluation.coverage()],
         "confused": [{"true": true, "given": given, "documents": n} for true, given, n in evaluation.confused_pairs()],
+        "confusion": confusion_table(evaluation),
     }
+
+
+LARGEST_TABLE = 100  # classes; the pairs confused most say more of so many
+
+
+def confusion_table(evaluation: Evaluation) -> dict[str, Any] | None:
+    """Documents of each true class (rows) given each class; None for multilabel documents and very many classes."""
+    if not evaluation.exclusive or len(evaluation.classes) > LARGEST_TABLE:
+        return None
+    return {"classes": list(evaluation.classes), "matrix": evaluation.confusion.tolist()}
 
 
 def as_json(evaluation: Evaluation) -> str:

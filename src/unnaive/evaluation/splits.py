@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.decisions import folds
+from unnaive.core.folds import folds
 from unnaive.errors import BadData
 from unnaive.types import Sparse
 

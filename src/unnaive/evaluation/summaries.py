@@ -31,7 +31,8 @@ class Summary:
     """One contender at one training size and vocabulary: a measure over the splits.
 
     `spread` is the standard deviation with divisor n − 1, 0 for a single split; `seconds` the mean of fit and scoring,
-    `n_terms` the mean number of terms that took part. `half_width` is half of the 95 % interval of the mean, with the
+    `n_terms` the mean number of terms that took part, `train_seconds` and `n_bytes` the means of those of the records,
+    0 where they have none. `half_width` is half of the 95 % interval of the mean, with the
     variance of the corrected resampled t-test; None with fewer than two splits.
     """
 
@@ -45,6 +46,8 @@ class Summary:
     seconds: float
     n_terms: float = 0.0
     half_width: float | None = None
+    train_seconds: float = 0.0
+    n_bytes: float = 0.0
 
     def __str__(self) -> str:
         if self.mean is None:
@@ -74,10 +77,10 @@ def _summary(key: tuple[str, float | None, int | None, str], group: Sequence[Rec
     values = [record.value for record in group if record.value is not None]
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
     mean = float(np.mean(values)) if values else None
-    seconds, terms = (
-        float(np.mean(column)) for column in zip(*((one.seconds, one.n_terms) for one in group), strict=True)
-    )
-    return Summary(*key, mean, spread, len(values), seconds, terms, _half_width(group, spread, len(values)))
+    columns = ((one.seconds, one.n_terms, one.train_seconds, one.n_bytes) for one in group)
+    seconds, terms, train_seconds, n_bytes = np.mean(list(columns), axis=0).tolist()
+    half_width = _half_width(group, spread, len(values))
+    return Summary(*key, mean, spread, len(values), seconds, terms, half_width, train_seconds, n_bytes)
 
 
 def _half_width(group: Sequence[Record], spread: float, splits: int) -> float | None:

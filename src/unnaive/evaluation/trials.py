@@ -2,20 +2,20 @@
 
 A trial is a pure function of the data, the plan and its own place in the plan, so the same seed gives the same numbers
 in any order and in any number of processes. Models are trained, terms selected and multilabel decisions tuned by the
-functions that TextClassifier uses, so a figure here is that of a classifier fitted on the same training documents.
+functions that TextClassifier uses, and a model that reads texts in a way of its own (`auto`) does so here too; so a
+figure here is that of a classifier fitted on the same training documents.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
 import time
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unnaive.compress import file_size
 from unnaive.core.counts import Counts
 from unnaive.core.kept_documents import KeptDocuments
 from unnaive.core.learner import TrainingSpec
@@ -25,20 +25,20 @@ from unnaive.core.sample_weights import class_sample_weight
 from unnaive.core.scorer import Scorer
 from unnaive.core.selection import select_terms
 from unnaive.core.settings import parse_settings
-from unnaive.core.targets import Targets, label_matrix, single_labels
-from unnaive.decisions import TUNINGS, Argmax, Decision
+from unnaive.core.targets import Targets, single_labels
+from unnaive.decisions import Argmax, Decision
 from unnaive.errors import BadData, count_noun
+from unnaive.evaluation.material import Material, counts_of_rows
 from unnaive.evaluation.measures import MeasureInput, find_measure
 from unnaive.evaluation.records import Record, contender_name, versions
 from unnaive.evaluation.splits import Rows, fixed_split, fold_splits, stratified_split
 from unnaive.evaluation.tally import indicator_matrix
+from unnaive.fitted import FittedModel
 from unnaive.lazy import lazy_property
-from unnaive.models.catalogue import make_model
-from unnaive.reading.corpus import Corpus
-from unnaive.text.counting import TextCounter
-from unnaive.text.tokens import TokenRule
+from unnaive.models.catalogue import find_model, make_model
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.training import make_scorer, out_of_fold_scores, train
+from unnaive.tuning import TUNINGS
 from unnaive.types import Floats, Sparse
 
 TUNING_FOLDS = 5  # multilabel decisions are tuned on out-of-fold scores, with as many folds as TextClassifier
@@ -67,6 +67,11 @@ class Contender:
         """How this model is trained."""
         model = make_model(self.model, dict(self.settings), random_state=random_state)
         return TrainingSpec(model, class_weight=model.get_params().get("class_weight"), random_state=random_state)
+
+    @property
+    def token_rule_changes(self) -> dict[str, Any]:
+        """How this model reads texts where nobody says otherwise, as far as it differs from the default."""
+        return find_model(self.model).token_rule_for(dict(self.settings))
 
     def __str__(self) -> str:
         return contender_name(self.model, dict(self.settings))
@@ -153,62 +158,6 @@ class Trial:
     contender: Contender
 
 
-@dataclass(frozen=True, eq=False)
-class Material:
-    """The documents of an experiment as matrices.
-
-    X           counts (n_docs, n_terms)
-    Y           labels 0/1 (n_docs, n_classes)
-    parts       "train", "test", … of each document, if the data is split already
-    vocabulary  the names of the terms, by which ties in term selection are broken; None where nobody knows them
-    classes     the names of the classes; None for 0, 1, …
-    """
-
-    name: str
-    X: Sparse
-    Y: Sparse
-    parts: NDArray[Any] | None = None
-    vocabulary: Vocabulary | None = None
-    classes: tuple[Any, ...] | None = None
-
-    @classmethod
-    def of(cls, corpus: Corpus, rule: TokenRule) -> Material:
-        """Count the terms of all documents; which of them take part is decided split by split."""
-        if len(corpus.classes) < 2 and all(corpus.labels):
-            found = f"only the class {corpus.classes[0]!r}" if corpus.classes else "no documents with a label"
-            raise BadData(f"{corpus.name} has {found}; there is something to tell apart from two classes up")
-        counter = TextCounter(rule)
-        X = counter.count(corpus.texts, grow=True)
-        parts = None if corpus.split is None else np.asarray(corpus.split)
-        Y = label_matrix(corpus.labels, corpus.classes)
-        return cls(corpus.name, X, Y, parts, counter.vocabulary, tuple(corpus.classes))
-
-    @lazy_property
-    def exclusive(self) -> bool:
-        """Whether every document has exactly one class."""
-        return single_labels(self.Y) is not None
-
-    def targets(self, rows: Rows) -> Targets:
-        """The labels of some documents; multilabel if any document of the data is."""
-        classes = tuple(range(self.Y.shape[1])) if self.classes is None else self.classes
-        return Targets(classes, self.Y[rows], "single" if self.exclusive else "sparse")
-
-    @lazy_property
-    def total(self) -> Counts:
-        """Sums over all documents, from which those of a split follow by subtraction."""
-        return Counts.of(self.X, self.Y)
-
-    @lazy_property
-    def fingerprint(self) -> str:
-        """The name and a digest: records of other data, or of other preprocessing, are never taken for these."""
-        digest = hashlib.blake2b(digest_size=6)
-        for table in (self.X, self.Y):
-            for part in (table.indptr, table.indices, table.data):
-                digest.update(np.ascontiguousarray(part.astype(np.float64)).tobytes())
-        digest.update(b"" if self.parts is None else "\0".join(map(str, self.parts)).encode())
-        return f"{self.name}#{digest.hexdigest()}"
-
-
 @dataclass(eq=False)
 class TrialRunner:
     """Runs the trials of a plan; what neighbouring trials share, the split and its terms, is made once."""
@@ -222,12 +171,19 @@ class TrialRunner:
         started = time.perf_counter()
         data = self.split_data(trial)
         spec = trial.contender.spec(self.plan.seed)
-        scorer = data.train(spec)
-        scores = scorer.scores(data.X_test)
+        began = time.process_time()
+        fitted, X_test = data.fit(spec)
+        training = data.counting_seconds + time.process_time() - began
+        scores = fitted.scorer.scores(X_test)
         seconds = time.perf_counter() - started
-        given = self._measure_input(data, spec, scorer, scores)
-        sizes = {"n_train": len(data.train_rows), "n_test": len(data.test_rows), "n_terms": len(data.terms)}
-        common = self.record_fields(trial, seconds=float(f"{seconds:.3g}"), right=_right_bits(given), **sizes)
+        given = self._measure_input(data, fitted, scores)
+        sizes = {"n_train": len(data.train_rows), "n_test": len(data.test_rows), "n_terms": X_test.shape[1]}
+        if fitted.token_rule is not None:
+            sizes["n_bytes"] = file_size(fitted, frozen=True)
+        common = self.record_fields(
+            trial, seconds=_three_digits(seconds), train_seconds=_three_digits(training), right=_right_bits(given),
+            **sizes,
+        )  # fmt: skip
         return [
             Record(**common, measure=name, value=_measure_or_none(name, given), versions=versions())
             for name in self.plan.measures
@@ -262,38 +218,31 @@ class TrialRunner:
 
     def split_data(self, trial: Trial) -> SplitData:
         """Both sides of the trial's split, with the terms that its training documents select."""
-        key = (trial.split, trial.train_size, trial.terms)
+        material = self.material.read_with(trial.contender.token_rule_changes)
+        key = (trial.split, trial.train_size, trial.terms, material.rule)
         if self._last is None or self._last[0] != key:
             train_rows, test_rows = self.split_rows(trial)
-            counts = counts_of_rows(self.material, train_rows, test_rows)
+            counts = counts_of_rows(material, train_rows, test_rows)
             try:
-                terms = select_terms(counts, self.material.vocabulary, min_df=self.plan.min_df, select=trial.terms)
+                terms = select_terms(counts, material.vocabulary, min_df=self.plan.min_df, select=trial.terms)
             except BadData as problem:
                 raise BadData(
                     f"{self.material.name}, {count_noun(len(train_rows), 'training document')}: {problem}"
                 ) from problem
             data = SplitData(
-                self.material, train_rows, test_rows, terms, counts.take_terms(terms), self.plan.min_df, trial.terms
+                material, train_rows, test_rows, terms, counts.take_terms(terms), self.plan.min_df, trial.terms
             )
             self._last = (key, data)
         return self._last[1]
 
-    def _measure_input(self, data: SplitData, spec: TrainingSpec, scorer: Scorer, scores: Floats) -> MeasureInput:
-        needs = {find_measure(name).needs for name in self.plan.measures}
-        predictions = data.decision(spec, scorer.link).decide(scores) if "predictions" in needs else None
+    def _measure_input(self, data: SplitData, fitted: FittedModel, scores: Floats) -> MeasureInput:
+        needs, scorer = {find_measure(name).needs for name in self.plan.measures}, fitted.scorer
+        predictions = data.decision(fitted).decide(scores) if "predictions" in needs else None
         p = None
         if scorer.probabilistic:
             p = probabilities(scorer.link, scores, exclusive=self.material.exclusive)
         truth = self.material.Y[data.test_rows]
         return MeasureInput(truth, comparable_scores(scorer.link, scores), predictions, p)
-
-
-def counts_of_rows(material: Material, rows: Rows, others: Rows) -> Counts:
-    """Sums over `rows`: counted, or the total minus the `others` where these are all the rest, and fewer."""
-    covers = len(rows) + len(others) == material.X.shape[0]
-    if covers and len(others) < len(rows):
-        return material.total - Counts.of(material.X[others], material.Y[others])
-    return Counts.of(material.X[rows], material.Y[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,21 +272,40 @@ class SplitData:
         """Test documents; terms that no training document has are ignored."""
         return self.material.X[self.test_rows][:, self.terms]
 
+    @property
+    def counting_seconds(self) -> float:
+        """Processor seconds of counting the training texts, as their share of the time for all texts."""
+        return self.material.seconds * len(self.train_rows) / len(self.material)
+
+    def fit(self, spec: TrainingSpec) -> tuple[FittedModel, Sparse]:
+        """The model trained on all training documents, and the test documents with the terms that it uses."""
+        names = None if self.material.vocabulary is None else self.material.vocabulary.take(self.terms)
+        if spec.model.takes_terms and names is not None and self.material.vocabulary is not None:
+            fitted = train(spec, self.X_train, self.targets, vocabulary=names, token_rule=self.material.rule, tune=True)
+            used = self.material.vocabulary.ids(fitted.vocabulary or ())
+            return fitted, self.material.X[self.test_rows][:, used]
+        fitted = FittedModel(
+            spec, self.targets.classes, self.targets.target_type, self.train(spec), Argmax(),
+            token_rule=self.material.rule, vocabulary=names,
+        )  # fmt: skip
+        return fitted, self.X_test
+
     def train(self, spec: TrainingSpec) -> Scorer:
-        """The model trained on all training documents."""
+        """What documents are scored with, trained on all training documents."""
         weight = class_sample_weight(spec.class_weight, self.targets, None)
         counts = self.counts if weight is None else Counts.of(self.X_train, self.targets.Y, weight)
         named = NamedCounts(self.targets.classes, None, counts)
         documents = self.X_train if spec.model.statistic == "documents" else None  # counts are all that others need
         return make_scorer(spec, named, documents, self.targets, weight, None)[0]
 
-    def decision(self, spec: TrainingSpec, link: str) -> Decision:
+    def decision(self, fitted: FittedModel) -> Decision:
         """The best class; for multilabel targets scut or rcut, tuned on training documents that a fold left out.
 
         Each fold selects its own terms, as it would for TextClassifier(select=…, decision="best").
         """
-        if self.material.exclusive:
-            return Argmax()
+        spec = fitted.spec
+        if self.material.exclusive or spec.model.takes_terms:
+            return fitted.decision
         (X, vocabulary), targets = self._seen_terms, self.targets
         if spec.model.statistic == "documents":  # which are read in an order of their own, and so are their folds
             documents = KeptDocuments.of(X, targets, vocabulary)
@@ -346,7 +314,7 @@ class SplitData:
             replace(spec, min_df=self.min_df, select=self.select), X, targets, terms=vocabulary,
             n_folds=min(TUNING_FOLDS, len(self.train_rows)),
         )  # fmt: skip
-        return TUNINGS["best"](scores, targets.Y, link)
+        return TUNINGS["best"](scores, targets.Y, fitted.scorer.link)
 
     @lazy_property
     def _seen_terms(self) -> tuple[Sparse, Vocabulary | None]:
@@ -355,6 +323,10 @@ class SplitData:
         seen = np.flatnonzero(X.sum(axis=0))
         vocabulary = self.material.vocabulary
         return X[:, seen], None if vocabulary is None else vocabulary.take(seen)
+
+
+def _three_digits(seconds: float) -> float:
+    return float(f"{seconds:.3g}")
 
 
 def _right_bits(given: MeasureInput) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from unnaive.labelling.record import LabelRecord
+from unnaive.labelling.record import IMPORTED, LabelRecord
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,13 @@ def cohen_kappa(one: Sequence[Any], two: Sequence[Any]) -> float | None:
 
 
 def agreements(record: LabelRecord) -> list[Agreement]:
-    """Every two people who labelled a text in common; a set of labels counts as one answer."""
+    """Every two people who labelled a text in common; a set of labels counts as one answer.
+
+    Labels that came with the texts are nobody's, and left out.
+    """
     labels: dict[str, dict[int, tuple[str, ...]]] = {}
     for text, who, kind, given in record.votes():
-        if kind == "label":
+        if kind == "label" and who != IMPORTED:
             labels.setdefault(who, {})[text] = given
     found = []
     for one, two in combinations(sorted(labels), 2):

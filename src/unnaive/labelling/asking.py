@@ -2,9 +2,10 @@
 
 One question in ten is drawn at random, whatever the model thinks: these are the sample that the running accuracy is
 measured on. The first twenty are random too, while there is nothing to be uncertain about. All others go to one of the
-tenth of the texts whose two best classes are closest. Scores are divided by √length before: without that, margins
-only find short texts. Texts much like one of the last ten asked are passed over, and as long as a class has no text
-yet, every second question goes to the text that is least like anything labelled.
+texts whose two most probable classes are closest by the linear model: one in fifty, at random. Where that has to be
+naive Bayes (linear.py says when), scores are divided by √length, since margins else only find short texts, and it is
+one in ten. Texts much like one of the last ten asked are passed over, and as long as a class has no text yet, every
+second question goes to the text that is least like anything labelled.
 """
 
 from __future__ import annotations
@@ -13,16 +14,20 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unnaive.errors import UnknownName, choose
-from unnaive.labelling.pool import Floats32, Pool, Ranking
+from unnaive.labelling.linear import LinearLearner
+from unnaive.labelling.pool import Pool
 from unnaive.types import Ids
 
 FIRST = 20  # questions at random before the model is asked
 RANDOM_SHARE = 0.1
 ALIKE = 0.8  # Jaccard coefficient from which two texts are near-duplicates
 RECENT = 10  # texts that the next one may not be a near-duplicate of
-UNSURE = 10  # questions go to one of the n/10 texts with the smallest margins
+UNSURE = 50  # questions go to one of the n/50 texts with the smallest margins
+UNSURE_BAYES = 10  # the same by naive Bayes, whose smallest margins are mostly odd texts
+SAMPLE = 10_000  # texts, drawn at random, whose margins are looked at
 CANDIDATES = 50  # texts that are looked at for that, the best first
 
 WAYS = ("mixed", "random", "uncertain", "similar")
@@ -73,9 +78,9 @@ class Asked:
 
 
 def next_question(
-    pool: Pool, asked: Asked, strategy: Strategy | None = None, ranking: Ranking | None = None
+    pool: Pool, asked: Asked, strategy: Strategy | None = None, learner: LinearLearner | None = None
 ) -> Question | None:
-    """The next question; None if no text is left. `ranking` is that of the pool, made now where it is not given.
+    """The next question; None if no text is left. `learner` has the linear model; naive Bayes is asked without it.
 
     >>> pool = Pool(["good ball", "fair vote", "ball game"])
     >>> next_question(pool, Asked(closed=[0, 2])), next_question(pool, Asked(closed=[0, 1, 2]))
@@ -96,11 +101,14 @@ def next_question(
         return Question(text, "random")
     if strategy.way == "mixed" and drawn_at_random:
         return Question(text, "random")
-    ranking = ranking or pool.ranking()
     explores = labelled < max(2, len(pool.classes)) and (asked.number % 2 == 0 or labelled < 2)
     if strategy.way == "mixed" and explores and not _has_start(pool):
-        return Question(_pick(pool, left, -ranking.top[left], asked.recent), "explore")
-    return Question(_draw(pool, left, ranking.margin[left], asked.recent, draw), "uncertain")
+        return Question(_pick(pool, left, -pool.ranking().top[left], asked.recent), "explore")
+    if learner is None or learner.model is None:
+        return Question(_draw(pool, left, pool.ranking().margin[left], UNSURE_BAYES, asked.recent, draw), "uncertain")
+    if len(left) > SAMPLE:
+        left = np.sort(draw.choice(left, SAMPLE, replace=False))
+    return Question(_draw(pool, left, learner.margins(left), UNSURE, asked.recent, draw), "uncertain")
 
 
 def more_like(pool: Pool, label: str, asked: Asked) -> Question | None:
@@ -132,9 +140,11 @@ def _has_start(pool: Pool) -> bool:
     return bool(pool.classes) and all(label in pool.prior_scores or label in pool.hinted for label in pool.classes)
 
 
-def _draw(pool: Pool, left: Ids, margin: Floats32, recent: Sequence[int], draw: np.random.Generator) -> int:
-    """One of the least sure tenth of the texts, at random: the least sure of all are too much alike, and odd."""
-    few = max(1, len(left) // UNSURE)
+def _draw(
+    pool: Pool, left: Ids, margin: NDArray[np.floating], part: int, recent: Sequence[int], draw: np.random.Generator
+) -> int:
+    """One of the n/part texts that the model is least sure of, at random: the least sure of all are much alike."""
+    few = max(1, len(left) // part)
     unsure = np.sort(left[np.argpartition(margin, few - 1)[:few]])
     found = _first_unlike(pool, draw.permutation(unsure)[:CANDIDATES].tolist(), recent)
     return _pick(pool, left, -margin, recent) if found is None else found
@@ -153,16 +163,3 @@ def _first_unlike(pool: Pool, candidates: list[int], recent: Sequence[int]) -> i
     """The first that is no near-duplicate of a recent text; None if each is one."""
     near = list(recent)[-RECENT:]
     return next((one for one in candidates if pool.similarity(one, near) < ALIKE), None)
-
-
-def next_questions(pool: Pool, asked: Asked, strategy: Strategy, number: int) -> list[int]:
-    """Several questions at once from one ranking of the pool, each chosen as if those before it had been answered."""
-    ranking = pool.ranking() if number > 1 else None
-    found: list[int] = []
-    for _ in range(number):
-        now = Asked([*asked.closed, *found], [*asked.recent, *found], asked.number + len(found), asked.among)
-        question = next_question(pool, now, strategy, ranking)
-        if question is None:
-            break
-        found.append(question.text)
-    return found

@@ -11,7 +11,7 @@ from typing import Any
 
 from unnaive.atomic import replacing
 from unnaive.errors import BadData, choose
-from unnaive.labelling.record import LabelRecord, is_label_record
+from unnaive.labelling.record import IMPORTED, LabelRecord, is_label_record
 from unnaive.reading.sources import check_exists
 
 SEPARATOR = ";"  # between the labels of a text, in CSV
@@ -162,7 +162,7 @@ def _read_prodigy(path: Path, values: Sequence[dict[str, Any]]) -> Iterator[Labe
             raise BadData(
                 f"line {number} of {path} has neither accept nor label; expected Prodigy's text classification"
             )
-        who = str(one.get("_annotator_id") or one.get("_session_id") or "import")
+        who = str(one.get("_annotator_id") or one.get("_session_id") or IMPORTED)
         yield str(number), text, tuple(sorted({str(label) for label in given})), who
 
 
@@ -180,7 +180,7 @@ def _read_label_studio(path: Path, values: Sequence[dict[str, Any]]) -> Iterator
             if labels and not annotation.get("was_cancelled"):
                 by = annotation.get("completed_by")
                 who = by.get("email") or by.get("id") if isinstance(by, dict) else by
-                yield str(one.get("id", number)), text, labels, "import" if who is None else f"label-studio {who}"
+                yield str(one.get("id", number)), text, labels, IMPORTED if who is None else f"label-studio {who}"
 
 
 def _choices(annotation: Any) -> tuple[str, ...]:

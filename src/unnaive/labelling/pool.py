@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.errors import BadData
-from unnaive.explain import Evidence, Explanation
+from unnaive.explain import Explanation
+from unnaive.labelling.evidence import explain_terms
 from unnaive.text.counting import TextCounter
-from unnaive.text.tokens import TokenRule, spans
+from unnaive.text.tokens import TokenRule
 from unnaive.types import Floats, Ids, Sparse
 
 BETA = 0.7
@@ -71,6 +72,8 @@ class Pool:
         self.classes: list[str] = []
         self.labels: dict[int, tuple[str, ...]] = {}
         self._hints = {label: self._hint_counts(words) for label, words in (hints or {}).items()}
+        self._idf = 1 + np.log((len(self) + 1) / (df + 1))
+        self.documents = self.weighted(self.X)  # what the linear model learns from
         self._rows: list[set[int]] = []
         self._evidence: list[Floats32] = []
         self._stale: set[int] = set()
@@ -115,11 +118,12 @@ class Pool:
 
     def set_labels(self, text: int, labels: Sequence[str] | None) -> None:
         """The labels that a text has from now on; None takes them away."""
-        before = self.labels.pop(text, None)
-        for label in before or ():
+        for label in self.labels.get(text, ()):
             self._change(label, text, add=False)
-        if labels is not None:
-            self.labels[text] = tuple(labels)
+        if labels is None:
+            self.labels.pop(text, None)
+        else:
+            self.labels[text] = tuple(labels)  # a text keeps its place in the order of labelling
             for label in labels:
                 self.add_class(label)
                 self._change(label, text, add=True)
@@ -280,21 +284,10 @@ class Pool:
         own = self.weights(chosen)[columns].astype(np.float64)
         mean = np.mean([self.weights(place)[columns] for place in places], axis=0) if places else np.zeros(len(columns))
         values = (own if self.multilabel or len(places) < 2 else own - mean) * self._scale[text]
-        found: dict[str, list[tuple[int, int]]] = {}
-        for start, end, term in spans(self.texts[text], self.rule):
-            found.setdefault(term, []).append((start, end))
-        evidence = [
-            Evidence(term, max(1, len(found.get(term, ()))), float(value), tuple(found.get(term, ())))
-            for term, value in zip((self.vocabulary[column] for column in columns), values, strict=True)
-        ]
-        evidence.sort(key=lambda one: (-abs(one.value), one.term))
         prior = self.log_prior()
         base = float(prior[chosen] - (0 if self.multilabel or not places else prior[places].mean()) * 1.0)
         base *= float(self._scale[text])
-        return Explanation(
-            self.texts[text], label, None, "above the mean of the classes", base + float(values.sum()), base,
-            probability, tuple(evidence),
-        )  # fmt: skip
+        return explain_terms(self, text, label, columns, values, base, probability)
 
     def similarity(self, text: int, others: Sequence[int]) -> float:
         """The highest Jaccard coefficient of a text's terms with those of other texts; 0 without any.
@@ -328,6 +321,18 @@ class Pool:
         for word in words:
             counts[np.unique(self._counter.count([word]).indices)] += HINT_DOCUMENTS
         return counts
+
+    def hint_documents(self) -> dict[str, Sparse]:
+        """The keywords of each class as one document of tf-idf (1, n_terms)."""
+        rows = {label: csr_array((counts > 0).astype(np.float32)[None, :]) for label, counts in self._hints.items()}
+        return {label: self.weighted(row) for label, row in rows.items()}
+
+    def weighted(self, X: Sparse) -> Sparse:
+        """Documents, given as the presence of terms, as tf-idf: 1 + log((N + 1)/(df + 1)), rows of length 1."""
+        values = self._idf[X.indices]
+        squares = np.bincount(np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), values**2, minlength=X.shape[0])
+        values = values / np.sqrt(np.repeat(squares, np.diff(X.indptr)))
+        return csr_array((values, X.indices, X.indptr), shape=X.shape)
 
 
 def _presence(counts: csr_array) -> Sparse:

@@ -23,6 +23,7 @@ from unnaive.errors import BadData, count_noun
 FORMAT = 1
 ANSWERS = ("label", "skip", "flag")  # what a person may say of a text, once and for all
 KINDS = (*ANSWERS, "reject", "class", "undo")
+IMPORTED = "import"  # who labels that came with the texts are recorded under: nobody
 LEASE_SECONDS = 600  # a text that was shown to somebody is shown to nobody else for so long
 
 TABLES = """

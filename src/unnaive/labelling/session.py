@@ -18,8 +18,9 @@ import numpy as np
 from unnaive.errors import BadData, count_noun
 from unnaive.explain import Explanation
 from unnaive.labelling.asking import Asked, Question, Strategy, more_like, next_question
+from unnaive.labelling.linear import LinearLearner
 from unnaive.labelling.pool import Pool
-from unnaive.labelling.record import ANSWERS, Decision, LabelRecord
+from unnaive.labelling.record import ANSWERS, IMPORTED, Decision, LabelRecord
 from unnaive.text.tokens import TokenRule
 
 DOUBLE_SHARE = 0.1  # of the questions, where several people label
@@ -33,6 +34,7 @@ class Shown:
     probabilities  by class, the highest first; empty while nothing is known
     suggested      the best class that was not rejected; None where there is none
     ticked         the classes that are ticked when the text appears, in multilabel data
+    given          the labels that it has already, where it is asked about again
     """
 
     text: int
@@ -42,6 +44,7 @@ class Shown:
     probabilities: Mapping[str, float]
     suggested: str | None
     ticked: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
 
     @property
     def probability(self) -> float | None:
@@ -68,13 +71,14 @@ class Labelling:
         self.pool = Pool(
             record.texts(), record.classes(), rule=rule, multilabel=record.multilabel, hints=hints, threads=threads
         )
+        self.learner = LinearLearner(self.pool)
         self.names = record.names()
         self.lock = threading.RLock()
         self._seen = 0
         self._standing: dict[int, Decision] = {}
         self._votes: dict[str, dict[int, Decision]] = {}  # by person and text, the last that stands
         self._open: dict[str, Question] = {}
-        self._temperature: tuple[int, float] = (-RETEMPER, 1.0)
+        self._temperature: tuple[int, float] = (-RETEMPER, 1.0)  # of naive Bayes
         self._queues: dict[str, list[int]] = {}
         self.wish: dict[str, str] = {}  # by person: the class that more of is looked for
         self.among: dict[str, np.ndarray] = {}  # by person: the texts that a search found
@@ -100,9 +104,9 @@ class Labelling:
                 known = set(self.pool.classes)
                 classes_changed |= one.kind in ("undo", "class") or not known.issuperset(one.labels)
                 self._follow_vote(one, gone)
-            texts = {one.text for one in new if one.text is not None}
+            texts = dict.fromkeys(one.text for one in new if one.text is not None)
             final = self.record.final() if first_time or len(texts) > 100 else None
-            for text in sorted(texts):
+            for text in texts:
                 labels = self.record.final_of(text) if final is None else final.get(text)
                 if labels != self.pool.labels.get(text):
                     self.pool.set_labels(text, labels)
@@ -180,11 +184,11 @@ class Labelling:
             return second
         if who in self.wish:
             return more_like(self.pool, self.wish[who], asked)
-        return next_question(self.pool, asked, strategy)
+        return next_question(self.pool, asked, strategy, self.learner)
 
     def _second(self, who: str, mine: set[int], number: int, seed: int) -> Question | None:
         """Now and then, a text that one other person has labelled."""
-        others = [one for name, one in self._votes.items() if name != who and not name.startswith("import")]
+        others = [one for name, one in self._votes.items() if name != who and name != IMPORTED]
         if not others or who in self.wish or who in self.among:
             return None
         draw = np.random.default_rng([seed, number, 2])
@@ -201,7 +205,7 @@ class Labelling:
     def _shown(self, who: str, question: Question) -> Shown:
         text = question.text
         blind = question.way == "second"  # the model has learnt what the other person said: it would give it away
-        probabilities = {} if blind else self.pool.probabilities(text, self.temperature())
+        probabilities = {} if blind else self._probabilities(text)
         rejected = {
             label for one in self._standing.values()
             if one.kind == "reject" and one.text == text and one.who == who for label in one.labels
@@ -213,13 +217,21 @@ class Labelling:
         ticked = tuple(label for label, share in probabilities.items() if share >= 0.5 and label not in rejected)
         if before is not None and before.kind == "label":
             ticked = before.labels
+        if len(probabilities) < 2 and not self.pool.multilabel:
+            probabilities = {}  # 100 % of the only class says nothing
         return Shown(
             text, self.names[text], self.pool.texts[text], question.way, probabilities, left[0] if left else None,
-            ticked if self.pool.multilabel else (),
+            ticked if self.pool.multilabel else (), () if blind else self.pool.labels.get(text, ()),
         )  # fmt: skip
 
+    def _probabilities(self, text: int) -> dict[str, float]:
+        """By a model that has not seen the text's own label, if it has one: else it would only repeat that."""
+        if self.learner.model is not None:
+            return self.learner.probabilities(text)
+        return self.pool.probabilities(text, self.temperature())
+
     def temperature(self) -> float:
-        """How sharp probabilities are, fitted anew every few labels."""
+        """How sharp the probabilities of naive Bayes are, fitted anew every few labels."""
         labelled = len(self.pool.labels)
         if abs(labelled - self._temperature[0]) >= RETEMPER:
             self._temperature = (labelled, self.pool.temperature())
@@ -233,7 +245,7 @@ class Labelling:
                 return None
             if not self.pool.known(self.pool.classes.index(label)):
                 return None
-            return self.pool.explain(shown.text, label, shown.probabilities.get(label))
+            return self.learner.explain(shown.text, label, shown.probabilities.get(label))
 
     def why_done(self, who: str) -> str:
         """Why there is nothing to ask, in a sentence."""

@@ -1,4 +1,7 @@
-"""What a way of asking would have brought: labelled data is replayed, a label given when it is asked for."""
+"""What a way of asking would have brought: labelled data is replayed, a label given when it is asked for.
+
+What is measured is the model that suggests: the linear model, and naive Bayes while there is none.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.errors import BadData
-from unnaive.labelling.asking import Asked, Strategy, next_questions
+from unnaive.labelling.asking import Asked, Strategy, next_question
+from unnaive.labelling.linear import LinearLearner
 from unnaive.labelling.pool import Pool
 from unnaive.reading.corpus import Corpus
 from unnaive.text.counting import TextCounter
@@ -52,12 +56,9 @@ class Curve:
 
 def simulate(
     pool_corpus: Corpus, test_corpus: Corpus, *, labels: int = 500, seeds: int = 10, ways: Sequence[str] = WAYS,
-    seed: int = 0, batch: int = 1, progress: Callable[[str, int], None] | None = None,
+    seed: int = 0, progress: Callable[[str, int], None] | None = None,
 ) -> list[Curve]:  # fmt: skip
-    """Curves of the ways of asking; `batch` questions are taken from one ranking, 1 as in real use.
-
-    The texts are counted once; every seed draws its own random questions.
-    """
+    """Curves of the ways of asking. The texts are counted once; every seed draws its own random questions."""
     if any(len(one) != 1 for one in (*pool_corpus.labels, *test_corpus.labels)):
         raise BadData("a simulation needs exactly one label for each text")
     labels = min(labels, len(pool_corpus))
@@ -74,33 +75,27 @@ def simulate(
         for number in range(seeds):
             if progress is not None:
                 progress(way, number)
-            rows.append(_replay(pool, truth, test, right, Strategy(way, seed=seed + number), points, batch))
+            rows.append(_replay(pool, truth, test, right, Strategy(way, seed=seed + number), points))
         curves.append(Curve(way, points, np.array(rows)))
     return curves
 
 
 def _replay(
-    pool: Pool,
-    truth: Sequence[str],
-    test: Sparse,
-    right: np.ndarray,
-    strategy: Strategy,
-    points: Sequence[int],
-    batch: int,
+    pool: Pool, truth: Sequence[str], test: Sparse, right: np.ndarray, strategy: Strategy, points: Sequence[int]
 ) -> list[float]:
     """Accuracies of one run; the pool is empty of labels before and after."""
     asked: list[int] = []
     measured: list[float] = []
-    classes = list(pool.classes)
+    classes, learner = list(pool.classes), LinearLearner(pool)
     pool.set_classes([])  # classes are found as they come, as by a person who does not know them
     while len(asked) < points[-1]:
-        number = min(batch, points[len(measured)] - len(asked))
-        chosen = next_questions(pool, Asked(asked, asked[-10:], len(asked)), strategy, number)
-        for text in chosen:
-            pool.set_labels(text, [truth[text]])
-        asked += chosen
+        question = next_question(pool, Asked(asked, asked[-10:], len(asked)), strategy, learner)
+        if question is None:
+            raise BadData(f"{len(pool)} texts are fewer than {points[-1]} labels; ask for at most as many")
+        pool.set_labels(question.text, [truth[question.text]])
+        asked.append(question.text)
         if len(asked) == points[len(measured)]:
-            measured.append(float(np.mean(_predict(pool, test) == right)))
+            measured.append(float(np.mean(_predict(pool, learner, test) == right)))
     for text in asked:
         pool.set_labels(text, None)
     pool.set_classes(classes)
@@ -112,8 +107,11 @@ def _counted(pool: Pool, corpus: Corpus) -> Sparse:
     return csr_array((np.ones(counts.nnz, np.float32), counts.indices, counts.indptr), shape=counts.shape)
 
 
-def _predict(pool: Pool, test: Sparse) -> np.ndarray:
-    """The best class of every text aside; dividing by the length changes no order, so it is left out."""
+def _predict(pool: Pool, learner: LinearLearner, test: Sparse) -> np.ndarray:
+    """The best class of every text aside. Naive Bayes' division by the length changes no order, so it is left out."""
+    model = learner.model
+    if model is not None:
+        return np.asarray(np.array(model.classes, object)[model.scores(pool.weighted(test)).argmax(axis=1)])
     prior = pool.log_prior()
     scores = np.stack([test @ pool.weights(place) + prior[place] for place in range(len(pool.classes))], axis=1)
     return np.asarray(np.array(pool.classes, object)[scores.argmax(axis=1)])

@@ -11,7 +11,7 @@ import numpy as np
 
 from unnaive.core.intervals import wilson_interval
 from unnaive.labelling.agreement import cohen_kappa
-from unnaive.labelling.pool import Pool
+from unnaive.labelling.linear import LinearLearner
 from unnaive.types import Floats
 
 STABLE = 0.99  # kappa from which two successive models count as the same
@@ -42,22 +42,30 @@ class Accuracy:
         return Interval(share, *wilson_interval(self.right, self.n))
 
 
-def running_accuracy(pool: Pool, random_texts: Sequence[int]) -> Accuracy:
+def running_accuracy(learner: LinearLearner, random_texts: Sequence[int]) -> Accuracy:
     """How many of the texts that were asked at random the current model gets right without having seen them.
 
-    The texts were drawn without regard to the model, so that they stand for the rest of the pool; a text is taken out
-    of the counts before it is scored, exactly. In multilabel data an answer is right if all labels are.
+    The texts were drawn without regard to the model, so that they stand for the rest of the pool. The linear model is
+    fitted on folds for it, each text scored by the one that it is not in; naive Bayes takes the text out of its counts,
+    exactly. In multilabel data an answer is right if all labels are.
     """
-    texts = np.array([text for text in random_texts if text in pool.labels], np.int64)
-    if not len(texts) or not pool.classes:
-        return Accuracy(0, 0)
-    scores = pool.left_out_scores(texts)
-    if pool.multilabel:
-        given = [tuple(sorted(pool.classes[c] for c in np.flatnonzero(row > 0))) for row in scores]
-        truth = [tuple(sorted(pool.labels[int(text)])) for text in texts]
+    pool = learner.pool
+    held_out = learner.held_out()
+    if held_out is None:
+        texts = np.array([text for text in random_texts if text in pool.labels], np.int64)
+        classes, scores, even = tuple(pool.classes), pool.left_out_scores(texts), 0.0
     else:
-        given = [(pool.classes[int(row.argmax())],) if np.isfinite(row).any() else () for row in scores]
-        truth = [pool.labels[int(text)] for text in texts]
+        chosen = np.isin(held_out.texts, np.asarray(random_texts, np.int64))
+        texts, classes, scores = held_out.texts[chosen], held_out.classes, held_out.scores[chosen]
+        line = learner.temperature()  # p = 1/2 at score/T + offset = 0
+        even = -line.offset * line.value
+    if not len(texts) or not classes:
+        return Accuracy(0, 0)
+    if pool.multilabel:
+        given = [tuple(sorted(classes[c] for c in np.flatnonzero(row > even))) for row in scores]
+    else:
+        given = [(classes[int(row.argmax())],) if np.isfinite(row).any() else () for row in scores]
+    truth = [tuple(sorted(pool.labels[int(text)])) for text in texts]
     return Accuracy(sum(one == two for one, two in zip(given, truth, strict=True)), len(texts))
 
 
@@ -79,15 +87,16 @@ class Stability:
         self.kappas: list[tuple[int, float]] = []  # labels given, agreement with the model before
         self._last: tuple[int, list[str | None]] | None = None
 
-    def look(self, pool: Pool) -> None:
+    def look(self, learner: LinearLearner) -> None:
         """Compare the model with the one of ten labels ago; nothing before that."""
+        pool = learner.pool
         labelled = len(pool.labels)
         if self._last is not None and labelled < self._last[0] + EVERY:
             if labelled < self._last[0]:  # labels were taken back
                 self._last = None
                 self.kappas = [one for one in self.kappas if one[0] <= labelled]
             return
-        best = pool.ranking().best
+        best = learner.best()
         now = [None if place < 0 else pool.classes[place] for place in best.tolist()]
         if self._last is not None:
             kappa = cohen_kappa(self._last[1], now)

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
 
 from unnaive.core.arrays import find_sparse_problem
 from unnaive.core.counts import Counts
@@ -25,6 +24,7 @@ from unnaive.core.settings import Settings, setting, shorten, unknown_setting
 from unnaive.core.targets import Targets, label_sets, read_targets
 from unnaive.errors import BadData, UnknownName
 from unnaive.fitted import FittedModel
+from unnaive.sparse import csr_array, issparse
 from unnaive.training import train, train_from_counts
 from unnaive.types import Floats, Progress, Sparse
 from unnaive.updates import (

@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from unnaive.core.counts import Counts
 from unnaive.core.linear import Linear, refuse_full_table
@@ -17,6 +16,7 @@ from unnaive.core.smoothing import SMOOTHINGS, Laplace, LogTable, Smoothing, fin
 from unnaive.core.weighting import Weighting
 from unnaive.errors import UnnaiveError, choose
 from unnaive.models.estimator import CountsModel, class_weight_setting, scheme_setting
+from unnaive.sparse import csr_array
 from unnaive.types import Floats, Sparse
 
 Prior = str | Sequence[float] | NDArray[Any]

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 
 from unnaive.core.dual import squared_hinge
 from unnaive.core.linear import Linear
+from unnaive.core.progress import solver_events
 from unnaive.core.settings import setting
 from unnaive.core.weighting import DOCUMENT_WEIGHTINGS, Weighting, document_weighting
 from unnaive.models.estimator import IteratedModel, LinearAttributes, class_weight_setting
@@ -42,14 +43,10 @@ class HingeModel(LinearAttributes, IteratedModel):
     ) -> Linear:
         """The hyperplanes of weighted documents; `scale` (n_classes, n_terms) multiplies the features of each class."""
 
-        def tell(passes: int, violation: float) -> None:
-            if progress is not None:
-                progress(self.name, {"iteration": passes, "violation": violation})
-
         found = squared_hinge(
             weighting.apply(X), csr_array(Y), C=self.C, scale=scale, weight=sample_weight, tol=self.tol,
             max_iter=self.max_iter, random_state=self.random_state, n_jobs=thread_count(self.n_jobs),
-            progress=tell,
+            progress=solver_events(progress, self.name, self.tol, Y.shape[1]),
         )  # fmt: skip
         sizes = np.bincount(csr_array(Y).indices, minlength=Y.shape[1])
         constant = (sizes == 0) | (sizes == Y.shape[0])  # a class with nothing to tell apart

@@ -33,6 +33,7 @@ except ImportError:  # built without a compiler
     native = None
 
 BLOCK = 8 << 20  # bytes that are parsed at a time, at most
+LINES = 1 << 16  # bytes at the end of a block that are searched at a time for the end of a line
 PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff")
 STRING = 1  # kinds of cells: 0 is a key that a record lacks, 2 any other JSON as it stands in the file
 
@@ -96,7 +97,7 @@ def read_json(table: JsonTable, columns: Columns) -> Iterator[Rows]:
     def parse(block: Bytes, _: bool) -> Any:
         return native.json_rows(block, wanted, required, ANNOTATION_KEYS, longest)
 
-    return _parsed(table.path, table.options, wanted, parse, lambda block: block.rfind(b"\n") + 1)
+    return _parsed(table.path, table.options, wanted, parse, _lines_end)
 
 
 def read_csv(table: CsvTable, columns: Columns) -> Iterator[Rows]:
@@ -112,22 +113,34 @@ def read_csv(table: CsvTable, columns: Columns) -> Iterator[Rows]:
     def parse(block: Bytes, first: bool) -> Any:
         return native.csv_rows(block, delimiter[0], places, header if first else 0, longest)
 
-    def cut(block: bytes) -> int:
-        return int(native.csv_rows_end(np.frombuffer(block, np.uint8)))
+    return _parsed(table.path, table.options, names, parse, native.csv_rows_end)
 
-    return _parsed(table.path, table.options, names, parse, cut)
+
+def _lines_end(block: Bytes) -> int:
+    """Where the last whole line of a block ends: 0 where it has none."""
+    start = len(block)
+    while start:
+        start, end = max(0, start - LINES), start
+        at = block[start:end].tobytes().rfind(b"\n")
+        if at >= 0:
+            return start + at + 1
+    return 0
 
 
 def _parsed(
-    path: str, options: ReadOptions, names: list[str], parse: Callable[[Bytes, bool], Any], cut: Callable[[bytes], int]
+    path: str, options: ReadOptions, names: list[str], parse: Callable[[Bytes, bool], Any], cut: Callable[[Bytes], int]
 ) -> Iterator[Rows]:
     """What `parse(block, whether it is the first)` makes of each block of whole rows, in the order of the file."""
+    spare: list[Bytes] = []  # buffers whose rows have been parsed: new ones take longer to touch than to fill
 
-    def work(numbered: tuple[int, Bytes]) -> tuple[int, Any]:
-        number, block = numbered
-        return len(block), parse(block, number == 0)
+    def work(numbered: tuple[int, tuple[Bytes, int]]) -> tuple[int, Any]:
+        number, (buffer, size) = numbered
+        found = parse(buffer[:size], number == 0)
+        spare.append(buffer)
+        return size, found
 
-    for size, found in map_in_order(work, enumerate(_blocks(path, options, cut)), thread_count(options.threads)):
+    blocks = _blocks(path, options, cut, spare)
+    for size, found in map_in_order(work, enumerate(blocks), thread_count(options.threads)):
         if found is None:
             raise NotPlain
         yield {name: Cells(*cells) for name, cells in zip(names, found, strict=True)}
@@ -135,29 +148,45 @@ def _parsed(
             options.on_read(size)
 
 
-def _blocks(path: str, options: ReadOptions, cut: Callable[[bytes], int]) -> Iterator[Bytes]:
-    """The bytes of a file without its byte-order mark, whole rows at a time: `cut` tells where the last one ends.
+def _blocks(
+    path: str, options: ReadOptions, cut: Callable[[Bytes], int], spare: list[Bytes]
+) -> Iterator[tuple[Bytes, int]]:
+    """(buffer, its bytes of whole rows) of a file without its byte-order mark: `cut` tells where the last one ends.
 
-    NotPlain where they are packed or UTF-16, where the options ask for something else, and where a row is very long.
+    Buffers are taken from `spare` where it has some. NotPlain where the file is packed or UTF-16, where the options
+    ask for something else, and where a row is very long.
     """
     utf8 = options.encoding is None or options.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
     if native is None or options.skip_bad or options.rows < BATCH_ROWS or not utf8 or not Path(path).is_file():
         raise NotPlain
-    size = min(BLOCK, options.block or BLOCK)
+    block = min(BLOCK, options.block or BLOCK)
     with Path(path).open("rb", buffering=0) as file:
-        rest = file.read(4).removeprefix(b"\xef\xbb\xbf")
-        if rest.startswith(PACKED):
+        start = file.read(4).removeprefix(b"\xef\xbb\xbf")
+        if start.startswith(PACKED):
             raise NotPlain
-        while block := file.read(size):
-            block = rest + block
-            end = cut(block)
-            if not end and len(block) > 2 * options.max_line:
+        rest = np.frombuffer(start, np.uint8)
+        while True:
+            buffer = _buffer(len(rest) + block, spare)
+            buffer[: len(rest)] = rest
+            size = len(rest) + file.readinto(buffer[len(rest) : len(rest) + block].data)
+            if size == len(rest):
+                break
+            end = cut(buffer[:size])
+            if not end and size > 2 * options.max_line:
                 raise NotPlain
+            rest = buffer[end:size].copy()
             if end:
-                yield np.frombuffer(block, np.uint8, end)
-            rest = block[end:]
-        if rest:
-            yield np.frombuffer(rest, np.uint8)
+                yield buffer, end
+            else:
+                spare.append(buffer)
+        if size:
+            yield buffer, size
+
+
+def _buffer(size: int, spare: list[Bytes]) -> Bytes:
+    """A buffer of at least this size."""
+    found = spare.pop() if spare else None
+    return found if found is not None and len(found) >= size else np.empty(size + size // 4, np.uint8)
 
 
 def map_in_order(work: Callable[[Item], Made], items: Iterable[Item], threads: int) -> Iterator[Made]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import difflib
+import hashlib
 import io
 import os
 import stat
@@ -112,6 +113,12 @@ class UnpackedStream(io.RawIOBase):
         super().close()
 
 
+def hash_file(path: str | Path) -> str:
+    """The sha256 of a file."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def check_exists(path: str | Path) -> Path:
     """The path, if something is there; otherwise an error that suggests the nearest name in its folder.
 
@@ -126,6 +133,8 @@ def check_exists(path: str | Path) -> Path:
         return path
     hint = _find_nearest_name(path)
     advice = f"did you mean {hint}?" if hint else "check the spelling and the folder you are in"
+    if str(path) == "tickets":  # the built-in collection, whose name compare and audit know
+        advice = "to have the built-in tickets as files, run: unnaive demo --keep tickets"
     raise BadData(f"no file or folder called {_shorten(str(path))}; {advice}")
 
 

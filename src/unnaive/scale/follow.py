@@ -25,8 +25,8 @@ from unnaive.errors import BadData, UnnaiveError, UnnaiveWarning, count_noun
 from unnaive.fitted import FittedModel
 from unnaive.reading.json_tables import get_key
 from unnaive.reading.labels import parse_labels
-from unnaive.reading.sources import STDIN, check_exists
-from unnaive.receipts import file_hash, model_hash
+from unnaive.reading.sources import STDIN, check_exists, hash_file
+from unnaive.receipts import model_hash
 from unnaive.store import load, update
 
 BLOCK = 1 << 20  # bytes that are read at a time
@@ -73,7 +73,7 @@ class Journal:
             known = stored["source"]
         except (OSError, ValueError, KeyError, TypeError) as problem:
             raise UnnaiveError(f"{journal.path} is damaged ({problem}); remove it to start anew") from problem
-        now = file_hash(model)
+        now = hash_file(model)
         if now == journal.before:
             journal.offset, journal.ids = journal.start, [one for one in journal.ids if one not in journal.last]
         elif now != journal.after:
@@ -90,7 +90,7 @@ class Journal:
         """Write down what the model is about to become."""
         self.start, self.offset, self.last = self.offset, offset, ids
         self.ids = [*self.ids, *ids][-MOST_IDS:]
-        self.before, self.after = file_hash(model), model_hash(changed)
+        self.before, self.after = hash_file(model), model_hash(changed)
         about = {name: value for name, value in self.__dict__.items() if name != "path"}
         with replacing(self.path) as file:
             file.write(json.dumps(about).encode())

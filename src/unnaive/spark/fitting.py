@@ -9,7 +9,6 @@ from unnaive.classifier import TextClassifier
 from unnaive.core.learner import TrainingSpec
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.selection import select_terms
-from unnaive.decisions import TUNINGS
 from unnaive.errors import BadData, UnnaiveError, count_noun
 from unnaive.fitted import FittedModel
 from unnaive.models.catalogue import MODELS, find_model
@@ -18,6 +17,7 @@ from unnaive.spark.rows import check_missing, has_label_arrays, labelled_rows
 from unnaive.spark.session import require_pyspark
 from unnaive.text.tokens import TokenRule
 from unnaive.training import make_fitted, train_from_counts
+from unnaive.tuning import TUNINGS
 from unnaive.types import Progress
 
 PASSES = ("maxent", "hos")  # models that take several passes over the documents

@@ -137,6 +137,7 @@ void listen() {
 
 std::vector<Bytes> words_in(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets) {
   std::vector<Bytes> words;
+  words.reserve(offsets.size());
   for (size_t i = 0; i + 1 < offsets.size(); ++i) {
     const int64_t start = offsets.data()[i], end = offsets.data()[i + 1];
     if (start < 0 || end < start || static_cast<uint64_t>(end) > blob.size())
@@ -152,14 +153,71 @@ nb::tuple check_terms(const Vector<uint8_t>& blob, const Vector<int64_t>& offset
   int64_t odd = -1, again = -1;
   {
     nb::gil_scoped_release release;
+    // all at once are soonest looked at: they are UTF-8 if the whole is, and none begins within a character
+    bool sound = !terms.empty() && terms.back().data + terms.back().size == blob.data() + blob.size() &&
+                 is_utf8(blob.data(), blob.size());
+    for (size_t i = 0; sound && i < terms.size(); ++i) sound = !terms[i].size || (*terms[i].data & 0xC0) != 0x80;
     WordTable seen;
     seen.reserve(terms.size());
-    for (size_t i = 0; i < terms.size() && odd < 0 && again < 0; ++i) {
-      if (!is_utf8(terms[i].data, terms[i].size)) odd = static_cast<int64_t>(i);
-      if (seen.insert(terms[i]) != i) again = static_cast<int64_t>(i);
-    }
+    seen.each_token(terms, [&](const Token& token, size_t i) {
+      if (odd >= 0 || again >= 0) return;
+      if (!sound && !is_utf8(terms[i].data, terms[i].size)) odd = static_cast<int64_t>(i);
+      if (seen.insert(token) != i) again = static_cast<int64_t>(i);
+    });
   }
   return nb::make_tuple(odd, again);
+}
+
+// The ids of some terms in a vocabulary; those that it lacks get the ids behind its own, in the order in which they
+// come.
+nb::object place_terms(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets, const Vector<uint8_t>& other,
+                       const Vector<int64_t>& other_offsets) {
+  const std::vector<Bytes> terms = words_in(blob, offsets), others = words_in(other, other_offsets);
+  Array<int64_t> ids(others.size());
+  {
+    nb::gil_scoped_release release;
+    WordTable table;
+    table.reserve(terms.size() + others.size());
+    for (const Bytes& term : terms) table.insert(term);
+    for (size_t i = 0; i < others.size(); ++i) ids[i] = table.insert(others[i]);
+  }
+  return numpy_of(std::move(ids));
+}
+
+// None where the terms are in order.
+nb::object term_order(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets) {
+  const std::vector<Bytes> terms = words_in(blob, offsets);
+  Array<int64_t> order;
+  {
+    nb::gil_scoped_release release;
+    order = order_of_terms(terms);
+  }
+  return order.size() ? numpy_of(std::move(order)) : nb::none();
+}
+
+nb::tuple taken_terms(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets, const Vector<int64_t>& chosen) {
+  const std::vector<Bytes> terms = words_in(blob, offsets);
+  for (size_t i = 0; i < chosen.size(); ++i)
+    if (chosen.data()[i] < 0 || static_cast<size_t>(chosen.data()[i]) >= terms.size())
+      throw nb::value_error("there is no term of this number");
+  Array<uint8_t> bytes;
+  Array<int64_t> ends;
+  {
+    nb::gil_scoped_release release;
+    take_terms(terms, chosen.data(), chosen.size(), bytes, ends);
+  }
+  return nb::make_tuple(numpy_of(std::move(bytes)), numpy_of(std::move(ends)));
+}
+
+// (counts, ids, where rows end) in the narrowest integers that scipy takes.
+nb::tuple numpy_rows(Counts counts) {
+  Rows& rows = counts.rows;
+  if (rows.used > 0x7FFFFFFFu) {
+    auto ids = converted<int64_t>(rows.ids.data(), rows.used);
+    return nb::make_tuple(numpy_of(std::move(rows.counts)), numpy_of(std::move(ids)), numpy_of(std::move(counts.ends)));
+  }
+  auto ends = converted<int32_t>(counts.ends.data(), counts.ends.size());
+  return nb::make_tuple(numpy_of(std::move(rows.counts)), numpy_of(std::move(rows.ids)), numpy_of(std::move(ends)));
 }
 
 nb::tuple count(Engine& engine, nb::handle texts, bool grow, const Threads& threads, size_t limit) {
@@ -175,13 +233,7 @@ nb::tuple count(Engine& engine, nb::handle texts, bool grow, const Threads& thre
       counts = engine.count(input.documents, false, threads, listen);
     }
   }
-  Rows& rows = counts.rows;
-  if (rows.used > 0x7FFFFFFFu) {
-    auto ids = converted<int64_t>(rows.ids.data(), rows.used);
-    return nb::make_tuple(numpy_of(std::move(rows.counts)), numpy_of(std::move(ids)), numpy_of(std::move(counts.ends)));
-  }
-  auto ends = converted<int32_t>(counts.ends.data(), counts.ends.size());
-  return nb::make_tuple(numpy_of(std::move(rows.counts)), numpy_of(std::move(rows.ids)), numpy_of(std::move(ends)));
+  return numpy_rows(std::move(counts));
 }
 
 // What counting takes, without the counts: a model of machines with more cores is made of these parts.
@@ -278,17 +330,34 @@ const Entities& html_entities() {
   return *entities;
 }
 
+// Every place below `size` once, or none at all.
+std::vector<uint32_t> permutation(const Vector<int64_t>& places, size_t size) {
+  std::vector<uint32_t> order;
+  std::vector<bool> seen(size);
+  for (size_t i = 0; i < places.size(); ++i) {
+    const auto place = static_cast<uint64_t>(places.data()[i]);
+    if (place >= size || seen[place]) throw nb::value_error("an order must have every place once");
+    seen[place] = true;
+    order.push_back(static_cast<uint32_t>(place));
+  }
+  if (!order.empty() && order.size() != size) throw nb::value_error("an order must have every place once");
+  return order;
+}
+
 void make_engine(Engine* self, bool lowercase, bool turkish, bool digits, uint32_t min_length, bool cut_runs,
-                 bool emoji, bool symbols, bool html, unsigned message, unsigned shortest, unsigned longest,
-                 bool stemmed, const Vector<uint8_t>& stops, const Vector<int64_t>& stop_ends,
-                 const Vector<uint8_t>& vocabulary, const Vector<int64_t>& vocabulary_ends) {
+                 bool emoji, bool symbols, bool chunks, bool html, unsigned message, unsigned shortest,
+                 unsigned longest, bool stemmed, const Vector<uint8_t>& stops, const Vector<int64_t>& stop_ends,
+                 const Vector<uint8_t>& vocabulary, const Vector<int64_t>& vocabulary_ends,
+                 const Vector<int64_t>& often) {
   if (shortest < 1 || longest < shortest || longest > Grams::kLongest || message > 4)
     throw nb::value_error("settings are out of range");
-  const Settings settings{{lowercase, lowercase && turkish, digits, min_length, cut_runs, emoji, symbols},
+  const Settings settings{{lowercase, lowercase && turkish, digits, min_length, cut_runs, emoji, symbols, chunks},
                           static_cast<Message>(message),
                           html ? &html_entities() : nullptr};
+  const std::vector<Bytes> terms = words_in(vocabulary, vocabulary_ends);
+  const std::vector<uint32_t> order = permutation(often, terms.size());
   new (self) Engine(settings, shortest, longest, stemmed);
-  self->set_words(words_in(stops, stop_ends), words_in(vocabulary, vocabulary_ends));
+  self->set_words(words_in(stops, stop_ends), terms, order);
 }
 
 // A Scorer with the arrays that it looks at.
@@ -357,15 +426,30 @@ void make_scorer(HeldScorer* self, nb::object engine_object, Doubles arcs, Vecto
   new (self) HeldScorer{std::move(owners), engine, linear, Scorer(engine, linear, fast)};
 }
 
-nb::object scores(HeldScorer& self, nb::handle texts, const Threads& threads, size_t limit) {
+// A sparse matrix of classes × terms, its columns one after another: (values, their classes, where each term's end).
+nb::tuple by_term(const Doubles& arcs, const Vector<int64_t>& terms, const Vector<int64_t>& ends, size_t n_terms) {
+  bool right = ends.size() > 0 && arcs.size() == terms.size() && ends.data()[0] == 0 &&
+               ends.data()[ends.size() - 1] == static_cast<int64_t>(arcs.size());
+  for (size_t c = 0; right && c + 1 < ends.size(); ++c) right = ends.data()[c] <= ends.data()[c + 1];
+  for (size_t k = 0; right && k < terms.size(); ++k)
+    right = terms.data()[k] >= 0 && static_cast<size_t>(terms.data()[k]) < n_terms;
+  if (!right) throw nb::value_error("the arrays of a sparse matrix do not fit each other");
+  TermArcs found(arcs.data(), terms.data(), ends.data(), ends.size() - 1, n_terms);
+  return nb::make_tuple(numpy_of(std::move(found.arc)), numpy_of(std::move(found.arc_class)),
+                        numpy_of(std::move(found.ends)));
+}
+
+// (scores, how many mentions of terms each text has)
+nb::tuple scores(HeldScorer& self, nb::handle texts, const Threads& threads, size_t limit) {
   const Held input = held(texts, limit);
   NumpyArray<double> out(nb::make_tuple(input.documents.count, self.linear.classes));
+  NumpyArray<int64_t> known(nb::cast(input.documents.count));
   {
     nb::gil_scoped_release release;
     const std::shared_lock<std::shared_mutex> lock(self.engine.mutex());
-    self.scorer.scores(input.documents, threads, listen, out.data);
+    self.scorer.scores(input.documents, threads, listen, out.data, known.data);
   }
-  return out.array;
+  return nb::make_tuple(out.array, known.array);
 }
 
 nb::object best(HeldScorer& self, nb::handle texts, const Threads& threads, size_t limit) {
@@ -380,6 +464,8 @@ nb::object best(HeldScorer& self, nb::handle texts, const Threads& threads, size
 }
 
 }  // namespace unnaive
+
+#include "_kernel_chars_python.h"
 
 NB_MODULE(_kernel, m) {
   using namespace unnaive;
@@ -396,8 +482,8 @@ NB_MODULE(_kernel, m) {
           "worth"_a);
   nb::class_<Engine>(m, "Engine")
       .def("__init__", &make_engine, "lowercase"_a, "turkish"_a, "digits"_a, "min_length"_a, "cut_runs"_a, "emoji"_a,
-           "symbols"_a, "html"_a, "message"_a, "shortest"_a, "longest"_a, "stemmed"_a, "stops"_a, "stop_ends"_a,
-           "vocabulary"_a, "vocabulary_ends"_a)
+           "symbols"_a, "chunks"_a, "html"_a, "message"_a, "shortest"_a, "longest"_a, "stemmed"_a, "stops"_a,
+           "stop_ends"_a, "vocabulary"_a, "vocabulary_ends"_a, "often"_a)
       .def("__len__", &size)
       .def("count", &count, "texts"_a, "grow"_a, "threads"_a, "limit"_a)
       .def("time_phases", &time_phases, "texts"_a, "threads"_a, "limit"_a)
@@ -420,5 +506,10 @@ NB_MODULE(_kernel, m) {
     loops = loops_for(wide && has_wide());
     return before;
   });
+  m.def("by_term", &by_term, "arcs"_a, "terms"_a, "ends"_a, "n_terms"_a);
+  m.def("term_order", &term_order, "terms"_a, "ends"_a);
+  m.def("take_terms", &taken_terms, "terms"_a, "ends"_a, "chosen"_a);
   m.def("check_terms", &check_terms, "terms"_a, "ends"_a);
+  m.def("place_terms", &place_terms, "terms"_a, "ends"_a, "others"_a, "other_ends"_a);
+  add_characters(m);
 }

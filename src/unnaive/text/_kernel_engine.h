@@ -3,8 +3,10 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <shared_mutex>
 
+#include "_kernel_order.h"
 #include "_kernel_reader.h"
 #include "_kernel_threads.h"
 
@@ -12,7 +14,7 @@ namespace unnaive {
 
 constexpr size_t kListen = size_t{4} << 20;  // bytes between two looks for Ctrl-C
 constexpr size_t kHead = size_t{2} << 20;    // bytes at most that are read before threads share the rest
-constexpr size_t kShort = size_t{1} << 20;   // bytes up to which a call's scratch space is kept
+constexpr size_t kShort = size_t{1} << 20;   // bytes of documents up to which scratch space is kept
 
 // How many threads a call may have, and how many bytes are worth one.
 struct Threads {
@@ -45,20 +47,37 @@ inline size_t likely_cells(size_t bytes, const Terms& terms) {
   return bytes / 8 * (terms.longest() - terms.shortest() + 1) + 64;
 }
 
+// The places of words, those first that are likely to come often: the short ones, unless words stand in an order that
+// may say more than the alphabet.
+inline std::vector<uint32_t> likely_first(const std::vector<Bytes>& words) {
+  std::vector<uint32_t> order(words.size());
+  std::iota(order.begin(), order.end(), 0u);
+  if (!std::is_sorted(words.begin(), words.end(), comes_before)) return order;
+  static constexpr size_t kLong = 16;
+  uint32_t next[kLong + 2] = {};
+  const auto length = [](const Bytes& word) { return word.size < kLong ? word.size : kLong; };
+  for (const Bytes& word : words) ++next[length(word) + 1];
+  for (size_t n = 0; n < kLong; ++n) next[n + 1] += next[n];
+  for (size_t i = 0; i < words.size(); ++i) order[next[length(words[i])]++] = static_cast<uint32_t>(i);
+  return order;
+}
+
 class Engine {
  public:
   Engine(const Settings& settings, unsigned shortest, unsigned longest, bool stemmed)
       : settings_(settings), stemmed_(stemmed), terms_(words_, 0, shortest, longest) {}
 
-  // The stop words come first, the vocabulary second, before anything is counted.
-  void set_words(const std::vector<Bytes>& stops, const std::vector<Bytes>& vocabulary) {
+  // The stop words come first, the vocabulary second, before anything is counted. `order` has the places of its terms,
+  // those that come often first; without one that is guessed.
+  void set_words(const std::vector<Bytes>& stops, const std::vector<Bytes>& vocabulary,
+                 const std::vector<uint32_t>& order) {
     WordTable& table = stemmed_ ? surfaces_.words : words_;
     words_.reserve(vocabulary.size() + stops.size());
     for (const Bytes& stop : stops) table.insert(stop);
     stops_ = table.size();
     surfaces_.unit_of.assign(stemmed_ ? stops_ : 0, kDrop);
     terms_ = Terms(words_, stemmed_ ? 0 : stops_, terms_.shortest(), terms_.longest());
-    for (const Bytes& term : vocabulary) terms_.add(term);
+    terms_.add(vocabulary, order.empty() ? likely_first(vocabulary) : order);
   }
 
   Counts count(const Documents& documents, bool grow, const Threads& threads, const std::function<void()>& listen);
@@ -102,7 +121,7 @@ class Engine {
     pool_.pop_back();
     return scratch;
   }
-  // Scratch space is kept for short calls; long ones can afford a new one.
+  // Scratch space is kept unless long documents have made it large.
   void give_back(std::unique_ptr<Scratch> scratch, bool keep) {
     const std::lock_guard<std::mutex> lock(pool_mutex_);
     if (keep && pool_.size() < 16) pool_.push_back(std::move(scratch));
@@ -157,6 +176,8 @@ void each_document(const Documents& documents, size_t from, size_t to, bool list
 
 // A shard that learns by itself, which is every one but the first, does so in a copy of what is known.
 inline void Engine::start_shard(Shard& shard, size_t bytes, bool learns, bool first) {
+  // the first has room for all rows, which join its own at the end: to move huge pages elsewhere would take as long as
+  // to fill them, and what is never touched costs nothing
   const size_t cells = likely_cells(bytes, terms_);
   shard.rows.ids = Array<int32_t>(cells);
   shard.rows.counts = Array<int32_t>(cells);
@@ -174,6 +195,7 @@ inline Counts Engine::count(const Documents& documents, bool grow, const Threads
                             const std::function<void()>& listen) {
   const unsigned n = threads.shards(documents);
   const size_t bytes = total_size(documents);
+  const bool keep = longest_size(documents) <= kShort;
   const bool learns = grow && !(stemmed_ && terms_.plain());  // single stems have all got their ids already
   std::vector<Shard> shards(n);
   Counts counts;
@@ -193,9 +215,9 @@ inline Counts Engine::count(const Documents& documents, bool grow, const Threads
       count_document(documents.at(row), *scratch, words);
       counts.ends[row + 1] = shards[s].take(scratch->row);
     });
-    give_back(std::move(scratch), bytes <= kShort);
+    give_back(std::move(scratch), keep);
   };
-  start_shard(shards[0], bytes / n, learns, true);
+  start_shard(shards[0], bytes, learns, true);
   // the first documents teach most of the words that come often, so that shards learn few by themselves
   const size_t head = n > 1 && learns ? shard_bounds(documents, static_cast<unsigned>(bytes / kHead) + 16)[1] : 0;
   phases.head = timed(1, [&](unsigned) { read(0, 0, head); });
@@ -254,6 +276,7 @@ inline void Engine::learn(const Documents& documents, bool grow, const Threads& 
   if (grow && surfaces_.unknown) forget();  // what the vocabulary lacked may join it now
   const unsigned n = threads.shards(documents);
   const std::vector<size_t> bounds = shard_bounds(documents, n);
+  const bool keep = longest_size(documents) <= kShort;
   std::vector<WordTable> own(n - 1);
   surfaces_.words.reserve(likely_words(total_size(documents) / n));
   Stop stop;
@@ -265,7 +288,7 @@ inline void Engine::learn(const Documents& documents, bool grow, const Threads& 
         for (unsigned i = 0; i < m; ++i) words.insert(tokens[i]);
       });
     });
-    give_back(std::move(scratch), total_size(documents) <= kShort);
+    give_back(std::move(scratch), keep);
   });
   for (const WordTable& words : own) surfaces_.words.merge(words);
 }

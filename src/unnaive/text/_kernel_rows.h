@@ -55,6 +55,19 @@ class RowCounter {
     size_ = size;
   }
 
+  // Counts each of n ids so many times; there is room.
+  void add(const uint32_t* ids, size_t n, uint32_t times) {
+    uint32_t *counts = counts_.data() + 1, *row = row_.data();
+    size_t size = size_;
+    for (size_t i = 0; i < n; ++i) {
+      const uint32_t before = counts[ids[i]];
+      row[size] = ids[i];
+      size += before == 0;
+      counts[ids[i]] = before + times;
+    }
+    size_ = size;
+  }
+
   // Takes cells that were counted under other ids, those from `first` on; there is room.
   void load(const int32_t* ids, const int32_t* counts, size_t n, const std::vector<uint32_t>& id_of, uint32_t first) {
     for (size_t i = 0; i < n; ++i) {

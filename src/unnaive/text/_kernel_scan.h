@@ -1,5 +1,6 @@
 // Bytes → words in batches: where words start and end, then their keys and hashes.
 #pragma once
+#include "_kernel_chunks.h"
 #include "_kernel_cut.h"
 #include "_kernel_dispatch.h"
 #include "_kernel_spell.h"
@@ -9,12 +10,17 @@ namespace unnaive {
 class Scanner {
  public:
   explicit Scanner(const Rule& rule)
-      : rule_(rule), fold_{rule.lowercase, rule.digits, rule.min_length <= 1}, speller_(rule), cutter_(rule) {}
+      : rule_(rule),
+        fold_{rule.lowercase, rule.digits, rule.min_length <= 1},
+        speller_(rule),
+        cutter_(rule),
+        chunker_(rule) {}
 
   // flush(tokens, n, alone) for every batch of the document's tokens, which are valid during the call; each token's
   // slot in `table` has been fetched. Those that come alone stand in no n-gram of words.
   template <class Table, class Flush>
   void scan(const Document& document, const Table& table, Flush&& flush) {
+    if (rule_.chunks) return chunker_.scan(document, table, flush);
     const auto cut = [&](Codes codes) { cutter_.cut(codes, table, flush); };
     const auto read = [&](Bytes piece, bool ascii) {
       const size_t blocks = piece.size / 64 + 1;
@@ -56,6 +62,7 @@ class Scanner {
   Fold fold_;
   Speller speller_;
   Cutter cutter_;
+  Chunker chunker_;
   Array<uint8_t> text_;
   Array<uint32_t> edges_;
   std::array<Token, kBatch> batch_;

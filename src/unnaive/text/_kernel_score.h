@@ -37,6 +37,26 @@ struct Linear {
   }
 };
 
+// The arcs of each class, rows of a sparse matrix, in the order of their terms.
+struct TermArcs {
+  Array<double> arc;
+  Array<int32_t> arc_class;
+  Array<int64_t> ends;
+
+  TermArcs(const double* arcs, const int64_t* terms, const int64_t* class_ends, size_t classes, size_t n_terms)
+      : arc(static_cast<size_t>(class_ends[classes])), arc_class(arc.size()), ends(n_terms + 1) {
+    Array<int64_t> next(n_terms + 1);
+    for (size_t k = 0; k < arc.size(); ++k) ++ends[static_cast<size_t>(terms[k]) + 1];
+    for (size_t t = 0; t < n_terms; ++t) next[t + 1] = ends[t + 1] += ends[t];
+    for (size_t c = 0; c < classes; ++c)
+      for (int64_t k = class_ends[c]; k < class_ends[c + 1]; ++k) {
+        const auto at = static_cast<size_t>(next[static_cast<size_t>(terms[k])]++);
+        arc[at] = arcs[k];
+        arc_class[at] = static_cast<int32_t>(c);
+      }
+  }
+};
+
 typedef float Four __attribute__((vector_size(16)));
 
 // Adds the rows of n terms to `sums`; kGroups vectors stay in registers.
@@ -79,24 +99,31 @@ inline int64_t argmax(const double* scores, size_t n) {
 class Scorer {
  public:
   Scorer(Engine& engine, const Linear& linear, bool fast)
-      : engine_(engine), linear_(linear), groups_((linear.classes + 3) / 4), add_(add_rows_for(groups_)) {
-    if (fast && linear.classes > 1) fill_rows();
-  }
+      : engine_(engine),
+        linear_(linear),
+        fast_(fast && linear.classes > 1),
+        groups_((linear.classes + 3) / 4),
+        add_(add_rows_for(groups_)) {}
 
-  void scores(const Documents& documents, const Threads& threads, const std::function<void()>& listen, double* out) {
-    each(documents, threads, listen,
-         [&](size_t row, Space& space) { exact(documents.at(row), space, out + row * linear_.classes); });
+  // Also how many mentions of terms each document has.
+  void scores(const Documents& documents, const Threads& threads, const std::function<void()>& listen, double* out,
+              int64_t* known) {
+    const bool full = worth_full_rows(total_size(documents));
+    each(documents, threads, listen, [&](size_t row, Space& space) {
+      known[row] = exact(documents.at(row), space, full, out + row * linear_.classes);
+    });
   }
 
   void best(const Documents& documents, const Threads& threads, const std::function<void()>& listen, int64_t* out) {
+    const bool fast = worth_rows(total_size(documents));
     each(documents, threads, listen, [&](size_t row, Space& space) {
-      const int64_t found = rows_.size() ? fast_best(documents.at(row), space) : -1;
+      const int64_t found = fast ? fast_best(documents.at(row), space) : -1;
       if (found >= 0) {
         out[row] = found;
         return;
       }
       space.exact.resize(linear_.classes);
-      exact(documents.at(row), space, space.exact.data());
+      exact(documents.at(row), space, false, space.exact.data());
       out[row] = argmax(space.exact.data(), linear_.classes);
     });
   }
@@ -112,16 +139,32 @@ class Scorer {
 
   template <class Work>
   void each(const Documents& documents, const Threads& threads, const std::function<void()>& listen, Work&& work) {
-    const unsigned n = threads.shards(documents);
-    const std::vector<size_t> bounds = shard_bounds(documents, n);
-    const bool keep = total_size(documents) <= kShort;
+    const unsigned n = threads.shards(documents), parts = n > 1 ? n * kParts : 1;
+    const std::vector<size_t> bounds = shard_bounds(documents, parts);
+    const bool keep = longest_size(documents) <= kShort;
+    std::atomic<unsigned> next{0};
     Stop stop;
     run_sharded(n, stop, [&](unsigned s) {
       Space space;
       space.scratch = engine_.take_scratch();
-      each_document(documents, bounds[s], bounds[s + 1], s == 0, listen, stop, [&](size_t row) { work(row, space); });
+      for (unsigned part = next++; part < parts; part = next++)
+        each_document(documents, bounds[part], bounds[part + 1], s == 0, listen, stop,
+                      [&](size_t row) { work(row, space); });
       engine_.give_back(std::move(space.scratch), keep);
     });
+  }
+
+  // Whether there are rows in float, or full ones: they take as long to make as some texts to read, so that they wait
+  // for these.
+  bool worth_rows(size_t bytes) {
+    if (!fast_ || (read_ += bytes) < linear_.terms) return false;
+    std::call_once(filled_, [&] { fill_rows(); });
+    return true;
+  }
+  bool worth_full_rows(size_t bytes) {
+    if (linear_.dense || (read_ += bytes) < linear_.terms) return false;
+    std::call_once(full_filled_, [&] { fill_full_rows(); });
+    return !full_row_.empty();
   }
 
   // The document's cells are in space.row; gives how many.
@@ -135,20 +178,74 @@ class Scorer {
     return n;
   }
 
-  // The sums in double, terms in ascending order, as the product of sparse counts with the weights has them.
-  void exact(const Document& document, Space& space, double* out) {
+  static constexpr size_t kLead = 16;  // terms between asking memory for what a term needs and adding it
+
+  // What exact() reads of a term, asked for in time: first where its weights are, then the weights. Between two calls
+  // others use the caches, so that next to nothing is there.
+  void fetch_places(size_t term, bool full) const {
+    __builtin_prefetch(linear_.term_background + term);
+    if (full) __builtin_prefetch(full_row_.data() + term);
+    if (!linear_.dense) __builtin_prefetch(linear_.ends + term);
+  }
+  void fetch_weights(size_t term, bool full) const {
+    const uint32_t own = full ? full_row_[term] : 0;
+    if (linear_.dense || own) {
+      const double* row =
+          own ? full_rows_.data() + (own - 1) * linear_.classes : linear_.dense + term * linear_.classes;
+      for (size_t c = 0; c < std::min<size_t>(linear_.classes, 64); c += 8) __builtin_prefetch(row + c);
+    } else {
+      __builtin_prefetch(linear_.arc + linear_.ends[term]);
+      __builtin_prefetch(linear_.arc_class + linear_.ends[term]);
+    }
+  }
+
+  // The sums in double, terms in ascending order, as the product of sparse counts with the weights has them; `full`
+  // says whether there are full rows. Gives how many mentions of terms there are.
+  int64_t exact(const Document& document, Space& space, bool full, double* out) {
     const size_t cells = count_row(document, space, true);
     std::fill(out, out + linear_.classes, 0.0);
     double length = 0, background = 0;
+    int64_t known = 0;
+    const int32_t* ids = space.row.ids.data();
+    for (size_t i = 0; i < std::min(cells, kLead); ++i) fetch_places(static_cast<size_t>(ids[i]), full);
     for (size_t i = 0; i < cells; ++i) {
+      if (i + kLead < cells) fetch_places(static_cast<size_t>(ids[i + kLead]), full);
+      if (i + kLead / 2 < cells) fetch_weights(static_cast<size_t>(ids[i + kLead / 2]), full);
       const auto term = static_cast<size_t>(space.row.ids[i]);
+      known += space.row.counts[i];
       const double n = linear_.binary ? 1.0 : static_cast<double>(space.row.counts[i]);
       length += n;
       background += n * linear_.term_background[term];
-      linear_.add_arcs(term, n, out);
+      const uint32_t row = full ? full_row_[term] : 0;
+      row ? add_full(row - 1, n, out) : linear_.add_arcs(term, n, out);
     }
     for (size_t c = 0; c < linear_.classes; ++c)
       out[c] += (length * linear_.class_background[c] + background) + linear_.bias[c];
+    return known;
+  }
+
+  // Frequent terms have arcs to most classes: those have a row of all of them, zero where there is none, which changes
+  // no sum and is added several classes at a time.
+  void fill_full_rows() {
+    const auto many = [&](size_t t) {
+      return 2 * static_cast<size_t>(linear_.ends[t + 1] - linear_.ends[t]) >= linear_.classes;
+    };
+    size_t n = 0;
+    for (size_t t = 0; t < linear_.terms; ++t) n += many(t);
+    if (n == 0 || linear_.classes < 4 || n >= std::numeric_limits<uint32_t>::max()) return;
+    full_row_.assign(linear_.terms, 0);
+    full_rows_.assign(n * linear_.classes, 0.0);
+    uint32_t at = 0;
+    for (size_t t = 0; t < linear_.terms; ++t) {
+      if (!many(t)) continue;
+      linear_.add_arcs(t, 1.0, full_rows_.data() + at * linear_.classes);
+      full_row_[t] = ++at;
+    }
+  }
+
+  void add_full(size_t row, double n, double* __restrict out) const {
+    const double* __restrict weights = full_rows_.data() + row * linear_.classes;
+    for (size_t c = 0; c < linear_.classes; ++c) out[c] += n * weights[c];
   }
 
   // Weights in float, less their mean over the classes, which leaves the best class as it is.
@@ -243,11 +340,18 @@ class Scorer {
     return best - second > doubt(static_cast<double>(n)) ? static_cast<int64_t>(found) : -1;
   }
 
+  static constexpr unsigned kParts = 8;  // of the documents for each thread, which takes them one by one
+
   Engine& engine_;
   Linear linear_;
+  bool fast_;
   size_t groups_;
   AddRows add_;
+  std::atomic<size_t> read_{0};  // bytes of the texts so far
+  std::once_flag filled_, full_filled_;
   Array<Four> rows_;
+  std::vector<uint32_t> full_row_;  // of a term: its place in full_rows_, from 1; 0 where it has none
+  std::vector<double> full_rows_;
   double largest_ = 0, largest_weight_ = 0, largest_bias_ = 0;
 };
 

@@ -13,6 +13,7 @@ struct Rule {
   uint32_t min_length;
   bool cut_runs;  // of scripts without spaces, into characters
   bool emoji, symbols;
+  bool chunks;  // between spaces are read in the place of words
 };
 
 // Characters of a piece.

@@ -94,6 +94,21 @@ class WordTable {
   }
 
   uint32_t insert(Bytes word) { return insert(token_of(word)); }
+
+  // use(token, i) for each of many words in their order, whose slots have been fetched by then.
+  template <class Use>
+  void each_token(const std::vector<Bytes>& words, Use&& use) const {
+    Token batch[kBatch];
+    for (size_t from = 0; from < words.size(); from += kBatch) {
+      const size_t n = std::min<size_t>(kBatch, words.size() - from);
+      const Ahead ahead = this->ahead();
+      for (size_t i = 0; i < n; ++i) {
+        batch[i] = token_of(words[from + i]);
+        ahead.fetch(batch[i].hash);
+      }
+      for (size_t i = 0; i < n; ++i) use(static_cast<const Token&>(batch[i]), from + i);
+    }
+  }
   uint32_t find(Bytes word) const { return find(token_of(word)); }
 
   // Inserts the words of another table in their order, from its entry `first` on; gives the entry of each.
@@ -112,6 +127,12 @@ class WordTable {
       for (uint32_t i = 0; i < n; ++i) entries[from - first + i] = insert(batch[i]);
     }
     return entries;
+  }
+
+  // A slot for an entry that has none, unless its word has one already.
+  void settle(const Token& token, uint32_t entry) {
+    Slot& slot = slots_[search(token)];
+    if (slot.is_free()) slot = Slot::of(token, entry);
   }
 
   // An entry that no token finds, to keep the ids of those after it.

@@ -50,17 +50,21 @@ class Terms {
     return slot.term = given(slot.term, slot.entry | kGram);
   }
 
-  // One more term of a given vocabulary, at the next id.
-  void add(Bytes term) {
-    if (plain()) {
-      if (words_->find(term) == kNone) {
-        words_->insert(term);
-      } else {
-        words_->append(term);  // a stop word: it keeps its id, but no text reaches it
-      }
+  // The terms of a given vocabulary, at the next ids. Those that come first in `order`, which has every place in it,
+  // get the slot where they are looked for first.
+  void add(const std::vector<Bytes>& terms, const std::vector<uint32_t>& order) {
+    if (!plain()) {
+      for (const Bytes& term : terms) add_words_of(term);
       return;
     }
-    add_words_of(term);
+    const uint32_t first = words_->size();
+    std::vector<Bytes> ordered;
+    ordered.reserve(terms.size());
+    for (const uint32_t place : order) ordered.push_back(terms[place]);
+    for (const Bytes& term : terms) words_->append(term);
+    words_->reserve(words_->size());
+    // a stop word has its slot: as a term it keeps its id, but no text reaches it
+    words_->each_token(ordered, [&](const Token& token, size_t i) { words_->settle(token, first + order[i]); });
   }
 
   // How far a copy goes: what comes behind was learnt apart.

@@ -26,6 +26,12 @@ inline size_t total_size(const Documents& documents, size_t from = 0) {
   return total;
 }
 
+inline size_t longest_size(const Documents& documents) {
+  size_t longest = 0;
+  for (size_t row = 0; row < documents.count; ++row) longest = std::max(longest, size_of(documents, row));
+  return longest;
+}
+
 // Bounds of `shards` contiguous runs of about equal bytes of the documents from row `from` on.
 inline std::vector<size_t> shard_bounds(const Documents& documents, unsigned shards, size_t from = 0) {
   std::vector<size_t> bounds{from};

@@ -111,7 +111,7 @@ inline bool has_zero_byte(uint64_t bytes) { return (bytes - 0x0101010101010101ul
 // The token of any bytes, of which 12 can be read; those that no word can have count as long.
 inline Token token_in(const uint8_t* text, uint32_t length) {
   Token token;
-  if (length == 0 || text[0] < '0') {
+  if (length == 0 || text[0] <= Token::kLong) {
     set_long_token(text, length, token);
     return token;
   }

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
+from unnaive.sparse import csr_array
 from unnaive.text.backend import BACKEND, engine_kind, thread_count
-from unnaive.text.buffer import TextBuffer, as_texts
+from unnaive.text.buffer import TextBuffer, Texts, as_texts
 from unnaive.text.engines import engine_for
 from unnaive.text.files import read_files
 from unnaive.text.scoring import TextScorer
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from unnaive.text.gram_units import GramUnits
 
 __all__ = ["BACKEND", "TextBuffer", "TextCounter", "TextScorer", "as_texts", "read_files"]
 
@@ -52,12 +58,27 @@ class TextCounter:
 
     def count(self, texts: Any, grow: bool = False) -> csr_array:
         """(n_texts, n_terms) counts; terms that are not in the vocabulary join it if `grow`, else they are left out."""
-        documents = as_texts(texts)
-        chunks = documents.chunks if isinstance(documents, TextBuffer) else (documents,)
-        data, indices, indptr = _joined([self._engine.count(chunk, grow) for chunk in chunks])
+        return self._table([self._engine.count(chunk, grow) for chunk in _chunks(texts)])
+
+    def count_with_units(self, texts: Any) -> tuple[csr_array, GramUnits | None]:
+        """The same with a growing vocabulary, and what character n-grams were cut from, where the kernel counts."""
+        if not hasattr(self._engine, "count_with_units"):
+            return self.count(texts, grow=True), None
+        parts = [self._engine.count_with_units(chunk) for chunk in _chunks(texts)]
+        units = reduce(add, [units for _, units in parts]) if parts else None
+        return self._table([rows for rows, _ in parts]), units
+
+    def _table(self, parts: list[Any]) -> csr_array:
+        data, indices, indptr = _joined(parts)
         counts = csr_array((data, indices, indptr), shape=(len(indptr) - 1, len(self._engine)))
         counts.has_canonical_format = True  # known, so that nobody needs to look
         return counts
+
+
+def _chunks(texts: Any) -> Sequence[Texts]:
+    """The texts in buffers that are there already."""
+    documents = as_texts(texts)
+    return documents.chunks if isinstance(documents, TextBuffer) else (documents,)
 
 
 def _joined(parts: list[Any]) -> Any:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from unnaive.text.characters import CharacterEngine
 from unnaive.text.reference import LinearArrays, ReferenceEngine, ReferenceScorer
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from unnaive.text.characters import CharacterEngine
     from unnaive.text.native import NativeEngine, NativeScorer
 
     Engine = ReferenceEngine | NativeEngine
@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 
 
 def engine_for(rule: TokenRule, vocabulary: Vocabulary, threads: int, backend: str) -> Engine | CharacterEngine:
-    """The engine that `backend` names, over a vocabulary; character n-grams are counted through its words."""
-    if rule.analyzer != "word":
-        return CharacterEngine(rule, vocabulary, lambda words, terms: word_engine(words, terms, threads, backend))
-    return word_engine(rule, vocabulary, threads, backend)
+    """The engine that `backend` names, over a vocabulary of word terms, character n-grams or both."""
+    if rule.analyzer == "word" or backend == "reference":
+        return word_engine(rule, vocabulary, threads, backend)
+    from unnaive.text.characters import CharacterEngine
+
+    return CharacterEngine(rule, vocabulary, threads, lambda words, terms: word_engine(words, terms, threads, backend))
 
 
 def word_engine(rule: TokenRule, vocabulary: Vocabulary, threads: int, backend: str) -> Engine:
@@ -32,10 +34,10 @@ def word_engine(rule: TokenRule, vocabulary: Vocabulary, threads: int, backend: 
     return NativeEngine(rule, vocabulary, threads)
 
 
-def scorer_for(engine: Engine, linear: LinearArrays) -> Scorer:
-    """A scorer over the engine's terms."""
-    if isinstance(engine, ReferenceEngine):
-        return ReferenceScorer(engine, linear)
+def scorer_for(rule: TokenRule, vocabulary: Vocabulary, linear: LinearArrays, threads: int, backend: str) -> Scorer:
+    """A scorer with an engine of its own, for word terms."""
+    if backend == "reference" or rule.segmenter is not None:
+        return ReferenceScorer(ReferenceEngine(rule, vocabulary), linear)
     from unnaive.text.native import NativeScorer
 
-    return NativeScorer(engine, linear)
+    return NativeScorer(rule, vocabulary, linear, threads)

@@ -35,9 +35,21 @@ def _message_code(rule: TokenRule) -> int:
 
 
 class NativeEngine:
-    """Term ids in the kernel's tables, in the order of first occurrence."""
+    """Term ids in the kernel's tables, in the order of first occurrence; of words, or of `chunks` between spaces.
 
-    def __init__(self, rule: TokenRule, vocabulary: Vocabulary, threads: int) -> None:
+    `often` has the ids of the vocabulary's terms, those that come often first, where that is known: they are found
+    sooner.
+    """
+
+    def __init__(
+        self,
+        rule: TokenRule,
+        vocabulary: Vocabulary,
+        threads: int,
+        *,
+        chunks: bool = False,
+        often: NDArray[np.int64] | None = None,
+    ) -> None:
         self.rule = rule
         self.options = {"threads": kernel.Threads(threads, WORTH_A_THREAD), "limit": LARGEST_TEXT}
         self._stems = fork_safe_lock()  # from looking words up to counting them
@@ -50,6 +62,7 @@ class NativeEngine:
             cut_runs=rule.unspaced == "grams",
             emoji=rule.emoji,
             symbols=rule.symbols,
+            chunks=chunks,
             html=rule.html,
             message=_message_code(rule),
             shortest=rule.ngrams[0],
@@ -57,6 +70,7 @@ class NativeEngine:
             stemmed=rule.stem is not None,
             **dict(zip(("stops", "stop_ends"), _packed(sorted(rule.stop_set)), strict=True)),
             **dict(zip(("vocabulary", "vocabulary_ends"), vocabulary.to_arrays(), strict=True)),
+            often=np.zeros(0, np.int64) if often is None else often,
         )
 
     def __len__(self) -> int:
@@ -110,12 +124,13 @@ def _decode_mail(texts: Texts, message: str) -> Texts:
 class NativeScorer:
     """Scores by the kernel; small models have a row of floats for every term, large ones only their arcs."""
 
-    def __init__(self, engine: NativeEngine, linear: LinearArrays) -> None:
-        self.engine, self.linear = engine, linear
+    def __init__(self, rule: TokenRule, vocabulary: Vocabulary, linear: LinearArrays, threads: int) -> None:
+        self.linear = linear
         arcs, arc_class, ends = _by_term(linear.arcs)
+        self.engine = NativeEngine(rule, vocabulary, threads, often=_many_arcs_first(ends))
         cells = linear.arcs.shape[0] * linear.arcs.shape[1]
         self.kernel: Any = kernel.Scorer(
-            engine.kernel,
+            self.engine.kernel,
             arcs=arcs,
             arc_class=arc_class,
             ends=ends,
@@ -126,8 +141,8 @@ class NativeScorer:
             fast=cells <= max(FAST_CELLS, FAST_SHARE * len(arcs)),
         )
 
-    def scores(self, texts: Texts) -> NDArray[np.float64]:
-        """(n_texts, n_classes) scores."""
+    def scores_and_known(self, texts: Texts) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """(n_texts, n_classes) scores, and (n_texts,) how many mentions of terms each text has."""
         return self.engine.read(self.kernel.scores, texts, learn=False)  # type: ignore[no-any-return]
 
     def best(self, texts: Texts) -> NDArray[np.int64]:
@@ -137,14 +152,14 @@ class NativeScorer:
 
 def _by_term(arcs: Any) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]:
     """(arcs, their classes, where those of each term end); of dense arcs all, term by term, without the rest."""
-    if not hasattr(arcs, "tocsc"):
+    if isinstance(arcs, np.ndarray):
         return np.ascontiguousarray(arcs.T).ravel(), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
-    columns = arcs.tocsc()
-    if not columns.has_canonical_format:
-        columns = columns.copy()
-        columns.sum_duplicates()
-    return (
-        columns.data.astype(np.float64, copy=False),
-        columns.indices.astype(np.int32, copy=False),
-        columns.indptr.astype(np.int64),
-    )
+    rows = arcs if arcs.format == "csr" else arcs.tocsr()  # a cell that comes twice counts twice, as it should
+    places = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+    return kernel.by_term(rows.data.astype(np.float64), *places, rows.shape[1])  # type: ignore[no-any-return]
+
+
+def _many_arcs_first(ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The ids of terms by how many classes have an arc to them: what is in all classes comes often."""
+    arcs = np.minimum(np.diff(ends), 1 << 15)
+    return np.argsort((1 << 15) - arcs.astype(np.uint16), kind="stable")  # 16 bits are sorted in linear time

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from unnaive.errors import BadData
+from unnaive.sparse import csr_array
 from unnaive.text.buffer import LARGEST_TEXT, Texts
 from unnaive.text.tokens import TokenRule, tokens
 from unnaive.text.vocabulary import Vocabulary
@@ -21,10 +21,11 @@ Rows = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Any]]
 
 
 class ReferenceEngine:
-    """Term ids in a dict, in the order of first occurrence."""
+    """Term ids in a dict, in the order of first occurrence; of words and character grams the words of a call first."""
 
     def __init__(self, rule: TokenRule, vocabulary: Vocabulary) -> None:
         self.rule = rule
+        self._passes = [replace(rule, analyzer=one) for one in ("word", "char") if rule.analyzer in (one, "both")]
         self.ids = {term: place for place, term in enumerate(vocabulary)}
 
     def __len__(self) -> int:
@@ -32,18 +33,16 @@ class ReferenceEngine:
 
     def count(self, texts: Texts, grow: bool) -> Rows:
         """(counts, ids, where rows end) of the texts; ids ascend in each row."""
-        counts: list[int] = []
-        ids: list[int] = []
-        ends = [0]
         for place, text in enumerate(texts):
             if len(text) > LARGEST_TEXT:
                 raise BadData(f"text {place} has {len(text)} characters; a text may have {LARGEST_TEXT}, split it")
-            row = sorted(self._row(tokens(text, self.rule), grow).items())
-            ids.extend(place for place, _ in row)
-            counts.extend(count for _, count in row)
-            ends.append(len(ids))
+        passes = [[self._row(tokens(text, rule), grow) for text in texts] for rule in self._passes]
+        rows = [sorted(sum(parts, Counter()).items()) for parts in zip(*passes, strict=True)]
+        cells = [cell for row in rows for cell in row]
+        ends = np.cumsum([0, *map(len, rows)])
         width = np.int32 if ends[-1] < 1 << 31 else np.int64
-        return np.asarray(counts, np.int32), np.asarray(ids, np.int32), np.asarray(ends, width)
+        ids, counts = [place for place, _ in cells], [count for _, count in cells]
+        return np.asarray(counts, np.int32), np.asarray(ids, np.int32), ends.astype(width)
 
     def _row(self, terms: list[str], grow: bool) -> Counter[int]:
         if grow:
@@ -70,20 +69,22 @@ class ReferenceScorer:
     """Scores as the product of sparse counts with the weights."""
 
     def __init__(self, engine: ReferenceEngine, linear: LinearArrays) -> None:
-        self.engine, self.linear = engine, linear
+        self.engine = engine
+        self.linear = replace(linear, arcs=linear.arcs.tocsr()) if hasattr(linear.arcs, "tocsr") else linear
 
-    def scores(self, texts: Texts) -> Scores:
-        """(n_texts, n_classes) scores."""
+    def scores_and_known(self, texts: Texts) -> tuple[Scores, NDArray[np.int64]]:
+        """(n_texts, n_classes) scores, and (n_texts,) how many mentions of terms each text has."""
         counts, ids, ends = self.engine.count(texts, grow=False)
+        known = np.diff(np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])[ends])
         counts = np.ones_like(counts) if self.linear.binary else counts
         x = csr_array((counts.astype(np.float64), ids, ends), shape=(len(texts), len(self.engine)))
         seen = x @ self.linear.arcs.T
         seen = seen.toarray() if hasattr(seen, "toarray") else seen
         shared = np.outer(x.sum(axis=1), self.linear.class_background) + (x @ self.linear.term_background)[:, None]
-        return np.asarray(seen + (shared + self.linear.bias))
+        return np.asarray(seen + (shared + self.linear.bias)), known
 
     def best(self, texts: Texts) -> NDArray[np.int64]:
         """(n_texts,) the class with the highest score, the lowest of equals."""
         chunks = [texts[start : start + _CHUNK] for start in range(0, len(texts), _CHUNK)]
-        found = [self.scores(chunk).argmax(axis=1) for chunk in chunks]
+        found = [self.scores_and_known(chunk)[0].argmax(axis=1) for chunk in chunks]
         return np.concatenate([np.zeros(0, dtype=np.int64), *found])

@@ -1,19 +1,22 @@
-"""Texts → scores of a linear model, without a matrix in between; the weights come from core, as plain arrays."""
+"""Texts → scores of linear models, without a matrix in between; the weights come from core, as plain arrays."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unnaive.errors import BadData
-from unnaive.text.backend import engine_kind, thread_count
+from unnaive.text.backend import engine_kind, kernel, thread_count
 from unnaive.text.buffer import as_texts
-from unnaive.text.engines import scorer_for, word_engine
+from unnaive.text.engines import engine_for, scorer_for
 from unnaive.text.reference import LinearArrays
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from unnaive.text.characters import MixedRows
 
 Scores = NDArray[np.float64]
 
@@ -44,8 +47,8 @@ class TextScorer:
         threads: int | None = None,
         backend: str | None = None,
     ) -> None:
-        arcs = arcs if hasattr(arcs, "tocsc") else np.asarray(arcs, dtype=np.float64)
-        if arcs.ndim != 2 or arcs.shape[1] != len(vocabulary):
+        arcs = arcs if hasattr(arcs, "tocsr") else np.asarray(arcs, dtype=np.float64)
+        if len(arcs.shape) != 2 or arcs.shape[1] != len(vocabulary):
             raise BadData(f"arcs have shape {arcs.shape}; expected a row for each class of {len(vocabulary)} terms")
         linear = LinearArrays(
             arcs,
@@ -56,8 +59,7 @@ class TextScorer:
         )
         self._made_of = (rule, vocabulary, arcs, linear.class_background, linear.term_background, linear.bias)
         self._options = (linear.binary, thread_count(threads), engine_kind(backend))
-        self._engine = word_engine(rule, vocabulary, *self._options[1:])
-        self._scorer = scorer_for(self._engine, linear)
+        self._scorer = scorer_for(rule, vocabulary, linear, *self._options[1:])
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and other processes make their own tables."""
@@ -65,7 +67,11 @@ class TextScorer:
 
     def scores(self, texts: Any) -> Scores:
         """(n_texts, n_classes) scores."""
-        return self._scorer.scores(as_texts(texts))
+        return self.scores_and_known(texts)[0]
+
+    def scores_and_known(self, texts: Any) -> tuple[Scores, NDArray[np.int64]]:
+        """The scores, and (n_texts,) how many mentions of terms of the vocabulary each text has; in one pass."""
+        return self._scorer.scores_and_known(as_texts(texts))
 
     def best(self, texts: Any) -> NDArray[np.int64]:
         """(n_texts,) the class with the highest score, the lowest of equals."""
@@ -73,9 +79,68 @@ class TextScorer:
 
     def known_terms(self, texts: Any) -> NDArray[np.int64]:
         """(n_texts,) how many mentions of terms of the vocabulary each text has."""
-        counts, _, ends = self._engine.count(as_texts(texts), grow=False)
+        counts, _, ends = self._scorer.engine.count(as_texts(texts), grow=False)
         sums = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
         return np.diff(sums[ends])
+
+
+class TfIdfPart(NamedTuple):
+    """A linear model over sublinear counts times idf of length 1.
+
+    place    the row of `weights` that each term has (n_terms,), −1 for none; None: its own place
+    idf      of each row (n_rows,)
+    weights  (n_rows, n_classes), float32 or float64
+    bias     (n_classes,)
+    """
+
+    place: NDArray[np.int32] | None
+    idf: Scores
+    weights: NDArray[Any]
+    bias: Scores
+
+
+class TfIdfTextScorer:
+    """Scores of each class for raw texts by the sum of linear models over tf-idf; only with the native kernel.
+
+    score(c) = bias[c] + Σ_parts bias_part[c] + Σ_t z_t · weights[place_t, c] / √Σ_t z_t²,  z_t = (1 + log n_t) · idf_t
+
+    >>> part = TfIdfPart(None, np.ones(2), np.array([[2.0, 0.0], [0.0, 3.0]]), np.zeros(2))
+    >>> scorer = TfIdfTextScorer(TokenRule(), Vocabulary(["ball", "vote"]), np.array([0.5, 0.0]), [part])
+    >>> scorer.scores(["ball", "a vote", ""])
+    array([[2.5, 0. ],
+           [0.5, 3. ],
+           [0.5, 0. ]])
+    """
+
+    def __init__(
+        self,
+        rule: TokenRule,
+        vocabulary: Vocabulary,
+        bias: Scores,
+        parts: list[TfIdfPart],
+        threads: int | None = None,
+    ) -> None:
+        self.threads = thread_count(threads)
+        self._engine = engine_for(rule, vocabulary, self.threads, "native")
+        every = np.arange(len(vocabulary), dtype=np.int32)
+        self._columns = every  # of the terms of an engine that counts words alone
+        places = [every if part.place is None else part.place for part in parts]
+        tables = [(place, part.idf, part.weights, part.bias) for place, part in zip(places, parts, strict=True)]
+        self._scorer = kernel.TfIdfScorer(tables, np.ascontiguousarray(bias, np.float64), len(vocabulary))
+
+    def scores(self, texts: Any) -> Scores:
+        """(n_texts, n_classes) scores."""
+        documents = as_texts(texts)
+        if hasattr(self._engine, "use"):
+            return self._engine.use(documents, False, self._score)  # type: ignore[no-any-return]
+        counts, ids, ends = self._engine.count(documents, False)
+        none = np.zeros(0, np.int32)
+        words = counts, ids.astype(np.int32, copy=False), ends.astype(np.int64), self._columns
+        no_units = none, none, np.zeros(len(ends), np.int64)
+        return self._scorer.scores(None, no_units, words, self.threads)  # type: ignore[no-any-return]
+
+    def _score(self, rows: MixedRows) -> Any:
+        return self._scorer.scores(rows.grams, rows.units, rows.words, self.threads)
 
 
 def _vector(values: ArrayLike | None, length: int, name: str) -> Scores:

@@ -1,4 +1,4 @@
-"""Where a text is cut other than between words: emoji, symbols, and runs of scripts without spaces; for tokens.py."""
+"""Where a text is cut other than between words: emoji, symbols, runs without spaces, spaces alone; for tokens.py."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ UNSPACED = ("grams", "whole")  # what becomes of a run: characters and their pai
 # where no word touches it, so that "http://", "a=(b)" and "x<3y" have none.
 SYMBOL = r"[:;][-']?[()]"
 FREE_SYMBOL = r"[:;=][-']?[()dDpPoO/\\|*]|</?3"
+
+# What character n-grams never go over: spaces and controls, and what stands for bytes that are no character.
+SPACES = "0-20 7f-a0 1680 2000-200b 2028-2029 202f 205f 3000 d800-dfff feff fffd"
 
 
 def character_class(*tables: str) -> str:
@@ -55,6 +58,16 @@ def sign_term(sign: str) -> str:
     True
     """
     return sign.replace("\ufe0e", "").replace("\ufe0f", "")
+
+
+@lru_cache(maxsize=2)
+def chunk_pattern(digits: bool) -> re.Pattern[str]:
+    """What stands between spaces, punctuation with it; without `digits` between numbers too.
+
+    >>> chunk_pattern(digits=True).findall("Why not?\u3000(5 %)")
+    ['Why', 'not?', '(5', '%)']
+    """
+    return re.compile(f"[^{character_class(SPACES, '' if digits else _unicode_table.NUMBERS)}]+")
 
 
 @lru_cache(maxsize=1)

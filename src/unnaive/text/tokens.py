@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -21,16 +21,26 @@ from unnaive.errors import BadModel, UnnaiveError, choose
 from unnaive.text import _unicode_table
 from unnaive.text.languages import check_language, folded, stemmer_name, stems, stop_list, stop_lists
 from unnaive.text.pieces import MESSAGE_PARTS, Places, pieces
-from unnaive.text.scripts import UNSPACED, character_class, run_grams, run_pattern, sign_pattern, sign_term
+from unnaive.text.scripts import (
+    UNSPACED,
+    character_class,
+    chunk_pattern,
+    run_grams,
+    run_pattern,
+    sign_pattern,
+    sign_term,
+)
 from unnaive.text.segmenters import check_segmenter, segments
 
 STEMMERS = ("porter", "snowball")
 ANALYZERS = ("word", "char", "both")
-GRAM = "#"  # before a character gram, so that it is no word: "#_ca" begins a word, "#at_" ends one
+GRAM = "#"  # before a character gram, so that it is no word: "# ca" begins a chunk, "#at " ends one
+BORDERS = {"spaces": " ", "words": "_"}  # what character grams stay within, and the sign of its borders
 LONGEST_NGRAM = 8
 BEFORE_SCRIPTS: dict[str, Any] = {
     "unspaced": "whole",
     "emoji": False,
+    "char_borders": "words",
 }  # how rules were meant that were written without these
 
 
@@ -44,9 +54,10 @@ class TokenRule:
     - `stopwords`: "smart", a language code, or words; they are compared as whole words after folding.
     - `stem`: "porter" or "snowball".
     - `ngrams`: (shortest, longest) run of words that makes a term, joined by a space.
-    - `analyzer`: "word"; "char" for character n-grams inside words; "both" for word terms and character n-grams.
-    - `char_ngrams`: (shortest, longest) character n-gram, the borders of the word marked and counted; of all words,
-      short and frequent ones too.
+    - `analyzer`: "word"; "char" for character n-grams; "both" for word terms and character n-grams.
+    - `char_ngrams`: (shortest, longest) character n-gram, the borders marked and counted; of all words, short and
+      frequent ones too.
+    - `char_borders`: "spaces" keeps character n-grams between spaces, with the punctuation there; "words" inside words.
     - `html`: leave out tags, comments, scripts and styles, and decode entities.
     - `message`: which parts of an RFC 822 message to read; UU-encoded blocks are then skipped.
     - `unspaced`: Chinese, Japanese, Thai, Lao, Khmer and Burmese are written without spaces: "grams" makes each
@@ -77,6 +88,7 @@ class TokenRule:
     segmenter: str | None = None
     emoji: bool = True
     symbols: bool = False
+    char_borders: str = "spaces"
 
     def __post_init__(self) -> None:
         for name in ("lowercase", "digits", "html", "emoji", "symbols"):
@@ -89,6 +101,7 @@ class TokenRule:
         object.__setattr__(self, "ngrams", _checked_ngrams(self.ngrams, "ngrams"))
         object.__setattr__(self, "char_ngrams", _checked_ngrams(self.char_ngrams, "char_ngrams"))
         choose(list(ANALYZERS), self.analyzer, "analyzer")
+        choose(list(BORDERS), self.char_borders, "borders of character n-grams")
         choose(list(UNSPACED), self.unspaced, "treatment of scripts without spaces")
         if self.segmenter is not None:
             check_segmenter(self.segmenter)
@@ -124,6 +137,16 @@ class TokenRule:
         """The names of all options, which are parameters of TextClassifier too."""
         return tuple(field.name for field in fields(cls))
 
+    def with_defaults_changed(self, changes: Mapping[str, Any]) -> TokenRule:
+        """The rule with these options, each only where nobody chose another than the default.
+
+        >>> TokenRule(ngrams=(1, 3)).with_defaults_changed({"analyzer": "both", "ngrams": (1, 2)}).ngrams
+        (1, 3)
+        """
+        default = TokenRule()
+        free = {name: value for name, value in changes.items() if getattr(self, name) == getattr(default, name)}
+        return replace(self, **free)
+
     @property
     def stop_set(self) -> frozenset[str]:
         """The stop words, folded as the text is."""
@@ -158,6 +181,8 @@ def _checked_ngrams(ngrams: object, name: str) -> tuple[int, int]:
 @lru_cache(maxsize=16)
 def _stop_set(stopwords: str | tuple[str, ...] | None, lowercase: bool, language: str | None) -> frozenset[str]:
     words = stop_list(stopwords) if isinstance(stopwords, str) else frozenset(stopwords or ())
+    if not words:
+        return words  # the pattern takes long to make
     signs = sign_pattern(emoji=True, symbols=True)
     words = frozenset(sign_term(word) if signs and signs.fullmatch(word) else word for word in words)
     return frozenset(folded(word, language) for word in words) if lowercase else words
@@ -244,9 +269,15 @@ def _terms(text: str, rule: TokenRule) -> list[Span]:
             read = _run_terms if is_run else _word_terms
             terms += read(stretch, rule)
     if rule.analyzer != "word":
-        words = [part.span for part in _parts(text, rule, "whole")]
-        terms += [gram for word in words for gram in _character_grams(word, rule)]
+        terms += [gram for unit in _gram_units(text, rule) for gram in _character_grams(unit, rule)]
     return terms
+
+
+def _gram_units(text: str, rule: TokenRule) -> Iterator[Span]:
+    """What character n-grams are cut from: what stands between spaces, or words, emoji and symbols."""
+    if rule.char_borders == "words":
+        return (part.span for part in _parts(text, rule, "whole"))
+    return ((*chunk.span(), chunk[0]) for chunk in chunk_pattern(rule.digits).finditer(text))
 
 
 def _run_terms(runs: Iterable[Part], rule: TokenRule) -> list[Span]:
@@ -291,14 +322,15 @@ def _is_fixed(term: str, rule: TokenRule) -> bool:
     )
 
 
-def _character_grams(word: Span, rule: TokenRule) -> list[Span]:
-    """The character n-grams of a word, "_" on either side; a word too short for any is one itself.
+def _character_grams(unit: Span, rule: TokenRule) -> list[Span]:
+    """The character n-grams of a chunk or word with its borders; one too short for any is one itself.
 
     >>> [term for _, _, term in _character_grams((0, 3, "cat"), TokenRule(analyzer="char", char_ngrams=(4, 5)))]
-    ['#_cat', '#cat_', '#_cat_']
+    ['# cat', '#cat ', '# cat ']
     """
-    start, end, text = word
-    padded, (shortest, longest) = f"_{text}_", rule.char_ngrams
+    start, end, text = unit
+    border, (shortest, longest) = BORDERS[rule.char_borders], rule.char_ngrams
+    padded = f"{border}{text}{border}"
     lengths = range(min(shortest, len(padded)), min(longest, len(padded)) + 1)
     return [
         (max(start, start + at - 1), min(end, start + at - 1 + n), GRAM + padded[at : at + n])

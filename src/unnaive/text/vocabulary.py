@@ -116,6 +116,9 @@ class Vocabulary:
 
     def ids(self, terms: Iterable[str]) -> Ids:
         """The id of each term, -1 for an unknown one."""
+        if isinstance(terms, Vocabulary) and kernel is not None:
+            found = kernel.place_terms(*self._arrays, *terms._arrays)
+            return np.where(found < len(self), found, -1)
         return np.fromiter((self._index.get(term, -1) for term in terms), dtype=np.int64)
 
     def union(self, other: Vocabulary) -> tuple[Vocabulary, Ids]:
@@ -125,9 +128,17 @@ class Vocabulary:
         >>> both.terms, ids
         (['a', 'b', 'c'], array([2, 0]))
         """
-        new = [term for term in other if term not in self._index]
-        both = Vocabulary([*self.terms, *new]) if new else self
-        return both, both.ids(other)
+        if kernel is None:
+            lacking = [term for term in other if term not in self._index]
+            both = Vocabulary([*self.terms, *lacking]) if lacking else self
+            return both, both.ids(other)
+        ids = kernel.place_terms(*self._arrays, *other._arrays)
+        new = np.flatnonzero(ids >= len(self))
+        return self._followed_by(other._taken(new)) if len(new) else self, ids
+
+    def _followed_by(self, more: Vocabulary) -> Vocabulary:
+        (blob, offsets), (other, ends) = self._arrays, more._arrays
+        return Vocabulary.trusted(np.concatenate([blob, other]), np.concatenate([offsets, offsets[-1] + ends[1:]]))
 
     def in_order(self, order: NDArray[np.int64] | None = None) -> Vocabulary:
         """The same terms sorted by code point, which is also the order of their bytes; itself where they are.
@@ -146,7 +157,7 @@ class Vocabulary:
         >>> Vocabulary(["vote", "ball"]).order()
         array([1, 0])
         """
-        return term_order(*self._arrays)
+        return term_order(*self._arrays) if kernel is None else kernel.term_order(*self._arrays)
 
     def take(self, ids: ArrayLike) -> Vocabulary:
         """The vocabulary of the terms with these ids, in this order.
@@ -159,13 +170,24 @@ class Vocabulary:
             raise BadData(
                 f"ids reach from {chosen.min()} to {chosen.max()}; the vocabulary has {count_noun(len(self), 'term')}"
             )
-        if len(np.unique(chosen)) != chosen.size:
+        if chosen.size and int(np.bincount(chosen).max()) > 1:
             return Vocabulary(self.terms[place] for place in chosen.tolist())  # says which term is there twice
         return self._taken(chosen)
+
+    def since(self, first: int) -> Vocabulary:
+        """The vocabulary of the terms from id `first` on.
+
+        >>> Vocabulary(["a", "b", "c"]).since(1).terms
+        ['b', 'c']
+        """
+        blob, offsets = self._arrays
+        return Vocabulary.trusted(blob[offsets[first] :], offsets[first:] - offsets[first])
 
     def _taken(self, ids: NDArray[Any]) -> Vocabulary:
         """`take` of distinct ids: their bytes are copied, and no term is decoded."""
         blob, offsets = self._arrays
+        if kernel is not None:
+            return Vocabulary.trusted(*kernel.take_terms(blob, offsets, np.ascontiguousarray(ids, np.int64)))
         starts, lengths = offsets[:-1][ids], np.diff(offsets)[ids]
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         index = np.int32 if len(blob) < 1 << 31 else np.int64

@@ -25,10 +25,10 @@ class Standing:
         if self._found and abs(labelled - self._looked) < EVERY:
             return self._found
         self._looked = labelled
-        self._stability.look(labelling.pool)
+        self._stability.look(labelling.learner)
         answers = labelling.random_answers()
         texts = [one.text for one in answers if one.text is not None]
-        accuracy = stopping.running_accuracy(labelling.pool, texts)
+        accuracy = stopping.running_accuracy(labelling.learner, texts)
         suggested = [(place, one) for place, one in enumerate(answers) if one.suggested is not None]
         given = labels_before([one.id for _, one in suggested], labelling)
         right = [one.labels == (one.suggested,) for _, one in suggested]

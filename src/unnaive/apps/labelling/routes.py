@@ -52,8 +52,7 @@ def make_label_router(labelling: Labelling, who: str) -> APIRouter:
         with labelling.lock:
             shown = labelling.show(person)
             return {
-                "summary": labelling.summary(person), "stopping": standing.look(labelling),
-                "multilabel": labelling.pool.multilabel,
+                "summary": labelling.summary(person), "multilabel": labelling.pool.multilabel,
                 "classes": list(labelling.pool.classes), "keys": keys_of(labelling.pool.classes),
                 "text": None if shown is None else describe_shown(labelling, shown),
                 "done": labelling.why_done(person) if shown is None else None,
@@ -100,6 +99,14 @@ def make_label_router(labelling: Labelling, who: str) -> APIRouter:
             raise UnnaiveError(f"no text has all of: {asked.words}")
         return await viewed(asked.who)
 
+    @router.get("/standing")
+    async def stand() -> Response:  # apart from the next text, which need not wait for it
+        def look() -> dict[str, Any]:
+            with labelling.lock:
+                return standing.look(labelling)
+
+        return json_response(await run_in_threadpool(look))
+
     @router.get("/agreement")
     async def agreement() -> Response:
         return json_response({"agreement": await run_in_threadpool(describe_agreement, labelling)})
@@ -114,6 +121,7 @@ def describe_shown(labelling: Labelling, shown: Shown) -> dict[str, Any]:
     largest = max((abs(value) for _, value in marked), default=0.0) or 1.0
     return {
         "number": shown.text, "name": shown.name, "way": shown.way, "suggested": shown.suggested,
+        "given": list(shown.given),
         "probabilities": [{"label": label, "probability": share} for label, share in shown.probabilities.items()],
         "ticked": list(shown.ticked), "marked": [[words, value / largest] for words, value in marked],
     }  # fmt: skip

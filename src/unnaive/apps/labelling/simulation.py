@@ -5,17 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from unnaive.apps.options import data_file, make_output_folders, read_corpus, shared_defaults
+from unnaive.apps.options import make_output_folders, read_corpus
 from unnaive.apps.screen import Progress, console, echo, plain_table, visible_json
 from unnaive.errors import count_noun
 from unnaive.labelling.simulate import WAYS, Curve, sign_test, simulate
 from unnaive.reading.corpus import Corpus
+from unnaive.reading.datafiles import DataFile
 
 
-def run_simulation(data: str, *, labels: int, seeds: int, seed: int, html: Path | None, as_json: bool) -> None:
+def run_simulation(data: DataFile, *, labels: int, seeds: int, seed: int, html: Path | None, as_json: bool) -> None:
     """Read, replay, print; the plot goes to an SVG file."""
     make_output_folders([html])
-    corpus = read_corpus(data_file([data], **shared_defaults()), None)
+    corpus = read_corpus(data, None)
     pool, test = split_corpus(corpus, seed)
     with Progress("simulating", len(WAYS) * seeds) as bar:
         curves = simulate(

@@ -20,8 +20,8 @@ HELP = """  a, Enter   accept the suggested label      x          reject it: the
   q          leave; what you did is kept     ?          this help"""
 WAYS = {
     "random": "drawn at random", "uncertain": "the model is unsure", "explore": "unlike what was labelled",
-    "similar": "more like this", "search": "found", "second": "somebody else has labelled it too",
-    "queue": "from the list",
+    "similar": "more like this", "search": "found; / and Enter for all texts again", "queue": "from the list",
+    "second": "somebody else has labelled it too", "undone": "taken back",
 }  # fmt: skip
 
 
@@ -82,16 +82,17 @@ class Terminal:
         if self.console.is_terminal:
             self.console.clear()
         summary = self.labelling.summary(self.who)
+        given = f" · labelled {', '.join(shown.given)} so far" if shown.given else ""
         self.console.print(Text(
             f"{summary['labelled']:,} of {summary['texts']:,} labelled · text {shown.name} · "
-            f"{WAYS.get(shown.way, shown.way)}", style="dim",
+            f"{WAYS.get(shown.way, shown.way)}{given}", style="dim",
         ))  # fmt: skip
-        for sentence in self.standing.look(self.labelling)["sentences"]:
-            self.console.print(Text(sentence, style="dim"))
         self.console.print()
         self.console.print(self._body(shown))
         self.console.print()
         self.console.print(self._classes(shown))
+        for sentence in self.standing.look(self.labelling)["sentences"]:  # last: the text need not wait for it
+            self.console.print(Text(sentence, style="dim"))
         if self.said:
             self.console.print(Text(self.said, style="yellow"))
             self.said = ""
@@ -177,6 +178,8 @@ class Terminal:
                 self.labelling.look_for(self.who)
             elif shown.suggested is not None:
                 self.labelling.look_for(self.who, label=shown.suggested)
+            else:
+                self.said = "nothing is suggested yet, so there is nothing to look for more of"
             return True
         prompts = {keys.NEW: "new class: ", keys.NAME: "class: ", keys.SEARCH: "words (none: all texts): "}
         self.console.print(prompts[key], end="", markup=False)

@@ -8,10 +8,12 @@ from io import BytesIO
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unnaive.apps.service.served import Refused
 from unnaive.errors import UnnaiveError
 from unnaive.fitted import FittedModel
+from unnaive.text.tokens import TokenRule
 from unnaive.types import Floats, Label
 
 
@@ -46,20 +48,24 @@ class Answers:
             found.append([classes[column] for column in columns[order].tolist()])
         return found
 
-    def ranked(self, limit: int | None, above: float | None = None) -> Iterator[list[tuple[Label, float]]]:
-        """The best classes of each text with their values, at most `limit`, none below `above`."""
-        classes = self.fitted.classes
-        most = len(classes) if limit is None else min(limit, len(classes))
+    def best(self, limit: int | None) -> tuple[NDArray[np.intp], Floats]:
+        """The columns of the best classes of each text, at most `limit`, the best first; and their values."""
+        n_classes = len(self.fitted.classes)
+        most = n_classes if limit is None else min(limit, n_classes)
         if most == 1:
-            best = self.values.argmax(axis=1)
-            order = best[:, None]
-        elif most < len(classes) // 4:
+            order = self.values.argmax(axis=1)[:, None]
+        elif most < n_classes // 4:
             part = np.argpartition(-self.values, most - 1, axis=1)[:, :most]
             order = np.take_along_axis(part, np.argsort(-np.take_along_axis(self.values, part, 1), 1, "stable"), 1)
         else:
             order = np.argsort(-self.values, axis=1, kind="stable")[:, :most]
-        sorted_values = np.take_along_axis(self.values, order, axis=1).tolist()
-        for columns, values in zip(order.tolist(), sorted_values, strict=True):
+        return order, np.take_along_axis(self.values, order, axis=1)
+
+    def ranked(self, limit: int | None, above: float | None = None) -> Iterator[list[tuple[Label, float]]]:
+        """The best classes of each text with their values, at most `limit`, none below `above`."""
+        classes = self.fitted.classes
+        order, sorted_values = self.best(limit)
+        for columns, values in zip(order.tolist(), sorted_values.tolist(), strict=True):
             yield [
                 (classes[column], value)
                 for column, value in zip(columns, values, strict=True)
@@ -73,13 +79,14 @@ def model_card(fitted: FittedModel, terms: int) -> dict[str, Any]:
 
     kept = fitted.statistic
     documents = {} if kept is None else dict(zip(fitted.classes, kept.class_docs.tolist(), strict=True))
+    usual = TokenRule().to_dict()
     rule = {} if fitted.token_rule is None else fitted.token_rule.to_dict()
     thresholds = class_thresholds(fitted)
     return {
         "model": fitted.spec.model.name,
         "title": fitted.spec.model.title,
         "settings": fitted.spec.model.changed_settings(),
-        "reading": {name: value for name, value in rule.items() if value not in (None, False)},
+        "reading": {name: value for name, value in rule.items() if value != usual[name]},
         "multilabel": fitted.multilabel,
         "probabilistic": fitted.probabilistic,
         "calibrated": fitted.calibration is not None,

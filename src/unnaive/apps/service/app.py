@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import os
@@ -18,8 +19,9 @@ from fastapi.middleware.cors import CORSMiddleware
 from starlette.exceptions import HTTPException
 
 from unnaive import __version__
+from unnaive.apps.service.classify import DirectClassify
 from unnaive.apps.service.compatible import make_compatible_router
-from unnaive.apps.service.guard import Access, Guard, Limits
+from unnaive.apps.service.guard import Access, Application, Guard, Limits
 from unnaive.apps.service.label_studio import make_label_studio_router
 from unnaive.apps.service.metrics import Metrics
 from unnaive.apps.service.models import Models
@@ -60,7 +62,7 @@ class ServiceOptions:
         return cls(**{**given, "limits": Limits(**given["limits"])})
 
 
-def create_app(options: ServiceOptions) -> FastAPI:
+def create_app(options: ServiceOptions) -> Application:
     """The application; models are loaded now, so that a bad file is found before the port is open."""
     metrics = Metrics()
     models = Models(
@@ -74,7 +76,10 @@ def create_app(options: ServiceOptions) -> FastAPI:
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         folding = asyncio.create_task(fold_at_intervals(models, options.fold_seconds))
+        gc.collect()
+        gc.freeze()  # what was loaded stays: the collector need not walk over it again and again
         yield
+        gc.unfreeze()
         folding.cancel()
         with suppress(asyncio.CancelledError):
             await folding
@@ -85,7 +90,6 @@ def create_app(options: ServiceOptions) -> FastAPI:
         lifespan=life, docs_url=None, redoc_url=None,
     )  # fmt: skip
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]
-    app.state.models = models
     for router in (
         make_router(models), make_compatible_router(models), make_label_studio_router(models),
         make_page_router(read_static()),
@@ -93,13 +97,13 @@ def create_app(options: ServiceOptions) -> FastAPI:
         app.include_router(router)
     answer_errors_in_sentences(app)
     access = Access(options.token, options.token_always, frozenset(options.hosts), tuple(options.origins))
+    inner: Any = DirectClassify(app, models)
     if options.origins:
-        app.add_middleware(
-            CORSMiddleware, allow_origins=list(options.origins), allow_methods=["GET", "POST"],
+        inner = CORSMiddleware(
+            inner, allow_origins=list(options.origins), allow_methods=["GET", "POST"],
             allow_headers=["Authorization", "Content-Type", "Idempotency-Key"],
         )  # fmt: skip
-    app.add_middleware(Guard, access=access, limits=options.limits, metrics=metrics)
-    return app
+    return Guard(inner, access=access, limits=options.limits, metrics=metrics)
 
 
 def read_evaluation(path: str) -> dict[str, Any]:
@@ -113,7 +117,7 @@ def read_evaluation(path: str) -> dict[str, Any]:
     return found
 
 
-def app_of_worker() -> FastAPI:
+def app_of_worker() -> Application:
     """The application of one of several worker processes."""
     return create_app(ServiceOptions.from_json(os.environ[OPTIONS]))
 

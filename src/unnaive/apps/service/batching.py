@@ -3,66 +3,125 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
+
+from unnaive.apps.service.answers import Answers
+from unnaive.apps.service.drift import RecentScores
+from unnaive.apps.service.rendering import render_rows
 from unnaive.apps.service.served import ServedModel, Version
 from unnaive.types import Floats
 
-MOST = 1_024  # texts scored in one call, unless one request has more
+MOST = 256  # texts scored in one call, unless one request has more
+NEXT = 64  # texts that wait: enough for the next call to stand ready while one is under way
 
-Scored = tuple[Version, Floats]
+
+class Scored:
+    """The texts of one request, scored: the version that did it, and scores (n_texts, n_classes)."""
+
+    def __init__(self, version: Version, scores: Floats, limit: int | None, together: Sequence[Scored] = ()) -> None:
+        self.version, self.scores, self.limit = version, scores, limit
+        self._together = together  # what was scored in the same call
+        self._json: bytes | None = None
+
+    @property
+    def answers(self) -> Answers:
+        """What the model says, as values."""
+        return Answers.of(self.version.fitted, self.scores)
+
+    def json(self) -> bytes:
+        """What the model says of each text as JSON, with at most `limit` classes; commas stand between them.
+
+        Requests that were scored together and ask for as many classes are written together, by the first that asks.
+        """
+        if self._json is None:
+            alone = self.version.fitted.decision.per_batch  # which would mix the documents of several clients
+            same = [self] if alone else [one for one in self._together if one.limit == self.limit] or [self]
+            rendered = render_rows(self.version, np.concatenate([one.scores for one in same]), self.limit, b",")
+            at = 0
+            for one in same:
+                one._json = rendered.joined(at, at + len(one.scores))
+                one._together = ()  # who is done holds nobody
+                at += len(one.scores)
+        return self._json or b""
+
+
+Waiting = tuple[list[str], int | None, asyncio.Future[Scored]]  # texts, classes to list, and the answer
 
 
 class Batcher:
     """Scores texts with the current version of a model; what comes while it works is scored together next.
 
-    Each call takes the version once, so all texts of a request are scored by the same one.
+    Each call takes the version once, so all texts of a request are scored by the same one. The thread that scores runs
+    little but the kernel, which needs no interpreter: while it works, the event loop reads and writes other requests.
+    So that neither waits for the other, calls are not too large, and the next one may stand ready.
     """
 
     def __init__(self, model: ServedModel, executor: ThreadPoolExecutor) -> None:
         self.model, self._executor = model, executor
-        self._waiting: list[tuple[list[str], asyncio.Future[Scored]]] = []
-        self._running: asyncio.Task[None] | None = None
+        self.recent = RecentScores()
+        self._waiting: list[Waiting] = []
+        self._waiting_texts = 0
+        self._calls = 0  # under way, or about to be
+        self._tasks: set[asyncio.Task[None]] = set()
 
-    async def score(self, texts: list[str]) -> Scored:
-        """The version that scored the texts, and their scores (n_texts, n_classes)."""
+    async def score(self, texts: list[str], limit: int | None = None) -> Scored:
+        """The texts, scored; `limit` is for `Scored.json`."""
         loop = asyncio.get_running_loop()
-        if len(texts) > MOST // 4:
-            return await loop.run_in_executor(self._executor, score_texts, self.model, texts)
+        if len(texts) > MOST // 2:
+            version, scores = await loop.run_in_executor(self._executor, score_texts, self.model, texts)
+            self.recent.note(version.fitted.classes, scores)
+            return Scored(version, scores, limit)
         answer: asyncio.Future[Scored] = loop.create_future()
-        self._waiting.append((texts, answer))
-        if self._running is None or self._running.done():
-            self._running = loop.create_task(self._work(loop))
+        self._waiting.append((texts, limit, answer))
+        self._waiting_texts += len(texts)
+        if not self._calls or (self._calls == 1 and self._waiting_texts >= NEXT):
+            self._calls += 1
+            task = loop.create_task(self._work(loop))  # which the loop itself does not keep alive
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
         return await answer
 
     async def _work(self, loop: asyncio.AbstractEventLoop) -> None:
-        while self._waiting:
-            batch = self._take()
-            texts = [text for part, _ in batch for text in part]
-            try:
-                version, scores = await loop.run_in_executor(self._executor, score_texts, self.model, texts)
-            except Exception as problem:
-                for _, answer in batch:
-                    if not answer.done():
-                        answer.set_exception(problem)
-                continue
-            at = 0
-            for part, answer in batch:
-                if not answer.done():  # a client may have gone meanwhile
-                    answer.set_result((version, scores[at : at + len(part)]))
-                at += len(part)
+        """Score what waits until nothing does."""
+        try:
+            while self._waiting:
+                await self._score_batch(loop, self._take())
+        finally:
+            self._calls -= 1
 
-    def _take(self) -> list[tuple[list[str], asyncio.Future[Scored]]]:
+    async def _score_batch(self, loop: asyncio.AbstractEventLoop, batch: list[Waiting]) -> None:
+        texts = [text for part, _, _ in batch for text in part]
+        try:
+            version, scores = await loop.run_in_executor(self._executor, score_texts, self.model, texts)
+        except Exception as problem:
+            for _, _, answer in batch:
+                if not answer.done():
+                    answer.set_exception(problem)
+            return
+        self.recent.note(version.fitted.classes, scores)
+        at = 0
+        together: list[Scored] = []
+        for part, limit, answer in batch:
+            if not answer.done():  # a client may have gone meanwhile
+                together.append(Scored(version, scores[at : at + len(part)], limit, together))
+                answer.set_result(together[-1])
+            at += len(part)
+
+    def _take(self) -> list[Waiting]:
         """As many requests as fit into one call, the first ones first."""
         size = taken = 0
         while taken < len(self._waiting) and (not taken or size + len(self._waiting[taken][0]) <= MOST):
             size += len(self._waiting[taken][0])
             taken += 1
         batch, self._waiting = self._waiting[:taken], self._waiting[taken:]
+        self._waiting_texts -= size
         return batch
 
 
-def score_texts(model: ServedModel, texts: list[str]) -> Scored:
+def score_texts(model: ServedModel, texts: list[str]) -> tuple[Version, Floats]:
     """The current version of the model, and its scores of the texts."""
     version = model.version
     return version, version.fitted.scores(texts)

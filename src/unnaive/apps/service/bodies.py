@@ -231,7 +231,7 @@ class LabelStudioSetup(Foreign):
 class Webhook(Foreign):
     """What Label Studio says when somebody annotates."""
 
-    action: str
+    action: str = ""  # asked to train, it may send none
     annotation: dict[str, Any] | None = None
     annotations: list[dict[str, Any]] | None = None
     task: dict[str, Any] | None = None

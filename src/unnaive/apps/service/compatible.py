@@ -33,8 +33,7 @@ def make_compatible_router(models: Models) -> APIRouter:
 
 
 async def _answers(models: Models, model: ServedModel, texts: list[str]) -> Answers:
-    version, scores = await models.score(model, models.check_texts(texts))
-    return Answers.of(version.fitted, scores)
+    return (await models.score(model, models.check_texts(texts))).answers
 
 
 def _scored(answers: Answers, limit: int | None) -> list[list[dict[str, Any]]]:
@@ -123,8 +122,8 @@ def _add_open_inference(router: APIRouter, models: Models) -> None:
         """The label of each text of the input tensor, and the probabilities of all classes."""
         model = models.find(name)
         asked, texts = read_tensors(await request.body(), request.headers.get(HEADER_LENGTH))
-        version, scores = await models.score(model, models.check_texts(texts))
-        answers = Answers.of(version.fitted, scores)
+        scored = await models.score(model, models.check_texts(texts))
+        version, answers = scored.version, scored.answers
         outputs = [
             {"name": "label", "datatype": "BYTES", "shape": [len(texts)],
              "data": [";".join(map(str, labels)) for labels in answers.labels()]},

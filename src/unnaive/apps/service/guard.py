@@ -7,6 +7,7 @@ import hmac
 import json
 import logging
 import time
+from base64 import b64decode
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +25,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 CHANGING = ("/teach", "/forget", "/rollback", "/webhook")  # ends of paths that change a model
 OPEN = ("/healthz", "/readyz")  # for load balancers, which have no token
 UNLIMITED = "/v1/classify/stream"  # has limits by line
+READING = ("GET", "HEAD", "OPTIONS")  # methods that change nothing
 PAGE = "/page/"  # what the page is made of
 
 POLICY = (
@@ -64,9 +66,19 @@ class Access:
     origins: tuple[str, ...] = ()
 
     def has_token(self, headers: dict[bytes, bytes]) -> bool:
-        """Whether the request carries the token; compared in constant time."""
-        given = headers.get(b"authorization", b"")
-        return hmac.compare_digest(given, b"Bearer " + self.token.encode())
+        """Whether the request carries the token, or has it as the password of any user; compared in constant time.
+
+        Label Studio knows no tokens, but users and passwords.
+        """
+        kind, _, given = headers.get(b"authorization", b"").partition(b" ")
+        if kind.lower() == b"basic":
+            try:
+                given = b64decode(given, validate=True).partition(b":")[2]
+            except ValueError:
+                return False
+        elif kind.lower() != b"bearer":
+            return False
+        return hmac.compare_digest(given, self.token.encode())
 
 
 class Guard:
@@ -75,6 +87,10 @@ class Guard:
     def __init__(self, app: Application, access: Access, limits: Limits, metrics: Metrics) -> None:
         self.app, self.access, self.limits, self.metrics = app, access, limits, metrics
         self._at_once = 0
+        metrics.at_once.set_function(lambda: self._at_once)
+        sentence = f"{limits.requests} requests are being answered already; try again in a second"
+        self._busy, headers = refusal(Refused(503, sentence))
+        self._busy_headers = [*headers, *HEADERS]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -84,6 +100,9 @@ class Guard:
         start, status = time.perf_counter(), 500
         path = scope["path"]
         counted = path not in OPEN
+        if counted and self._at_once >= self.limits.requests:
+            await self._turn_away(send)
+            return
 
         async def send_with_headers(message: Message) -> None:
             nonlocal status
@@ -93,33 +112,46 @@ class Guard:
             await send(message)
 
         self._at_once += counted
-        self.metrics.at_once.set(self._at_once)
         try:
-            self._check(scope, path, counted)
+            self._check(scope, path)
             limited = receive if path == UNLIMITED else self._limited(scope, receive)
             await self.app(scope, limited, send_with_headers)
         except Refused as problem:
             await refuse(send_with_headers, problem)
         finally:
             self._at_once -= counted
-            self.metrics.at_once.set(self._at_once)
             seconds = time.perf_counter() - start
             self.metrics.request(_route(scope), status, seconds)
             log.info("%s %s %d %.1f ms", scope["method"], path, status, 1000 * seconds)
 
-    def _check(self, scope: Scope, path: str, counted: bool) -> None:
+    async def _turn_away(self, send: Send) -> None:
+        """Say that there is too much to do, before anything is looked at: what is refused must cost next to nothing."""
+        self.metrics.request("other", 503, 0.0)
+        await send({"type": "http.response.start", "status": 503, "headers": self._busy_headers})
+        await send({"type": "http.response.body", "body": self._busy})
+
+    def _check(self, scope: Scope, path: str) -> None:
         headers = dict(scope["headers"])
         host = _host_name(headers.get(b"host", b"").decode("latin-1"))
         if self.access.hosts and host not in self.access.hosts:
             raise Refused(421, f"this service is not called {host!r}; name it with --allow-host if it should be")
-        if counted and self._at_once > self.limits.requests:
-            raise Refused(503, f"{self.limits.requests} requests are being answered already; try again in a second")
+        if scope["method"] not in READING and self._is_foreign(headers):
+            raise Refused(403, "a page of another site may not ask; name the site with --allow-origin if it should")
         length = headers.get(b"content-length", b"0")
         if path != UNLIMITED and length.isdigit() and int(length) > self.limits.body:
             raise self._too_large()
         scope["unnaive.token"] = self.access.has_token(headers)
         if not scope["unnaive.token"] and self._needs_token(path, scope["method"]):
             raise Refused(401, "this request needs the token of the service: Authorization: Bearer TOKEN")
+
+    def _is_foreign(self, headers: dict[bytes, bytes]) -> bool:
+        """Whether a browser says that a page of another site asks; programs say nothing of the kind."""
+        origin = headers.get(b"origin")
+        if origin is None or origin.decode("latin-1") in self.access.origins:
+            return False
+        if b"sec-fetch-site" in headers:  # what the browser knows, also behind a proxy that changes the host
+            return headers[b"sec-fetch-site"] != b"same-origin"
+        return origin.partition(b"://")[2].lower() != headers.get(b"host", b"").lower()
 
     def _needs_token(self, path: str, method: str) -> bool:
         """Whether a request does: what changes a model always, the rest where the service says so.
@@ -159,6 +191,13 @@ class Guard:
 
 async def refuse(send: Send, problem: Refused) -> None:
     """The answer of a refused request."""
+    body, headers = refusal(problem)
+    await send({"type": "http.response.start", "status": problem.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def refusal(problem: Refused) -> tuple[bytes, list[tuple[bytes, bytes]]]:
+    """The body and the headers that say why a request is refused."""
     body = json.dumps({"error": str(problem)}, ensure_ascii=False).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if problem.status == 503:
@@ -167,8 +206,7 @@ async def refuse(send: Send, problem: Refused) -> None:
         headers.append((b"www-authenticate", b"Bearer"))
     if problem.status in (408, 413):
         headers.append((b"connection", b"close"))  # the rest of the body is not read
-    await send({"type": "http.response.start", "status": problem.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    return body, headers
 
 
 def _host_name(host: str) -> str:
@@ -184,4 +222,4 @@ def _host_name(host: str) -> str:
 
 def _route(scope: Scope) -> str:
     """The pattern of the path, so that metrics do not grow with what clients make up."""
-    return getattr(scope.get("route"), "path", "other")
+    return str(scope.get("unnaive.route") or getattr(scope.get("route"), "path", "other"))

@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 from fastapi import APIRouter, Request, Response
 
 from unnaive.apps.service import bodies
-from unnaive.apps.service.answers import Answers
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import described
 from unnaive.apps.service.record import Document
@@ -87,8 +86,7 @@ async def predict_tasks(
     """Suggestions for tasks in Label Studio's form."""
     control, target, field = read_config(config)
     texts = models.check_texts([task_text(one, field) for one in tasks])
-    version, scores = await models.score(model, texts)
-    answers = Answers.of(version.fitted, scores)
+    answers = (await models.score(model, texts)).answers
     results = []
     for labels, ranked in zip(answers.labels(), answers.ranked(1), strict=True):
         choice = {

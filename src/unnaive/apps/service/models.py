@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from unnaive.apps.service.batching import Batcher, Scored
+from unnaive.apps.service.drift import measure_drift
 from unnaive.apps.service.guard import Limits
 from unnaive.apps.service.metrics import Metrics
 from unnaive.apps.service.served import Refused, ServedModel
@@ -50,10 +51,10 @@ class Models:
                 raise Refused(413, f"a text has {len(text):,} characters, at most {self.limits.text:,} are taken")
         return texts
 
-    async def score(self, model: ServedModel, texts: list[str]) -> Scored:
-        """Scores of texts, in one call with those of other requests."""
+    async def score(self, model: ServedModel, texts: list[str], limit: int | None = None) -> Scored:
+        """The texts, scored in one call with those of other requests; `limit` is for `Scored.json`."""
         self.metrics.texts.labels(model.name).inc(len(texts))
-        return await self._batchers[model.name].score(texts)
+        return await self._batchers[model.name].score(texts, limit)
 
     async def work(self, function: Callable[..., Found], *given: Any, **named: Any) -> Found:
         """What a function returns, run in a thread."""
@@ -69,6 +70,14 @@ class Models:
         if not found["repeated"]:
             self.metrics.changes.labels(model.name, "taught").inc(found["taught"])
             self.metrics.changes.labels(model.name, "forgotten").inc(found["forgotten"])
+
+    async def update_gauges(self) -> None:
+        """Set what is measured only when somebody asks: versions, and the drift of recent texts."""
+        for one in self:
+            version = one.version
+            self.metrics.version.labels(one.name).set(version.number)
+            drift = await self.work(measure_drift, version.fitted, self._batchers[one.name].recent.scores())
+            self.metrics.set_drift(one.name, version.fitted.classes, drift)
 
     async def fold_all(self) -> None:
         """Rewrite the model files that are behind their records."""

@@ -12,10 +12,10 @@ from pydantic.json_schema import models_json_schema
 from unnaive.apps.service import bodies
 
 REFERENCE = "#/components/schemas/{model}"
-ALWAYS = (408, 421, 503)  # the guard may give them for any request
+ALWAYS = (403, 408, 421, 503)  # the guard may give them for any request
 MEANINGS = {
     401: "The token is missing or wrong.",
-    403: "The service only reads its models.",
+    403: "The service only reads its models, or a page of another site asks.",
     404: "There is no such model.",
     408: "The request did not arrive in time.",
     409: "The model cannot do this: a class or a document that it does not have, a key that was used before.",

@@ -14,6 +14,11 @@ TYPES = {
     "svg": "image/svg+xml",
 }  # fmt: skip
 FOLDER = files("unnaive.apps.service") / "static"
+HEAD = b"""<meta charset="utf-8">
+  <meta name="viewport" content="width=device-width, initial-scale=1">
+  <meta name="color-scheme" content="light dark">
+  <link rel="icon" href="/page/icon.svg" type="image/svg+xml">
+  <link rel="stylesheet" href="/page/page.css">"""  # of every page, in the place of <!--head-->
 
 
 Files = dict[str, tuple[bytes, str]]  # body and type by name
@@ -22,7 +27,7 @@ Files = dict[str, tuple[bytes, str]]  # body and type by name
 def read_static(folder: Traversable = FOLDER) -> Files:
     """All files of a page, with their types; nothing else can be asked for."""
     return {
-        one.name: (one.read_bytes(), TYPES[one.name.rpartition(".")[2]])
+        one.name: (one.read_bytes().replace(b"<!--head-->", HEAD), TYPES[one.name.rpartition(".")[2]])
         for one in folder.iterdir()
         if one.name.rpartition(".")[2] in TYPES
     }

@@ -11,11 +11,13 @@ import orjson
 from fastapi import APIRouter, Header, Query, Request, Response
 
 from unnaive.apps.service import bodies
-from unnaive.apps.service.answers import Answers, model_card, network_picture
+from unnaive.apps.service.answers import model_card, network_picture
+from unnaive.apps.service.classify import classify_texts
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import described
 from unnaive.apps.service.record import Change, Document
-from unnaive.apps.service.served import Refused, ServedModel, Version, check_label
+from unnaive.apps.service.rendering import render_rows
+from unnaive.apps.service.served import Refused, ServedModel
 from unnaive.errors import UnnaiveError
 
 LINES = 256  # of a stream, scored at a time
@@ -55,14 +57,7 @@ def make_router(models: Models) -> APIRouter:
     @router.post("/v1/classify", **described(bodies.ClassifyRequest, bodies.ClassifyAnswer, 404, 409))
     async def classify(request: Request) -> Response:
         """The labels of one text or of several, with the probability of every class."""
-        asked = bodies.parse(bodies.ClassifyRequest, await request.body())
-        model = models.find(asked.model)
-        texts = models.check_texts(_texts_of(asked))
-        version, scores = await models.score(model, texts)
-        results = await models.work(results_of, version, texts, scores, asked) if asked.explain else None
-        if results is None:
-            results = results_of(version, texts, scores, asked)
-        return json_response({"model": model.name, "version": version.number, "results": results})
+        return Response(await classify_texts(models, await request.body()), media_type="application/json")
 
     @router.post(
         "/v1/classify/stream", response_class=LinesResponse,
@@ -150,56 +145,11 @@ def make_router(models: Models) -> APIRouter:
 
     @router.get("/metrics", response_class=Response)
     async def metrics() -> Response:
-        """Counters and times in Prometheus's text format."""
-        for one in models:
-            models.metrics.version.labels(one.name).set(one.version.number)
+        """Counters, times and drift in Prometheus's text format."""
+        await models.update_gauges()
         return Response(models.metrics.text(), media_type="text/plain; version=0.0.4")
 
     return router
-
-
-def _texts_of(asked: bodies.ClassifyRequest) -> list[str]:
-    if (asked.text is None) == (asked.texts is None):
-        raise Refused(422, "give either text, one string, or texts, a list of strings")
-    return [asked.text] if asked.text is not None else list(asked.texts or ())
-
-
-def results_of(version: Version, texts: list[str], scores: Any, asked: bodies.ClassifyRequest) -> list[dict[str, Any]]:
-    """What the model says of each text."""
-    fitted = version.fitted
-    answers = Answers.of(fitted, scores)
-    name = answers.value_name
-    results: list[dict[str, Any]] = [
-        {"label": labels[0] if labels else None, "labels": labels,
-         "classes": [{"label": label, name: value} for label, value in ranked]}
-        for labels, ranked in zip(answers.labels(), answers.ranked(asked.top_k, asked.threshold), strict=True)
-    ]  # fmt: skip
-    if asked.confidence is not None:
-        for one, labels in zip(results, label_sets_at(version, scores, asked.confidence), strict=True):
-            one["set"] = labels
-    if asked.explain:
-        for label in (asked.label, asked.against):
-            if label is not None:
-                check_label(fitted, label)
-        for one, text in zip(results, texts, strict=True):
-            one["explanation"] = explanation(version, text, asked)
-    return results
-
-
-def label_sets_at(version: Version, scores: Any, confidence: float) -> list[tuple[Any, ...]]:
-    """The labels of each text that hold the right one with probability `confidence`."""
-    try:
-        return version.fitted.sets_of(scores, confidence)
-    except UnnaiveError as problem:  # the model kept no held-out scores
-        raise Refused(409, str(problem)) from problem
-
-
-def explanation(version: Version, text: str, asked: bodies.ClassifyRequest) -> dict[str, Any]:
-    """Which terms of the text spoke for a class, with their places in characters."""
-    try:
-        return version.fitted.explain(text, asked.label, against=asked.against).to_dict()
-    except UnnaiveError as problem:
-        raise Refused(409, str(problem)) from problem
 
 
 def summary(model: ServedModel) -> dict[str, Any]:
@@ -267,15 +217,10 @@ async def answer_lines(models: Models, model: ServedModel, lines: list[bytes], t
         except Refused as problem:
             problems[number] = str(problem)
             texts[number:] = [""]
-    version, scores = await models.score(model, texts)
-    answers = Answers.of(version.fitted, scores)
-    rows = []
-    for number, (labels, ranked) in enumerate(zip(answers.labels(), answers.ranked(top_k), strict=True)):
-        found = {
-            "label": labels[0] if labels else None, "labels": labels,
-            "classes": [{"label": label, answers.value_name: value} for label, value in ranked],
-        }  # fmt: skip
-        rows.append(orjson.dumps({"error": problems[number]} if number in problems else found))
+    scored = await models.score(model, texts)
+    rows = render_rows(scored.version, scored.scores, top_k, b"\n").joined(0, len(texts)).split(b"\n")
+    for number, sentence in problems.items():
+        rows[number] = orjson.dumps({"error": sentence})
     return b"\n".join(rows) + b"\n"
 
 

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from inspect import signature
+from typing import Any
 
 import uvicorn
-from fastapi import FastAPI
+from uvicorn.supervisors import Multiprocess
 
 from unnaive.errors import UnnaiveError
 
-PATIENCE = 10  # seconds that requests get to end when the service stops
+SERVER: dict[str, Any] = {
+    "log_level": "warning",
+    "access_log": False,  # the guard writes lines without texts
+    "server_header": False,
+    "ws": "none",
+    "proxy_headers": False,  # nothing here depends on who a proxy says is asking
+    "backlog": 16_384,  # connections that wait to be accepted; the system has a limit of its own
+    "timeout_graceful_shutdown": 10,  # seconds that requests get to end when the service stops
+}
+ACCEPTED_AT_ONCE = 32  # new connections
 
 
 def address(host: str, port: int, token: str | None = None) -> str:
@@ -23,16 +34,25 @@ def address(host: str, port: int, token: str | None = None) -> str:
     return f"http://{name}:{port}/" + (f"#token={token}" if token else "")
 
 
-def run_app(app: FastAPI, host: str, port: int, announce: Callable[[int], None]) -> None:
-    """Serve the application; `announce` is called with the port when it is open, which matters where `port` is 0."""
-    config = uvicorn.Config(
-        app, host=host, port=port, log_level="warning", access_log=False, server_header=False,
-        timeout_graceful_shutdown=PATIENCE, ws="none",
-    )  # fmt: skip
+def run_app(app: Any, host: str, port: int, announce: Callable[[int], None], *, workers: int = 1) -> None:
+    """Serve the application; `announce` is called with the port when it is open, which matters where `port` is 0.
+
+    With several workers `app` names a function without arguments that makes it, "module:function", in each of them.
+    """
+    config = uvicorn.Config(app, factory=isinstance(app, str), host=host, port=port, workers=workers, **SERVER)
     try:
         sockets = [config.bind_socket()]
     except SystemExit as problem:  # how uvicorn ends where a port cannot be opened
         raise UnnaiveError(f"port {port} of {host} cannot be opened; choose another with --port") from problem
+    sockets[0].listen(SERVER["backlog"])  # who comes between the announcement and the first turn waits
+    # the event loop takes one connection from each in a turn, and under load a turn is long
+    sockets += [sockets[0].dup() for _ in range(ACCEPTED_AT_ONCE - 1)]
     announce(sockets[0].getsockname()[1])
+    server = uvicorn.Server(config)
+    if workers > 1:
+        supervise: Any = Multiprocess
+        older = {"target": server.run} if "target" in signature(supervise).parameters else {}  # uvicorn took it once
+        supervise(config, sockets=sockets, **older).run()
+        return
     with suppress(KeyboardInterrupt):  # which uvicorn raises again when what was accepted is done
-        uvicorn.Server(config).run(sockets=sockets)
+        server.run(sockets=sockets)

@@ -9,11 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+import orjson
+
 from unnaive.apps.service.record import Change, Document, Record
 from unnaive.atomic import replacing
 from unnaive.classifier import TextClassifier
 from unnaive.errors import UnnaiveError
 from unnaive.fitted import FittedModel
+from unnaive.lazy import lazy_property
+from unnaive.reading.sources import hash_file
 from unnaive.store import load, pack, write_arrays
 from unnaive.types import Label
 
@@ -33,6 +37,33 @@ class Version:
     fitted: FittedModel
     number: int
 
+    @lazy_property
+    def json_pieces(self) -> JsonPieces:
+        """What answers repeat for every text."""
+        return JsonPieces.of(self.fitted.classes, "probability" if self.fitted.probabilistic else "score")
+
+
+@dataclass(frozen=True)
+class JsonPieces:
+    """By class, the JSON that stands before a value: of the whole row, of its first class, and of one that follows."""
+
+    heads: list[bytes]
+    first: list[bytes]
+    following: list[bytes]
+
+    @classmethod
+    def of(cls, classes: Sequence[Label], value_name: str) -> JsonPieces:
+        """For all classes of a model.
+
+        >>> pieces = JsonPieces.of(["spam"], "probability")
+        >>> pieces.heads[0] + pieces.first[0] + b"0.5}]}"
+        b'{"label":"spam","labels":["spam"],"classes":[{"label":"spam","probability":0.5}]}'
+        """
+        names = [orjson.dumps(one) for one in classes]
+        first = [b'{"label":%b,"%b":' % (one, value_name.encode()) for one in names]
+        heads = [b'{"label":%b,"labels":[%b],"classes":[' % (one, one) for one in names]
+        return cls(heads, first, [b"}," + one for one in first])
+
 
 class ServedModel:
     """One model file: any number of threads read `version`, one at a time changes it.
@@ -47,7 +78,7 @@ class ServedModel:
         self.record: Record | None = None
         self.measures: dict[str, Any] = {}  # what `unnaive evaluate --json` said of it, for its card
         self.problem: str | None = None  # why the model file could not be rewritten, for /readyz
-        self.version = Version(load(path), 0)
+        self.version = Version(load(path, mapped=not teachable), 0)
         if self.version.fitted.token_rule is None:
             raise UnnaiveError(f"{path} was trained on counts, not on texts, and cannot be served")
         self._hash = ""
@@ -58,7 +89,7 @@ class ServedModel:
     def _open_record(self) -> None:
         """Find out which events the model file has, and apply the rest."""
         self.record = Record(self.path)
-        self._hash = _hash_of(self.path)
+        self._hash = hash_file(self.path)
         folded = self.record.fold_of(self._hash)
         if folded is None and not self.record.empty:
             raise UnnaiveError(
@@ -126,7 +157,7 @@ class ServedModel:
             version, record = self.version, self.record
             if record is None or version.number == self._folded:
                 return False
-            if _hash_of(self.path) != self._hash:
+            if hash_file(self.path) != self._hash:
                 self.problem = f"{self.path} was changed by somebody else; what was taught since is in {record.path}"
                 raise UnnaiveError(self.problem)
             with replacing(self.path) as file:
@@ -204,11 +235,6 @@ def _labels(fitted: FittedModel, documents: Sequence[Document]) -> list[Any]:
         if len(one.labels) != 1:
             raise Refused(409, f"this model gives one label to each text, and a document came with {len(one.labels)}")
     return [one.labels[0] for one in documents]
-
-
-def _hash_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def check_label(fitted: FittedModel, label: Label) -> None:

@@ -19,11 +19,12 @@ from scipy.sparse import csr_array
 from unnaive.core.counts import Counts
 from unnaive.core.selection import information_gain, top_k
 from unnaive.evaluation.experiments import run as run_plan
+from unnaive.evaluation.material import Material
 from unnaive.evaluation.papers.data import PreparedData, prepare
 from unnaive.evaluation.papers.runs import Measurement, Run, Runner
 from unnaive.evaluation.records import Record
 from unnaive.evaluation.significance import corrected_t, paired_t
-from unnaive.evaluation.trials import Contender, Material, Plan
+from unnaive.evaluation.trials import Contender, Plan
 
 Values = dict[tuple[str, str], list[float]]  # (classifier, measure) → in % for each split
 

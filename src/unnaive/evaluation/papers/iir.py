@@ -15,9 +15,9 @@ import numpy as np
 from scipy.sparse import csr_array, hstack, vstack
 
 from unnaive.core.counts import Counts
+from unnaive.core.folds import out_of_fold
 from unnaive.core.links import comparable_scores
 from unnaive.core.selection import information_gain, top_k
-from unnaive.decisions import out_of_fold, scut
 from unnaive.errors import count_noun
 from unnaive.evaluation.papers.data import PreparedData, prepare
 from unnaive.evaluation.papers.runs import Classifier, Measurement, Run, Runner
@@ -26,6 +26,7 @@ from unnaive.evaluation.tally import Tally
 from unnaive.evaluation.trials import train_scorer
 from unnaive.models.naive_bayes import MultinomialNB
 from unnaive.text.counting import TextCounter
+from unnaive.tuning import scut
 from unnaive.types import Floats, Sparse
 
 TRAINING = ("Chinese Beijing Chinese", "Chinese Chinese Shanghai", "Chinese Macao", "Tokyo Japan Chinese")

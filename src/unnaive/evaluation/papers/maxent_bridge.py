@@ -27,12 +27,13 @@ from unnaive.core.scorer import Scorer
 from unnaive.core.selection import information_gain, top_k
 from unnaive.core.weighting import Weighting
 from unnaive.errors import count_noun
+from unnaive.evaluation.material import Material
 from unnaive.evaluation.papers.data import PreparedData, prepare
 from unnaive.evaluation.papers.runs import Measurement, Run, Runner, mean_and_spread
 from unnaive.evaluation.papers.tables import read_paper
 from unnaive.evaluation.splits import stratified_split
 from unnaive.evaluation.summaries import Curve
-from unnaive.evaluation.trials import Material, train_scorer
+from unnaive.evaluation.trials import train_scorer
 from unnaive.models.maxent.learner import MaxEnt
 from unnaive.types import Sparse
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from unnaive.core.work_start import work_start
 from unnaive.models.auto.members import FAMILIES
 
-SHARE = 0.8  # of the budget that is planned with; pooling and writing the model take some, and estimates err
+SHARE = 0.8  # of the budget that is planned with; writing the model takes some, and estimates err
+POOLING = 5e-6  # seconds for each held-out score of a view: temperatures, pools, and what they get right
 
 
 @dataclass
@@ -63,7 +64,7 @@ class Clock:
     def __init__(
         self, seconds: float, *, began: float | None = None, now: Callable[[], float] = time.perf_counter
     ) -> None:
-        self.now, self.views = now, list[ViewClock]()
+        self.now, self.views, self.pooling = now, list[ViewClock](), 0.0
         start = began if began is not None else now()
         self.end = start + SHARE * seconds
 
@@ -72,9 +73,15 @@ class Clock:
         """From where the work began, if anybody said so, else from now."""
         return cls(seconds, began=work_start())
 
+    def expect_pooling(self, n_scores: int) -> None:
+        """So many held-out scores, in all views, are to be pooled when the search is over."""
+        import scipy.optimize  # noqa: F401  # a tenth of a second that pooling would take, and that is spent now
+
+        self.pooling = POOLING * n_scores
+
     def left(self) -> float:
-        """Seconds until the budget is spent, without those that training of what was chosen will take."""
-        return max(0.0, self.end - self.now() - sum(view.reserve() for view in self.views))
+        """Seconds until the budget is spent, without those of pooling and of training what was chosen."""
+        return max(0.0, self.end - self.now() - self.pooling - sum(view.reserve() for view in self.views))
 
     def start_view(self, cells: int, later: int, *, rounds: int, scale: float) -> ViewClock:
         """The share of a view with so many cells, of what it and the views after it have."""

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 
+from unnaive.core.blas import one_blas_thread
 from unnaive.core.scorer import Scorer
 from unnaive.core.settings import setting, shorten
 from unnaive.core.targets import single_labels
@@ -86,7 +87,8 @@ class Auto(DocumentsModel):
         """Choose on held-out documents, then train on all."""
         X, Y = csr_array(X), csr_array(Y)
         order = order_classes(Y)
-        recipe, held_out = self._search(X, csr_array(Y[:, order]), exclusive, sample_weight, progress, terms)
+        with one_blas_thread():
+            recipe, held_out = self._search(X, csr_array(Y[:, order]), exclusive, sample_weight, progress, terms)
         recipe = place_classes(recipe, order.tolist(), len(order))
         pool = refit(
             recipe, X, Y, terms, sample_weight=sample_weight, random_state=self.random_state, n_jobs=self.n_jobs
@@ -108,7 +110,7 @@ class Auto(DocumentsModel):
         if targets is None:
             return choose_multilabel(
                 X, Y, views[0], self.budget, weight=sample_weight, random_state=self.random_state, n_jobs=self.n_jobs,
-                told=_Teller(progress, 3 * (5 if X.shape[0] < FEW else 3)),
+                told=_Teller(progress, 3 * (5 if X.shape[0] < FEW else 3)), clock=clock,
             )  # fmt: skip
         plan = make_plan(size, self.budget if clock is None else clock.left())
         return self._choose(X, targets, views, size, plan, sample_weight, progress, clock)
@@ -137,6 +139,8 @@ class Auto(DocumentsModel):
             )
         )  # fmt: skip
         planned = [view for view in views if view.name in plan.views]
+        if clock is not None:
+            clock.expect_pooling(len(planned) * size.classes * sum(len(one.held_out) for one in splits))
         if not splits:  # no class has two documents: nothing can be held out
             members = default_members([view.name for view in planned])
             report = {"budget": self.budget, "left-out": ["any search: no class has two documents to hold one out"]}

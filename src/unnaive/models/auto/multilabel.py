@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from unnaive.core.folds import folds
+from unnaive.core.products import take_columns
 from unnaive.core.weighting import tf_idf
-from unnaive.decisions import best_cut, folds
+from unnaive.models.auto.clock import Clock
 from unnaive.models.auto.members import FAMILIES, Candidate, Training, as_float32, fit_family, member_scores
 from unnaive.models.auto.plan import FEW
-from unnaive.models.auto.pool import take_columns
 from unnaive.models.auto.recipe import Recipe
 from unnaive.models.auto.search import TOL
 from unnaive.models.auto.views import View
+from unnaive.tuning import best_cut
 from unnaive.types import Floats, Ids, Sparse
 
 MEMBERS = (Candidate("svm", (1.0,)), Candidate("nbsvm", (0.3,)), Candidate("rocchio", (0.6,)))
@@ -25,24 +28,27 @@ LEAST = 10  # documents: with fewer, none is held out
 
 def choose_multilabel(
     X: Sparse, Y: Sparse, view: View, budget: str | float, *, weight: Floats | None, random_state: int,
-    n_jobs: int | None, told: Callable[[str], None],
+    n_jobs: int | None, told: Callable[[str], None], clock: Clock | None = None,
 ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
-    """The recipe, and all rows with their out-of-fold log-odds; none where there are too few documents.
+    """The recipe, and rows with their out-of-fold log-odds; none where there are too few documents.
 
     Margins of a member are divided by their spread, so that each has the same say; the log-odds are
-    slope · Σ members + level + level of the class, by logistic loss, the last drawn toward 0.
+    slope · Σ members + level + level of the class, by logistic loss, the last drawn toward 0. With a clock, members and
+    folds for which there is no time are left out.
     """
+    chosen: Sequence[Candidate] = MEMBERS
     if X.shape[0] < LEAST:
         factors, slope, levels, held_out = np.ones(len(MEMBERS)), 1.0, np.zeros(Y.shape[1]), None
         report: dict[str, Any] = {"budget": budget, "left-out": ["any search: too few documents to hold some out"]}
     else:
-        scores = _out_of_fold(X, Y, view, weight, random_state, n_jobs, told)
+        found, rows, left_out = _out_of_fold(X, Y, view, weight, random_state, n_jobs, told, clock)
+        chosen, scores = list(found), [one[rows] for one in found.values()]
         spread = [float(one.std()) or 1.0 for one in scores]
         factors = 1 / np.array(spread)
         total = sum(factor * one for factor, one in zip(factors, scores, strict=True))
-        slope, levels = fit_log_odds(np.asarray(total), Y)
-        held_out = np.arange(X.shape[0]), slope * np.asarray(total) + levels
-        report = _report(budget, view, scores, held_out[1], Y)
+        slope, levels = fit_log_odds(np.asarray(total), csr_array(Y[rows]))
+        held_out = rows, slope * np.asarray(total) + levels
+        report = _report(budget, view, chosen, scores, held_out[1], csr_array(Y[rows])) | {"left-out": left_out}
     members = [
         {
             "view": view.name,
@@ -50,21 +56,36 @@ def choose_multilabel(
             "settings": list(one.settings),
             "factor": float(slope * factor),
         }
-        for one, factor in zip(MEMBERS, factors, strict=True)
+        for one, factor in zip(chosen, factors, strict=True)
     ]
     return {"kind": "multilabel", "members": members, "bias": levels.tolist(), "report": report}, held_out
 
 
 def _out_of_fold(
     X: Sparse, Y: Sparse, view: View, weight: Floats | None, random_state: int, n_jobs: int | None,
-    told: Callable[[str], None],
-) -> list[Floats]:  # fmt: skip
-    """Margins (n_docs, n_classes) of each member, every document by a model that has not seen it."""
+    told: Callable[[str], None], clock: Clock | None,
+) -> tuple[dict[Candidate, Floats], Ids, list[str]]:  # fmt: skip
+    """(margins (n_docs, n_classes) of each member, every document by a model that has not seen it; the rows that have
+    any, which are all without a clock; what there was no time for).
+
+    The first fold tells what the others take; while the clock runs the cheapest member comes first.
+    """
     documents = take_columns(X, view.columns)
     n_folds = 5 if X.shape[0] < FEW else 3
     fold = folds(Y, n_folds, seed=random_state)
-    scores = [np.zeros(Y.shape) for _ in MEMBERS]
+    watch, now, left_out = None, time.perf_counter, list[str]()
+    members = list(MEMBERS)
+    if clock is not None:
+        clock.expect_pooling(Y.shape[0] * Y.shape[1])
+        now, members = clock.now, sorted(MEMBERS, key=lambda one: FAMILIES[one.family].cost)
+        watch = clock.start_view(1, 0, rounds=n_folds, scale=n_folds / (n_folds - 1))
+    scores: dict[Candidate, Floats] = {}
+    done = 0
     for number in range(n_folds):
+        if number and clock is not None and watch is not None and watch.preparing + watch.fitting > clock.left():
+            left_out.append(f"{n_folds - number} of {n_folds} folds, since the time was up")
+            break
+        start = now()
         train, aside = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
         own = None if weight is None else weight[train]
         weighting = tf_idf(documents[train], own)
@@ -72,11 +93,21 @@ def _out_of_fold(
             documents[train], weighting, csr_array(Y[train]), own, tol=TOL, random_state=random_state, n_jobs=n_jobs
         )
         Z = as_float32(weighting.apply(documents[aside]))
-        for one, found in zip(MEMBERS, scores, strict=True):
+        if watch is not None and not number:
+            watch.preparing = now() - start
+        for one in members if not number else list(scores):
+            if watch is not None and not number and not watch.allows(one.family):
+                left_out.append(f"{FAMILIES[one.family].title}, since the time was up")
+                continue
             told(f"{view.name}, {FAMILIES[one.family].title}")
+            start = now()
             weights, bias = fit_family(one.family, one.settings, data)
+            found = scores.setdefault(one, np.zeros(Y.shape))
             found[aside] = member_scores((weights, np.maximum(bias, -10.0)), Z)  # a class that training lacks
-    return scores
+            if watch is not None and not number:
+                watch.record(one.family, now() - start)
+        done = number + 1
+    return scores, np.flatnonzero(fold < done), left_out
 
 
 def fit_log_odds(scores: Floats, Y: Sparse) -> tuple[float, Floats]:
@@ -105,7 +136,9 @@ def fit_log_odds(scores: Floats, Y: Sparse) -> tuple[float, Floats]:
     return float(found[0]), found[1] + found[2:]
 
 
-def _report(budget: str | float, view: View, scores: list[Floats], pooled: Floats, Y: Sparse) -> dict[str, Any]:
+def _report(
+    budget: str | float, view: View, members: Sequence[Candidate], scores: list[Floats], pooled: Floats, Y: Sparse
+) -> dict[str, Any]:
     """Each member, and the sum of all, with the best micro F1 that one threshold for all classes gives out of fold."""
     truth = csr_array(Y).toarray().ravel()
     tried = [
@@ -115,7 +148,7 @@ def _report(budget: str | float, view: View, scores: list[Floats], pooled: Float
             "f1": round(best_cut(part.ravel(), truth)[1], 4),
             "share": 1 / len(scores),
         }
-        for one, part in zip(MEMBERS, scores, strict=True)
+        for one, part in zip(members, scores, strict=True)
     ]
     return {
         "budget": budget,

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from unnaive.core.linear import Linear
-from unnaive.core.products import add_tf_idf
+from unnaive.core.products import add_tf_idf, places_of, take_columns
 from unnaive.core.scorer import Contributions, Scorer
 from unnaive.errors import BadModel
 from unnaive.lazy import lazy_property
 from unnaive.models.auto.recipe import check_recipe
+from unnaive.text.scoring import TfIdfPart
 from unnaive.types import Arrays, Floats, Ids, Sparse
 
 
@@ -47,16 +47,25 @@ class Pool(Scorer):
         X = csr_array(X)
         total = np.tile(self.bias, (X.shape[0], 1))
         for (columns, linear), table in zip(self.parts, self._tables, strict=True):
-            if table is not None and add_tf_idf(X, *table, total):
+            if table is not None and table.place is not None and add_tf_idf(X, *table[:3], total):
                 total += linear.bias
             else:
                 total += linear.scores(take_columns(X, columns))
         return total
 
+    def tf_idf_parts(self) -> tuple[Floats, list[TfIdfPart]] | None:
+        """The parts, where each is a table of weights over tf-idf."""
+        parts = [part for part in self._tables if part is not None]
+        return (self.bias, parts) if len(parts) == len(self.parts) else None
+
     @lazy_property
-    def _tables(self) -> list[tuple[NDArray[np.int32], Floats, Floats] | None]:
-        """What `add_tf_idf` takes of each part; None for parts that are no full table of weights over tf-idf."""
-        return [_table_of(columns, linear, self.n_terms) for columns, linear in self.parts]
+    def _tables(self) -> list[TfIdfPart | None]:
+        """What is made of each part to score documents as they are read; None for one that is no table over tf-idf."""
+        tables = [linear.tf_idf_table for _, linear in self.parts]
+        return [
+            table and TfIdfPart(places_of(columns, self.n_terms), *table, linear.bias)
+            for table, (columns, linear) in zip(tables, self.parts, strict=True)
+        ]
 
     def contributions(self, document: Sparse, chosen: int, rival: int | None) -> Contributions:
         """The summands of all parts, term by term."""
@@ -138,43 +147,3 @@ class Pool(Scorer):
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the fields."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
-
-
-def _table_of(columns: Ids, linear: Linear, n_terms: int) -> tuple[NDArray[np.int32], Floats, Floats] | None:
-    """The row of weights of every term, the idf and the weights by term."""
-    weighting, offsets = linear.weighting, (linear.class_offset, linear.term_offset)
-    tf_idf = (weighting.tf, weighting.norm) == ("log", "l2") and weighting.idf is not None
-    if not tf_idf or issparse(linear.sparse_weights) or any(one is not None for one in offsets):
-        return None
-    return (
-        places_of(columns, n_terms),
-        np.ascontiguousarray(weighting.idf),
-        np.ascontiguousarray(linear.sparse_weights.T),
-    )
-
-
-def places_of(columns: Ids, n_terms: int) -> NDArray[np.int32]:
-    """The place of every term among the columns, −1 for none (n_terms,).
-
-    >>> places_of(np.array([1, 2]), 4)
-    array([-1,  0,  1, -1], dtype=int32)
-    """
-    place = np.full(n_terms, -1, np.int32)
-    place[columns] = np.arange(len(columns), dtype=np.int32)
-    return place
-
-
-def take_columns(X: Sparse, columns: Ids) -> Sparse:
-    """X[:, columns] of ascending columns, by one look-up a cell: scipy sorts and counts first.
-
-    >>> take_columns(csr_array([[1, 2, 3], [0, 5, 0]]), np.array([1, 2])).toarray()
-    array([[2, 3],
-           [5, 0]])
-    """
-    if len(columns) == X.shape[1]:
-        return X
-    found = places_of(columns, X.shape[1])[X.indices]
-    kept = found >= 0
-    ends = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
-    return csr_array((X.data[kept], found[kept], ends.astype(np.int32 if ends[-1] < 1 << 31 else np.int64)),
-                     shape=(X.shape[0], len(columns)))  # fmt: skip

@@ -111,14 +111,21 @@ def fit_saturation(scores: Floats, soft: Floats, *, shrink: float) -> tuple[floa
     """
     from scipy.optimize import minimize
 
-    def objective(point: Floats) -> float:
-        odds = -np.logaddexp(0.0, -(np.exp(point[0]) * scores + point[1]))
-        drawn = shrink / 2 * (point[0] ** 2 + (point[1] / LOWEST) ** 2) / len(scores)
-        return soft_log_loss(odds, soft) + float(drawn)
+    def objective(point: Floats) -> tuple[float, Floats]:
+        scaled = np.exp(point[0]) * scores
+        away = np.logaddexp(0.0, scaled + point[1])  # −log σ(−u), with u = k·s + b
+        logs = log_softmax(scaled + point[1] - away)  # log σ(u) = u − away
+        loss = -np.where(soft > 0, soft * logs, 0.0).sum() / n
+        slopes = (np.exp(logs) - soft) * np.exp(-away) / n
+        drawn = shrink / n * np.array([point[0], point[1] / LOWEST**2])
+        value = loss + shrink / 2 * (point[0] ** 2 + (point[1] / LOWEST) ** 2) / n
+        return float(value), np.array([(slopes * scaled).sum(), slopes.sum()]) + drawn
 
+    n = len(scores)
     bounds = [(-2.0, 2.0), (LOWEST, -LOWEST)]
     starts = [np.array([0.0, b]) for b in (LOWEST / 2, 0.0)]
     found = min(
-        (minimize(objective, start, method="L-BFGS-B", bounds=bounds) for start in starts), key=lambda one: one.fun
+        (minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds) for start in starts),
+        key=lambda one: one.fun,
     )
     return float(np.exp(found.x[0])), float(found.x[1])

@@ -8,9 +8,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.core.linear import Linear
+from unnaive.core.products import take_columns
 from unnaive.core.weighting import tf_idf
 from unnaive.models.auto.members import Training, fit_family
-from unnaive.models.auto.pool import Pool, take_columns
+from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe
 from unnaive.models.auto.views import View, find_views
 from unnaive.types import Floats, Ids, Sparse

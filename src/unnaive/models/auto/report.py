@@ -57,7 +57,7 @@ def report_lines(report: dict[str, Any]) -> list[str]:
         held_out = count_noun(report["held-out"], "training document")
         lines.append(
             f"chosen on {held_out} held out: {100 * report['accuracy']:.1f} % right "
-            f"(between {100 * low:.1f} and {100 * high:.1f} %), {len(report['tried'])} candidates tried"
+            f"(between {100 * low:.1f} and {100 * high:.1f} %), {count_noun(len(report['tried']), 'candidate')} tried"
         )
     if "f1" in report:
         held_out = count_noun(report["held-out"], "training document")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from unnaive.core.products import take_columns
 from unnaive.core.targets import one_label_matrix
 from unnaive.core.weighting import tf_idf
 from unnaive.models.auto.clock import ViewClock
@@ -20,7 +21,6 @@ from unnaive.models.auto.members import (
     fit_family,
     member_scores,
 )
-from unnaive.models.auto.pool import take_columns
 from unnaive.models.auto.pooling import PoolWeights, fit_pool, fit_saturation, fit_temperature_scale, log_loss, soften
 from unnaive.models.auto.views import View
 from unnaive.types import Floats, Ids, Sparse

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.core.weighting import presence
-from unnaive.text.tokens import GRAM
+from unnaive.text.gram_units import which_are_grams
+from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Ids, Sparse
 
 WORDS, PAIRS, CHARACTERS, COLUMNS = "words", "words and pairs", "characters", "columns"
@@ -26,7 +27,7 @@ class View:
 MOST_CELLS = 1 << 25  # classes × columns of a view, whose weights are held as one table: 256 MB of float64
 
 
-def find_views(X: Sparse, terms: Sequence[str] | None, n_classes: int) -> list[View]:
+def find_views(X: Sparse, terms: Sequence[str] | Vocabulary | None, n_classes: int) -> list[View]:
     """The views that the names of the columns tell; one of all columns where they have none.
 
     Pairs and character grams of a single document are left out: they cost most and say least. Single words stay. Where
@@ -57,12 +58,9 @@ def _most_frequent(columns: Ids, df: Ids, most: int) -> Ids:
     return np.sort(columns[np.argsort(-df[columns], kind="stable")[:most]])
 
 
-def _kinds_of_terms(terms: Sequence[str]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _kinds_of_terms(terms: Sequence[str] | Vocabulary) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """(whether each term is a character gram, whether it is several words), in one pass over their bytes."""
-    if not len(terms):
-        return np.zeros(0, np.bool_), np.zeros(0, np.bool_)
-    text = np.frombuffer("\n".join(["", *terms, ""]).encode(errors="surrogatepass"), np.uint8)
-    starts = np.flatnonzero(text == ord("\n"))  # no term holds a newline
-    is_gram = text[starts[:-1] + 1] == ord(GRAM)
-    spaces = np.concatenate([[0], np.cumsum(text == ord(" "))])
-    return is_gram, spaces[starts[1:]] > spaces[starts[:-1]]
+    vocabulary = terms if isinstance(terms, Vocabulary) else Vocabulary(terms)
+    blob, offsets = vocabulary.to_arrays()
+    spaces = np.concatenate([[0], np.cumsum(blob == ord(" "))])
+    return which_are_grams(vocabulary), spaces[offsets[1:]] > spaces[offsets[:-1]]

@@ -18,6 +18,7 @@ from unnaive.core.counts import Counts
 from unnaive.core.dual import softmax
 from unnaive.core.linear import Linear, refuse_full_table
 from unnaive.core.products import ThinProducts
+from unnaive.core.progress import solver_events
 from unnaive.core.settings import setting
 from unnaive.core.targets import Targets, single_labels
 from unnaive.core.weighting import Weighting, tf_idf
@@ -146,10 +147,6 @@ class MaxEnt(LinearAttributes, IteratedModel):
                 'above 0; change these, or take prior="zero"'
             )
 
-        def tell(passes: int, gap: float) -> None:
-            if progress is not None:
-                progress(self.name, {"iteration": passes, "gap": gap})
-
         weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
         weighting = _weighting(self.features or SOLVERS[self.solver].features, X, weight)
         Z = weighting.apply(X)
@@ -157,10 +154,11 @@ class MaxEnt(LinearAttributes, IteratedModel):
         masses = Z.maximum(0.0)  # 1 + log n of a fraction of a word may be below 0
         prior = ComplementNB(alpha=self.prior_alpha).rule(Counts.of(masses, Y, weight)).weights()
         prior -= prior.mean(axis=0)
+        tol = SOLVERS[self.solver].tol if self.tol is None else self.tol
         found = softmax(
             Z, targets, Y.shape[1], C=1 / self.l2, prior=self.prior_strength * prior, weight=weight,
-            tol=SOLVERS[self.solver].tol if self.tol is None else self.tol, max_iter=self.max_iter,
-            random_state=self.random_state, progress=tell,
+            tol=tol, max_iter=self.max_iter, random_state=self.random_state,
+            progress=solver_events(progress, self.name, tol, Y.shape[1], "gap"),
         )  # fmt: skip
         absent = np.bincount(targets, minlength=Y.shape[1]) == 0
         return Linear(found.weights, np.where(absent, -np.inf, found.bias), weighting=weighting)

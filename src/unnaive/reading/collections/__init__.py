@@ -20,6 +20,7 @@ from unnaive.errors import BadData, choose, count_noun
 from unnaive.reading.collections.archives import Member, read_members
 from unnaive.reading.collections.catalogue import COLLECTIONS, Collection
 from unnaive.reading.corpus import Corpus
+from unnaive.reading.sources import hash_file
 
 __all__ = ["COLLECTIONS", "Check", "Collection", "check", "collection_path", "data_folder", "data_folders", "load"]
 
@@ -138,12 +139,6 @@ def match_checksum(collection: Collection, path: Path, files: Sequence[Member]) 
     if path.is_file() and hash_file(path) in collection.sha256:
         return "archive"
     return "contents" if hash_contents(files) == collection.contents else ""
-
-
-def hash_file(path: Path) -> str:
-    """The sha256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def hash_contents(files: Sequence[Member]) -> str:

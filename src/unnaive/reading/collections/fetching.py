@@ -16,9 +16,10 @@ from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 from unnaive.errors import BadData, choose
-from unnaive.reading.collections import cache_folder, check_archive, hash_file
+from unnaive.reading.collections import cache_folder, check_archive
 from unnaive.reading.collections.archives import LARGEST
 from unnaive.reading.collections.catalogue import COLLECTIONS, Collection
+from unnaive.reading.sources import hash_file
 
 Progress = Callable[[int, int | None], None]
 """Called with bytes so far and, where the server tells, bytes in all."""

@@ -4,11 +4,13 @@ import { ask } from "./api.js";
 import { by, count, make, percent, say, watched } from "./shown.js";
 
 const WAYS = { random: "Drawn at random.", uncertain: "The model is unsure.", explore: "Unlike what was labelled so far.",
-  similar: "More like this.", second: "Somebody else has labelled it too, so nothing is suggested.", queue: "From the list." };
+  similar: "More like this.", search: "Found by your search; search for nothing to see all texts again.", undone: "Taken back.",
+  second: "Somebody else has labelled it too, so nothing is suggested.", queue: "From the list." };
 
 let view = null;
 let ticked = new Set();
 let busy = false;
+let lookedAt = -1; // labels there were when it was last asked how it stands
 
 const who = () => by("who").value.trim() || "somebody";
 const text = () => view && view.text;
@@ -27,7 +29,7 @@ function show(found) {
   const { summary } = found;
   by("progress-words").textContent = `${summary.labelled.toLocaleString("en")} of ${count(summary.texts, "text")} labelled`
     + ` · ${summary.skipped} skipped · ${summary.flagged} flagged by you`;
-  by("stopping").textContent = found.stopping.sentences.map((one) => one[0].toUpperCase() + one.slice(1) + ".").join(" ");
+  if (Math.abs(summary.labelled - lookedAt) >= 10 || lookedAt < 0) look(summary.labelled);
   by("done").hidden = !found.done;
   by("done").textContent = found.done ? found.done[0].toUpperCase() + found.done.slice(1) + "." : "";
   by("asked").hidden = !found.text;
@@ -36,8 +38,15 @@ function show(found) {
   if (found.text) draw(found.text);
 }
 
+async function look(labelled) { // how it stands, every ten labels, once the text is there
+  lookedAt = labelled;
+  const found = await ask("/label/standing").catch(() => null); // the next answer will tell if the service is gone
+  if (found) by("stopping").textContent = found.sentences.map((one) => one[0].toUpperCase() + one.slice(1) + ".").join(" ");
+}
+
 function draw(one) {
-  by("way").textContent = `Text ${one.name}. ${WAYS[one.way] || ""}`;
+  const given = one.given.length ? ` Labelled ${one.given.join(", ")} so far.` : "";
+  by("way").textContent = `Text ${one.name}. ${WAYS[one.way] || ""}${given}`;
   by("text").replaceChildren(...one.marked.map(([words, share]) => {
     const part = make("span", {}, words);
     if (Math.abs(share) >= 0.02) {
@@ -53,13 +62,16 @@ function draw(one) {
 function drawClasses(one) {
   const shares = new Map(one.probabilities.map((entry) => [entry.label, entry.probability]));
   const keyOf = new Map(Object.entries(view.keys).map(([key, label]) => [label, key]));
+  by("accept").firstChild.textContent = view.multilabel ? `Give ${ticked.size ? count(ticked.size, "label") : "no label"} ` : "Accept ";
+  by("reject").hidden = view.multilabel; // a tick is taken away by its key
   by("classes").replaceChildren(...view.classes.map((label) => {
     const share = shares.get(label);
     const fill = make("span", {});
     fill.style.width = `${100 * (share || 0)}%`;
-    const key = keyOf.has(label) ? `${keyOf.get(label)} ` : "";
+    const tick = view.multilabel && ticked.has(label) ? "✓ " : "";
+    const key = tick + (keyOf.has(label) ? `${keyOf.get(label)} ` : "");
     const button = make("button", { onclick: () => give(label) }, make("span", { className: "name", dir: "auto" }, `${key}${label}`),
-      make("span", { className: "bar" }, fill), make("span", { className: "number" }, share === undefined ? "" : percent(share)));
+      make("span", { className: share === undefined ? "" : "bar" }, fill), make("span", { className: "number" }, share === undefined ? "" : percent(share)));
     button.setAttribute("aria-pressed", String(view.multilabel ? ticked.has(label) : label === one.suggested));
     return make("li", {}, button);
   }));
@@ -92,6 +104,7 @@ function reject() {
 function more() {
   if (view && view.looking.label) send("look");
   else if (text() && text().suggested) send("look", { label: text().suggested });
+  else say("Nothing is suggested yet, so there is nothing to look for more of.");
 }
 
 const ACTIONS = { a: accept, Enter: accept, x: reject, " ": () => answer("skip"), f: () => answer("flag"),

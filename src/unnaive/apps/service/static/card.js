@@ -1,7 +1,7 @@
 // The model's card: what it is, the strongest terms of each class, how well it does when that is known, its network.
 
 import { ask, picture } from "./api.js";
-import { by, make, percent, watched } from "./shown.js";
+import { by, count, make, percent, watched } from "./shown.js";
 
 export function start(model) {
   return { open: () => watched(() => open(model())) };
@@ -23,29 +23,60 @@ function facts(card) {
   const settings = Object.entries(card.settings).map(([key, value]) => `${key}=${value}`).join(", ") || "defaults";
   const reading = Object.entries(card.reading).map(([key, value]) => `${key}=${value}`).join(", ");
   const rows = [["Model", `${card.title} (${card.model})`], ["Version", String(card.version)], ["Settings", settings],
-    ["Reads", reading || "words"], ["Documents", card.documents === null ? "not kept" : card.documents.toLocaleString("en")],
+    ["Reads", reading || "words, lowercased"], ["Documents", card.documents === null ? "not kept" : card.documents.toLocaleString("en")],
     ["Terms", card.terms.toLocaleString("en")], ["Classes", String(card.classes.length)], ["Decision", card.decision],
     ["Probabilities", card.probabilistic ? (card.calibrated ? "calibrated" : "as the model gives them") : "none; scores"]];
   return make("dl", { className: "facts" }, ...rows.flatMap(([key, value]) => [make("dt", {}, key), make("dd", {}, value)]));
 }
 
+// What `unnaive evaluate --json` said of the model.
 function measures(evaluation) {
   if (!evaluation.measures) return [];
   const shown = Object.entries(evaluation.measures).filter(([, value]) => typeof value === "number");
-  return [make("h2", {}, `Measured on ${evaluation.documents.toLocaleString("en")} documents`),
-    make("dl", { className: "facts" }, ...shown.flatMap(([key, value]) =>
-      [make("dt", {}, key), make("dd", {}, value.toFixed(3))])),
-    ...reliability(evaluation.reliability), ...confusion(evaluation)];
+  const on = evaluation.documents === undefined ? "Measured" : `Measured on ${count(evaluation.documents, "document")}`;
+  return [make("h2", {}, on), make("dl", { className: "facts tiles" }, ...shown.map(([key, value]) =>
+    make("div", {}, make("dt", {}, key), make("dd", {}, value.toFixed(3))))),
+  ...calibration(evaluation.calibration), ...confusion(evaluation)];
 }
 
-// Bins of stated probability against the share that was right.
-function reliability(bins) {
-  if (!Array.isArray(bins) || !bins.length) return [];
-  return [make("h2", {}, "Calibration"), make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Calibration" },
-    make("table", {}, make("thead", {}, make("tr", {}, ...["Stated", "Right", "Documents"].map((one) =>
-      make("th", { scope: "col" }, one)))),
-    make("tbody", {}, ...bins.filter((one) => one.documents).map((one) => make("tr", {},
-      make("td", {}, percent(one.stated)), make("td", {}, percent(one.right)), make("td", {}, String(one.documents)))))))];
+// How often predictions came true, against the probability that the model stated: on the diagonal it keeps its word.
+function calibration(curves) {
+  const [name, curve] = Object.entries(curves || {}).pop() || [];
+  if (!curve || !Array.isArray(curve.bins) || !curve.bins.length) return [];
+  const bins = curve.bins.filter((one) => one.predictions);
+  const error = `On average it is off by ${percent(curve.error)} (${name}).`;
+  return [make("h2", {}, "Calibration"),
+    make("p", { className: "quiet" }, "How often predictions came true, against the probability that the model stated; larger dots are more ",
+      `predictions. On the dashed line the model keeps its word, below it is too sure of itself. ${error}`),
+    make("div", { className: "beside" }, diagram(bins),
+      make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Calibration" },
+        make("table", {}, make("thead", {}, make("tr", {}, ...["Stated", "Came true", "Predictions"].map((one) =>
+          make("th", { scope: "col", className: "number" }, one)))),
+        make("tbody", {}, ...bins.map((one) => make("tr", {}, ...[percent(one.probability), `${Math.round(100 * one.came_true)} %`,
+          one.predictions.toLocaleString("en")].map((cell) => make("td", { className: "number" }, cell))))))))];
+}
+
+function diagram(bins) {
+  const drawn = (tag, properties, ...children) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [key, value] of Object.entries(properties)) made.setAttribute(key, value);
+    made.append(...children);
+    return made;
+  };
+  const x = (share) => (34 + 180 * share).toFixed(1);
+  const y = (share) => (190 - 180 * share).toFixed(1);
+  const largest = Math.max(...bins.map((one) => one.predictions));
+  const ticks = [0, 0.5, 1].flatMap((share) => [
+    drawn("text", { x: x(share), y: 206, "text-anchor": "middle" }, `${100 * share} %`),
+    drawn("text", { x: 30, y: Number(y(share)) + 4, "text-anchor": "end" }, String(100 * share))]);
+  const points = bins.map((one) => drawn("circle", {
+    cx: x(one.probability), cy: y(one.came_true), r: (2.5 + 4.5 * Math.sqrt(one.predictions / largest)).toFixed(1) },
+  drawn("title", {}, `stated ${percent(one.probability)}, came true ${percent(one.came_true)}: ${count(one.predictions, "prediction")}`)));
+  return drawn("svg", { viewBox: "0 0 232 226", class: "diagram", role: "img", "aria-label": "Calibration diagram; the table says the same" },
+    drawn("rect", { x: 34, y: 10, width: 180, height: 180, class: "frame" }),
+    drawn("line", { x1: x(0), y1: y(0), x2: x(1), y2: y(1), class: "ideal" }),
+    ...points, ...ticks, drawn("text", { x: x(0.5), y: 222, "text-anchor": "middle" }, "stated"),
+    drawn("text", { x: -100, y: 12, transform: "rotate(-90)", "text-anchor": "middle" }, "came true"));
 }
 
 function confusion(evaluation) {
@@ -56,17 +87,20 @@ function confusion(evaluation) {
     return [make("h2", {}, "Most often confused"), make("ul", {}, ...pairs.slice(0, 12).map((one) =>
       make("li", { dir: "auto" }, `${one.true} taken for ${one.given}: ${one.documents}`)))];
   }
-  const largest = Math.max(...found.matrix.flat(), 1);
   const head = make("tr", {}, make("td", {}), ...found.classes.map((one) => make("th", { scope: "col" }, String(one))));
-  const body = found.matrix.map((row, at) => make("tr", {}, make("th", { scope: "row" }, String(found.classes[at])),
-    ...row.map((value, column) => {
-      const cell = make("td", {}, value ? String(value) : "");
-      if (value) cell.style.background = `rgba(var(--${at === column ? "for" : "against"}), ${(0.1 + 0.5 * value / largest).toFixed(2)})`;
+  const body = found.matrix.map((row, at) => {
+    const all = row.reduce((sum, value) => sum + value, 0) || 1;
+    return make("tr", {}, make("th", { scope: "row" }, String(found.classes[at])), ...row.map((value, column) => {
+      const cell = make("td", { title: `${found.classes[at]} given ${found.classes[column]}: ${value} of ${all}` }, value ? String(value) : "");
+      const side = at === column ? "for" : "against";
+      if (value) cell.style.background = `rgba(var(--${side}), ${(0.1 + 0.5 * value / all).toFixed(2)})`;
       return cell;
-    })));
-  return [make("h2", {}, "Confusion matrix: rows are the right labels, columns the given ones"),
+    }));
+  });
+  return [make("h2", {}, "Confusion matrix"),
+    make("p", { className: "quiet" }, "Rows are the right labels, columns the given ones; green is right, red is wrong."),
     make("div", { className: "scroll matrix", tabIndex: 0, role: "region", "aria-label": "Confusion matrix" },
-      make("table", {}, make("tbody", {}, head, ...body)))];
+      make("table", {}, make("thead", {}, head), make("tbody", {}, ...body)))];
 }
 
 function classes(card) {

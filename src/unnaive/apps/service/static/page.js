@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import * as card from "./card.js";
-import { by, make, watched } from "./shown.js";
+import { by, count, make, watched } from "./shown.js";
 import * as table from "./table.js";
 import * as teach from "./teach.js";
 import * as tryOne from "./try.js";
@@ -16,7 +16,7 @@ async function load() {
     setTimeout(load, 3000); // the service may come back
     return;
   }
-  const options = () => found.models.map((one) => make("option", { value: one.name }, `${one.name} (${one.title})`));
+  const options = () => found.models.map((one) => make("option", { value: one.name }, one.name));
   by("model").replaceChildren(...options());
   by("second").replaceChildren(make("option", { value: "" }, "none"), ...options());
   by("second-choice").hidden = found.models.length < 2;
@@ -26,7 +26,7 @@ async function load() {
 async function showVersion() {
   const found = await watched(() => ask("/v1/models"));
   const one = found && found.models.find((other) => other.name === model());
-  if (one) by("version").textContent = `${one.classes} classes · version ${one.version}`;
+  if (one) by("version").textContent = `${one.title} · ${count(one.classes, "class", "classes")} · version ${one.version}`;
 }
 
 const parts = {

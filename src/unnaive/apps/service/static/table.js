@@ -107,6 +107,8 @@ function wanted() {
   return order.up ? found : found.reverse();
 }
 
+const beginning = (text) => (text.length > 500 ? `${text.slice(0, 500)} …` : text);
+
 function show() {
   const found = wanted();
   const column = Number(by("column").value);
@@ -119,7 +121,7 @@ function show() {
   by("rows").tBodies[0].replaceChildren(...found.slice(0, SHOWN).map((one) => make("tr", {},
     make("td", { className: "number" }, String(one.number + 1)), make("td", { dir: "auto" }, one.label || "no label"),
     make("td", { className: "number" }, one.shown),
-    make("td", { className: "text", dir: "auto" }, (one.cells[column] || "").slice(0, 500)))));
+    make("td", { className: "text", dir: "auto" }, make("div", {}, beginning(one.cells[column] || ""))))));
   const sure = found.length ? found.reduce((sum, one) => sum + one.value, 0) / found.length : 0;
   by("rows-words").textContent = `${count(found.length, "row")}${found.length > SHOWN ? `, the first ${SHOWN} shown` : ""}`
     + (found.length && found.every((one) => one.shown.includes("%")) ? `, ${percent(sure)} sure in the mean` : "");

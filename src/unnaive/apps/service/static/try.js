@@ -81,7 +81,7 @@ function column(result, text, names) {
 
 function hint(explained) {
   return explained.evidence.length
-    ? "Point at a word for its number; click it to strike it out." : "The model knows none of these words.";
+    ? "Green speaks for it, red against it. Point at a word for its number; press it to strike it out." : "The model knows none of these words.";
 }
 
 // Stretches of the text with the sum of the evidence that covers each.

@@ -1,5 +1,7 @@
 """Multilabel: each ticket has any number of tags, and thresholds are tuned on documents held out."""
 
+import matplotlib.pyplot as plt
+
 from unnaive import TextClassifier, evaluate
 from unnaive.reading.tickets import load_tickets
 
@@ -11,3 +13,8 @@ for text in ("the api is down, urgent", "refund for our cancelled subscription",
 
 found = evaluate(model, test.texts, test.labels)
 print(f"micro F1 {found.measure('micro-f1'):.3f}, macro F1 {found.measure('macro-f1'):.3f}")
+
+f1 = dict(sorted(zip(found.classes, found.tally.f1, strict=True), key=lambda one: one[1]))
+plt.barh(list(f1), list(f1.values()))
+plt.xlabel("F1 of each tag on the test tickets")
+plt.show()

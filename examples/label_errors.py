@@ -1,0 +1,27 @@
+"""Find wrong labels: give one ticket in twenty a wrong queue, and look how many of them the audit lists first."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from unnaive import TokenRule
+from unnaive.audit.audit import AuditOptions, audit
+from unnaive.audit.material import AuditData
+from unnaive.reading.corpus import Corpus
+from unnaive.reading.tickets import load_tickets
+
+tickets, draw = load_tickets(), np.random.default_rng(0)
+wrong = set(draw.choice(len(tickets), len(tickets) // 20, replace=False).tolist())
+labels = [
+    (str(draw.choice([one for one in tickets.classes if one != queue])),) if row in wrong else (queue,)
+    for row, (queue,) in enumerate(tickets.labels)
+]
+found = audit(AuditData.of(Corpus(tickets.texts, labels)), TokenRule(), AuditOptions())
+suspects = [one.row - 1 for one in found.findings if one.kind == "label-error"]
+hits = [row in wrong for row in suspects]
+print(f"{len(wrong)} labels are wrong; of the first {len(wrong)} suspects {sum(hits[: len(wrong)])} are")
+
+plt.plot([sum(hits[: n + 1]) / len(wrong) for n in range(len(hits))])
+plt.axvline(len(wrong), linestyle=":", color="gray")
+plt.xlabel("suspects that a person looks at, the surest first")
+plt.ylabel("share of the wrong labels found")
+plt.show()

@@ -1,0 +1,60 @@
+"""Values of options that need no look, read without the validation library that typer imports to look at any value.
+
+That import takes a quarter of what a short command takes in all. Whatever is not plain goes typer's own way, so that
+results and error messages are its.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+NUMBERS = (int, float, bool)
+
+
+class PlainValues:
+    """In the place of typer's reader of a parameter's values, in versions that have one."""
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The value as its parameter has it."""
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        wanted = param.type_descriptor
+        if wanted.parameter_info.parser is None:
+            if wanted.annotation is str and _is_text(value):
+                return value
+            if wanted.annotation is Path and _is_text(value) and _may_be_read(value):
+                return Path(value)
+            if wanted.annotation == list[str] and isinstance(value, (list, tuple)) and all(map(_is_text, value)):
+                return list(value)
+            if wanted.annotation in NUMBERS and type(value) is wanted.annotation:  # a default, no word of the user's
+                return value
+        from typer._coercion import build_runtime_param
+
+        return build_runtime_param(wanted).coerce(value, param=param, ctx=ctx)
+
+
+def read_plainly(parameter: Any) -> None:
+    """Let a parameter read plain values by itself; of other versions of typer it stays as it is."""
+    if getattr(parameter, "_runtime_param", parameter) is None and hasattr(parameter, "type_descriptor"):
+        parameter._runtime_param = PlainValues()
+
+
+def _is_text(value: Any) -> bool:
+    """Whether it is a str that UTF-8 can hold."""
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _may_be_read(path: str) -> bool:
+    """Whether the file may be read, or is not there; others typer refuses."""
+    try:
+        return not os.path.lexists(path) or os.access(path, os.R_OK)
+    except ValueError:  # a NUL
+        return False

@@ -1,0 +1,73 @@
+"""Whether the texts that are asked about are still like those that the model learnt; no text is kept for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unnaive.fitted import FittedModel
+from unnaive.types import Floats, Label
+
+WINDOW = 2_000  # texts, the last ones
+CELLS = 1 << 18  # scores kept at most, 2 MB: with very many classes fewer texts
+FEWEST = 50  # texts: shares of fewer say nothing
+
+
+class RecentScores:
+    """The scores of the last texts, in a ring: one row of numbers for each, and nothing of the text."""
+
+    def __init__(self) -> None:
+        self._classes: tuple[Label, ...] = ()
+        self._rows: Floats = np.zeros((0, 0))
+        self._noted = 0
+
+    def note(self, classes: tuple[Label, ...], scores: Floats) -> None:
+        """Keep scores (n_texts, n_classes), and drop the oldest; all, where a class has come or gone."""
+        if classes is not self._classes and classes != self._classes:
+            self._classes, self._noted = classes, 0
+            self._rows = np.zeros((max(1, min(WINDOW, CELLS // max(1, len(classes)))), len(classes)))
+        size = len(self._rows)
+        last = scores[-size:]
+        at = self._noted % size
+        first = min(len(last), size - at)
+        self._rows[at : at + first] = last[:first]
+        self._rows[: len(last) - first] = last[first:]
+        self._noted += len(last)
+
+    def scores(self) -> Floats:
+        """A copy of the rows that are there, in no order."""
+        return self._rows[: min(self._noted, len(self._rows))].copy()
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Shares of the classes among the documents that were learnt and, estimated, among recent texts (n_classes,)."""
+
+    learnt: Floats
+    recent: Floats
+    n_texts: int
+
+    @property
+    def distance(self) -> float:
+        """½ Σ_c |recent_c − learnt_c|: the share of the texts that would have to change class; 0 where all is alike."""
+        return float(np.abs(self.recent - self.learnt).sum() / 2)
+
+
+def measure_drift(fitted: FittedModel, scores: Floats) -> Drift | None:
+    """The drift of texts with these scores; None where it cannot be told.
+
+    It can where classes exclude each other, the model has probabilities and knows how many documents of each class it
+    learnt. Shares are estimated by EM on the priors, which counts neither doubtful nor wrong labels as they are given
+    (Saerens, Latinne and Decaestecker 2002); it is as good as the probabilities are calibrated.
+    """
+    from unnaive.audit.drift import new_priors
+
+    kept = fitted.statistic
+    if kept is None or fitted.multilabel or not fitted.probabilistic or len(scores) < FEWEST:
+        return None
+    learnt = np.asarray(kept.class_docs, np.float64)
+    if scores.shape[1] != len(learnt) or not learnt.sum() > 0:
+        return None
+    learnt = learnt / learnt.sum()
+    return Drift(learnt, new_priors(fitted.probabilities(scores), learnt, max_iter=100), len(scores))

@@ -1,0 +1,118 @@
+"""Material: the documents of an experiment as matrices, counted once for all models that read them the same way."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.core.counts import Counts
+from unnaive.core.targets import Targets, label_matrix, single_labels
+from unnaive.errors import BadData
+from unnaive.evaluation.splits import Rows
+from unnaive.lazy import lazy_property
+from unnaive.reading.corpus import Corpus
+from unnaive.text.counting import TextCounter
+from unnaive.text.tokens import TokenRule
+from unnaive.text.vocabulary import Vocabulary
+from unnaive.types import Sparse
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """The documents of an experiment as matrices.
+
+    X           counts (n_docs, n_terms)
+    Y           labels 0/1 (n_docs, n_classes)
+    parts       "train", "test", … of each document, if the data is split already
+    vocabulary  the names of the terms, by which ties in term selection are broken; None where nobody knows them
+    classes     the names of the classes; None for 0, 1, …
+    rule, texts how the texts were read, and they themselves, for models that read them differently; None without texts
+    seconds     processor seconds that it took to count the texts
+    """
+
+    name: str
+    X: Sparse
+    Y: Sparse
+    parts: NDArray[Any] | None = None
+    vocabulary: Vocabulary | None = None
+    classes: tuple[Any, ...] | None = None
+    rule: TokenRule | None = None
+    texts: Sequence[str] | None = field(default=None, repr=False)
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, corpus: Corpus, rule: TokenRule) -> Material:
+        """Count the terms of all documents; which of them take part is decided split by split."""
+        if len(corpus.classes) < 2 and all(corpus.labels):
+            found = f"only the class {corpus.classes[0]!r}" if corpus.classes else "no documents with a label"
+            raise BadData(f"{corpus.name} has {found}; there is something to tell apart from two classes up")
+        parts = None if corpus.split is None else np.asarray(corpus.split)
+        Y = label_matrix(corpus.labels, corpus.classes)
+        X, vocabulary, seconds = _count(corpus.texts, rule)
+        return cls(corpus.name, X, Y, parts, vocabulary, tuple(corpus.classes), rule, corpus.texts, seconds)
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    def read_with(self, changes: Mapping[str, Any]) -> Material:
+        """The same documents with these options of reading in the place of the default ones; counted once."""
+        if self.rule is None or self.texts is None:
+            return self
+        rule = self.rule.with_defaults_changed(changes)
+        if rule == self.rule:
+            return self
+        if rule not in self._read_otherwise:
+            X, vocabulary, seconds = _count(self.texts, rule)
+            self._read_otherwise[rule] = replace(self, X=X, vocabulary=vocabulary, rule=rule, seconds=seconds)
+        return self._read_otherwise[rule]
+
+    @lazy_property
+    def _read_otherwise(self) -> dict[TokenRule, Material]:
+        return {}
+
+    @lazy_property
+    def exclusive(self) -> bool:
+        """Whether every document has exactly one class."""
+        return single_labels(self.Y) is not None
+
+    def targets(self, rows: Rows) -> Targets:
+        """The labels of some documents; multilabel if any document of the data is."""
+        classes = tuple(range(self.Y.shape[1])) if self.classes is None else self.classes
+        return Targets(classes, self.Y[rows], "single" if self.exclusive else "sparse")
+
+    @lazy_property
+    def total(self) -> Counts:
+        """Sums over all documents, from which those of a split follow by subtraction."""
+        return Counts.of(self.X, self.Y)
+
+    @lazy_property
+    def fingerprint(self) -> str:
+        """The name and a digest: records of other data, or of other preprocessing, are never taken for these."""
+        digest = hashlib.blake2b(digest_size=6)
+        for table in (self.X, self.Y):
+            for part in (table.indptr, table.indices, table.data):
+                digest.update(np.ascontiguousarray(part.astype(np.float64)).tobytes())
+        digest.update(b"" if self.parts is None else "\0".join(map(str, self.parts)).encode())
+        return f"{self.name}#{digest.hexdigest()}"
+
+
+def _count(texts: Sequence[str], rule: TokenRule) -> tuple[Sparse, Vocabulary, float]:
+    """Counts (n_docs, n_terms), the names of the terms, and the processor seconds that it took."""
+    started = time.process_time()
+    counter = TextCounter(rule)
+    X = counter.count(texts, grow=True)
+    return X, counter.vocabulary, time.process_time() - started
+
+
+def counts_of_rows(material: Material, rows: Rows, others: Rows) -> Counts:
+    """Sums over `rows`: counted, or the total minus the `others` where these are all the rest, and fewer."""
+    covers = len(rows) + len(others) == material.X.shape[0]
+    if covers and len(others) < len(rows):
+        return material.total - Counts.of(material.X[others], material.Y[others])
+    return Counts.of(material.X[rows], material.Y[rows])

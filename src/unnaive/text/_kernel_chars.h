@@ -1,0 +1,210 @@
+// Character n-grams through what they are cut from: every distinct chunk or word is cut once, and a document's grams
+// are the sum of its units' grams, row(document) = Σ_units n_unit · grams(unit).
+#pragma once
+#include "_kernel_engine.h"
+
+namespace unnaive {
+
+// Rows of counts that Python holds.
+struct RowsView {
+  const int32_t *counts, *ids;
+  const int64_t* ends;  // after a 0
+  size_t rows;
+
+  size_t size(size_t row) const { return static_cast<size_t>(ends[row + 1] - ends[row]); }
+};
+
+// Word terms of the same documents, and the column that each of them has.
+struct WordRows {
+  RowsView view;
+  const int32_t* columns;
+};
+
+class CharGrams {
+ public:
+  CharGrams(unsigned shortest, unsigned longest, uint8_t border)
+      : shortest_(shortest), longest_(longest), border_(border) {
+    ends_.make_room(1);
+  }
+
+  // A gram of a given vocabulary, and its column.
+  void add(Bytes gram, uint32_t column) {
+    if (grams_.insert(gram) == columns_.size()) columns_.push_back(column);
+    n_columns_ = std::max(n_columns_, column + 1);
+  }
+
+  // Cuts the units that have come since. Grams that are new get the columns from `next` on if they are to, else they
+  // are left out; gives the next column.
+  uint32_t learn(const WordTable& units, bool grow, uint32_t next) {
+    ends_.make_room(units.size() + 1);
+    partial_ |= !grow && learnt_ < units.size();
+    for (; learnt_ < units.size(); ++learnt_) {
+      next = cut(units[learnt_], grow, next);
+      ends_[learnt_ + 1] = used_;
+    }
+    n_columns_ = std::max(n_columns_, next);
+    return next;
+  }
+
+  // Whether units were cut without grams that had no column; they are to be forgotten before columns are added.
+  bool partial() const { return partial_; }
+  size_t cells() const { return used_; }
+  uint32_t units() const { return learnt_; }
+  uint32_t n_columns() const { return n_columns_; }  // every gram has a lower column
+  const WordTable& grams() const { return grams_; }
+
+  void forget() {
+    ends_ = Array<size_t>(1);
+    cells_ = Array<uint32_t>();
+    used_ = 0;
+    learnt_ = 0;
+    partial_ = false;
+  }
+
+  // Counts a document's grams.
+  void count(const RowsView& units, size_t row, size_t n_columns, RowCounter& counter) const {
+    size_t most = 0;
+    for (int64_t k = units.ends[row]; k < units.ends[row + 1]; ++k) {
+      const auto unit = static_cast<size_t>(units.ids[k]);
+      __builtin_prefetch(cells_.data() + ends_[unit]);
+      most += ends_[unit + 1] - ends_[unit];
+    }
+    counter.make_room(n_columns, std::min(most, n_columns));
+    for (int64_t k = units.ends[row]; k < units.ends[row + 1]; ++k) {
+      const auto unit = static_cast<size_t>(units.ids[k]);
+      counter.add(cells_.data() + ends_[unit], ends_[unit + 1] - ends_[unit], static_cast<uint32_t>(units.counts[k]));
+    }
+  }
+
+ private:
+  // Lists the columns of a unit's grams, the short ones first.
+  uint32_t cut(Bytes unit, bool grow, uint32_t next) {
+    padded_.make_room(unit.size + 2 + 16);  // keys are read 16 bytes at a time
+    padded_[0] = border_;
+    std::memcpy(padded_.data() + 1, unit.data, unit.size);
+    padded_[unit.size + 1] = border_;
+    starts_.make_room(unit.size + 3);
+    size_t length = 0;
+    for (size_t i = 0; i < unit.size + 2; ++i) {
+      starts_[length] = i;
+      length += (padded_[i] & 0xC0) != 0x80;
+    }
+    starts_[length] = unit.size + 2;
+    Token batch[kBatch];
+    unsigned waiting = 0;
+    const auto take = [&] {
+      cells_.make_room(used_ + waiting);
+      for (unsigned i = 0; i < waiting; ++i) {
+        const uint32_t gram = grow ? grams_.insert(batch[i]) : grams_.find(batch[i]);
+        if (gram == columns_.size()) columns_.push_back(next++);  // new
+        if (gram != kNone) cells_[used_++] = columns_[gram];
+      }
+      waiting = 0;
+    };
+    for (size_t n = std::min<size_t>(shortest_, length); n <= std::min<size_t>(longest_, length); ++n)
+      for (size_t at = 0; at + n <= length; ++at) {
+        batch[waiting] = token_in(padded_.data() + starts_[at], static_cast<uint32_t>(starts_[at + n] - starts_[at]));
+        grams_.ahead().fetch(batch[waiting].hash);
+        if (++waiting == kBatch) take();
+      }
+    take();
+    if (next > 0x7FFFFFFEu) throw std::length_error("there are more than 2 billion distinct terms");
+    return next;
+  }
+
+  unsigned shortest_, longest_;
+  uint8_t border_;
+  WordTable grams_;
+  std::vector<uint32_t> columns_;  // of each gram
+  Array<uint32_t> cells_;          // columns of the grams of all units, one after another
+  Array<size_t> ends_;             // where those of each unit end, after a 0
+  size_t used_ = 0;
+  uint32_t learnt_ = 0, n_columns_ = 0;
+  bool partial_ = false;
+  Array<uint8_t> padded_;
+  Array<size_t> starts_;
+};
+
+// Documents by their word terms, their character grams, or both.
+struct MixedRows {
+  const CharGrams* grams;  // none: words alone
+  RowsView units;
+  WordRows words;
+  size_t n_columns;
+
+  size_t rows() const { return words.view.rows; }
+  size_t cells() const { return static_cast<size_t>(units.ends[rows()] + words.view.ends[rows()]); }
+
+  void count(size_t row, RowCounter& counter) const {
+    const size_t n = words.view.size(row);
+    counter.make_room(n_columns, n);
+    for (int64_t k = words.view.ends[row]; k < words.view.ends[row + 1]; ++k) {
+      const auto column = static_cast<uint32_t>(words.columns[words.view.ids[k]]);
+      counter.add(&column, 1, static_cast<uint32_t>(words.view.counts[k]));
+    }
+    if (grams) grams->count(units, row, n_columns, counter);
+  }
+
+  // each(shard, row) for all rows, by several threads; the first listens for Ctrl-C.
+  template <class Each>
+  void each_row(unsigned shards, const std::function<void()>& listen, Each&& each) const {
+    Stop stop;
+    run_sharded(shards, stop, [&](unsigned s) {
+      size_t heard = 0;
+      for (size_t row = bound(shards, s); row < bound(shards, s + 1) && !stop.now.load(std::memory_order_relaxed);
+           ++row) {
+        each(s, row);
+        heard += 1 + units.size(row) + words.view.size(row);
+        if (s == 0 && heard >= kCells) {
+          listen();
+          heard = 0;
+        }
+      }
+    });
+  }
+
+  unsigned shards(unsigned threads) const {
+    return static_cast<unsigned>(std::min<size_t>(std::max(threads, 1u), 1 + cells() / kWorth));
+  }
+  // The first row of a shard, of about as many cells as any other.
+  size_t bound(unsigned shards, unsigned s) const {
+    const int64_t *ends = grams ? units.ends : words.view.ends, *stop = ends + rows();
+    if (s == 0) return 0;
+    if (s == shards) return rows();
+    return static_cast<size_t>(std::lower_bound(ends, stop, *stop * s / shards) - ends);
+  }
+
+  static constexpr size_t kWorth = size_t{1} << 14;  // cells that are worth a thread
+  static constexpr size_t kCells = size_t{1} << 20;  // between two looks for Ctrl-C
+};
+
+// The rows of all columns, ids ascending.
+inline Counts join_rows(const MixedRows& documents, unsigned threads, const std::function<void()>& listen) {
+  const unsigned n = documents.shards(threads);
+  std::vector<Rows> parts(n);
+  std::vector<RowCounter> counters(n);
+  Counts joined;
+  joined.ends = Array<int64_t>(documents.rows() + 1);
+  documents.each_row(n, listen, [&](unsigned s, size_t row) {
+    documents.count(row, counters[s]);
+    Rows& rows = parts[s];
+    const size_t size = counters[s].size();
+    rows.make_room(size);
+    counters[s].write_sorted(rows.ids.data() + rows.used, rows.counts.data() + rows.used);
+    rows.used += size;
+    joined.ends[row + 1] = static_cast<int64_t>(size);
+  });
+  for (size_t row = 0; row < documents.rows(); ++row) joined.ends[row + 1] += joined.ends[row];
+  joined.rows = std::move(parts[0]);
+  size_t used = joined.rows.used;
+  joined.rows.resize(static_cast<size_t>(joined.ends[documents.rows()]));
+  for (unsigned s = 1; s < n; ++s) {
+    std::copy(parts[s].ids.data(), parts[s].ids.data() + parts[s].used, joined.rows.ids.data() + used);
+    std::copy(parts[s].counts.data(), parts[s].counts.data() + parts[s].used, joined.rows.counts.data() + used);
+    used += parts[s].used;
+    parts[s] = Rows();
+  }
+  return joined;
+}
+
+}  // namespace unnaive

@@ -1,0 +1,76 @@
+// The order of terms by their bytes, which is that of code points, and terms in another order.
+#pragma once
+#include <vector>
+
+#include "_kernel_memory.h"
+#include "_kernel_token.h"
+
+namespace unnaive {
+
+// The first 8 bytes as a number that compares as they do; those beyond the end are 0.
+inline uint64_t first_bytes(Bytes term) {
+  uint8_t bytes[8] = {};
+  std::memcpy(bytes, term.data, std::min<size_t>(term.size, 8));
+  return __builtin_bswap64(load8(bytes));
+}
+
+inline bool comes_before(Bytes a, Bytes b) {
+  const size_t both = std::min(a.size, b.size);
+  const int found = both ? std::memcmp(a.data, b.data, both) : 0;
+  return found ? found < 0 : a.size < b.size;
+}
+
+struct KeyedTerm {
+  uint64_t key;
+  uint32_t term;
+};
+
+// Sorts by keys, one byte after another from the last on; a byte that all share is passed over.
+inline void sort_by_key(std::vector<KeyedTerm>& terms) {
+  std::vector<KeyedTerm> moved(terms.size());
+  for (unsigned shift = 0; shift < 64; shift += 8) {
+    size_t starts[257] = {};
+    for (const KeyedTerm& one : terms) ++starts[(one.key >> shift & 0xFF) + 1];
+    if (std::find(starts, starts + 257, terms.size()) != starts + 257) continue;
+    for (unsigned byte = 0; byte < 256; ++byte) starts[byte + 1] += starts[byte];
+    for (const KeyedTerm& one : terms) moved[starts[one.key >> shift & 0xFF]++] = one;
+    terms.swap(moved);
+  }
+}
+
+// The numbers of the terms in ascending order of their bytes; none where they are in order as they stand.
+inline Array<int64_t> order_of_terms(const std::vector<Bytes>& terms) {
+  size_t sorted = 1;
+  while (sorted < terms.size() && !comes_before(terms[sorted], terms[sorted - 1])) ++sorted;
+  if (sorted >= terms.size()) return {};
+  std::vector<KeyedTerm> keyed(terms.size());
+  for (size_t t = 0; t < terms.size(); ++t) keyed[t] = {first_bytes(terms[t]), static_cast<uint32_t>(t)};
+  sort_by_key(keyed);
+  const auto by_bytes = [&](const KeyedTerm& a, const KeyedTerm& b) {
+    return comes_before(terms[a.term], terms[b.term]);
+  };
+  for (size_t from = 0, to = 0; from < keyed.size(); from = to) {
+    while (to < keyed.size() && keyed[to].key == keyed[from].key) ++to;
+    if (to > from + 1)
+      std::stable_sort(keyed.begin() + static_cast<ptrdiff_t>(from), keyed.begin() + static_cast<ptrdiff_t>(to),
+                       by_bytes);
+  }
+  Array<int64_t> order(keyed.size());
+  for (size_t place = 0; place < keyed.size(); ++place) order[place] = keyed[place].term;
+  return order;
+}
+
+// Some terms one after another, in the order in which their numbers come, and where each ends, after a 0.
+inline void take_terms(const std::vector<Bytes>& terms, const int64_t* chosen, size_t n, Array<uint8_t>& bytes,
+                       Array<int64_t>& ends) {
+  ends = Array<int64_t>(n + 1);
+  for (size_t i = 0; i < n; ++i)
+    ends[i + 1] = ends[i] + static_cast<int64_t>(terms[static_cast<size_t>(chosen[i])].size);
+  bytes = Array<uint8_t>(static_cast<size_t>(ends[n]));
+  for (size_t i = 0; i < n; ++i) {
+    const Bytes term = terms[static_cast<size_t>(chosen[i])];
+    if (term.size) std::memcpy(bytes.data() + ends[i], term.data, term.size);
+  }
+}
+
+}  // namespace unnaive

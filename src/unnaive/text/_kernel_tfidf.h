@@ -1,0 +1,105 @@
+// Documents → scores of linear models over tf-idf, each with its own columns, without a matrix in between: sublinear
+// counts, idf and length are applied to a document as it is read.
+#pragma once
+#include "../core/_weighted.h"
+#include "_kernel_chars.h"
+
+namespace unnaive {
+
+namespace plain_sums {
+#include "../core/_weighted_rows.h"
+}  // namespace plain_sums
+
+#ifdef UNNAIVE_WIDE
+#pragma GCC push_options
+#pragma GCC target("avx2")
+namespace wide_sums {
+#include "../core/_weighted_rows.h"
+}  // namespace wide_sums
+#pragma GCC pop_options
+#endif
+
+inline bool has_wide_sums() {
+#ifdef UNNAIVE_WIDE
+  static const bool found = __builtin_cpu_supports("avx2");
+  return found;
+#else
+  return false;
+#endif
+}
+
+// out += Σ_t z_t · weights[place_t] / √Σ_t z_t² + bias with z_t = (1 + log n_t) · idf[place_t]
+struct TfIdfPart {
+  const int32_t* place;  // the row of weights of every column, −1 for none
+  const double* idf;
+  const float* singles;  // weights (n_rows, classes), or:
+  const double* doubles;
+  const double* bias;
+};
+
+class TfIdfScorer {
+ public:
+  TfIdfScorer(std::vector<TfIdfPart> parts, const double* bias, size_t classes, size_t columns)
+      : parts_(std::move(parts)), bias_(bias), classes_(classes), columns_(columns) {}
+
+  size_t classes() const { return classes_; }
+  size_t columns() const { return columns_; }
+
+  void scores(const MixedRows& documents, unsigned threads, const std::function<void()>& listen, double* out) const {
+    const unsigned n = documents.shards(threads);
+    std::vector<Space> spaces(n);
+    for (Space& space : spaces) space.sums.resize(classes_);
+    documents.each_row(n, listen, [&](unsigned s, size_t row) {
+      Space& space = spaces[s];
+      documents.count(row, space.counter);
+      space.row.used = 0;
+      const size_t size = space.counter.size();
+      space.row.make_room(size);
+      space.counter.write_sorted(space.row.ids.data(), space.row.counts.data());
+      score(space, size, out + row * classes_);
+    });
+  }
+
+ private:
+  struct Space {
+    RowCounter counter;
+    Rows row;
+    std::vector<Weighted> cells;
+    std::vector<double> sums;
+  };
+
+  void score(Space& space, size_t size, double* out) const {
+    std::copy(bias_, bias_ + classes_, out);
+    for (const TfIdfPart& part : parts_) {
+      space.cells.clear();
+      double squares = 0.0;
+      for (size_t k = 0; k < size; ++k) {
+        const int32_t row = part.place[space.row.ids[k]];
+        if (row < 0) continue;
+        const double z = log_count_(space.row.counts[k]) * part.idf[row];
+        squares += z * z;
+        space.cells.push_back({row, z});
+      }
+      if (squares > 0) part.singles ? add(space, squares, part.singles, out) : add(space, squares, part.doubles, out);
+      for (size_t c = 0; c < classes_; ++c) out[c] += part.bias[c];
+    }
+  }
+
+  template <class Weight>
+  void add(Space& space, double squares, const Weight* weights, double* out) const {
+    const auto size = static_cast<int64_t>(space.cells.size()), width = static_cast<int64_t>(classes_);
+    const double length = std::sqrt(squares);
+#ifdef UNNAIVE_WIDE
+    if (has_wide_sums())
+      return wide_sums::add_rows(space.cells.data(), size, length, weights, space.sums.data(), out, width);
+#endif
+    plain_sums::add_rows(space.cells.data(), size, length, weights, space.sums.data(), out, width);
+  }
+
+  std::vector<TfIdfPart> parts_;
+  const double* bias_;
+  size_t classes_, columns_;
+  LogCounts log_count_;
+};
+
+}  // namespace unnaive

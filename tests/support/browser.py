@@ -1,0 +1,52 @@
+"""A real browser for tests of pages: chromium by playwright; both may be absent."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = shutil.which("chromium")
+NEEDS_CHROMIUM = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine")
+OPTIONS = [
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+SCREENS = os.environ.get("UNNAIVE_SCREENSHOTS")  # a folder: pictures are kept there, to be looked at
+
+
+@contextmanager
+def open_browser() -> Iterator[Any]:
+    """Chromium without a window, until the block ends."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as tools:
+        browser = tools.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+        yield browser
+        browser.close()
+
+
+def collect_problems(page: Any) -> list[str]:
+    """A list to which every error and warning of the page's console is added from now on."""
+    problems: list[str] = []
+    page.on("console", lambda one: problems.append(one.text) if one.type in ("error", "warning") else None)
+    page.on("pageerror", lambda one: problems.append(str(one)))
+    return problems
+
+
+def wait(page: Any, expression: str) -> None:
+    """Until an expression is true; the browser's own waiting needs eval, which the page's policy forbids."""
+    for _ in range(200):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"never true: {expression}")
+
+
+def shoot(page: Any, name: str) -> None:
+    """Keep a picture of the page, if pictures are wanted."""
+    if SCREENS:
+        page.screenshot(path=str(Path(SCREENS) / f"{name}.png"), full_page=True)
