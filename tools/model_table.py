@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import pickle
 import subprocess
@@ -29,6 +28,7 @@ import numpy as np
 
 from unnaive.apps.screen import format_size
 from unnaive.core.targets import label_matrix
+from unnaive.evaluation.grids import format_seconds
 from unnaive.evaluation.measures import MeasureInput, find_measure
 from unnaive.evaluation.records import RecordFile, versions
 from unnaive.evaluation.splits import fixed_split, stratified_split
@@ -51,10 +51,14 @@ COLLECTIONS = {  # data of compare, its title, and options where the collection 
     "banking77": ("Banking77", []),
     "1150haber": ("1150 haber", ["--language", "tr", "--train-sizes", "70", "--splits", "3"]),
 }
-SIZED = "ohsumed"  # the collection whose models the column of sizes is about
+SIZED = "ohsumed"  # the collection whose models the columns of time and size are about
 PEERS = {  # title → (model, view) of benchmarks/auto_peers.py
     "LinearSVC, tf-idf of words": ("LinearSVC", "words"),
+    "LinearSVC, tf-idf of words and pairs": ("LinearSVC", "pairs"),
+    "LinearSVC, tf-idf of characters": ("LinearSVC", "characters"),
     "LinearSVC, tf-idf of words, pairs and characters": ("LinearSVC", "pairs and characters"),
+    "RidgeClassifier, tf-idf of words and pairs": ("Ridge", "pairs"),
+    "RidgeClassifier, tf-idf of characters": ("Ridge", "characters"),
     "LogisticRegression, tf-idf of characters": ("LogisticRegression", "characters"),
     "ComplementNB, tf-idf of words": ("ComplementNB", "words"),
 }
@@ -241,10 +245,9 @@ def render_table(content: dict[str, Any]) -> str:
     for name in ordered_names(figures):
         cells = [_cell(figures[one].get(name), best, one) for one in there]
         lines.append(
-            f"| {_title(name)} | {' | '.join(cells)} | {_ratio(figures, name)} | {_size(figures, name)} |"
+            f"| {_title(name)} | {' | '.join(cells)} | {_seconds(figures, name)} | {_size(figures, name)} |"
             f" {_updatable(name)} |"
         )
-    seconds = [figures[one]["multinomial"]["train_seconds"] for one in there]
     made_with = ", ".join(f"{name} {number}" for name, number in content["versions"].items())
     notes = [
         "- **Cells**: accuracy · macro F1 in %, the best of each collection in bold; rows by mean accuracy; peers in "
@@ -252,10 +255,9 @@ def render_table(content: dict[str, Any]) -> str:
         "splits, 70 % for training).",
         "- **Models** have their default settings, on words; `auto` also reads pairs of words and characters, and "
         "`auto-fast` is `auto` with `--budget fast`. Settings of peers are chosen on training documents.",
-        "- **Training time**: processor time from raw text to the trained model, as a multiple of that of "
-        f"`multinomial` ({min(seconds):.2g} to {max(seconds):.2g} s), geometric mean over the collections. Of "
+        f"- **Training time**, of {COLLECTIONS[SIZED][0]}: processor seconds from raw text to the trained model. Of "
         "peers it is one fit, without the search for settings; that of `auto` has its search in it.",
-        f"- **Size**: of the file for {COLLECTIONS[SIZED][0]} without what only updates need (`--frozen`); of peers "
+        f"- **Size**, of {COLLECTIONS[SIZED][0]}: of the file without what only updates need (`--frozen`); of peers "
         "the pickle of the pipeline, or the binary of fastText.",
         "- **Updatable**: *by addition*, the model is made of sums, and a document more or less is added or "
         "subtracted; *from kept documents*, it is trained again on those in its file. Both are exact.",
@@ -292,17 +294,9 @@ def _cell(figure: dict[str, float] | None, best: dict[tuple[str, str], float], c
     return " · ".join(words)
 
 
-def _ratio(figures: Figures, name: str) -> str:
-    """Training time over that of multinomial, the geometric mean over the collections that it was measured on."""
-    logs = [
-        math.log(one[name]["train_seconds"] / one["multinomial"]["train_seconds"])
-        for one in figures.values()
-        if "train_seconds" in one.get(name, {})
-    ]
-    if not logs:
-        return "–"
-    ratio = math.exp(sum(logs) / len(logs))
-    return f"{ratio:.1f}×" if ratio < 9.95 else f"{ratio:,.0f}×"
+def _seconds(figures: Figures, name: str) -> str:
+    figure = figures.get(SIZED, {}).get(name, {})
+    return f"{format_seconds(figure['train_seconds'])} s" if "train_seconds" in figure else "–"
 
 
 def _size(figures: Figures, name: str) -> str:

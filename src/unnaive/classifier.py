@@ -31,7 +31,7 @@ from unnaive.models.estimator import subset_accuracy
 from unnaive.optimise import read_optimise
 from unnaive.store import load, save
 from unnaive.text.counting import TextCounter, as_texts
-from unnaive.text.gram_units import GramUnits
+from unnaive.text.gram_units import GramUnits, which_are_grams
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.training import check_spec, train
@@ -226,7 +226,7 @@ class TextClassifier(Protocol):
         documents, targets = _check_labelled(texts, labels, self.multilabel, unlabelled=unlabelled)
         refuse_one_class(targets)
         X, vocabulary, units = self._count(documents, rule)
-        if not X.nnz:
+        if not X.nnz or (rule.analyzer == "both" and not _has_shared_term(X, vocabulary)):
             raise BadData(
                 f"none of the {count_noun(len(documents), 'text')} has a term to learn from; check the column and the "
                 "settings"
@@ -518,6 +518,11 @@ class TextClassifier(Protocol):
             classifier_tags=ClassifierTags(multi_label=True),
             input_tags=InputTags(one_d_array=True, two_d_array=False, string=True),
         )
+
+
+def _has_shared_term(X: Sparse, vocabulary: Vocabulary) -> bool:
+    """Whether there is a word, or a character n-gram that two texts have; punctuation has n-grams too."""
+    return not which_are_grams(vocabulary).all() or bool(np.bincount(X.indices).max() > 1)
 
 
 def _check_labelled(

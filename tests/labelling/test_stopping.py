@@ -64,6 +64,12 @@ def test_the_outlook_finds_the_curve_that_answers_were_drawn_from() -> None:
     assert ahead is not None
     assert ahead.accuracy == pytest.approx(0.8, abs=0.03)  # 3,080 answers: a standard error of 0.007, four times that
     assert ahead.low <= 94 <= ahead.high
+    labels, means, lows, highs = zip(*ahead.curve, strict=True)
+    assert (labels[0], labels[-1]) == (20, 800)
+    truth = 0.9 - 2 / np.sqrt(np.array(labels, float))
+    np.testing.assert_allclose(means, truth, atol=0.08)  # the standard error of the 40 answers at the first point
+    assert all(low <= mean <= high for low, mean, high in zip(lows, means, highs, strict=True))
+    assert to_dict(Accuracy(9, 10), Stability(), ahead)["outlook"]["curve"][0]["labels"] == 20
     few = outlook(n[:30], [True] * 15 + [False] * 15, 400)
     assert few is not None
     assert few.high - few.low > ahead.high - ahead.low or few.high == math.inf

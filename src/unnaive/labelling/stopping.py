@@ -18,6 +18,7 @@ STABLE = 0.99  # kappa from which two successive models count as the same
 STABLE_TIMES = 3  # in a row, before it is said
 FEWEST = 30  # random answers before a curve is fitted
 EVERY = 10  # labels between two models that are compared
+CURVE_POINTS = 16
 
 
 class Interval(NamedTuple):
@@ -115,12 +116,14 @@ class Outlook:
 
     more            labels for +1 point: the middle estimate; ∞ where the curve does not reach it
     low, high       between which that lies with 80 % probability
+    curve           (labels, accuracy, low, high) with 80 % probability, up to twice the labels that there are
     """
 
     accuracy: float
     more: float
     low: float
     high: float
+    curve: tuple[tuple[int, float, float, float], ...] = ()
 
 
 def outlook(labels_given: Sequence[int], right: Sequence[bool], now: int, *, gain: float = 0.01) -> Outlook | None:
@@ -144,7 +147,13 @@ def outlook(labels_given: Sequence[int], right: Sequence[bool], now: int, *, gai
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         needed = np.where(rest > 0, (b / np.maximum(rest, 1e-12)) ** (1 / c) - now, inf)
     low, more, high = _quantiles(np.maximum(needed, 0), weight, (0.1, 0.5, 0.9))
-    return Outlook(float((weight * here).sum()), more, low, high)
+    points = np.unique(np.geomspace(min(20, now), 2 * now, CURVE_POINTS).round()).astype(int)
+    expected = []
+    for point in points.tolist():
+        values = np.clip(a - b * float(point) ** -c, 0, 1)
+        lowest, highest = _quantiles(values, weight, (0.1, 0.9))
+        expected.append((point, float((weight * values).sum()), lowest, highest))
+    return Outlook(float((weight * here).sum()), more, low, high, tuple(expected))
 
 
 GRID = (np.linspace(0.3, 1.0, 29), np.geomspace(0.05, 5.0, 25), np.linspace(0.15, 1.2, 12))
@@ -198,7 +207,7 @@ def _rounded(number: float) -> int:
 def to_dict(accuracy: Accuracy, stability: Stability, ahead: Outlook | None) -> dict[str, Any]:
     """The same as plain values."""
     share, low, high = accuracy.interval
-    finite = {name: None if value == inf else value for name, value in vars(ahead).items()} if ahead else None
+    finite = None if ahead is None else _plain(ahead)
     return {
         "accuracy": None if not accuracy.n else {"share": share, "low": low, "high": high, "texts": accuracy.n},
         "kappas": [{"labels": labels, "kappa": kappa} for labels, kappa in stability.kappas],
@@ -206,3 +215,10 @@ def to_dict(accuracy: Accuracy, stability: Stability, ahead: Outlook | None) -> 
         "outlook": finite,
         "sentences": describe(accuracy, stability, ahead),
     }
+
+
+def _plain(ahead: Outlook) -> dict[str, Any]:
+    """An outlook without infinities, its curve by name."""
+    names = ("labels", "accuracy", "low", "high")
+    found: dict[str, Any] = {name: None if value == inf else value for name, value in vars(ahead).items()}
+    return found | {"curve": [dict(zip(names, point, strict=True)) for point in ahead.curve]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,6 +19,7 @@ from unnaive.fitted import FittedModel
 from unnaive.lazy import lazy_property
 from unnaive.reading.sources import hash_file
 from unnaive.store import load, pack, write_arrays
+from unnaive.text.backend import thread_count
 from unnaive.types import Label
 
 
@@ -41,6 +42,11 @@ class Version:
     def json_pieces(self) -> JsonPieces:
         """What answers repeat for every text."""
         return JsonPieces.of(self.fitted.classes, "probability" if self.fitted.probabilistic else "score")
+
+
+def make_version(fitted: FittedModel, number: int) -> Version:
+    """A version that leaves half of the cores to the event loop, which reads and writes other requests meanwhile."""
+    return Version(replace(fitted, n_jobs=max(1, thread_count(None) // 2)), number)
 
 
 @dataclass(frozen=True)
@@ -78,7 +84,7 @@ class ServedModel:
         self.record: Record | None = None
         self.measures: dict[str, Any] = {}  # what `unnaive evaluate --json` said of it, for its card
         self.problem: str | None = None  # why the model file could not be rewritten, for /readyz
-        self.version = Version(load(path, mapped=not teachable), 0)
+        self.version = make_version(load(path, mapped=not teachable), 0)
         if self.version.fitted.token_rule is None:
             raise UnnaiveError(f"{path} was trained on counts, not on texts, and cannot be served")
         self._hash = ""
@@ -100,7 +106,7 @@ class ServedModel:
         self._folded = folded or 0
         missing = self.record.change_since(self._folded)
         fitted = _changed(self.version.fitted, missing, grow=True) if missing else self.version.fitted
-        self.version = Version(fitted, self.record.last)
+        self.version = make_version(fitted, self.record.last)
 
     @property
     def teachable(self) -> bool:
@@ -128,7 +134,7 @@ class ServedModel:
         new = _changed(old, change, grow=grow)
         answer = {"taught": len(change.learn), "forgotten": len(change.forget), "changed": compare(old, new, change)}
         number = record.add(kind, change, answer, key=key, request=request)
-        self.version = Version(new, number)
+        self.version = make_version(new, number)
         return answer | {"version": number, "repeated": False}
 
     def replace_source(self, source: str, document: Document | None, *, key: str | None = None) -> dict[str, Any]:

@@ -41,7 +41,32 @@ function show(found) {
 async function look(labelled) { // how it stands, every ten labels, once the text is there
   lookedAt = labelled;
   const found = await ask("/label/standing").catch(() => null); // the next answer will tell if the service is gone
+  if (found && found.outlook) drawCurve(found.outlook.curve, labelled);
   if (found) by("stopping").textContent = found.sentences.map((one) => one[0].toUpperCase() + one.slice(1) + ".").join(" ");
+}
+
+function drawCurve(points, now) { // mean and band of accuracy; a line where the labels are now
+  const last = points[points.length - 1].labels;
+  const x = (labels) => 40 + 340 * labels / last;
+  const y = (share) => 130 - 115 * share;
+  const shape = (name, values) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(values)) made.setAttribute(key, value);
+    return made;
+  };
+  const text = (words, left, top) => {
+    const made = shape("text", { x: left, y: top, "font-size": 11, fill: "currentColor" });
+    made.textContent = words;
+    return made;
+  };
+  const line = (key) => points.map((one) => `${x(one.labels)},${y(one[key])}`);
+  by("curve").querySelector("svg").replaceChildren(
+    shape("polygon", { points: [...line("low"), ...line("high").reverse()].join(" "), fill: "currentColor", opacity: 0.15 }),
+    shape("polyline", { points: line("accuracy").join(" "), fill: "none", stroke: "currentColor", "stroke-width": 2 }),
+    shape("line", { x1: x(now), x2: x(now), y1: y(0), y2: y(1), stroke: "currentColor", "stroke-dasharray": "4 3" }),
+    text("100 %", 0, y(1) + 4), text("0 %", 14, y(0) + 4), text(`now, ${count(now, "label")}`, Math.min(x(now) + 4, 300), y(0) + 16),
+    text(last.toLocaleString("en"), 370, y(0) + 16));
+  by("curve").hidden = false;
 }
 
 function draw(one) {
