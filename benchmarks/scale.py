@@ -138,7 +138,8 @@ unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint
   outgrow it are written as sorted runs and merged at the end, exactly; with 500M and terms of up to three words the
   whole program took 352 MB. Only where the model itself does not fit, terms are left out: all those of fewer than d
   documents, with the smallest d for which it fits. The rule looks at the sums alone, so the order of documents is
-  irrelevant; the summary says d and how many terms. With `--memory` or `--checkpoint` the model keeps no hashes of its texts (8 bytes a document).
+  irrelevant; the summary says d and how many terms. With `--memory` or `--checkpoint` the model
+  keeps no hashes of its texts (8 bytes a document).
 - **Interruptions.** `--checkpoint FOLDER` records the sums every `--checkpoint-every` (256M of text). The same command
   goes on from there, also after kill -9. Rows before it are read again, not counted.
 - **Models of documents** (maximum entropy, NB-SVM, higher-order smoothing, `auto`, and thresholds of multilabel data):
