@@ -70,14 +70,18 @@ def main():
         print(f"the two files of 8 copies have the same bytes: {same}")
         show_figure("throughput over that in memory, clock", found.ratio, 0.8, at_most=False)
         show_figure("throughput over that in memory, processor", found.cpu_ratio, 0.8, at_most=False)
+        one = write(Path(folder) / "one.jsonl", corpus, 1)
         peaks = {}
         for copies in (1, options.copies):
             path = write(Path(folder) / "grown.jsonl", corpus, copies)
             peaks[copies] = peak_memory(OUT_OF_CORE.format(path=path, rule="", memory=""))
             print(f"peak memory, {copies} times the data: {peaks[copies] / 1e6:.0f} MB")
         show_figure(f"peak memory, {options.copies} times the data over once", peaks[options.copies] / peaks[1], 1.1)
-        limited = OUT_OF_CORE.format(path=some, rule="ngrams=(1, 2)", memory="memory=512 << 20")
-        show_figure("pairs of words within 512 MB, peak in GB", peak_memory(limited) / 1e9, 0.537)
+        for name, allowed, grams in (("256M", 256 << 20, 2), ("500M", 500 << 20, 3), ("2G", 2 << 30, 3)):
+            limited = OUT_OF_CORE.format(path=one, rule=f"ngrams=(1, {grams})", memory=f"memory={allowed}")
+            show_figure(
+                f"up to {grams} words with --memory {name}, peak in MB", peak_memory(limited) / 1e6, allowed / 1e6
+            )
 
 
 def run(code):

@@ -1,11 +1,14 @@
 """The tree of labels: groups of like size, margins summed along the path, the beam, thousands of labels, storing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
 from unnaive import LabelTree, LinearSVM, TextClassifier
 from unnaive.errors import BadData, BadModel
+from unnaive.evaluation.evaluate import evaluate
 from unnaive.evaluation.many_labels import precision_at, propensities, propensity_scored_precision_at
 from unnaive.models.label_tree.clustering import cluster_labels, label_centroids
 from unnaive.models.label_tree.learner import group_numbers
@@ -129,6 +132,34 @@ def test_measures_by_hand():
     assert precision_at(best, Y, 2) == 0.5
     assert propensity_scored_precision_at(best, Y, p, 1) == pytest.approx(1 / 5)
     assert propensity_scored_precision_at(best, Y, p, 2) == pytest.approx(5 / 7)
-    assert (np.diff(propensities(csr_array(np.tri(9)))) < 0).all()  # rarer labels are missing more often
+    assert (np.diff(propensities(np.arange(9), 9)) > 0).all()  # rarer labels are missing more often
     with pytest.raises(BadData, match="give 3 labels or more for each"):
         precision_at(best, Y, 3)
+
+
+def test_evaluate_measures_many_labels():
+    """101 classes, a word each; four documents of class 000 and two of each other. One of two tests is right.
+
+    precision@1 = 1/2, and @3 = 1/6 or more where the true class comes second or third. n = 204 documents and
+    c = (ln 204 − 1)·2.5^0.55: p of 4 documents is larger than p of 2, so the hit on class 000 is worth less than half.
+    """
+    names = [f"{number:03d}" for number in range(101)]
+    texts = [f"w{name} common" for name in names for _ in range(4 if name == "000" else 2)]
+    labels = [name for name in names for _ in range(4 if name == "000" else 2)]
+    model = TextClassifier("multinomial").fit(texts, labels)
+    found = evaluate(model, ["w000", "w002"], ["000", "001"])
+    c = (np.log(204) - 1) * 2.5**0.55
+    worth = [1 + c * (size + 1.5) ** -0.55 for size in (4, 2)]
+    assert found.measures["precision@1"] == 0.5
+    assert found.measure("precision@2") in (0.25, 0.5)
+    assert found.measures["precision@5"] <= 0.2
+    assert found.measures["psp@1"] == pytest.approx(worth[0] / sum(worth))
+    assert found.measures["psp@1"] < 0.5
+
+    few = TextClassifier("multinomial").fit(["apple pie", "blue sky"], ["x", "y"])
+    assert "precision@1" not in evaluate(few, ["apple"], ["x"]).measures
+    assert evaluate(few, ["apple"], ["x"]).measure("precision@5") == pytest.approx(0.2)  # one of five places
+    lean = replace(model.fitted_, counts=None, documents=None)
+    assert "psp@1" not in evaluate(lean, ["w000"], ["000"]).measures
+    with pytest.raises(BadData, match="how many documents each class was learnt from"):
+        evaluate(lean, ["w000"], ["000"]).measure("psp@1")

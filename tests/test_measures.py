@@ -310,6 +310,7 @@ def test_values_that_are_no_probabilities_are_refused():
 def test_every_measure_prints_as_its_name_and_has_a_value_in_range():
     Y, scores = problem(0, single=True)
     given = {"scores": scores, "predictions": Argmax().decide(scores), "probabilities": softmax(scores, axis=1)}
+    given["propensities"] = np.full(scores.shape[1], 0.5)
     values = measure(list(MEASURES), csr_array(Y), **given)
     assert list(values) == list(MEASURES) == [str(one) for one in MEASURES.values()]
     for name, value in values.items():
@@ -321,7 +322,7 @@ def test_every_measure_prints_as_its_name_and_has_a_value_in_range():
 
 def test_perfect_scores_reach_the_best_value_of_every_measure():
     Y = np.eye(6, dtype=int)[[0, 1, 2, 3, 4, 5, 0]]
-    given = {"scores": Y * 1.0, "predictions": Y, "probabilities": Y * 1.0}
+    given = {"scores": Y * 1.0, "predictions": Y, "probabilities": Y * 1.0, "propensities": np.full(6, 0.5)}
     for name, value in measure([n for n in MEASURES if not n.endswith(("@3", "@5"))], Y, **given).items():
         assert value == pytest.approx(1.0 if MEASURES[name].larger_is_better else 0.0, abs=1e-12), name
 

@@ -24,6 +24,7 @@ from unnaive.evaluation.abstention import (
     risk_coverage,
     set_coverage,
 )
+from unnaive.evaluation.many_labels import propensities
 from unnaive.evaluation.measures import MeasureInput, find_measure
 from unnaive.evaluation.plots import Ranking
 from unnaive.evaluation.reliability import Reliability, reliability
@@ -45,6 +46,8 @@ MULTILABEL = (
     "breakeven-micro", "breakeven-macro", "log-loss", "brier", "ece", "ece-excess",
     "aurc",
 )  # fmt: skip
+MANY_LABELS = ("precision@1", "precision@3", "precision@5", "psp@1", "psp@3", "psp@5")
+MANY = 100  # classes, above which what is among the best few says more than decisions do
 
 
 def evaluate(
@@ -173,17 +176,25 @@ class Evaluation:
     @lazy_property
     def measures(self) -> dict[str, float]:
         """The measures that apply, by name; those that are undefined here are left out."""
-        names = [find_measure(name) for name in (SINGLE_LABEL if self.exclusive else MULTILABEL)]
+        usual = SINGLE_LABEL if self.exclusive else MULTILABEL
+        names = [find_measure(name) for name in (*usual, *(MANY_LABELS if len(self.classes) > MANY else ()))]
         values = {one.name: one(self._input) for one in names if getattr(self._input, one.needs) is not None}
         return {name: value for name, value in values.items() if math.isfinite(value)}
 
     def measure(self, name: str) -> float:
         """One measure by name; an error if the model has not what it needs."""
-        return find_measure(name)(self._input)
+        found = find_measure(name)
+        if found.needs == "propensities" and self._input.propensities is None:
+            raise BadData(
+                f"the measure {name!r} needs how many documents each class was learnt from, which this model has not "
+                "kept; train it with its counts or documents"
+            )
+        return found(self._input)
 
     @lazy_property
     def _input(self) -> MeasureInput:
-        return MeasureInput(indicator_matrix(self.Y), self.scores, self.predictions, self.probabilities)
+        propensity = _class_propensities(self.fitted, len(self.unknown))
+        return MeasureInput(indicator_matrix(self.Y), self.scores, self.predictions, self.probabilities, propensity)
 
     @lazy_property
     def confusion(self) -> NDArray[np.int64]:
@@ -318,6 +329,17 @@ def describe_model(fitted: FittedModel) -> str:
     reading = {name: value for name, value in rule.items() if value != usual[name]}
     shown = spec.model.changed_settings() | reading | changed
     return ", ".join([spec.model.title, *(f"{name}={value}" for name, value in shown.items())])
+
+
+def _class_propensities(fitted: FittedModel, n_unknown: int) -> Floats | None:
+    """By the documents that each class was learnt from; None where the model has not kept how many they were."""
+    if fitted.counts is not None:
+        sizes, n_docs = fitted.counts.counts.class_docs, fitted.counts.counts.n_docs
+    elif fitted.documents is not None:
+        sizes, n_docs = fitted.documents.class_docs, fitted.documents.n_docs
+    else:
+        return None
+    return propensities(np.concatenate([sizes, np.zeros(n_unknown)]), int(n_docs))
 
 
 def _add_columns(table: Floats, columns: int, value: float) -> Floats:

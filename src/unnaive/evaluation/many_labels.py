@@ -21,24 +21,24 @@ Ranking = NDArray[Any]  # (n_docs, at least k) labels by number, best first
 def precision_at(best: Ranking, Y: Sparse, k: int) -> float:
     """The mean share of the best k labels that documents have: P@k = mean_d 1/k Σ_{i ≤ k} Y[d, best_i].
 
+    Where there are fewer labels than k, the places left are misses.
+
     >>> precision_at(np.array([[0, 1], [2, 0]]), csr_array([[1, 0, 0], [1, 0, 1]]), 2)
     0.75
     """
-    return float(_hits(best, Y, k).mean()) if len(best) else 0.0
+    return float(_hits(best, Y, k).sum() / (k * len(best))) if len(best) else 0.0
 
 
-def propensities(Y: Sparse, a: float = 0.55, b: float = 1.5) -> Floats:
+def propensities(sizes: NDArray[Any], n_docs: int, a: float = 0.55, b: float = 1.5) -> Floats:
     """How likely each label is to be given where it is right: p_l = 1/(1 + c·(n_l + b)^−a), c = (log n − 1)·(b + 1)^a.
 
-    Y (n_docs, n_labels) are the training labels, n_l documents have label l. a and b are those of Jain et al. for
+    sizes (n_labels,): of the n = n_docs training documents, n_l have label l. a and b are those of Jain et al. for
     collections without their own.
 
-    >>> propensities(csr_array([[1, 0], [1, 1], [1, 0], [1, 0]])).round(3)
+    >>> propensities(np.array([4, 1]), 4).round(3)
     array([0.8  , 0.721])
     """
-    n = max(Y.shape[0], 3)
-    c = (np.log(n) - 1) * (b + 1) ** a
-    sizes = np.bincount(csr_array(Y).indices, minlength=Y.shape[1])
+    c = (np.log(max(n_docs, 3)) - 1) * (b + 1) ** a
     return np.asarray(1 / (1 + c * (sizes + b) ** -a))
 
 
@@ -59,8 +59,8 @@ def propensity_scored_precision_at(best: Ranking, Y: Sparse, propensity: Floats,
 
 
 def _hits(best: Ranking, Y: Sparse, k: int) -> Floats:
-    """1 where document d has the label that is ranked i-th (n_docs, k)."""
-    if best.shape[0] != Y.shape[0] or best.shape[1] < k:
+    """1 where document d has the label that is ranked i-th (n_docs, k), or (n_docs, n_labels) if those are fewer."""
+    if best.shape[0] != Y.shape[0] or best.shape[1] < min(k, Y.shape[1]):
         raise BadData(
             f"rankings of shape {best.shape} came for {Y.shape[0]} documents; give {k} labels or more for each"
         )

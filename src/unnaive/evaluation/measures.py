@@ -2,7 +2,7 @@
 
     measure(["micro-f1", "breakeven-micro", "log-loss"], Y, scores=…, predictions=…, probabilities=…)
 
-tally.py, ranking.py, reliability.py and abstention.py hold the formulas.
+tally.py, ranking.py, many_labels.py, reliability.py and abstention.py hold the formulas.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from unnaive.core.targets import single_labels
 from unnaive.errors import BadData, choose
-from unnaive.evaluation import abstention, ranking, reliability
+from unnaive.evaluation import abstention, many_labels, ranking, reliability
 from unnaive.evaluation.ranking import Integers, mean_defined, weighted_mean
 from unnaive.evaluation.tally import Tally, class_sizes, indicator_matrix
 from unnaive.lazy import lazy_property
@@ -29,6 +29,7 @@ class MeasureInput:
     scores: Any = None
     predictions: Any = None
     probabilities: Any = None
+    propensities: Any = None
 
     @lazy_property
     def tally(self) -> Tally:
@@ -54,7 +55,9 @@ class MeasureInput:
 
 @dataclass(frozen=True)
 class Measure:
-    """One measure: what it needs ("predictions", "scores" or "probabilities") and its value from the MeasureInput.
+    """One measure: what it needs and its value from the MeasureInput.
+
+    It may need "predictions", "scores", "probabilities", or "propensities", which come with scores.
 
     >>> print(MEASURES["micro-f1"])
     micro-f1
@@ -96,6 +99,25 @@ def f1_at_k(average: str, k: int, name: str = "") -> Measure:
     return Measure(name or f"{average}-f1@{k}", "scores", value, about)
 
 
+def precision_at_k(k: int) -> Measure:
+    """The share of the k best classes that are right."""
+
+    def value(given: MeasureInput) -> float:
+        return many_labels.precision_at(given.order, given.Y, k)
+
+    best = "the best class" if k == 1 else f"the {k} best classes"
+    return Measure(f"precision@{k}", "scores", value, f"share of {best} of every document that are right")
+
+
+def propensity_scored_at_k(k: int) -> Measure:
+    """The same with rare classes counting for more, over the most that could be had."""
+
+    def value(given: MeasureInput) -> float:
+        return many_labels.propensity_scored_precision_at(given.order, given.Y, given.propensities, k)
+
+    return Measure(f"psp@{k}", "propensities", value, f"precision@{k}, propensity-scored: a rare class counts for more")
+
+
 def breakeven_measures(normalise: str) -> list[Measure]:
     """Breakeven: pooled, mean of classes, and mean weighted by true documents."""
     ending = "" if normalise == "none" else f"-{normalise}"
@@ -130,6 +152,8 @@ def all_measures() -> Iterable[Measure]:
     for k in (1, 3, 5):
         yield f1_at_k("micro", k)
         yield f1_at_k("macro", k)
+        yield precision_at_k(k)
+        yield propensity_scored_at_k(k)
     yield Measure(
         "11-point",
         "scores",
@@ -177,10 +201,12 @@ def from_probabilities(function: Callable[[Any, Any], float]) -> Callable[[Measu
 MEASURES: dict[str, Measure] = {one.name: one for one in all_measures()}
 
 AT_K = re.compile(r"(?:(micro|macro|weighted)-)?f1@([1-9]\d*)")
+BEST_K = re.compile(r"(precision|psp)@([1-9]\d{0,3})")
 
 
 def find_measure(name: str) -> Measure:
-    """The measure of that name: one of MEASURES, or `micro-f1@k`, `macro-f1@k`, `weighted-f1@k`, `f1@k` (micro).
+    """The measure of that name: one of MEASURES, or with any k `micro-f1@k`, `macro-f1@k`, `weighted-f1@k`, `f1@k`
+    (micro), `precision@k`, `psp@k`.
 
     >>> find_measure("f1@7").about
     'F1 with the 7 best classes of every document, micro average'
@@ -188,19 +214,29 @@ def find_measure(name: str) -> Measure:
     match = AT_K.fullmatch(name)
     if match and name not in MEASURES:
         return f1_at_k(match[1] or "micro", int(match[2]), name)
+    match = BEST_K.fullmatch(name)
+    if match:
+        return (precision_at_k if match[1] == "precision" else propensity_scored_at_k)(int(match[2]))
     return MEASURES[choose(list(MEASURES), name, "measure")]
 
 
 def measure(
-    names: Iterable[str | Measure], Y: Any, *, scores: Any = None, predictions: Any = None, probabilities: Any = None
+    names: Iterable[str | Measure],
+    Y: Any,
+    *,
+    scores: Any = None,
+    predictions: Any = None,
+    probabilities: Any = None,
+    propensities: Any = None,
 ) -> dict[str, float]:
     """The value of each measure, by its name, in the order asked for.
 
-    Y, predictions: (n_docs, n_classes) 0/1, sparse or dense; scores, probabilities: (n_docs, n_classes) dense.
+    Y, predictions: (n_docs, n_classes) 0/1, sparse or dense; scores, probabilities: (n_docs, n_classes) dense;
+    propensities: (n_classes,), see `many_labels.propensities`.
 
     >>> measure(["accuracy", "f1@1"], [[1, 0], [0, 1]], scores=[[3, 1], [2, 1]], predictions=[[1, 0], [1, 0]])
     {'accuracy': 0.5, 'f1@1': 0.5}
     """
     chosen = [name if isinstance(name, Measure) else find_measure(name) for name in names]
-    given = MeasureInput(indicator_matrix(Y), scores, predictions, probabilities)
+    given = MeasureInput(indicator_matrix(Y), scores, predictions, probabilities, propensities)
     return {one.name: one(given) for one in chosen}

@@ -32,7 +32,7 @@ try:
 except ImportError:  # built without a compiler
     native = None
 
-BLOCK = 8 << 20  # bytes that are parsed at a time
+BLOCK = 8 << 20  # bytes that are parsed at a time, at most
 LINES = 1 << 16  # bytes at the end of a block that are searched at a time for the end of a line
 PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff")
 STRING = 1  # kinds of cells: 0 is a key that a record lacks, 2 any other JSON as it stands in the file
@@ -159,15 +159,16 @@ def _blocks(
     utf8 = options.encoding is None or options.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
     if native is None or options.skip_bad or options.rows < BATCH_ROWS or not utf8 or not Path(path).is_file():
         raise NotPlain
+    block = min(BLOCK, options.block or BLOCK)
     with Path(path).open("rb", buffering=0) as file:
         start = file.read(4).removeprefix(b"\xef\xbb\xbf")
         if start.startswith(PACKED):
             raise NotPlain
         rest = np.frombuffer(start, np.uint8)
         while True:
-            buffer = _buffer(len(rest) + BLOCK, spare)
+            buffer = _buffer(len(rest) + block, spare)
             buffer[: len(rest)] = rest
-            size = len(rest) + file.readinto(buffer[len(rest) : len(rest) + BLOCK].data)
+            size = len(rest) + file.readinto(buffer[len(rest) : len(rest) + block].data)
             if size == len(rest):
                 break
             end = cut(buffer[:size])
@@ -185,7 +186,7 @@ def _blocks(
 def _buffer(size: int, spare: list[Bytes]) -> Bytes:
     """A buffer of at least this size."""
     found = spare.pop() if spare else None
-    return found if found is not None and len(found) >= size else np.empty(size + BLOCK // 4, np.uint8)
+    return found if found is not None and len(found) >= size else np.empty(size + size // 4, np.uint8)
 
 
 def map_in_order(work: Callable[[Item], Made], items: Iterable[Item], threads: int) -> Iterator[Made]:

@@ -64,6 +64,7 @@ class ReadOptions:
     max_line       bytes of the longest line, and characters of the longest field
     max_ratio      bytes that one byte of a packed file may unpack to, once that is more than 64 MiB
     threads        that parse large files; None for all cores
+    block          bytes of a large file that are parsed at a time, at most; None for what is fastest
     on_read        told of every chunk of bytes read, for a progress bar
     log            filled while reading
     """
@@ -80,6 +81,7 @@ class ReadOptions:
     max_line: int = MAX_LINE
     max_ratio: int = MAX_RATIO
     threads: int | None = None
+    block: int | None = None
     on_read: OnRead | None = None
     log: ReadLog = field(default_factory=ReadLog)
 

@@ -1,4 +1,4 @@
-"""Arrays on disk, a file each in one folder, written piece by piece and read through memory maps.
+"""Arrays on disk, a file each in one folder, written piece by piece, read through memory maps or piece by piece.
 
 A folder is whole when its manifest is there, which is written last and has the size and the checksum of every array.
 """
@@ -9,9 +9,10 @@ import json
 import os
 import shutil
 import zlib
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,9 @@ from unnaive.types import Arrays
 
 MANIFEST = "manifest.json"
 FORMAT = 1
-BLOCK = 1 << 24  # bytes that are checked at a time
+BLOCK = 1 << 22  # bytes that are checked at a time
+
+Opened = TypeVar("Opened")
 
 
 class ArrayWriter:
@@ -80,6 +83,29 @@ class ArrayWriter:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+class StoredArray:
+    """An array on disk that is read piece by piece: unlike a memory map it takes no memory but that of the piece."""
+
+    def __init__(self, path: Path, dtype: np.dtype[Any], size: int) -> None:
+        self._path, self._dtype, self._size = path, dtype, size
+
+    def __len__(self) -> int:
+        return self._size
+
+    def read(self, first: int = 0, last: int | None = None) -> NDArray[Any]:
+        """The values from `first` to before `last`, or to the end."""
+        count = (self._size if last is None else last) - first
+        found = np.fromfile(self._path, self._dtype, count, offset=first * self._dtype.itemsize)
+        if len(found) < count:
+            raise BadData(f"{self._path} became shorter while it was read; count again")
+        return found
+
+
+def open_stored(folder: Path) -> tuple[dict[str, StoredArray], dict[str, Any]]:
+    """The same as `open_arrays`, to be read piece by piece."""
+    return _open(folder, StoredArray)
+
+
 def open_arrays(folder: Path) -> tuple[Arrays, dict[str, Any]]:
     """(the arrays as read-only memory maps, what `finish` was told); a folder that is not whole is refused.
 
@@ -87,11 +113,19 @@ def open_arrays(folder: Path) -> tuple[Arrays, dict[str, Any]]:
     Traceback (most recent call last):
     unnaive.errors.BadData: no-such-folder is not whole (no manifest.json in it); remove it and count again
     """
+    return _open(folder, _map)
+
+
+def _map(path: Path, dtype: np.dtype[Any], size: int) -> NDArray[Any]:
+    return np.memmap(path, dtype, "r", shape=(size,)) if size else np.zeros(0, dtype)
+
+
+def _open(folder: Path, how: Callable[[Path, np.dtype[Any], int], Opened]) -> tuple[dict[str, Opened], dict[str, Any]]:
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         if manifest["format"] != FORMAT:
             raise BadData(f"{folder} was written by another version of unnaive; remove it and count again")
-        arrays = {name: _open_array(folder / name, one) for name, one in manifest["arrays"].items()}
+        arrays = {name: _open_array(folder / name, one, how) for name, one in manifest["arrays"].items()}
         return arrays, manifest["about"]
     except FileNotFoundError as problem:
         missing = Path(problem.filename).name
@@ -102,7 +136,7 @@ def open_arrays(folder: Path) -> tuple[Arrays, dict[str, Any]]:
         raise BadData(f"{folder} is damaged ({problem}); remove it and count again") from problem
 
 
-def _open_array(path: Path, about: dict[str, Any]) -> NDArray[Any]:
+def _open_array(path: Path, about: dict[str, Any], how: Callable[[Path, np.dtype[Any], int], Opened]) -> Opened:
     kind = np.dtype(about["dtype"])
     if kind.kind not in "iuf":
         raise ValueError(f"{path.name} is of type {kind}")
@@ -110,7 +144,7 @@ def _open_array(path: Path, about: dict[str, Any]) -> NDArray[Any]:
         raise ValueError(f"{path.name} has {path.stat().st_size} bytes, not {about['size'] * kind.itemsize}")
     if _checksum(path) != about["crc32"]:
         raise ValueError(f"{path.name} has another checksum")
-    return np.memmap(path, kind, "r", shape=(about["size"],)) if about["size"] else np.zeros(0, kind)
+    return how(path, kind, about["size"])
 
 
 def _checksum(path: Path) -> int:

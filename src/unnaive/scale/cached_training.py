@@ -25,7 +25,7 @@ from unnaive.scale.cache import CachedMatrix, MatrixWriter, find_matrix, open_ma
 from unnaive.scale.checkpoint import fingerprint
 from unnaive.scale.counting import LETTERS
 from unnaive.scale.memory import return_large_blocks, table_budget, table_bytes
-from unnaive.scale.read_ahead import read_ahead
+from unnaive.scale.read_ahead import counting_threads, in_small_blocks, read_ahead
 from unnaive.scale.streaming import LearntHashes, Report, Resources, learnt_columns
 from unnaive.scale.sums import LabelCodes
 from unnaive.text.buffer import TextBuffer
@@ -116,11 +116,11 @@ def _count_source(source: DataFile, counting: _Counting, hashes: LearntHashes | 
 
 def _count(source: DataFile, how: _Counting, hashes: LearntHashes | None, *, multilabel: bool) -> CachedMatrix:
     """The matrix of a source. Unless `multilabel`, documents without a label are left out, as they are in memory."""
-    counter, codes = TextCounter(how.rule, threads=how.threads), LabelCodes()
+    counter, codes = TextCounter(how.rule, threads=counting_threads(how.threads)), LabelCodes()
     budget, n_docs, n_dropped = table_budget(how.memory), 0, 0
     writer = MatrixWriter(how.folder)
     try:
-        with read_ahead(source.batches(labelled=True)) as batches:
+        with read_ahead(in_small_blocks(source, how.threads).batches(labelled=True)) as batches:
             for batch in batches:
                 texts, labels = batch.texts, batch.labels
                 several = any(len(names) > 1 for names in labels)

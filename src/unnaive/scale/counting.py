@@ -92,8 +92,10 @@ class DocumentCounter:
         """Move what is in memory to disk; where there are many runs already, they become one."""
         counts = self._sums.total()
         if counts.n_docs:
-            write_run(self._new_run(), counts.grown(len(self.codes), self._n_terms), self.vocabulary)
-            self._start()
+            counts, vocabulary = counts.grown(len(self.codes), self._n_terms), self.vocabulary
+            self._start()  # before the run is written, which takes memory of its own
+            write_run(self._new_run(), counts, vocabulary)
+            del counts, vocabulary
         if len(self.runs) > MOST_RUNS:
             self._merge()
 
@@ -146,6 +148,10 @@ class DocumentCounter:
             del counts, vocabulary
             counts, vocabulary = self._load_runs()
         return name_counts(counts, self.codes.labels, vocabulary, multilabel=multilabel)
+
+    def clear(self) -> None:
+        """Let go of the terms and sums in memory, which someone else has now."""
+        self._start()
 
     def _load_runs(self) -> tuple[Counts, Vocabulary]:
         self.write_run()

@@ -9,10 +9,12 @@ from unnaive.core.byte_sizes import parse_size
 from unnaive.errors import UnnaiveError
 
 LARGE_BLOCK = 1 << 20
-FIXED = 320 << 20  # the program, batches being read and decoded, documents being summed: measured, see docs/scale.md
-LEAST = 512 << 20
-TERM_BYTES = 112  # of a term: its places in the kernel's tables and in two arrays of sums, beside its letters
-CELL_BYTES = 64  # of a class and term that were seen together: two tables, and their sum while they are merged
+FIXED = (
+    160 << 20
+)  # the program, blocks being read, documents being summed: 120 MB measured by benchmarks/out_of_core.py
+LEAST = 256 << 20
+TERM_BYTES = 80  # of a term: its places in the kernel's tables and in two arrays of sums, beside its letters
+CELL_BYTES = 56  # of a class and term that were seen together: two tables, and their sum while they are merged
 
 
 def parse_memory(text: str) -> int:
@@ -27,9 +29,9 @@ def table_bytes(n_terms: int, letters: int, n_cells: int) -> int:
     """What tables of counts take while documents are counted: an upper estimate.
 
     >>> table_bytes(1_000_000, 9_000_000, 2_000_000) >> 20
-    254
+    200
     """
-    return TERM_BYTES * n_terms + 3 * letters + CELL_BYTES * n_cells
+    return TERM_BYTES * n_terms + 2 * letters + CELL_BYTES * n_cells
 
 
 def table_budget(memory: int | None) -> int | None:

@@ -1,4 +1,7 @@
-"""An iterator that works in a thread of its own, so that reading and counting overlap."""
+"""Reading and counting overlap: documents in small blocks, read by threads of their own.
+
+What is read and not yet counted takes memory however large the data is, so blocks are small and few of them wait.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,33 @@ import queue
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TypeVar
+
+from unnaive.reading.datafiles import DataFile
+from unnaive.text.backend import thread_count
 
 T = TypeVar("T")
 
-AHEAD = 2  # items that wait at most
+AHEAD = 1  # items that wait at most
+BLOCK = 1 << 19  # bytes of a block for each thread: with more threads a block is shared by more
+MOST_READERS = 8  # threads that read: each holds a block
 PATIENCE = 1.0  # seconds for the thread to end: one that waits for stdin is left to itself
 _END = object()
+
+
+def counting_threads(n_jobs: int | None) -> int:
+    """How many threads count while others read: half of them.
+
+    A thread that counts a part of a block needs a copy of all terms so far. One that reads needs a block alone.
+    """
+    return max(1, thread_count(n_jobs) // 2)
+
+
+def in_small_blocks(source: DataFile, n_jobs: int | None) -> DataFile:
+    """The same documents, read in blocks that are small enough to have several of them in memory."""
+    readers = min(thread_count(n_jobs), MOST_READERS)
+    return replace(source, options=replace(source.options, threads=readers, block=BLOCK * readers))
 
 
 @contextmanager

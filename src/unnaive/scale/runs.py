@@ -19,14 +19,15 @@ from scipy.sparse import csc_array, csr_array
 
 from unnaive.core.counts import Counts
 from unnaive.errors import UnnaiveError
-from unnaive.scale.array_folder import ArrayWriter, open_arrays
+from unnaive.scale.array_folder import ArrayWriter, StoredArray, open_stored
 from unnaive.text.term_order import term_order
 from unnaive.text.vocabulary import Vocabulary
-from unnaive.types import Arrays
+from unnaive.types import Sparse
 
-BLOCK_TERMS = 1 << 16  # terms of each run that are merged at a time
-MODEL_TERM_BYTES = 160  # of a term while the model is made and written, beside its letters
-MODEL_CELL_BYTES = 120  # of a class and term that were seen together, likewise
+BLOCK_TERMS = 1 << 14  # terms of each run that are merged at a time
+MODEL_TERM_BYTES = 88  # of a term while the model is made and written, beside its letters: measured, with some more
+MODEL_LETTER_BYTES = 4  # of a letter of its
+MODEL_CELL_BYTES = 60  # of a class and term that were seen together, likewise
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,23 +81,35 @@ EMPTY = RunBlock(
 
 
 def write_run(folder: Path, counts: Counts, vocabulary: Vocabulary) -> None:
-    """The sums of whole numbers as a run."""
+    """The sums of whole numbers as a run: sorted and written some terms at a time, without a sorted copy of all."""
     order = vocabulary.order()
-    if order is not None:
-        counts, vocabulary = counts.reordered(order), vocabulary.in_order(order)
     by_term, by_term_df = csc_array(counts.class_terms), csc_array(counts.class_df)
-    blob, ends = vocabulary.to_arrays()
-    block = RunBlock(
-        blob, ends, counts.terms, counts.df, np.diff(by_term.indptr).astype(np.int64),
-        by_term.indices.astype(np.int32, copy=False), by_term.data, by_term_df.data,
-    )  # fmt: skip
     writer = ArrayWriter(folder)
     try:
-        _append(writer, block)
+        _append(writer, EMPTY)  # so that runs of documents without a term have all arrays too
+        for first in range(0, counts.n_terms, BLOCK_TERMS):
+            ids = np.arange(first, min(first + BLOCK_TERMS, counts.n_terms))
+            ids = ids if order is None else order[ids]
+            cells, sizes = _cells_of(by_term.indptr, ids)
+            blob, ends = vocabulary.take(ids).to_arrays()
+            classes = by_term.indices[cells].astype(np.int32, copy=False)
+            sums = classes, by_term.data[cells], by_term_df.data[cells]
+            _append(writer, RunBlock(blob, ends, counts.terms[ids], counts.df[ids], sizes, *sums))
         writer.finish({"documents": int(counts.n_docs), "class_docs": counts.class_docs.tolist()})
     except BaseException:
         writer.abandon()
         raise
+
+
+def _cells_of(ends: NDArray[Any], ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(where the cells of some terms stand, term after term; how many each has).
+
+    >>> _cells_of(np.array([0, 2, 2, 5]), np.array([2, 0]))
+    (array([2, 3, 4, 0, 1]), array([3, 2]))
+    """
+    starts, sizes = ends[ids].astype(np.int64), (ends[ids + 1] - ends[ids]).astype(np.int64)
+    before = np.cumsum(sizes) - sizes
+    return np.repeat(starts - before, sizes) + np.arange(sizes.sum()), sizes
 
 
 def _append(writer: ArrayWriter, block: RunBlock) -> None:
@@ -110,14 +123,14 @@ def _append(writer: ArrayWriter, block: RunBlock) -> None:
 
 def merge_runs(folders: Sequence[Path], target: Path) -> None:
     """One run of several, which stay where they are."""
-    opened = [open_arrays(folder) for folder in folders]
+    opened = [open_stored(folder) for folder in folders]
     documents = sum(about["documents"] for _, about in opened)
     class_docs = np.zeros(max(len(about["class_docs"]) for _, about in opened), np.int64)
     for _, about in opened:
         class_docs[: len(about["class_docs"])] += np.array(about["class_docs"], np.int64)
     writer = ArrayWriter(target)
     try:
-        _append(writer, EMPTY)  # so that runs of documents without a term have all arrays too
+        _append(writer, EMPTY)
         for block in merge_blocks([_Cursor(arrays) for arrays, _ in opened], len(class_docs)):
             _append(writer, block)
         writer.finish({"documents": documents, "class_docs": class_docs.tolist()})
@@ -129,7 +142,7 @@ def merge_runs(folders: Sequence[Path], target: Path) -> None:
 class _Cursor:
     """A run being read, a block at a time."""
 
-    def __init__(self, arrays: Arrays) -> None:
+    def __init__(self, arrays: dict[str, StoredArray]) -> None:
         self._arrays, self._terms, self._bytes, self._cells = arrays, 0, 0, 0
         self.block: RunBlock | None = None
         self._load()
@@ -140,16 +153,21 @@ class _Cursor:
         if first == last:
             self.block = None
             return
-        lengths = arrays["lengths"][first:last].astype(np.int64)
-        sizes = arrays["sizes"][first:last].astype(np.int64)
+        lengths, sizes = (arrays[name].read(first, last).astype(np.int64) for name in ("lengths", "sizes"))
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        cells = slice(self._cells, self._cells + int(sizes.sum()))
+        bytes_, cells = self._bytes + int(ends[-1]), self._cells + int(sizes.sum())
         self.block = RunBlock(
-            np.array(arrays["blob"][self._bytes : self._bytes + ends[-1]]), ends,
-            np.array(arrays["terms"][first:last]), np.array(arrays["df"][first:last]), sizes,
-            *(np.array(arrays[name][cells]) for name in ("classes", "class_terms", "class_df")),
+            arrays["blob"].read(self._bytes, bytes_), ends, arrays["terms"].read(first, last),
+            arrays["df"].read(first, last), sizes,
+            *(arrays[name].read(self._cells, cells) for name in ("classes", "class_terms", "class_df")),
         )  # fmt: skip
-        self._terms, self._bytes, self._cells = last, self._bytes + int(ends[-1]), cells.stop
+        self._terms, self._bytes, self._cells = last, bytes_, cells
+
+    def blocks(self) -> Iterator[RunBlock]:
+        """All of the run."""
+        while self.block is not None:
+            yield self.block
+            self._load()
 
     def take_up_to(self, term: bytes) -> RunBlock | None:
         """The terms that are loaded and not after `term`; more are loaded when there are none left."""
@@ -236,30 +254,52 @@ def _sum_cells(
 
 def load_run(folder: Path, n_classes: int, min_df: int = 1) -> tuple[Counts, Vocabulary]:
     """The sums of a run in memory, of terms in `min_df` documents or more."""
-    arrays, about = open_arrays(folder)
-    kept = np.asarray(arrays["df"]) >= min_df
-    of_cell = np.repeat(kept, arrays["sizes"])
-    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(arrays["sizes"][kept], dtype=np.int64)])
-    classes = np.asarray(arrays["classes"][of_cell])
-    if indptr[-1] < 1 << 31:
-        indptr = indptr.astype(np.int32)
-    shape = (n_classes, int(kept.sum()))
-    tables = [
-        csr_array(csc_array((np.asarray(arrays[name][of_cell]), classes, indptr), shape=shape))
-        for name in ("class_terms", "class_df")
-    ]
-    lengths = arrays["lengths"][kept].astype(np.int64)
-    blob = np.asarray(arrays["blob"][np.repeat(kept, arrays["lengths"])])
-    vocabulary = Vocabulary.trusted(blob, np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]))
+    arrays, about = open_stored(folder)
+    kept = [_take_common(block, min_df) for block in _Cursor(arrays).blocks()] or [EMPTY]
     class_docs = np.zeros(n_classes, np.int64)
     class_docs[: len(about["class_docs"])] = about["class_docs"]
-    terms, df = (np.asarray(arrays[name][kept]) for name in ("terms", "df"))
+    lengths, sizes = (
+        np.concatenate(part) for part in zip(*((np.diff(one.ends), one.sizes) for one in kept), strict=True)
+    )
+    blob, terms, df = (np.concatenate([getattr(one, name) for one in kept]) for name in ("blob", "terms", "df"))
+    vocabulary = Vocabulary.trusted(blob, np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]))
+    tables = _tables_by_class(kept, sizes, n_classes)
     return Counts(np.int64(about["documents"]), class_docs, tables[0], tables[1], terms, df), vocabulary
+
+
+def _take_common(block: RunBlock, min_df: int) -> RunBlock:
+    """The terms of a block that are in `min_df` documents or more."""
+    kept = block.df >= min_df
+    if kept.all():
+        return block
+    lengths, of_cell = np.diff(block.ends), np.repeat(kept, block.sizes)
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths[kept])])
+    return RunBlock(
+        block.blob[np.repeat(kept, lengths)], ends, block.terms[kept], block.df[kept], block.sizes[kept],
+        block.classes[of_cell], block.class_terms[of_cell], block.class_df[of_cell],
+    )  # fmt: skip
+
+
+def _tables_by_class(blocks: list[RunBlock], sizes: NDArray[np.int64], n_classes: int) -> list[Sparse]:
+    """class_terms and class_df (n_classes, n_terms); one after the other, and the blocks are let go with the last."""
+    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    if indptr[-1] < 1 << 31:
+        indptr = indptr.astype(np.int32)
+    shape = n_classes, len(sizes)
+    classes = np.concatenate([block.classes for block in blocks])
+    class_terms, class_df = ([getattr(block, name) for block in blocks] for name in ("class_terms", "class_df"))
+    blocks.clear()
+    tables = []
+    for parts in (class_terms, class_df):
+        by_term = csc_array((np.concatenate(parts), classes, indptr), shape=shape)
+        parts.clear()
+        tables.append(csr_array(by_term))
+    return tables
 
 
 def model_bytes(n_terms: int, letters: int, n_cells: int) -> int:
     """What a model takes while it is made and written: an upper estimate."""
-    return MODEL_TERM_BYTES * n_terms + 3 * letters + MODEL_CELL_BYTES * n_cells
+    return MODEL_TERM_BYTES * n_terms + MODEL_LETTER_BYTES * letters + MODEL_CELL_BYTES * n_cells
 
 
 def find_min_df(folder: Path, budget: int | None) -> tuple[int, int]:
@@ -268,18 +308,12 @@ def find_min_df(folder: Path, budget: int | None) -> tuple[int, int]:
     The rule depends on the sums alone, not on the order in which documents came: all terms of d documents or more are
     kept, with the smallest d for which the model fits. 1 keeps all of them.
     """
-    arrays, _ = open_arrays(folder)
-    df = np.asarray(arrays["df"])
     if budget is None:
         return 1, 0
-    lengths, sizes = (arrays[name].astype(np.int64) for name in ("lengths", "sizes"))
-    cost = MODEL_TERM_BYTES + 3 * lengths + MODEL_CELL_BYTES * sizes
-    order = np.argsort(df, kind="stable")
-    by_df, total = df[order], int(cost.sum())
-    below = np.concatenate([np.zeros(1, np.int64), np.cumsum(cost[order])])
-    limits = np.unique(np.concatenate([[1], by_df]))
-    dropped = np.searchsorted(by_df, limits)  # terms of fewer documents than each limit
-    fits = np.flatnonzero(total - below[dropped] <= budget)
+    limits, cost, terms = _cost_by_df(folder)
+    dropped = np.concatenate([np.zeros(1, np.int64), np.cumsum(terms)])  # terms of fewer documents than each limit
+    left = int(cost.sum()) - np.concatenate([np.zeros(1, np.int64), np.cumsum(cost)])
+    fits = np.flatnonzero(left[:-1] <= budget)
     if not len(fits):
         raise UnnaiveError(
             f"not even the terms of {int(limits[-1]):,} documents or more fit in the memory allowed; give more with "
@@ -288,3 +322,20 @@ def find_min_df(folder: Path, budget: int | None) -> tuple[int, int]:
     place = fits[0]
     # terms of as many documents as the limit before are the last ones to go
     return 1 if not place else int(limits[place - 1]) + 1, int(dropped[place])
+
+
+def _cost_by_df(folder: Path) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """(the numbers of documents that terms are in, ascending; what all terms of each cost; how many there are)."""
+    arrays, _ = open_stored(folder)
+    found = np.zeros((3, 0), np.int64)
+    for first in range(0, len(arrays["df"]), BLOCK_TERMS):
+        last = min(first + BLOCK_TERMS, len(arrays["df"]))
+        df, lengths, sizes = (arrays[name].read(first, last).astype(np.int64) for name in ("df", "lengths", "sizes"))
+        cost = MODEL_TERM_BYTES + MODEL_LETTER_BYTES * lengths + MODEL_CELL_BYTES * sizes
+        more = np.concatenate([found, [df, cost, np.ones(len(df), np.int64)]], axis=1)
+        values, place = np.unique(more[0], return_inverse=True)
+        found = np.zeros((3, len(values)), np.int64)
+        found[0] = values
+        for row in (1, 2):
+            np.add.at(found[row], place, more[row])
+    return found[0], found[1], found[2]

@@ -26,7 +26,7 @@ from unnaive.reading.datafiles import DataFile
 from unnaive.scale.checkpoint import Checkpoint
 from unnaive.scale.counting import DocumentCounter
 from unnaive.scale.memory import return_large_blocks
-from unnaive.scale.read_ahead import read_ahead
+from unnaive.scale.read_ahead import counting_threads, in_small_blocks, read_ahead
 from unnaive.scale.sums import UNLABELLED
 from unnaive.text.buffer import TextBuffer
 from unnaive.text.tokens import TokenRule
@@ -92,13 +92,15 @@ def train_stream(
     resources = resources or Resources()
     with ExitStack() as stack:
         folder = _scratch_folder(resources, stack)
-        counter = DocumentCounter(rule, n_jobs, resources.memory, folder)
+        counter = DocumentCounter(rule, counting_threads(n_jobs), resources.memory, folder)
+        source = in_small_blocks(source, n_jobs)
         report, hashes = Report(), LearntHashes()
         on_documents = hashes.add if hash_texts else None
         count_source(counter, source, resources.checkpoint, report, on_documents, _refuse_tuning(spec, source, counter))
         check_counted(source, counter)
         multilabel = is_multilabel(source, counter)
         named = counter.total(multilabel=multilabel)
+        counter.clear()
         report.documents = int(named.counts.n_docs)
         report.runs_written = counter.n_spilled
         report.pruned_terms, report.pruned_below_df = counter.n_pruned, counter.min_df

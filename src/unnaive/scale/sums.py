@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from unnaive.core.class_sums import canonical
 from unnaive.core.counts import Counts
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.targets import sorted_classes
@@ -99,43 +101,73 @@ class RunningSums:
     def _sum_up(self) -> None:
         if not self._waiting:
             return
-        n_terms, n_classes = (max(pair[side].shape[1] for pair in self._waiting) for side in (0, 1))
-        X, Y = (
-            stack_rows([pair[side] for pair in self._waiting], width)
-            for side, width in ((0, n_terms), (1, n_classes))
-        )  # fmt: skip
-        self._waiting, self._entries = [], 0
-        self._parts.append(Counts.of(X, Y))
-        while len(self._parts) > 1 and _size(self._parts[-2]) <= 2 * _size(self._parts[-1]):
+        waiting, self._waiting, self._entries = self._waiting, [], 0
+        self._parts.append(_count_documents(waiting))
+        # a table of HELD cells is merged sooner than as many entries are summed
+        while len(self._parts) > 1 and _size(self._parts[-2]) <= max(HELD, 2 * _size(self._parts[-1])):
             self._merge_last()
 
     def _merge_last(self) -> None:
         last = self._parts.pop()
-        before = self._parts.pop()
-        self._parts.append(before.grown(last.n_classes, last.n_terms) + last)
+        pair = [self._parts.pop().grown(last.n_classes, last.n_terms), last]
+        del last
+        self._parts.append(_add(pair))
+
+
+def _add(pair: list[Counts]) -> Counts:
+    """The sum of the two, which leave the list: one table at a time, so that there are never three of all of them."""
+    one, other = pair
+    pair.clear()
+    n_docs, class_docs = one.n_docs + other.n_docs, one.class_docs + other.class_docs
+    terms, df = one.terms + other.terms, one.df + other.df
+    tables = [(one.class_terms, other.class_terms), (one.class_df, other.class_df)]
+    del one, other
+    tables.reverse()
+    class_terms = canonical(operator.add(*tables.pop()))
+    class_df = canonical(operator.add(*tables.pop()))
+    class_df.indices, class_df.indptr = class_terms.indices, class_terms.indptr  # whole counts: the same cells
+    return Counts(n_docs, class_docs, class_terms, class_df, terms, df)
+
+
+def _count_documents(waiting: list[tuple[Sparse, Sparse]]) -> Counts:
+    """The sums over some batches of documents; the list is emptied as soon as copies of them stand in one matrix."""
+    n_terms, n_classes = (max(pair[side].shape[1] for pair in waiting) for side in (0, 1))
+    Y = stack_rows([Y for _, Y in waiting], n_classes)
+    parts = [X for X, _ in waiting]
+    waiting.clear()
+    return Counts.of(stack_rows(parts, n_terms), Y)
 
 
 def _size(counts: Counts) -> int:
     return int(counts.class_terms.nnz)
 
 
-def stack_rows(parts: Sequence[Sparse], width: int) -> Sparse:
-    """Matrices one below the other, each with as many columns as there were by then."""
+def stack_rows(parts: list[Sparse], width: int) -> Sparse:
+    """Matrices one below the other, each with as many columns as there were by then; the list is emptied.
+
+    Entries are copied a batch at a time, and each batch is let go: at no time are there two copies of all of them.
+    """
     if len(parts) == 1 and parts[0].shape[1] == width:
-        return parts[0]
-    starts = np.cumsum([0, *(part.nnz for part in parts)])
-    index = np.int32 if starts[-1] < 1 << 31 else np.int64
-    ends = [part.indptr[1:].astype(index) + index(start) for part, start in zip(parts, starts, strict=False)]
-    stacked = csr_array(
-        (
-            np.concatenate([part.data for part in parts]),
-            np.concatenate([part.indices for part in parts]).astype(index, copy=False),
-            np.concatenate([np.zeros(1, index), *ends]),
-        ),
-        shape=(sum(part.shape[0] for part in parts), width),
-    )
-    stacked.has_canonical_format = all(part.has_canonical_format for part in parts)
+        return parts.pop()
+    n_entries, n_rows = sum(part.nnz for part in parts), sum(part.shape[0] for part in parts)
+    index = np.int32 if n_entries < 1 << 31 else np.int64
+    canonical = all(part.has_canonical_format for part in parts)
+    data, indices = np.empty(n_entries, np.result_type(*(part.data for part in parts))), np.empty(n_entries, index)
+    ends, entry, row = np.zeros(n_rows + 1, index), 0, 0
+    for part in _taken(parts):
+        inside = slice(entry, entry + part.nnz)
+        data[inside], indices[inside] = part.data, part.indices
+        ends[row + 1 : row + part.shape[0] + 1] = part.indptr[1:] + index(entry)
+        entry, row = inside.stop, row + part.shape[0]
+    stacked = csr_array((data, indices, ends), shape=(n_rows, width))
+    stacked.has_canonical_format = canonical
     return stacked
+
+
+def _taken(parts: list[Sparse]) -> Iterator[Sparse]:
+    parts.reverse()
+    while parts:
+        yield parts.pop()
 
 
 def name_counts(counts: Counts, labels: Sequence[Any], vocabulary: Vocabulary, *, multilabel: bool) -> NamedCounts:
