@@ -93,6 +93,7 @@ def test_step_towards_the_class_is_the_one_by_enumeration(name, seed):
 
 @pytest.mark.parametrize("name", TREES)
 @pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.slow
 def test_step_from_the_class_is_the_one_by_enumeration(name, seed):
     tree, cases = TREES[name], random_cases(TREES[name], seed)
     parts, better, likelihoods = [], [], np.zeros(2)

@@ -106,6 +106,7 @@ def test_classes_by_themselves_are_binary_regressions():
 
 @pytest.mark.parametrize("solver", ["lbfgs", "gis"])
 @pytest.mark.parametrize("start", ["zero", "naive-bayes"])
+@pytest.mark.slow
 def test_the_start_is_forgotten_at_the_optimum_and_warm_starts_end_at_once(solver, start):
     X, Y, _ = random_problem()
     settings = {"solver": solver, "features": "normalised", "early_stopping": False, "tol": 1e-7, "max_iter": 20_000}
@@ -175,6 +176,7 @@ def test_an_interruption_keeps_the_best_so_far_only_when_asked(solver, early_sto
 
 @pytest.mark.parametrize("early_stopping", [False, True])
 @pytest.mark.parametrize("solver", ["lbfgs", "gis"])
+@pytest.mark.slow
 def test_multilabel_targets(solver, early_stopping):
     X, Y = multilabel_problem()
     model = maxent(X, Y, solver=solver, scheme="one-vs-rest", l2=0.01, early_stopping=early_stopping)

@@ -25,7 +25,7 @@ def ledger(documents):
     return NamedCounts.of(X, read_targets(labels, len(texts)), counter.vocabulary)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 @given(DOCUMENTS, DOCUMENTS, DOCUMENTS)
 def test_they_add_like_numbers(one, two, three):
     a, b, c = ledger(one), ledger(two), ledger(three)
@@ -34,7 +34,7 @@ def test_they_add_like_numbers(one, two, three):
     assert a + NamedCounts.empty() == a
 
 
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 @given(DOCUMENTS, DOCUMENTS)
 def test_taking_away_undoes_adding(one, two):
     a, b = ledger(one), ledger(two)

@@ -127,6 +127,7 @@ def test_models_without_probabilities_have_a_report_too(multilabel):
 
 
 @pytest.mark.parametrize("ending", ["html", "md", "json", "txt"])
+@pytest.mark.slow
 def test_a_report_is_a_file_in_the_format_of_its_name(single, tmp_path, ending):
     found = evaluated(*single)
     text = report(found, tmp_path / f"report.{ending}").read_text(encoding="utf-8")

@@ -39,6 +39,7 @@ def run_readers(read, write, n_readers=4, seconds=SECONDS):
 
 
 @pytest.mark.parametrize("seconds", [SECONDS, pytest.param(20.0, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_readers_see_one_version_while_classes_come_and_go(seconds):
     """A new class that sorts first moves all others: with half an update, "ball" would be labelled politics."""
     model = unnaive.TextClassifier("multinomial", n_jobs=1).fit(TEXTS, LABELS)

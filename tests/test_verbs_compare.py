@@ -144,6 +144,7 @@ def test_plot_draws_curves_of_records(run, tmp_path):
 
 
 @pytest.mark.parametrize("figure", ["precision-recall", "calibration", "confusion", "classes"])
+@pytest.mark.slow
 def test_plot_draws_what_a_model_does(run, tmp_path, figure):
     pytest.importorskip("matplotlib", reason="figures need the extra `plots`")
     train = load_tickets().part("train")

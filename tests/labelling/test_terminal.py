@@ -69,6 +69,7 @@ def test_the_only_class_has_no_probability_and_more_of_nothing_is_a_sentence(tex
     assert "a model learns from two classes on" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_queue_of_findings_shows_the_label_and_what_a_model_without_it_says(tmp_path: Path) -> None:
     """60 texts of two kinds, one with the wrong label: it is asked about, and the other label is suggested."""
     data, db, findings = tmp_path / "data.csv", tmp_path / "labels.db", tmp_path / "findings.csv"
@@ -83,6 +84,7 @@ def test_a_queue_of_findings_shows_the_label_and_what_a_model_without_it_says(tm
     assert "agree" not in done.stdout  # nobody but ann has labelled
 
 
+@pytest.mark.slow
 def test_a_simulation_reads_with_the_options_of_reading(tmp_path: Path) -> None:
     data = tmp_path / "data.csv"
     rows = [("ball goal team", "sport"), ("vote law court", "politics")] * 50

@@ -131,6 +131,7 @@ def test_objects_nested_beyond_what_can_be_named(tmp_path):
     assert read(tmp_path / "d.jsonl") == ["hi"]
 
 
+@pytest.mark.slow
 def test_1200_nested_folders(tmp_path):
     folder = tmp_path / "root"
     try:

@@ -31,6 +31,13 @@ def tickets() -> tuple[list[str], list[str]]:
     return list(corpus.texts), [labels[0] for labels in corpus.labels]
 
 
+@pytest.fixture(autouse=True)
+def no_collection_of_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service collects garbage when it starts, which is a third of a second in a process that holds all tests."""
+    monkeypatch.setattr("unnaive.apps.service.app.gc.collect", lambda: 0)
+    monkeypatch.setattr("unnaive.apps.service.app.gc.freeze", lambda: None)
+
+
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model file; tests copy it."""

@@ -27,6 +27,7 @@ def test_hugging_face_client(address: str, trained: Path) -> None:
     assert [one.score for one in found] == pytest.approx(best.tolist(), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_open_inference_client(address: str, trained: Path) -> None:
     client = pytest.importorskip("tritonclient.http")
     model = TextClassifier.load(trained)

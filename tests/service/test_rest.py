@@ -107,6 +107,7 @@ def test_cards_and_lists(client: TestClient, model_file: Path) -> None:
     assert client.get("/v1/models/nosuch").status_code == 404
 
 
+@pytest.mark.slow
 def test_teaching_is_partial_fit_and_forgetting_undoes_it(model_file: Path) -> None:
     documents = [{"text": "frobnicator broken", "label": "bug"}, {"text": "frobnicator invoice", "label": "billing"}]
     before = model_file.read_bytes()
