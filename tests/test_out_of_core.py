@@ -185,24 +185,8 @@ def test_rows_without_a_label_are_left_out_as_in_memory(tmp_path):
 # Multilabel data and models of documents: through the matrix on disk.
 
 
-UNITS = "the matrix on disk lacks the units of character n-grams, which training in memory keeps with its documents"
-AUTO = pytest.param("auto", marks=pytest.mark.xfail(strict=True, reason=UNITS))
-
-
 @pytest.mark.parametrize("several", [False, True])
-def test_auto_through_the_matrix_on_disk_scores_the_same(several, tmp_path):
-    path = write_jsonl(tmp_path / "a.jsonl", make_rows(60, several=several))
-    trained_in_memory(DataFile(str(path)), tmp_path / "memory.model", "auto")
-    classifier = TextClassifier("auto")
-    fitted, _ = train_cached(
-        classifier.spec(), DataFile(str(path)), classifier.token_rule, resources=Resources(scratch=tmp_path)
-    )
-    texts = [row["text"] for row in make_rows(20, seed=1)]
-    np.testing.assert_array_equal(fitted.scores(texts), load(tmp_path / "memory.model").scores(texts))
-
-
-@pytest.mark.parametrize("several", [False, True])
-@pytest.mark.parametrize("model", ["nbsvm", "maxent", "svm", "multinomial", "hos", "knn", AUTO])
+@pytest.mark.parametrize("model", ["nbsvm", "maxent", "svm", "multinomial", "hos", "knn", "auto"])
 def test_the_matrix_on_disk_gives_the_same_file(model, several, tmp_path):
     rows = make_rows(60, several=several)
     rows[30]["label"] = [] if several else ""
@@ -234,9 +218,10 @@ def test_unlabelled_rows_before_the_first_multilabel_one_belong_to_the_data(tmp_
     assert load(tmp_path / "b.model").counts.counts.n_docs == 60
 
 
-def test_a_kept_matrix_is_used_again_and_only_for_the_same_data(tmp_path):
+@pytest.mark.parametrize("model", ["nbsvm", "auto"])
+def test_a_kept_matrix_is_used_again_and_only_for_the_same_data(model, tmp_path):
     path = write_jsonl(tmp_path / "a.jsonl", make_rows(40))
-    words = str(path), "-m", "nbsvm", "--cache", str(tmp_path / "cache"), "-o"
+    words = str(path), "-m", model, "--cache", str(tmp_path / "cache"), "-o"
     assert "taken from" not in run(*words, str(tmp_path / "one.model")).output
     again = run(*words, str(tmp_path / "two.model"))
     assert "the counted matrix of the same data is taken from" in again.output

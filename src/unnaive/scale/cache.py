@@ -1,7 +1,8 @@
 """The counted matrix on disk: documents are read and counted once, and learners pass over a memory map of it.
 
-The folder holds X (CSR: counts, columns, row ends) and Y (columns, row ends) as raw arrays, and the vocabulary; its
-manifest has the labels, a checksum of every array, and what tells whether the cache is of the same data.
+The folder holds X (CSR: counts, columns, row ends) and Y (columns, row ends) as raw arrays, and the vocabulary; where
+there are character n-grams, what they were cut from too, in the same form. Its manifest has the labels, a checksum of
+every array, and what tells whether the cache is of the same data.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from unnaive.core.arrays import find_csr_problem
 from unnaive.core.targets import Targets, sorted_classes
 from unnaive.errors import BadData
 from unnaive.scale.array_folder import ArrayWriter, is_whole, open_arrays
+from unnaive.text.gram_units import GramUnits
 from unnaive.text.vocabulary import Vocabulary
-from unnaive.types import Sparse
+from unnaive.types import Arrays, Sparse
 
 NARROW = 1 << 31  # entries up to which indices have 32 bits
 
@@ -41,10 +43,16 @@ class MatrixWriter:
         self.folder = folder
         self._writer = ArrayWriter(folder)
         self._sizes: dict[str, list[Any]] = {"X": [], "Y": []}
+        self._units: Vocabulary | None = None
         self.n_entries = 0
 
-    def add(self, X: Sparse, Y: Sparse) -> None:
-        """Some documents X (n_docs, n_terms so far) and their labels Y (n_docs, n_classes so far)."""
+    def add(self, X: Sparse, Y: Sparse, units: GramUnits | None = None) -> None:
+        """Some documents X (n_docs, n_terms so far) and their labels Y (n_docs, n_classes so far).
+
+        `units` are what character n-grams were cut from: of all documents, or of none.
+        """
+        if units is not None:
+            self._add_units(units)
         self.n_entries += X.nnz
         self._writer.append("X.data", X.data.astype(np.int32, copy=False))
         self._writer.append("X.indices", X.indices.astype(np.int32, copy=False))
@@ -52,14 +60,22 @@ class MatrixWriter:
         for name, table in (("X", X), ("Y", Y)):
             self._sizes[name].append(np.diff(table.indptr).astype(np.int32))
 
+    def _add_units(self, units: GramUnits) -> None:
+        self._units, places = (Vocabulary() if self._units is None else self._units).union(units.vocabulary)
+        self._writer.append("units.data", units.X.data.astype(np.int32, copy=False))
+        self._writer.append("units.indices", places[units.X.indices].astype(np.int32))
+        self._sizes.setdefault("units", []).append(np.diff(units.X.indptr).astype(np.int32))
+
     def finish(self, vocabulary: Vocabulary, labels: Sequence[Any], of: dict[str, Any]) -> None:
         """The rest; then the folder is whole."""
         for name, sizes in self._sizes.items():
             ends = np.cumsum(np.concatenate([np.zeros(1, np.int64), *sizes]), dtype=np.int64)
             self._writer.append(f"{name}.indptr", ends.astype(np.int32) if ends[-1] < NARROW else ends)
-        blob, offsets = vocabulary.to_arrays()
-        self._writer.append("vocabulary.bytes", blob)
-        self._writer.append("vocabulary.offsets", offsets)
+        for name, terms in (("vocabulary", vocabulary), ("units", self._units)):
+            if terms is not None:
+                blob, offsets = terms.to_arrays()
+                self._writer.append(f"{name}.bytes", blob)
+                self._writer.append(f"{name}.offsets", offsets)
         self._writer.finish({"labels": list(labels), "of": of})
 
     def abandon(self) -> None:
@@ -69,13 +85,17 @@ class MatrixWriter:
 
 @dataclass(frozen=True, eq=False)
 class CachedMatrix:
-    """X (n_docs, n_terms) over a memory map, Y (n_docs, n_labels), the labels of Y's columns, the terms of X's."""
+    """X (n_docs, n_terms) over a memory map, Y (n_docs, n_labels), the labels of Y's columns, the terms of X's.
+
+    `units` are what character n-grams were cut from, where there are any.
+    """
 
     X: Sparse
     Y: Sparse
     labels: list[Any]
     vocabulary: Vocabulary
     of: dict[str, Any]
+    units: GramUnits | None = None
 
     @property
     def multilabel(self) -> bool:
@@ -95,24 +115,34 @@ class CachedMatrix:
 def open_matrix(folder: Path) -> CachedMatrix:
     """The matrix in a folder, checked whole; X stays on disk."""
     arrays, about = open_arrays(folder)
-    vocabulary = Vocabulary.from_arrays(
-        np.asarray(arrays["vocabulary.bytes"]), np.asarray(arrays["vocabulary.offsets"])
-    )
+    vocabulary = _vocabulary(arrays, "vocabulary")
     rows = len(arrays["X.indptr"]) - 1
     labels = about["labels"]
     Y_data = np.ones(len(arrays["Y.indices"]), np.int64)
-    shapes = {"X": (rows, len(vocabulary)), "Y": (rows, len(labels))}
-    for name, data in (("X", arrays["X.data"]), ("Y", Y_data)):
-        problem = find_csr_problem(data, arrays[f"{name}.indices"], arrays[f"{name}.indptr"], shapes[name])
+    tables = {"X": (arrays["X.data"], (rows, len(vocabulary))), "Y": (Y_data, (rows, len(labels)))}
+    of_units = _vocabulary(arrays, "units") if "units.bytes" in arrays else None
+    if of_units is not None:
+        tables["units"] = arrays["units.data"], (rows, len(of_units))
+    for name, (data, shape) in tables.items():
+        problem = find_csr_problem(data, arrays[f"{name}.indices"], arrays[f"{name}.indptr"], shape)
         if problem:
             raise BadData(f"the matrix in {folder} {problem}; remove the folder and count again")
-    X = csr_array((arrays["X.data"], arrays["X.indices"], arrays["X.indptr"]), shape=shapes["X"], copy=False)
+    X = _table(arrays, "X", tables["X"][1])
     X.has_canonical_format = True
     indices, ends = (
         arrays[f"Y.{part}"].astype(np.int64) for part in ("indices", "indptr")
     )  # as `read_targets` has them
-    Y = csr_array((Y_data, indices, ends), shape=shapes["Y"])
-    return CachedMatrix(X, Y, labels, vocabulary, about["of"])
+    Y = csr_array((Y_data, indices, ends), shape=tables["Y"][1])
+    units = None if of_units is None else GramUnits(of_units, _table(arrays, "units", tables["units"][1]))
+    return CachedMatrix(X, Y, labels, vocabulary, about["of"], units)
+
+
+def _vocabulary(arrays: Arrays, name: str) -> Vocabulary:
+    return Vocabulary.from_arrays(np.asarray(arrays[f"{name}.bytes"]), np.asarray(arrays[f"{name}.offsets"]))
+
+
+def _table(arrays: Arrays, name: str, shape: tuple[int, int]) -> Sparse:
+    return csr_array(tuple(arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr")), shape=shape, copy=False)
 
 
 def find_matrix(folder: Path, of: dict[str, Any]) -> CachedMatrix | None:

@@ -82,7 +82,7 @@ def train_cached(
         on_counted(report.documents)
         fitted = train(
             spec, cached.X, targets, vocabulary=cached.vocabulary, token_rule=rule, n_jobs=n_jobs, progress=progress,
-            tune=True,
+            tune=True, units=cached.units,
         )  # fmt: skip
     found = None if hashes is None else hashes.total(multilabel=True)
     return replace(fitted, columns=learnt_columns(source), text_hashes=found), report
@@ -132,8 +132,8 @@ def _count(source: DataFile, how: _Counting, hashes: LearntHashes | None, *, mul
                     n_dropped += len(batch.labels) - len(labels)
                 if hashes is not None:
                     hashes.add(texts, labels)
-                X = counter.count(texts, grow=True)
-                writer.add(X, codes.matrix(labels, unlabelled=None))
+                X, units = counter.count_with_units(texts)
+                writer.add(X, codes.matrix(labels, unlabelled=None), units)
                 n_docs += len(labels)
                 _check_room(X.shape[1], how.rule, budget)
         source.warn_about_labels(codes.labels, n_docs + n_dropped, n_dropped, multilabel=multilabel)
