@@ -60,7 +60,7 @@ def main():
         unpacked(files)
 
         def train():
-            run("-m", "unnaive.apps.cli", "train", files, "-o", work / "ours.model")
+            run("-m", "unnaive.apps.cli", "train", files, "--model", "multinomial", "-o", work / "ours.model")
 
         found = alternated(
             train,

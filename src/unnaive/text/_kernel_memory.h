@@ -65,9 +65,13 @@ inline void give_back(void* data, size_t bytes) {
 inline void* resized(void* data, size_t bytes, size_t wanted) {
 #if defined(__linux__)
   if (in_pages(bytes) && in_pages(wanted)) {
-    void* moved = mremap(data, page_bytes(bytes), page_bytes(wanted), MREMAP_MAYMOVE);
-    if (moved == MAP_FAILED) throw std::bad_alloc();
-    return moved;
+    const size_t before = page_bytes(bytes), after = page_bytes(wanted);
+    if (mremap(data, before, after, 0) != MAP_FAILED) return data;
+    // there is no room behind it: huge pages are moved whole to where they fit, and split where they do not
+    void* place = take_pages(after);
+    if (mremap(data, before, after, MREMAP_MAYMOVE | MREMAP_FIXED, place) != MAP_FAILED) return place;
+    munmap(place, after);
+    throw std::bad_alloc();
   }
 #endif
   void* fresh = take_zeros(wanted);
