@@ -217,6 +217,7 @@ ESTIMATORS = [
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+@pytest.mark.slow
 def test_figures_equal_scikit_learn_s_cross_validation_of_the_estimator(estimator):
     """The same folds, terms counted by scikit-learn: the same accuracy, macro F1 and log-loss in every fold."""
     corpus, toy = toy_texts(), material()

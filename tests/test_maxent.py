@@ -185,6 +185,7 @@ def test_multilabel_targets(solver, early_stopping):
     assert right > max(1 - Y.toarray().mean(), 0.75)
 
 
+@pytest.mark.slow
 def test_classes_by_themselves_start_from_their_shares():
     """A document of unknown terms has the odds of the class."""
     X, Y = multilabel_problem()

@@ -166,6 +166,7 @@ def test_plot_of_a_model_needs_data_and_has_a_default_figure(run, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_folder_with_the_name_of_a_collection_is_read_and_the_other_is_named(run, tmp_path):
     for label, text in (("sport", "a late goal"), ("politics", "a fair vote")):
         (tmp_path / "tickets" / label).mkdir(parents=True)

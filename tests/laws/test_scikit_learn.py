@@ -45,6 +45,7 @@ def test_in_cross_validation(case, documents):
     assert scores.mean() > 0.4  # of three classes, the largest is half
 
 
+@pytest.mark.slow
 def test_in_grid_search(case, documents):
     name, value = next(iter(case.estimator.get_params().items()))
     search = GridSearchCV(clone(case.estimator), {name: [value]}, cv=2).fit(documents.X, documents.y)
@@ -54,6 +55,7 @@ def test_in_grid_search(case, documents):
     )
 
 
+@pytest.mark.slow
 def test_in_multi_output_weights_are_repetitions(weighted, documents):
     weight = np.arange(60) % 3
     repeated = np.repeat(np.arange(60), weight)

@@ -345,6 +345,7 @@ def test_classes_about_as_many_as_documents_are_told_of(tmp_path):
         DataFile(str(tmp_path / "d.csv"), label="label").corpus()
 
 
+@pytest.mark.slow
 def test_terms_about_as_many_as_documents_are_told_of(tmp_path, capsys):
     words = [f"{'ab'[row % 2]}{row:04x}" for row in range(40)]  # an id in the place of a text
     (tmp_path / "ids.csv").write_text("text,label\n" + "".join(f"{word},{word[0]}\n" for word in words))

@@ -187,6 +187,7 @@ def test_history_shows_texts_only_with_the_token(client: TestClient) -> None:
     assert shown["changes"] == [{"sign": 1, "text": "secret words", "labels": ["bug"]}]
 
 
+@pytest.mark.slow
 def test_several_models_and_multilabel(trained: Path, tmp_path: Path) -> None:
     texts = ["red ball", "blue ball", "red and blue", "nothing"] * 5
     tags = [("red",), ("blue",), ("red", "blue"), ()] * 5
