@@ -296,7 +296,7 @@ def test_no_text_is_in_the_file_but_terms(tmp_path):
 
 
 @pytest.mark.parametrize("how", ["truncated", "flipped", "longer", "empty", "other type", "absent"])
-@pytest.mark.parametrize("name", ["gaps", "counts", "df", "labels", "codes", "weight"])
+@pytest.mark.parametrize("name", ["steps", "counts", "df", "labels", "codes", "weight"])
 def test_damaged_documents_are_refused_in_one_sentence_when_they_are_needed(tmp_path, name, how):
     path = tmp_path / "m.model"
     TextClassifier("svm").fit(TEXTS, LABELS, sample_weight=np.arange(15) % 3 + 0.5).save(path)
@@ -345,9 +345,9 @@ def test_a_description_that_inflates_without_end_is_refused_before_memory_is_tak
     path = tmp_path / "m.model"
     save_svm(path)
     arrays, about = read_file(path)
-    arrays["documents.gaps"] = np.frombuffer(zlib.compress(bytes(1_000_000)), np.uint8)
+    arrays["documents.steps"] = np.frombuffer(zlib.compress(bytes(1_000_000)), np.uint8)
     write_file(path, arrays, about)
-    with pytest.raises(BadModel, match="their gaps end too early or too late"):
+    with pytest.raises(BadModel, match="their steps end too early or too late"):
         TextClassifier.load(path).forget(TEXTS[:1], LABELS[:1])
 
 
