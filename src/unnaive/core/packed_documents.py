@@ -3,7 +3,7 @@
 Documents are laid out class by class and written term by term, frequent terms first: for each term how many documents
 have it, the gaps between their numbers, and the counts. Gaps and counts are small numbers, so their high bytes are
 mostly 0: each plane of bytes is written by itself and deflated. Pairs of words are written as the words that follow
-each word (packed_pairs.py). Character n-grams are left out where what they were cut from is known, their
+each word (followers.py). Character n-grams are left out where what they were cut from is known, their
 units: these are written in the same way, and cut again on reading. Else what the words of a document tell of its
 n-grams is left out: X_grams = X_words · G + rest, and only the rest is written. Beside punctuation words tell of grams
 that are not there, so that some of the rest is below 0.
@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.core.followers import check_followers, list_followers
 from unnaive.core.kept_documents import KeptDocuments
 from unnaive.core.packed_grams import MOST_GRAMS, with_grams, without_grams
-from unnaive.core.packed_pairs import by_frequency, with_pairs, without_pairs
 from unnaive.errors import BadModel
 from unnaive.lazy import lazy_property
 from unnaive.sparse import csc_array, csr_array
@@ -118,9 +118,8 @@ def pack_documents(
     order = np.argsort(first, kind="stable")
     Y, table = csr_array(rest.Y[order]), csr_array(rest.table[order])
     numbers: dict[str, NDArray[Any]] = {"labels": np.diff(Y.indptr), "codes": Y.indices}
-    found = None if told else without_pairs(vocabulary, table)
-    if found is not None:
-        vocabulary, table, numbers["followers"] = found
+    if rest.followers is not None:
+        numbers["followers"] = csr_array(rest.followers[order]).data
     numbers |= _split_cells(table, signed=told)
     names, in_units = {"terms": vocabulary} if vocabulary != in_use else {}, None
     if units is not None:
@@ -154,7 +153,7 @@ def _split_cells(X: Sparse, *, signed: bool) -> dict[str, NDArray[Any]]:
     Terms of most documents come first: their gaps are alike, and so are those of rare ones.
     """
     df = np.bincount(X.indices, minlength=X.shape[1])
-    by_term = csc_array(csc_array(csr_array(X).tocsc())[:, by_frequency(X)])
+    by_term = csc_array(csc_array(csr_array(X).tocsc())[:, np.argsort(-df, kind="stable")])
     gaps = np.diff(by_term.indices, prepend=0)
     starts = by_term.indptr[:-1]
     gaps[starts] = by_term.indices[starts]
@@ -199,15 +198,16 @@ def _unpack(packed: PackedDocuments) -> KeptDocuments:
         raise ValueError(f"they have {n_terms} terms and the vocabulary {len(vocabulary)}")
     signed = about["grams"] is not None and not _is_early(about) and about["units"] is None
     X = _read_cells(packed, "", (n_docs, n_terms), cells, signed=signed)
+    followers = None
     if "followers" in arrays:
-        followers = _read(packed, "followers", int(X.data.sum()), 0, n_terms + 1)
-        vocabulary, X = with_pairs(vocabulary, X, followers)
+        followers = list_followers(_read(packed, "followers", int(X.data.sum()), 0, n_terms + 1), X)
+        check_followers(vocabulary, X, followers)
     weight = None
     if "weight" in arrays:
         weight = _inflate(arrays["weight"], 8 * n_docs, "weights").view("<f8").astype(np.float64)
         if not bool(np.all((weight > 0) & (weight < 2.0**1000))):
             raise ValueError("a weight is not above 0")
-    documents = KeptDocuments(packed.classes, vocabulary, X, Y, weight)
+    documents = KeptDocuments(packed.classes, vocabulary, X, Y, weight, followers=followers)
     if about["grams"] is None:
         return documents.in_order()
     shortest, longest = (_whole(size) for size in about["grams"])

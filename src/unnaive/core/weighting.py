@@ -72,15 +72,15 @@ def _divided_rows(Z: Sparse, lengths: NDArray[np.float64]) -> Sparse:
     return csr_array((Z.data / np.repeat(safe, np.diff(Z.indptr)), Z.indices, Z.indptr), shape=Z.shape)
 
 
-def presence(X: Sparse) -> Sparse:
-    """[X > 0] with nothing stored but ones, float64 csr_array.
+def presence(X: Sparse, kind: type[np.number[Any]] = np.float64) -> Sparse:
+    """[X > 0] with nothing stored but ones, csr_array of this kind of number.
 
     >>> presence(csr_array([[3, 0], [1, 2]])).toarray()
     array([[1., 0.],
            [1., 1.]])
     """
     X = _occurrences(X)
-    return csr_array((np.ones(X.nnz), X.indices, X.indptr), shape=X.shape)
+    return csr_array((np.ones(X.nnz, kind), X.indices, X.indptr), shape=X.shape)
 
 
 def _occurrences(X: Sparse) -> Sparse:

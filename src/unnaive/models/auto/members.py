@@ -80,8 +80,7 @@ class Training:
     @lazy_property
     def ratio(self) -> Floats:
         """The naive Bayes log-count ratio from presence (n_classes, n_terms)."""
-        present = presence(self.X)
-        present.data = np.ones(present.nnz, np.int32)  # whole numbers are summed natively
+        present = presence(self.X, np.int32)  # whole numbers are summed natively
         return log_count_ratio(Counts.of(present, self.Y, self.weight, threads=self.n_jobs), 1.0)
 
     def complement(self, alpha: float) -> Floats:
