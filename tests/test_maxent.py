@@ -19,6 +19,7 @@ from unnaive.models.maxent.lbfgs import (
     logistic_loss,
     minimise,
     softmax_loss,
+    squared_lengths,
 )
 from unnaive.models.maxent.learner import MaxEnt
 from unnaive.models.maxent.stopping import split_held_out
@@ -60,7 +61,7 @@ def test_the_norm_of_the_bias_changes_the_way_and_not_the_goal(kind):
     rng = np.random.default_rng(0)
     targets = rng.choice(4, size=600, p=[0.7, 0.1, 0.1, 0.1])
     X = Weighting(norm="l2").apply(csr_array(rng.poisson(rng.gamma(0.3, size=(4, 900))[targets] * 0.2)))
-    balanced = balanced_bias_norm(X, np.ones(600), 0.25)
+    balanced = balanced_bias_norm(600, squared_lengths(X, np.ones(600)), 0.25)
     assert balanced == pytest.approx(np.sqrt(600 * 3 / 16))
     runs = {}
     for norm in (0.1, 1.0, balanced, 1000.0):

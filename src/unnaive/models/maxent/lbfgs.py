@@ -184,23 +184,28 @@ def logistic_loss(Y: Sparse, weight: Floats) -> Loss:
     return loss
 
 
-def balanced_bias_norm(X: Sparse, weight: Floats, share: float) -> float:
-    """κ in ‖W‖² + κ‖b‖² that makes the loss about as steep along b as along W; classes have such a share of documents.
+def balanced_bias_norm(total: float, squares: float, share: float) -> float:
+    """κ in ‖W‖² + κ‖b‖² that makes the loss about as steep along b as along W.
 
-    κ = √(Σ_d weight_d · share · (1 − share) / mean squared length of a document)
+    κ = √(total · share · (1 − share) / (squares / total))
+
+    total    documents, or the sum of their weights
+    squares  Σ_d weight_d ‖x_d‖²
+    share    of the documents that have a class, on average
 
     The root is of what the loss curves by a bias, which all documents add to, over what it curves by a weight. With it
     L-BFGS takes a third of the steps on 20 Newsgroups with tf-idf, and the fewest with counts and with shares too.
 
-    >>> from scipy.sparse import csr_array
-    >>> rows = csr_array(np.full((100, 4), 0.5))   # of length 1
-    >>> balanced_bias_norm(rows, np.ones(100), share=0.5)
+    >>> balanced_bias_norm(total=100, squares=100, share=0.5)   # rows of length 1
     5.0
     """
-    total = float(weight.sum())
-    squares = dot(np.repeat(weight, np.diff(X.indptr)), np.square(X.data))
     found = np.sqrt(total * share * (1 - share) * total / squares) if squares > 0 else 1.0
     return float(found) if 0 < found < np.inf else 1.0
+
+
+def squared_lengths(X: Sparse, weight: Floats) -> float:
+    """Σ_d weight_d ‖x_d‖²."""
+    return dot(np.repeat(weight, np.diff(X.indptr)), np.square(X.data))
 
 
 class _LogLinear:

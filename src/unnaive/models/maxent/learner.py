@@ -35,6 +35,7 @@ from unnaive.models.maxent.lbfgs import (
     descend,
     logistic_loss,
     softmax_loss,
+    squared_lengths,
 )
 from unnaive.models.maxent.stopping import Rows, Step, Stopping, Trainer, run_solver
 from unnaive.models.naive_bayes import LINK_OF_SCHEME, ComplementNB, MultinomialNB
@@ -222,10 +223,11 @@ class _Task:
         return targets
 
     @property
-    def share(self) -> float:
-        """The mean share of a class in the documents."""
-        labels = self.weight @ np.diff(self.Y.indptr)
-        return float(labels / max(self.weight.sum() * self.Y.shape[1], 1e-300))
+    def bias_norm(self) -> float:
+        """L-BFGS: how long a step of the bias is."""
+        labels, total = float(self.weight @ np.diff(self.Y.indptr)), float(self.weight.sum())
+        share = labels / max(total * self.Y.shape[1], 1e-300)
+        return balanced_bias_norm(total, squared_lengths(self.Z, self.weight), share)
 
     @property
     def loss(self) -> Loss:
@@ -285,7 +287,7 @@ class _Descent:
         kind = InSpan if start is None and n_docs < task.Z.shape[1] else InWeights
         self.problem = kind(
             ThinProducts.of(task.Z, task.threads), _exclude_classes(task.loss, self.absent), task.l2, n_classes,
-            intercept=task.intercept, bias_norm=balanced_bias_norm(task.Z, task.weight, task.share),
+            intercept=task.intercept, bias_norm=task.bias_norm,
         )  # fmt: skip
         self.first = self.problem.start() if start is None else self._point(start, task.intercept)
 
