@@ -9,10 +9,10 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["csc_array", "csr_array", "issparse", "vstack"]
+__all__ = ["csc_array", "csr_array", "hstack", "issparse", "vstack"]
 
 if TYPE_CHECKING:
-    from scipy.sparse import csc_array, csr_array, issparse, vstack
+    from scipy.sparse import csc_array, csr_array, hstack, issparse, vstack
 else:
 
     class _Stand(type):
@@ -35,6 +35,10 @@ else:
         """Whether it is a sparse array or matrix of SciPy."""
         check = getattr(sys.modules.get("scipy.sparse"), "issparse", None)
         return check is not None and check(one)
+
+    def hstack(*values: Any, **options: Any) -> Any:
+        """scipy.sparse.hstack."""
+        return import_module("scipy.sparse").hstack(*values, **options)
 
     def vstack(*values: Any, **options: Any) -> Any:
         """scipy.sparse.vstack."""

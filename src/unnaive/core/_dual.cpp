@@ -133,6 +133,7 @@ Documents<Value> documents_of(const Vector<int64_t>& starts, const Vector<int32_
   require(terms.size() == values.size(), "indices and data have different lengths");
   require(n_terms >= 0 && n_terms <= INT32_MAX, "the number of columns is not within 0 … 2^31 - 1");
   const Rows<Value> rows{starts.data(), terms.data(), values.data(), static_cast<int64_t>(starts.size()) - 1};
+  nb::gil_scoped_release free;
   check_rows(rows, static_cast<int64_t>(terms.size()), n_terms);
   return compact(rows, n_terms);
 }
