@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "_rows_csv.h"
+#include "_rows_hash.h"
 #include "_rows_json.h"
 
 namespace nb = nanobind;
@@ -106,11 +107,23 @@ nb::object cell_codes(Vector<uint8_t> bytes, Vector<int64_t> ends) {
   return nb::make_tuple(numpy_of(std::move(codes)), numpy_of(std::move(firsts)));
 }
 
+// The hash of each cell, so many side by side, 0 for as many as this processor can.
+nb::object cell_hashes(Vector<uint8_t> bytes, Vector<int64_t> ends, int lanes) {
+  check_cells(bytes, ends);
+  std::vector<uint64_t> hashes(ends.size() - 1);
+  {
+    nb::gil_scoped_release free;
+    hash_cells({bytes.data(), ends.data(), hashes.size()}, hashes.data(), lanes);
+  }
+  return numpy_of(std::move(hashes));
+}
+
 }  // namespace unnaive
 
 NB_MODULE(_rows, m) {
   m.def("json_rows", &unnaive::json_rows, "data"_a, "wanted"_a, "required"_a, "refused"_a, "longest"_a);
   m.def("csv_rows", &unnaive::csv_rows, "data"_a, "delimiter"_a, "places"_a, "skipped"_a, "longest"_a);
   m.def("csv_rows_end", &unnaive::rows_end, "data"_a);
+  m.def("cell_hashes", &unnaive::cell_hashes, "data"_a, "ends"_a, "lanes"_a = 0);
   m.def("cell_codes", &unnaive::cell_codes, "data"_a, "ends"_a);
 }
