@@ -83,8 +83,8 @@ class DenseSums:
             return Counts.zero(0, 0)
         ends, columns, sums, documents, terms, df = found
         shape, ends = (n_classes, n_terms), ends.astype(np.int32)
-        tables = [csr_array((part, columns, ends), shape=shape) for part in (sums, documents)]
-        counts = Counts(self._class_docs.sum(), self._class_docs, *tables, terms, df)
+        class_terms, class_df = (csr_array((part, columns, ends), shape=shape) for part in (sums, documents))
+        counts = Counts(self._class_docs.sum(), self._class_docs, class_terms, class_df, terms, df)
         self._start()
         return counts
 
