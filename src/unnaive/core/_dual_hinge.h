@@ -207,7 +207,7 @@ class HingeSolver {
   int32_t passes_ = 0;
   int32_t n_iter_[kLanes] = {};
   HingeBlock<Value> block_{};
-  std::vector<Lanes> weights_, scale_;
+  LongVector<Lanes> weights_, scale_;
   LongVector<HingeItem> items_;
   LongVector<uint8_t> active_, resting_;
   LongVector<int32_t> order_;
