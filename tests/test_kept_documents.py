@@ -264,6 +264,17 @@ def test_documents_of_earlier_files_are_read():
     assert PackedDocuments(packed.arrays | {"counts": plain}, about, *opened(packed)).documents == documents
 
 
+def test_documents_of_files_with_terms_in_their_own_order_are_read():
+    """By hand: "ball" is in documents 0 and 2, once and three times; "vote" in 1 and 2, twice and once."""
+    numbers = {"df": [2, 2], "gaps": [0, 2, 1, 1], "counts": [1, 3, 2, 1], "labels": [1, 1, 1], "codes": [0, 0, 0]}
+    arrays = {name: np.frombuffer(zlib.compress(bytes(values)), np.uint8) for name, values in numbers.items()}
+    about = {"documents": 3, "cells": 4, "codes": 3, "terms": 2, "all_terms": 2, "bytes": 8, "grams": None}
+    about |= {"border": None, "units": None, "widths": dict.fromkeys(numbers, 1)}
+    words = Vocabulary(["ball", "vote"])
+    expected = kept(csr_array([[1, 0], [0, 2], [3, 1]]), [("a",)] * 3, words)
+    assert PackedDocuments(arrays, about, ("a",), words, exclusive=True).documents == expected
+
+
 # In model files.
 
 

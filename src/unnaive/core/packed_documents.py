@@ -32,6 +32,7 @@ from unnaive.types import Arrays, Label, Sparse
 
 INTEGERS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}  # by their bytes
 DEFLATED_AT_MOST = 1100  # bytes out of one byte in: deflate cannot do more than 1,032
+PIECE = 1 << 22  # bytes deflated at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +172,9 @@ def _planes(values: NDArray[Any]) -> tuple[NDArray[np.uint8], int]:
 def _deflate(plain: NDArray[np.uint8], strategy: int = zlib.Z_RLE) -> NDArray[np.uint8]:
     """Runs and single bytes: six times as fast as looking for repeated strings, which gaps do not have."""
     deflate = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, strategy)
-    return np.frombuffer(deflate.compress(plain.tobytes()) + deflate.flush(), np.uint8)
+    flat = np.ascontiguousarray(plain).reshape(-1)
+    pieces = [deflate.compress(flat[start : start + PIECE].data) for start in range(0, flat.size, PIECE)]
+    return np.frombuffer(b"".join([*pieces, deflate.flush()]), np.uint8)
 
 
 def _inflate(packed: NDArray[np.uint8], size: int, name: str) -> NDArray[np.uint8]:
