@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from threading import Event
 
 import numpy as np
@@ -91,7 +92,7 @@ def _fit_members(members: list[Recipe], data: Training, stop: Event) -> list[Wei
     if data.n_jobs == 1 or not hinges or not others:
         return fit(members)
     with ThreadPoolExecutor(1) as beside:
-        waiting = beside.submit(fit, others)
+        waiting = beside.submit(copy_context().run, fit, others)  # where arrays are kept is said in the context
         try:
             found = {"hinges": iter(fit(hinges)), "others": iter(waiting.result())}
         except BaseException:
