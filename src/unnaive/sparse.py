@@ -9,7 +9,31 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["csc_array", "csr_array", "issparse", "vstack"]
+import numpy
+
+__all__ = ["csc_array", "csr_array", "import_sparse", "issparse", "vstack"]
+
+UNUSED = {"f2py", "testing"}
+
+
+def import_sparse() -> Any:
+    """scipy.sparse.
+
+    SciPy takes over every name of NumPy, and so imports what is there for building and testing packages: half of the
+    time. Those names are not among NumPy's meanwhile.
+    """
+    if "scipy.sparse" in sys.modules:
+        return import_module("scipy.sparse")  # another thread may be about it
+    names, parts = numpy.__all__, getattr(numpy, "__numpy_submodules__", set())
+    hidden = UNUSED & parts
+    numpy.__all__ = [name for name in names if name not in hidden]
+    parts -= hidden
+    try:
+        return import_module("scipy.sparse")
+    finally:
+        numpy.__all__ = names
+        parts |= hidden
+
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array, csr_array, issparse, vstack
@@ -19,7 +43,7 @@ else:
         """Of a class that stands for the one of its name in scipy.sparse: it makes that one's instances."""
 
         def __call__(cls, *values: Any, **options: Any) -> Any:
-            return getattr(import_module("scipy.sparse"), cls.__name__)(*values, **options)
+            return getattr(import_sparse(), cls.__name__)(*values, **options)
 
         def __instancecheck__(cls, one: Any) -> bool:
             known = sys.modules.get("scipy.sparse")  # who never imported it has no instance
@@ -38,4 +62,4 @@ else:
 
     def vstack(*values: Any, **options: Any) -> Any:
         """scipy.sparse.vstack."""
-        return import_module("scipy.sparse").vstack(*values, **options)
+        return import_sparse().vstack(*values, **options)

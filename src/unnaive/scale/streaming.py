@@ -26,8 +26,9 @@ from unnaive.reading.datafiles import DataFile
 from unnaive.scale.checkpoint import Checkpoint
 from unnaive.scale.counting import DocumentCounter
 from unnaive.scale.memory import return_large_blocks
-from unnaive.scale.read_ahead import counting_threads, in_small_blocks, read_ahead
+from unnaive.scale.read_ahead import AHEAD, AT_START, counting_threads, in_small_blocks, read_ahead
 from unnaive.scale.sums import UNLABELLED
+from unnaive.sparse import import_sparse
 from unnaive.text.buffer import TextBuffer
 from unnaive.text.tokens import TokenRule
 from unnaive.training import TUNED_FROM, check_spec, train_from_counts, warn_about_lone_terms
@@ -177,7 +178,9 @@ def count_source(
     """
     rows = report.resumed_at = 0 if checkpoint is None else checkpoint.open(counter)
     held = 0
-    with read_ahead(_shown(_skip_rows(source, rows), on_documents)) as batches:
+    at_start = AT_START if counter.memory is None else AHEAD
+    with read_ahead(_shown(_skip_rows(source, rows), on_documents), at_start=at_start) as batches:
+        import_sparse()  # while the first documents are read
         for texts, labels in batches:
             counter.add(texts, labels)
             after_batch()
