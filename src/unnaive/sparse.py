@@ -24,7 +24,8 @@ def import_sparse() -> Any:
     """
     if "scipy.sparse" in sys.modules:
         return import_module("scipy.sparse")  # another thread may be about it
-    names, parts = numpy.__all__, getattr(numpy, "__numpy_submodules__", set())
+    names: list[str] = numpy.__all__
+    parts: set[str] = getattr(numpy, "__numpy_submodules__", set())
     hidden = UNUSED & parts
     numpy.__all__ = [name for name in names if name not in hidden]
     parts -= hidden

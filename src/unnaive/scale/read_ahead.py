@@ -18,7 +18,6 @@ from unnaive.text.backend import thread_count
 T = TypeVar("T")
 
 AHEAD = 1  # items that wait at most
-AT_START = 20  # items that may wait before the first is taken: so many are read while modules are imported
 BLOCK = 1 << 19  # bytes of a block for each thread: with more threads a block is shared by more
 MOST_READERS = 8  # threads that read: each holds a block
 PATIENCE = 1.0  # seconds for the thread to end: one that waits for stdin is left to itself
@@ -40,8 +39,8 @@ def in_small_blocks(source: DataFile, n_jobs: int | None) -> DataFile:
 
 
 @contextmanager
-def read_ahead(items: Iterator[T], ahead: int = AHEAD, at_start: int = AHEAD) -> Iterator[Iterator[T]]:
-    """The same items, made in another thread, at most `ahead` of them in advance; `at_start` before the first is taken.
+def read_ahead(items: Iterator[T], ahead: int = AHEAD) -> Iterator[Iterator[T]]:
+    """The same items, made in another thread, at most `ahead` of them in advance.
 
     An error of the iterator comes out where its item would. When the block ends, so does the thread, and the iterator
     is closed.
@@ -50,7 +49,7 @@ def read_ahead(items: Iterator[T], ahead: int = AHEAD, at_start: int = AHEAD) ->
     ...     list(items)
     [1, 2, 3]
     """
-    waiting: queue.Queue[object] = queue.Queue(max(ahead, at_start))
+    waiting: queue.Queue[object] = queue.Queue(ahead)
     stopped = threading.Event()
     problems: list[BaseException] = []
 
@@ -74,7 +73,6 @@ def read_ahead(items: Iterator[T], ahead: int = AHEAD, at_start: int = AHEAD) ->
             put(_END)
 
     def take() -> Iterator[T]:
-        waiting.maxsize = ahead  # which a thread that puts looks at each time
         while (item := waiting.get()) is not _END:
             yield item  # type: ignore[misc]
         if problems:

@@ -26,7 +26,7 @@ from unnaive.reading.datafiles import DataFile
 from unnaive.scale.checkpoint import Checkpoint
 from unnaive.scale.counting import DocumentCounter
 from unnaive.scale.memory import return_large_blocks
-from unnaive.scale.read_ahead import AHEAD, AT_START, counting_threads, in_small_blocks, read_ahead
+from unnaive.scale.read_ahead import counting_threads, in_small_blocks, read_ahead
 from unnaive.scale.sums import UNLABELLED
 from unnaive.sparse import import_sparse
 from unnaive.text.buffer import TextBuffer
@@ -178,8 +178,7 @@ def count_source(
     """
     rows = report.resumed_at = 0 if checkpoint is None else checkpoint.open(counter)
     held = 0
-    at_start = AT_START if counter.memory is None else AHEAD
-    with read_ahead(_shown(_skip_rows(source, rows), on_documents), at_start=at_start) as batches:
+    with read_ahead(_shown(_skip_rows(source, rows), on_documents)) as batches:
         import_sparse()  # while the first documents are read
         for texts, labels in batches:
             counter.add(texts, labels)
