@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-__all__ = ["csc_array", "csr_array", "import_sparse", "issparse", "vstack"]
+__all__ = ["csc_array", "csr_array", "hstack", "import_sparse", "issparse", "vstack"]
 
 UNUSED = {"f2py", "testing"}
 
@@ -22,11 +22,11 @@ def import_sparse() -> Any:
     SciPy takes over every name of NumPy, and so imports what is there for building and testing packages: half of the
     time. Those names are not among NumPy's meanwhile.
     """
-    if "scipy.sparse" in sys.modules:
-        return import_module("scipy.sparse")  # another thread may be about it
-    names: list[str] = numpy.__all__
     parts: set[str] = getattr(numpy, "__numpy_submodules__", set())
     hidden = UNUSED & parts
+    if "scipy.sparse" in sys.modules or not hidden:  # it is there, or another thread is about it
+        return import_module("scipy.sparse")
+    names: list[str] = numpy.__all__
     numpy.__all__ = [name for name in names if name not in hidden]
     parts -= hidden
     try:
@@ -37,7 +37,7 @@ def import_sparse() -> Any:
 
 
 if TYPE_CHECKING:
-    from scipy.sparse import csc_array, csr_array, issparse, vstack
+    from scipy.sparse import csc_array, csr_array, hstack, issparse, vstack
 else:
 
     class _Stand(type):
@@ -60,6 +60,10 @@ else:
         """Whether it is a sparse array or matrix of SciPy."""
         check = getattr(sys.modules.get("scipy.sparse"), "issparse", None)
         return check is not None and check(one)
+
+    def hstack(*values: Any, **options: Any) -> Any:
+        """scipy.sparse.hstack."""
+        return import_sparse().hstack(*values, **options)
 
     def vstack(*values: Any, **options: Any) -> Any:
         """scipy.sparse.vstack."""

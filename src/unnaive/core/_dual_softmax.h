@@ -23,11 +23,11 @@ template <typename Value>
 struct SoftmaxProblem {
   const Documents<Value>& documents;
   int64_t n_terms, n_classes;
-  std::vector<int32_t> targets;
-  std::vector<double> penalty;  // C·weight of each document
-  const double* prior;          // (n_classes, n_terms), or none
-  const double* prior_bias;     // (n_classes,)
-  const double* start;          // alpha (n_docs, n_classes), or none
+  LongVector<int32_t> targets;
+  LongVector<double> penalty;  // C·weight of each document
+  const double* prior;         // (n_classes, n_terms), or none
+  const double* prior_bias;    // (n_classes,)
+  const double* start;         // alpha (n_docs, n_classes), or none
   double tol;
   int32_t max_iter;
   uint64_t seed;
@@ -123,10 +123,10 @@ class SoftmaxSolver {
   }
 
  private:
-  double lane(const std::vector<Lanes>& table, int64_t row, int64_t c) const {
+  double lane(const LongVector<Lanes>& table, int64_t row, int64_t c) const {
     return table[row * width_ + c / kLanes].of[c % kLanes];
   }
-  void put(std::vector<Lanes>& table, int64_t row, int64_t c, double value) {
+  void put(LongVector<Lanes>& table, int64_t row, int64_t c, double value) {
     table[row * width_ + c / kLanes].of[c % kLanes] = value;
   }
   // how often document d is in the weights of class c
@@ -145,7 +145,7 @@ class SoftmaxSolver {
 
   void add_prior_scores() {
     const Rows<Value> rows = problem_.documents.rows();
-    std::vector<Lanes> prior(weights_.size());
+    LongVector<Lanes> prior(weights_.size());
     for (int64_t c = 0; c < problem_.n_classes; ++c)
       for (int64_t t = 0; t < problem_.documents.n_terms(); ++t)
         put(prior, t, c, problem_.prior[c * problem_.n_terms + problem_.documents.names[t]]);
@@ -199,7 +199,7 @@ class SoftmaxSolver {
   void set_weights() {
     if (!problem_.start) return;  // posteriors of 1 for the own class: no document is in the weights
     const Rows<Value> rows = problem_.documents.rows();
-    std::vector<Lanes> times(width_);
+    LongVector<Lanes> times(width_);
     for (int64_t d = 0; d < n_docs_; ++d) {
       for (int64_t c = 0; c < problem_.n_classes; ++c) put(times, 0, c, multiple(d, c));
       for (int64_t v = 0; v < width_; ++v) bias_[v].of += times[v].of;
@@ -235,10 +235,10 @@ class SoftmaxSolver {
   bool converged_ = false;
   SoftmaxValue value_;
   SoftmaxState<Value> state_{};
-  std::vector<Lanes> weights_, bias_, posterior_, room_, offset_;
-  std::vector<double> own_, norm_, violation_, loss_;
-  std::vector<uint8_t> resting_;
-  std::vector<int32_t> order_;
+  LongVector<Lanes> weights_, bias_, posterior_, room_, offset_;
+  LongVector<double> own_, norm_, violation_, loss_;
+  LongVector<uint8_t> resting_;
+  LongVector<int32_t> order_;
 };
 
 }  // namespace unnaive

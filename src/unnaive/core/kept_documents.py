@@ -17,14 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.core.named_counts import NamedCounts, check_seen
+from unnaive.core.products import take_columns
 from unnaive.core.targets import Targets, place_columns, sorted_classes
 from unnaive.errors import BadData, count_noun
 from unnaive.sparse import csr_array, vstack
-from unnaive.text.gram_units import GramUnits
+from unnaive.text.gram_units import GramUnits, which_are_grams
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Floats, Ids, Label, Sparse
 
-KEY_WORDS = 5  # of 8 bytes in the key of a row: two of its cells' hash, one of its weight, two of its labels' hash
+KEY_WORDS = 7  # of 8 bytes in the key of a row: two of a hash of its words, one of its weight, two of a hash of its
+# labels, two of a hash of its character n-grams or of what they were cut from
 SMALL_COUNT = 1 << 15  # whole numbers below it are kept in 32 bits: no sum of their products leaves 64
 ROWS_AT_ONCE = 4096
 
@@ -34,14 +36,14 @@ class KeptDocuments:
     """Counted documents with their labels and weights; never the text.
 
     classes     sorted labels, the columns of Y
-    vocabulary  terms, sorted, the columns of X; None where documents came as rows of counts
-    X           (n_docs, n_terms), without zeros; every term of the vocabulary is in some document
+    words       terms, sorted, the columns of `table`; None where documents came as rows of counts
+    table       (n_docs, n_words), without zeros; every term is in some document
     Y           (n_docs, n_classes), 0/1
     weight      of each document (n_docs,), above 0; None where all are 1
-    units       what the character n-grams among the terms were cut from, where that is known: files keep it instead
+    units       what character n-grams were cut from, where that is known; these are then not among the words
 
-    Rows are in the order of a hash of their cells, so whatever was added and taken away in whatever order, the same
-    documents are the same arrays.
+    `vocabulary` and `X` are of words and character n-grams together. Rows are in the order of a hash of their words, so
+    whatever was added and taken away in whatever order, the same documents are the same arrays.
 
     >>> from unnaive.core.targets import read_targets
     >>> one = KeptDocuments.of(csr_array([[1, 2]]), read_targets(["sport"], 1), Vocabulary(["goal", "ball"]))
@@ -57,8 +59,8 @@ class KeptDocuments:
     """
 
     classes: tuple[Label, ...]
-    vocabulary: Vocabulary | None
-    X: Sparse
+    words: Vocabulary | None
+    table: Sparse
     Y: Sparse
     weight: Floats | None = None
     units: GramUnits | None = None
@@ -69,24 +71,47 @@ class KeptDocuments:
         units: GramUnits | None = None,
     ) -> KeptDocuments:  # fmt: skip
         """Documents X (n_docs, n_terms) with their labels; those of weight 0 are left out, since they say nothing."""
-        return cls(targets.classes, vocabulary, csr_array(X), csr_array(targets.Y), sample_weight, units).in_order()
+        table = csr_array(X)
+        if units is not None and vocabulary is not None:  # columns of grams follow from them
+            columns = np.flatnonzero(~which_are_grams(vocabulary))
+            vocabulary, table = vocabulary.take(columns), take_columns(table, columns)
+        return cls(targets.classes, vocabulary, table, csr_array(targets.Y), sample_weight, units).in_order()
 
     @classmethod
     def empty(cls, classes: Sequence[Label] = (), n_terms: int | None = None) -> KeptDocuments:
         """Nothing seen yet; classes may be named in advance. With `n_terms` columns have no names."""
         names = sorted_classes(classes)
-        X, Y = csr_array((0, n_terms or 0), dtype=np.int32), csr_array((0, len(names)), dtype=np.int64)
-        return cls(names, Vocabulary() if n_terms is None else None, X, Y)
+        table, Y = csr_array((0, n_terms or 0), dtype=np.int32), csr_array((0, len(names)), dtype=np.int64)
+        return cls(names, Vocabulary() if n_terms is None else None, table, Y)
 
     @property
     def n_docs(self) -> int:
         """How many documents there are."""
-        return int(self.X.shape[0])
+        return int(self.table.shape[0])
 
     @property
     def n_terms(self) -> int:
-        """How many columns there are."""
+        """How many columns X has."""
         return int(self.X.shape[1])
+
+    @property
+    def vocabulary(self) -> Vocabulary | None:
+        """All terms, sorted, the columns of X; None where documents came as rows of counts."""
+        return self.joined()[0]
+
+    @property
+    def X(self) -> Sparse:
+        """How often each term is in each document (n_docs, n_terms)."""
+        return self.joined()[1]
+
+    def joined(self, threads: int = 1) -> tuple[Vocabulary | None, Sparse]:
+        """(vocabulary, X), made of words and units when they are first asked for."""
+        if self.units is None or self.words is None:
+            return self.words, self.table
+        if "_joined" not in self.__dict__:
+            terms, X = self.units.join(self.words, self.table, threads)
+            self.__dict__["_joined"] = terms, _plain_index(_plain_cells(X))
+        return self.__dict__["_joined"]  # type: ignore[no-any-return]
 
     @property
     def class_docs(self) -> NDArray[np.int64]:
@@ -97,50 +122,64 @@ class KeptDocuments:
         """The labels, in the form that predictions are to have."""
         return Targets(self.classes, self.Y, target_type)
 
-    def counts(self, target_type: str, weight: Floats | None = None) -> NamedCounts:
+    def counts(self, target_type: str, weight: Floats | None = None, *, threads: int = 1) -> NamedCounts:
         """Sums over the documents, for models that learn from counts; with other weights where they are given."""
-        return NamedCounts.of(
-            self.X, self.targets(target_type), self.vocabulary, self.weight if weight is None else weight
-        )
+        vocabulary, X = self.joined(threads)
+        weight = self.weight if weight is None else weight
+        return NamedCounts.of(X, self.targets(target_type), vocabulary, weight, threads=threads)
 
     def __add__(self, other: KeptDocuments) -> KeptDocuments:
+        if not self._is_like(other):
+            return self._without_units() + other._without_units()
         classes = sorted_classes({*self.classes, *other.classes})
-        mine, theirs, vocabulary = None, None, None
-        if self.vocabulary is None or other.vocabulary is None:
-            n_terms = max(self.X.shape[1], other.X.shape[1])
+        mine, theirs, words = None, None, None
+        if self.words is None or other.words is None:
+            n_words = max(self.table.shape[1], other.table.shape[1])
         else:
-            vocabulary, theirs = self.vocabulary.union(other.vocabulary)
-            n_terms = len(vocabulary)
-            order = vocabulary.order()
+            words, theirs = self.words.union(other.words)
+            n_words = len(words)
+            order = words.order()
             if order is not None:  # columns go to their sorted places at once: they stay ascending, mostly
-                places = np.empty(n_terms, np.int64)
-                places[order] = np.arange(n_terms)
-                vocabulary, mine, theirs = vocabulary.in_order(order), places[: self.n_terms], places[theirs]
-        parts = [self._placed(classes, mine, n_terms), other._placed(classes, theirs, n_terms)]
+                places = np.empty(n_words, np.int64)
+                places[order] = np.arange(n_words)
+                words, mine, theirs = words.in_order(order), places[: len(self.words)], places[theirs]
+        parts = [self._placed(classes, mine, n_words), other._placed(classes, theirs, n_words)]
+        units = other.units if self.units is None else self.units
+        if self.units is not None and other.units is not None:
+            units = self.units + other.units
         return KeptDocuments(
             classes,
-            vocabulary,
-            csr_array(vstack([one.X for one in parts], format="csr")),
+            words,
+            csr_array(vstack([one.table for one in parts], format="csr")),
             csr_array(vstack([one.Y for one in parts], format="csr")),
             np.concatenate([one._weights() for one in parts]),
-            self._join_units(other),
+            units,
         ).in_order()
 
-    def _join_units(self, other: KeptDocuments) -> GramUnits | None:
-        if not self.n_docs or not other.n_docs:
-            return self.units if self.n_docs else other.units
-        return self.units + other.units if self.units is not None and other.units is not None else None
+    def _is_like(self, other: KeptDocuments) -> bool:
+        """Whether the units of both are known, or of neither; no documents are like any."""
+        return not self.n_docs or not other.n_docs or (self.units is None) == (other.units is None)
+
+    def _without_units(self) -> KeptDocuments:
+        """The same documents, their character n-grams among the words."""
+        if self.units is None:
+            return self
+        return KeptDocuments(self.classes, *self.joined(), self.Y, self.weight).in_order()
 
     def __sub__(self, other: KeptDocuments) -> KeptDocuments:
         """Without the documents of `other`, each once; named classes and terms that no document has any more go too.
 
         A document is one that is here if its cells, its labels and its weight are the same.
         """
-        check_seen(self.classes, self.vocabulary, other.classes, other.vocabulary)
-        theirs = None if self.vocabulary is None else self.vocabulary.ids(other.vocabulary or Vocabulary())
-        gone = other._placed(self.classes, theirs, self.X.shape[1])._keys().tolist()
-        left = self._take(_without(self._keys().tolist(), gone))
-        if self.vocabulary is None:
+        if not self._is_like(other):
+            return self._without_units() - other._without_units()
+        check_seen(self.classes, self.words, other.classes, other.words)
+        theirs = None if self.words is None else self.words.ids(other.words or Vocabulary())
+        away = other._placed(self.classes, theirs, self.table.shape[1])
+        if self.units is not None and other.units is not None:
+            away = replace(away, units=other.units.over(self.units.vocabulary))
+        left = self._take(_without(self._keys().tolist(), away._keys().tolist()))
+        if self.words is None:
             return left.in_order()
         rows = np.flatnonzero((left.class_docs > 0) | (self.class_docs == 0))  # those named in advance stay
         names = tuple(self.classes[row] for row in rows)
@@ -149,10 +188,13 @@ class KeptDocuments:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, KeptDocuments):
             return NotImplemented
+        if not self._is_like(other):
+            return self._without_units() == other._without_units()
         return (
             self.classes == other.classes
-            and self.vocabulary == other.vocabulary
-            and self.X.shape == other.X.shape
+            and self.words == other.words
+            and self.table.shape == other.table.shape
+            and (self.units is None or other.units is None or self.units.vocabulary == other.units.vocabulary)
             and np.array_equal(self._keys(), other._keys())
         )
 
@@ -164,15 +206,16 @@ class KeptDocuments:
     def _take(self, rows: NDArray[np.int64]) -> KeptDocuments:
         weight = None if self.weight is None else self.weight[rows]
         units = None if self.units is None else self.units.take(rows)
-        return replace(self, X=csr_array(self.X[rows]), Y=csr_array(self.Y[rows]), weight=weight, units=units)
+        table, Y = csr_array(self.table[rows]), csr_array(self.Y[rows])
+        return replace(self, table=table, Y=Y, weight=weight, units=units)
 
-    def _placed(self, classes: tuple[Label, ...], columns: Ids | None, n_terms: int) -> KeptDocuments:
-        """The same documents over other classes, and with column i moved to `columns[i]` of n_terms."""
+    def _placed(self, classes: tuple[Label, ...], columns: Ids | None, n_words: int) -> KeptDocuments:
+        """The same documents over other classes, and with column i of the table moved to `columns[i]` of n_words."""
         place = {label: position for position, label in enumerate(classes)}
         places = np.array([place[label] for label in self.classes], np.int64)
         Y = csr_array(place_columns(self.Y, places, len(classes)))
         Y.sort_indices()
-        return replace(self, classes=classes, X=move_columns(self.X, columns, n_terms), Y=Y)
+        return replace(self, classes=classes, table=move_columns(self.table, columns, n_words), Y=Y)
 
     def in_order(self) -> KeptDocuments:
         """Without documents of weight 0 and terms of no document, terms sorted, rows in the order of their keys."""
@@ -181,28 +224,44 @@ class KeptDocuments:
             documents = documents._take(np.flatnonzero(self.weight > 0))
             if bool(np.all(documents._weights() == 1)):
                 documents = replace(documents, weight=None)
-        documents = replace(documents, X=_plain_cells(documents.X), Y=_sorted_cells(documents.Y))
-        if documents.vocabulary is not None:
-            documents = _terms_in_order(documents, documents.vocabulary)
+        units = None if documents.units is None else documents.units.in_order()
+        documents = replace(
+            documents, table=_plain_cells(documents.table), Y=_sorted_cells(documents.Y), units=units
+        )  # fmt: skip
+        if documents.words is not None:
+            documents = _words_in_order(documents, documents.words)
         keys = documents._keys().view(np.uint64).reshape(-1, KEY_WORDS)
         order = np.lexsort(keys.T[::-1])
         if not bool(np.all(order[1:] > order[:-1])):
             documents = documents._take(order)
-        units = None if documents.units is None else documents.units.in_order()
-        return replace(documents, X=_plain_index(documents.X), Y=_plain_index(documents.Y), units=units)
+        return replace(documents, table=_plain_index(documents.table), Y=_plain_index(documents.Y))
 
     def _keys(self) -> NDArray[np.void]:
-        """40 bytes for each document that are those of another only if its cells, weight and labels are (n_docs,).
+        """56 bytes for each document that are those of another only if its cells, weight and labels are (n_docs,).
 
-        A hash of the cells comes first, so that the order is by content and does not favour a class.
+        A hash of the words comes first, so that the order is by content and does not favour a class, and is the same
+        whether units are known or not.
         """
         keys = np.zeros((self.n_docs, KEY_WORDS), np.uint64)
+        words, rest = self._split_grams()
         for start in range(0, self.n_docs, ROWS_AT_ONCE):
             rows = slice(start, min(start + ROWS_AT_ONCE, self.n_docs))
-            keys[rows, 0:2] = _row_hashes(self.X, rows, np.float64)
+            keys[rows, 0:2] = _row_hashes(words, rows, np.float64)
             keys[rows, 3:5] = _row_hashes(self.Y, rows, None)
+            if rest is not None:
+                keys[rows, 5:7] = _row_hashes(rest, rows, np.float64)
         keys[:, 2] = self._weights().astype(np.float64).view(np.uint64)
         return keys.view(np.dtype((np.void, 8 * KEY_WORDS))).ravel()
+
+    def _split_grams(self) -> tuple[Sparse, Sparse | None]:
+        """Tables of the words, and of the character n-grams or their units; None where there are none."""
+        if self.units is not None:
+            return self.table, self.units.X
+        grams = np.zeros(0, np.bool_) if self.words is None else which_are_grams(self.words)
+        if not grams.any():
+            return self.table, None
+        parts = (take_columns(self.table, np.flatnonzero(chosen)) for chosen in (~grams, grams))
+        return next(parts), next(parts)
 
 
 def _row_hashes(table: Sparse, rows: slice, values: type | None) -> NDArray[np.uint64]:
@@ -273,14 +332,14 @@ def _plain_cells(X: Sparse) -> Sparse:
     return _sorted_cells(csr_array((data.astype(kind, copy=False), indices, X.indptr), shape=X.shape))
 
 
-def _terms_in_order(documents: KeptDocuments, vocabulary: Vocabulary) -> KeptDocuments:
-    """With the terms that some document has, sorted."""
-    seen = np.bincount(documents.X.indices, minlength=len(vocabulary)) > 0
-    order = vocabulary.order()
+def _words_in_order(documents: KeptDocuments, words: Vocabulary) -> KeptDocuments:
+    """With the words that some document has, sorted."""
+    seen = np.bincount(documents.table.indices, minlength=len(words)) > 0
+    order = words.order()
     if order is None and bool(seen.all()):
         return documents
-    order = np.arange(len(vocabulary)) if order is None else order
+    order = np.arange(len(words)) if order is None else order
     order = order[seen[order]]
-    places = np.full(len(vocabulary), -1, np.int64)
+    places = np.full(len(words), -1, np.int64)
     places[order] = np.arange(len(order))
-    return replace(documents, vocabulary=vocabulary.take(order), X=move_columns(documents.X, places, len(order)))
+    return replace(documents, words=words.take(order), table=move_columns(documents.table, places, len(order)))

@@ -12,24 +12,25 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.core.kept_documents import KeptDocuments
-from unnaive.core.packed_grams import with_grams, with_units, without_grams, without_terms
+from unnaive.core.packed_grams import MOST_GRAMS, with_grams, without_grams
 from unnaive.errors import BadModel
 from unnaive.lazy import lazy_property
 from unnaive.sparse import csc_array, csr_array
-from unnaive.text.gram_units import GramKind, GramUnits, which_are_grams
+from unnaive.text.gram_units import GramKind, GramUnits
 from unnaive.text.tokens import BORDERS, LONGEST_NGRAM
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Arrays, Label, Sparse
 
 INTEGERS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}  # by their bytes
 DEFLATED_AT_MOST = 1100  # bytes out of one byte in: deflate cannot do more than 1,032
+PIECE = 1 << 22  # bytes deflated at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,20 +105,18 @@ def pack_documents(
     documents: KeptDocuments, in_use: Vocabulary, *, exclusive: bool, grams: GramKind | None = None
 ) -> PackedDocuments:
     """The documents as a file holds them; `grams` are sizes and border of the character n-grams among their terms."""
-    units = None if grams is None or documents.vocabulary is None else documents.units
-    rest = documents
-    if units is not None and documents.vocabulary is not None:
-        rest = without_terms(documents, which_are_grams(documents.vocabulary))
-    elif grams is not None:
+    units, rest = documents.units, documents
+    if units is None and grams is not None:
         rest = without_grams(documents, grams)
-    told = units is None and rest is not documents
-    vocabulary = rest.vocabulary or Vocabulary()
+    told = rest is not documents
+    kind = grams if told else None if units is None else units.kind
+    vocabulary = rest.words or Vocabulary()
     first = np.full(rest.n_docs, -1)  # by the first label: documents of a class share terms, so that gaps are small
     labelled = np.diff(rest.Y.indptr) > 0
     first[labelled] = rest.Y.indices[rest.Y.indptr[:-1][labelled]]
     order = np.argsort(first, kind="stable")
     Y = csr_array(rest.Y[order])
-    numbers = _split_cells(rest.X[order], signed=told) | {"labels": np.diff(Y.indptr), "codes": Y.indices}
+    numbers = _split_cells(rest.table[order], signed=told) | {"labels": np.diff(Y.indptr), "codes": Y.indices}
     names, in_units = {"terms": vocabulary} if vocabulary != in_use else {}, None
     if units is not None:
         numbers |= {f"unit_{name}": values for name, values in _split_cells(units.X[order], signed=False).items()}
@@ -134,10 +133,10 @@ def pack_documents(
     if rest.weight is not None:
         arrays["weight"] = _deflate(np.ascontiguousarray(rest.weight[order], "<f8").view(np.uint8))
     about = {
-        "documents": rest.n_docs, "cells": rest.X.nnz, "codes": Y.nnz, "terms": len(vocabulary), "widths": widths,
+        "documents": rest.n_docs, "cells": rest.table.nnz, "codes": Y.nnz, "terms": len(vocabulary), "widths": widths,
         "all_terms": documents.n_terms, "bytes": int(vocabulary.to_arrays()[1][-1]),
-        "grams": list(grams[:2]) if grams is not None and rest is not documents else None,
-        "border": grams[2] if grams is not None and rest is not documents else None, "units": in_units,
+        "grams": list(kind[:2]) if kind is not None else None, "border": kind[2] if kind is not None else None,
+        "units": in_units,
     }  # fmt: skip
     packed = PackedDocuments(arrays, about, documents.classes, in_use, exclusive)
     packed.__dict__["documents"] = documents  # known: nothing is to be unpacked
@@ -164,7 +163,9 @@ def _planes(values: NDArray[Any]) -> tuple[NDArray[np.uint8], int]:
 def _deflate(plain: NDArray[np.uint8], strategy: int = zlib.Z_RLE) -> NDArray[np.uint8]:
     """Runs and single bytes: six times as fast as looking for repeated strings, which gaps do not have."""
     deflate = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, strategy)
-    return np.frombuffer(deflate.compress(plain.tobytes()) + deflate.flush(), np.uint8)
+    flat = np.ascontiguousarray(plain).reshape(-1)
+    pieces = [deflate.compress(flat[start : start + PIECE].data) for start in range(0, flat.size, PIECE)]
+    return np.frombuffer(b"".join([*pieces, deflate.flush()]), np.uint8)
 
 
 def _inflate(packed: NDArray[np.uint8], size: int, name: str) -> NDArray[np.uint8]:
@@ -206,15 +207,18 @@ def _unpack(packed: PackedDocuments) -> KeptDocuments:
     kind = (shortest, longest, border)
     if _is_early(about) or about["units"] is None:
         return with_grams(documents, kind).in_order()
-    return with_units(documents, _read_units(packed, n_docs), kind).in_order()
+    units = _read_units(packed, n_docs, kind)
+    if units.most_grams() > MOST_GRAMS:
+        raise ValueError("their units have too many character n-grams")
+    return replace(documents, units=units).in_order()
 
 
-def _read_units(packed: PackedDocuments, n_docs: int) -> GramUnits:
+def _read_units(packed: PackedDocuments, n_docs: int, kind: GramKind) -> GramUnits:
     """What character n-grams are cut from."""
     cells, n_terms, size = (_whole(packed.about["units"][name]) for name in ("cells", "terms", "bytes"))
     X = _read_cells(packed, "unit_", (n_docs, n_terms), cells, signed=False)
     X = csr_array((X.data.astype(np.int32), X.indices, X.indptr), shape=X.shape)
-    return GramUnits(_read_terms(packed, "unit_", n_terms, size), X)
+    return GramUnits(_read_terms(packed, "unit_", n_terms, size), X, kind)
 
 
 def _read_terms(packed: PackedDocuments, start: str, n_terms: int, size: int) -> Vocabulary:

@@ -40,6 +40,11 @@ class DenseSums:
         """Classes × terms, seen together or not."""
         return len(self._class_docs) * self._n_terms
 
+    @property
+    def n_docs(self) -> int:
+        """Documents in the sums, those without any term among them."""
+        return int(self._class_docs.sum())
+
     def add(self, X: Sparse, Y: Sparse) -> bool:
         """Add documents X (n_docs, n_terms so far) with labels Y (n_docs, n_classes so far).
 

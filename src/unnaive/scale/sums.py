@@ -102,7 +102,7 @@ class RunningSums:
     def total(self) -> Counts:
         """The sums over all documents so far."""
         self._sum_up()
-        if self._dense is not None and self._dense.n_cells:
+        if self._dense is not None and self._dense.n_docs:
             self._parts.append(self._dense.take())
         while len(self._parts) > 1:
             self._merge_last()

@@ -134,9 +134,10 @@ class Vocabulary:
             return both, both.ids(other)
         ids = kernel.place_terms(*self._arrays, *other._arrays)
         new = np.flatnonzero(ids >= len(self))
-        return self._followed_by(other._taken(new)) if len(new) else self, ids
+        return self.followed_by(other._taken(new)) if len(new) else self, ids
 
-    def _followed_by(self, more: Vocabulary) -> Vocabulary:
+    def followed_by(self, more: Vocabulary) -> Vocabulary:
+        """These terms, then `more`, of which none is here."""
         (blob, offsets), (other, ends) = self._arrays, more._arrays
         return Vocabulary.trusted(np.concatenate([blob, other]), np.concatenate([offsets, offsets[-1] + ends[1:]]))
 

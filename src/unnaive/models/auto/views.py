@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.core.weighting import presence
+from unnaive.core.weighting import document_frequency
 from unnaive.text.gram_units import which_are_grams
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Ids, Sparse
@@ -38,7 +38,7 @@ def find_views(X: Sparse, terms: Sequence[str] | Vocabulary | None, n_classes: i
     >>> [(view.name, view.columns.tolist()) for view in find_views(X, ["good", "ball", "#go", "good ball"], 2)]
     [('words', [0, 1]), ('words and pairs', [0, 1]), ('characters', [2])]
     """
-    df = np.bincount(presence(X).indices, minlength=X.shape[1])
+    df = document_frequency(X)
     most = max(1, MOST_CELLS // max(1, n_classes))
     if terms is None:
         return [View(COLUMNS, _most_frequent(np.arange(X.shape[1]), df, most))]
