@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from unnaive.core.class_sums import canonical
 from unnaive.core.counts import Counts
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.targets import sorted_classes
 from unnaive.scale.dense_sums import DenseSums
+from unnaive.sparse import csr_array
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Label, Sparse
 
