@@ -81,8 +81,7 @@ def find_shared_passages(X: Sparse, group: Ids, terms: Sequence[str] | Vocabular
     df = np.bincount(X.indices, minlength=X.shape[1])
     most = max(RAREST, min(RARE, X.shape[0] // 50))
     rare = take_columns(X, np.flatnonzero(columns & (df >= 2) & (df <= most)))
-    sizes = np.diff(rare.indptr)
-    together = _terms_of_groups(rare, group)
+    together, sizes = _terms_of_groups(rare, group)
     table = (together @ together.T).tocoo()
     first, second, shared = table.row, table.col, table.data
     kept = (first < second) & (shared >= least)
@@ -100,15 +99,20 @@ def _columns_to_compare(n_terms: int, terms: Sequence[str] | Vocabulary | None) 
     return (is_pair, LEAST_PAIRS) if is_pair.any() else (~is_gram, LEAST_TERMS)
 
 
-def _terms_of_groups(rare: Sparse, group: Ids) -> Sparse:
-    """A column of ones for every term in two documents or more of a group; the rarest ones, as many as MOST_CELLS."""
+def _terms_of_groups(rare: Sparse, group: Ids) -> tuple[Sparse, Ids]:
+    """(a column of ones for every term in two documents or more of a group, how many rare terms each document has).
+
+    The rarest terms only, so that the product of the table with itself has at most MOST_CELLS.
+    """
     rows = np.repeat(group, np.diff(rare.indptr))
     _, column, df = np.unique(
         rows.astype(np.int64) * rare.shape[1] + rare.indices, return_inverse=True, return_counts=True
     )
-    cells = np.cumsum(np.bincount(df, minlength=RARE + 1) * np.arange(max(RARE, df.max(initial=0)) + 1) ** 2)
+    cells = np.cumsum(np.bincount(df, minlength=2) * np.arange(max(1, df.max(initial=0)) + 1) ** 2)
     most = int(np.searchsorted(cells - cells[1], MOST_CELLS, side="right")) - 1
-    kept = (df[column] >= 2) & (df[column] <= most)
+    rarest = df[column] <= most
+    kept = rarest & (df[column] >= 2)
     ends = np.concatenate([[0], np.cumsum(kept)])[rare.indptr]
     ones = np.ones(int(ends[-1]), np.int32)
-    return csr_array((ones, column[kept], ends), shape=(rare.shape[0], len(df)))
+    sizes = np.diff(np.concatenate([[0], np.cumsum(rarest)])[rare.indptr])
+    return csr_array((ones, column[kept], ends), shape=(rare.shape[0], len(df))), sizes
