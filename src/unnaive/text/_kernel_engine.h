@@ -178,7 +178,7 @@ inline void Engine::start_shard(Shard& shard, size_t bytes, bool learns, bool fi
     if (!terms_.plain()) terms_.grams().reserve(12 * likely_words(bytes));
     return;
   }
-  if (!stemmed_) shard.own_words = std::make_unique<WordTable>(words_);
+  if (!stemmed_) shard.own_words = std::make_unique<WordTable>(words_, likely_words(bytes));
   shard.own_terms = std::make_unique<Terms>(terms_, stemmed_ ? words_ : *shard.own_words);
 }
 
