@@ -162,12 +162,9 @@ class SoftmaxSolver {
   }
 
   void set_norms() {
-    const Rows<Value> rows = problem_.documents.rows();
     for (const Entry& entry : problem_.documents.alone) own_[entry.document] += entry.value * entry.value;
     for (int64_t d = 0; d < n_docs_; ++d) {
-      norm_[d] = 1 + own_[d];
-      for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k)
-        norm_[d] += static_cast<double>(rows.values[k]) * static_cast<double>(rows.values[k]);
+      norm_[d] = 1 + own_[d] + problem_.documents.squares[d];
       if (!std::isfinite(norm_[d] * problem_.penalty[d]))
         throw std::invalid_argument("the squared length of a document overflows");
     }

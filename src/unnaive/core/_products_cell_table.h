@@ -23,17 +23,21 @@ int64_t add_documents(const CountRows<Index>& X, const int32_t* classes, const C
   return total;
 }
 
-// The cells of each class that are not zero, of the first `terms`.
+// The cells of each class that are not zero, of the first `terms`. Every cell is written, and kept unless it is zero.
 inline std::vector<ClassSums> list_cells(const CellTable& table, int64_t terms) {
-  std::vector<ClassSums> sums(static_cast<size_t>(table.classes));
+  std::vector<ClassSums> sums;
+  std::vector<int32_t> kept_terms(static_cast<size_t>(terms) + 1);
+  std::vector<uint64_t> kept_cells(static_cast<size_t>(terms) + 1);
   for (int64_t c = 0; c < table.classes; ++c) {
-    ClassSums& one = sums[static_cast<size_t>(c)];
     const uint64_t* cells = table.cells + c * table.width;
+    size_t kept = 0;
     for (int64_t t = 0; t < terms; ++t) {
-      if (!cells[t]) continue;
-      one.terms.push_back(static_cast<int32_t>(t));
-      one.cells.push_back(cells[t]);
+      kept_terms[kept] = static_cast<int32_t>(t);
+      kept_cells[kept] = cells[t];
+      kept += cells[t] != 0;
     }
+    const auto n = static_cast<ptrdiff_t>(kept);
+    sums.push_back({{kept_terms.begin(), kept_terms.begin() + n}, {kept_cells.begin(), kept_cells.begin() + n}});
   }
   return sums;
 }

@@ -6,9 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unnaive.reading import blocks
 from unnaive.reading.blocks import Bytes
 from unnaive.text.buffer import TextBuffer
+
+try:
+    import unnaive.reading._rows as native
+except ImportError:  # built without a compiler
+    native = None
 
 
 def csv_lines(columns: Sequence[TextBuffer], delimiter: str) -> Bytes:
@@ -18,10 +22,10 @@ def csv_lines(columns: Sequence[TextBuffer], delimiter: str) -> Bytes:
     >>> csv_lines(columns, ",").tobytes()
     b'"ham, eggs","a 5"" pipe"\\nham,\\n'
     """
-    if blocks.native is None:
+    if native is None:
         return by_rows(columns, delimiter)
     whole = [(np.ascontiguousarray(one.blob), np.ascontiguousarray(one.offsets, np.int64)) for one in columns]
-    lines: Bytes = blocks.native.csv_lines(whole, ord(delimiter))
+    lines: Bytes = native.csv_lines(whole, ord(delimiter))
     return lines
 
 

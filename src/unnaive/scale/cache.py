@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from unnaive.core.arrays import find_csr_problem
 from unnaive.core.targets import Targets, sorted_classes
 from unnaive.errors import BadData
 from unnaive.scale.array_folder import ArrayWriter, is_whole, open_arrays
+from unnaive.sparse import csr_array
 from unnaive.text.gram_units import GramKind, GramUnits
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Arrays, Sparse
