@@ -65,9 +65,9 @@ HingeLoops<Value> hinge_loops() {
 template <typename Value>
 SoftmaxLoops<Value> softmax_loops() {
 #ifdef UNNAIVE_WIDE
-  if (has_wide()) return {wide::softmax_pass<Value>, wide::softmax_total<Value>};
+  if (has_wide()) return {wide::add_scores<Value>, wide::softmax_pass<Value>, wide::softmax_total<Value>};
 #endif
-  return {plain::softmax_pass<Value>, plain::softmax_total<Value>};
+  return {plain::add_scores<Value>, plain::softmax_pass<Value>, plain::softmax_total<Value>};
 }
 
 template <typename T>
@@ -240,8 +240,8 @@ nb::tuple softmax(Vector<int64_t> starts, Vector<int32_t> terms, Vector<Value> v
   {
     nb::gil_scoped_release free;
     const auto solve_all = [&](int64_t) {
-      SoftmaxSolver<Value> solver(problem);
-      solver.solve(softmax_loops<Value>(), monitor);
+      SoftmaxSolver<Value> solver(problem, softmax_loops<Value>());
+      solver.solve(monitor);
       if (!monitor.stop) solver.write(result);
     };
     run_jobs(1, 1, monitor, solve_all, watch);

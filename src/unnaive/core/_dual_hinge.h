@@ -128,10 +128,11 @@ class HingeSolver {
     for (int64_t d = 0; d < rows.size; ++d) {
       HingeItem& item = items_[d];
       Four squares = item.diagonal + 1;
-      for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k) {
-        const double square = static_cast<double>(rows.values[k]) * static_cast<double>(rows.values[k]);
-        squares += problem_.scale ? scale_[rows.terms[k]].of * square : Four{square, square, square, square};
-      }
+      if (problem_.scale)
+        for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k)
+          squares += scale_[rows.terms[k]].of * square_of(rows.values[k]);
+      else
+        squares += problem_.documents.squares[d];
       for (int c = 0; c < count_; ++c) {
         if (!std::isfinite(squares[c])) throw std::invalid_argument("the squared length of a document overflows");
         item.sign[c] = -1;

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from unnaive.core.kept_documents import KeptDocuments, move_columns
+from unnaive.core.count_tables import move_columns
+from unnaive.core.kept_documents import KeptDocuments
 from unnaive.sparse import csr_array
 from unnaive.text.gram_units import GramKind
 from unnaive.text.tokens import GRAM

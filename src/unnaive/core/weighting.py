@@ -72,15 +72,15 @@ def _divided_rows(Z: Sparse, lengths: NDArray[np.float64]) -> Sparse:
     return csr_array((Z.data / np.repeat(safe, np.diff(Z.indptr)), Z.indices, Z.indptr), shape=Z.shape)
 
 
-def presence(X: Sparse) -> Sparse:
-    """[X > 0] with nothing stored but ones, float64 csr_array.
+def presence(X: Sparse, kind: type[np.number[Any]] = np.float64) -> Sparse:
+    """[X > 0] with nothing stored but ones, csr_array of this kind of number.
 
     >>> presence(csr_array([[3, 0], [1, 2]])).toarray()
     array([[1., 0.],
            [1., 1.]])
     """
     X = _occurrences(X)
-    return csr_array((np.ones(X.nnz), X.indices, X.indptr), shape=X.shape)
+    return csr_array((np.ones(X.nnz, kind), X.indices, X.indptr), shape=X.shape)
 
 
 def _occurrences(X: Sparse) -> Sparse:
@@ -99,10 +99,17 @@ def document_frequency(X: Sparse, weight: NDArray[np.float64] | None = None) -> 
     return np.bincount(X.indices, each, minlength=X.shape[1])
 
 
-def tf_idf(X: Sparse, sample_weight: NDArray[np.float64] | None = None) -> Weighting:
-    """(1 + log n)·(1 + log((N+1)/(df+1))), rows of length 1; df and N from documents X, weighted."""
+def tf_idf(
+    X: Sparse, sample_weight: NDArray[np.float64] | None = None, df: NDArray[Any] | None = None
+) -> Weighting:  # fmt: skip
+    """(1 + log n)·(1 + log((N+1)/(df+1))), rows of length 1; df and N from documents X, weighted.
+
+    `df` is `document_frequency(X)`, where it is known already; weights need another.
+    """
     n_docs = X.shape[0] if sample_weight is None else sample_weight.sum()
-    return Weighting("log", 1 + np.log((n_docs + 1) / (document_frequency(X, sample_weight) + 1)), "l2")
+    if df is None or sample_weight is not None:
+        df = document_frequency(X, sample_weight)
+    return Weighting("log", 1 + np.log((n_docs + 1) / (df + 1)), "l2")
 
 
 DOCUMENT_WEIGHTINGS = ("tf-idf", "log", "binary", "counts")

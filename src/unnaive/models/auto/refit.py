@@ -62,7 +62,7 @@ def _fit_view(
     """The members of a view, summed into one linear model with its bias."""
     order = order_classes(Y)
     documents = take_columns(X, view.columns)
-    weighting = tf_idf(documents, weight)
+    weighting = tf_idf(documents, weight, view.df)
     stop = Event()
     data = Training.of(
         documents, weighting, csr_array(Y[:, order]), weight, tol=TOL, random_state=random_state, n_jobs=n_jobs,
