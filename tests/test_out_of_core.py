@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from unnaive import TextClassifier
 from unnaive.apps.cli import exit_code
+from unnaive.core import scratch
 from unnaive.core.text_hashes import TextHashes
 from unnaive.errors import BadData, UnnaiveError, UnnaiveWarning
 from unnaive.reading.datafiles import DataFile
@@ -187,7 +188,8 @@ def test_rows_without_a_label_are_left_out_as_in_memory(tmp_path):
 
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize("model", ["nbsvm", "maxent", "svm", "multinomial", "hos", "knn", "auto"])
-def test_the_matrix_on_disk_gives_the_same_file(model, several, tmp_path):
+def test_the_matrix_on_disk_gives_the_same_file(model, several, tmp_path, monkeypatch):
+    monkeypatch.setattr(scratch, "LEAST", 256)  # so that the arrays of learners lie in files here too
     rows = make_rows(60, several=several)
     rows[30]["label"] = [] if several else ""
     path = write_jsonl(tmp_path / "a.jsonl", rows)

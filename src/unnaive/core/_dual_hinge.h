@@ -24,11 +24,11 @@ template <typename Value>
 struct HingeProblem {
   const Documents<Value>& documents;
   int64_t n_terms, n_classes;
-  std::vector<int64_t> label_starts;  // the classes of document d are labels[label_starts[d]] …
-  std::vector<int32_t> labels;
-  std::vector<double> penalty;  // C·weight of each document
-  const double* scale;          // (n_classes, n_terms), or none
-  const double* start;          // alpha (n_docs, n_classes), or none
+  LongVector<int64_t> label_starts;  // the classes of document d are labels[label_starts[d]] …
+  LongVector<int32_t> labels;
+  LongVector<double> penalty;  // C·weight of each document
+  const double* scale;         // (n_classes, n_terms), or none
+  const double* start;         // alpha (n_docs, n_classes), or none
   double tol;
   int32_t max_iter;
   uint64_t seed;
@@ -208,10 +208,10 @@ class HingeSolver {
   int32_t passes_ = 0;
   int32_t n_iter_[kLanes] = {};
   HingeBlock<Value> block_{};
-  std::vector<Lanes> weights_, scale_;
-  std::vector<HingeItem> items_;
-  std::vector<uint8_t> active_, resting_;
-  std::vector<int32_t> order_;
+  LongVector<Lanes> weights_, scale_;
+  LongVector<HingeItem> items_;
+  LongVector<uint8_t> active_, resting_;
+  LongVector<int32_t> order_;
 };
 
 }  // namespace unnaive

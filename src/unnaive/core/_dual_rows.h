@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "_scratch.h"
+
 namespace unnaive {
 
 template <typename Value>
@@ -30,12 +32,12 @@ double square_of(Value value) {
 
 template <typename Value>
 struct Documents {
-  std::vector<int64_t> starts{0};
-  std::vector<int32_t> terms;
-  std::vector<Value> values;
+  LongVector<int64_t> starts = LongVector<int64_t>(1);
+  LongVector<int32_t> terms;
+  LongVector<Value> values;
   std::vector<int32_t> names;   // what each term is called in the matrix that came
   std::vector<double> squares;  // the squared length of each document, as far as it is in `values`
-  std::vector<Entry> alone;     // entries of terms that a single document has, by their names
+  LongVector<Entry> alone;      // entries of terms that a single document has, by their names
 
   int64_t size() const { return static_cast<int64_t>(starts.size()) - 1; }
   int64_t n_terms() const { return static_cast<int64_t>(names.size()); }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "_checks.h"
+#include "_products_cell_table.h"
 #include "_products_cells.h"
 #include "_products_columns.h"
 #include "_products_sums.h"
@@ -280,7 +281,26 @@ struct Unpacked {
   }
 };
 
-// (where classes end, terms, sums, df; sums and df of the corpus), or None where cells are too small.
+// (where classes end, terms, sums, df; sums and df of the corpus).
+nb::tuple python_of(const std::vector<ClassSums>& sums, const std::vector<uint64_t>& corpus) {
+  std::vector<int64_t> ends{0};
+  for (const ClassSums& one : sums) ends.push_back(ends.back() + static_cast<int64_t>(one.terms.size()));
+  std::vector<int32_t> terms;
+  Unpacked all(corpus.size()), cells(static_cast<size_t>(ends.back()));
+  {
+    nb::gil_scoped_release free;
+    terms.reserve(static_cast<size_t>(ends.back()));
+    for (const ClassSums& one : sums) {
+      cells.set(one.cells.data(), one.cells.size(), terms.size());
+      terms.insert(terms.end(), one.terms.begin(), one.terms.end());
+    }
+    all.set(corpus.data(), corpus.size(), 0);
+  }
+  return nb::make_tuple(numpy_of(std::move(ends)), numpy_of(std::move(terms)), numpy_of(std::move(cells.sums)),
+                        numpy_of(std::move(cells.df)), numpy_of(std::move(all.sums)), numpy_of(std::move(all.df)));
+}
+
+// What python_of gives of the documents, or None where cells are too small.
 template <typename Index, typename ClassIndex>
 nb::object run_class_sums(Vector<Index> starts, Vector<int32_t> columns, Vector<int32_t> values,
                           Vector<ClassIndex> class_starts, Vector<int32_t> documents, int64_t n_terms,
@@ -293,23 +313,49 @@ nb::object run_class_sums(Vector<Index> starts, Vector<int32_t> columns, Vector<
   check_inside(documents.data(), documents.size(), X.rows, "a class has a document that is not there");
   const ClassDocuments<ClassIndex> labels{class_starts.data(), documents.data(), height(class_starts) - 1};
   if (!fits_cells(values.data(), values.size(), labels)) return nb::none();
-  std::vector<int64_t> ends{0};
-  std::vector<int32_t> terms;
-  Unpacked all(static_cast<size_t>(n_terms)), cells(0);
+  std::vector<ClassSums> sums;
+  std::vector<uint64_t> corpus;
   {
     nb::gil_scoped_release free;
-    const std::vector<ClassSums> sums = sums_by_class(X, labels, threads);
-    for (const ClassSums& one : sums) ends.push_back(ends.back() + static_cast<int64_t>(one.terms.size()));
-    terms.reserve(static_cast<size_t>(ends.back()));
-    cells = Unpacked(static_cast<size_t>(ends.back()));
-    for (const ClassSums& one : sums) {
-      cells.set(one.cells.data(), one.cells.size(), terms.size());
-      terms.insert(terms.end(), one.terms.begin(), one.terms.end());
-    }
-    all.set(sums_of_corpus(X, labels, sums).data(), static_cast<size_t>(n_terms), 0);
+    sums = sums_by_class(X, labels, threads);
+    corpus = sums_of_corpus(X, labels, sums);
   }
-  return nb::make_tuple(numpy_of(std::move(ends)), numpy_of(std::move(terms)), numpy_of(std::move(cells.sums)),
-                        numpy_of(std::move(cells.df)), numpy_of(std::move(all.sums)), numpy_of(std::move(all.df)));
+  return python_of(sums, corpus);
+}
+
+using Cells = nb::ndarray<uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+CellTable table_of(const Cells& cells) {
+  return {cells.data(), static_cast<int64_t>(cells.shape(0)), static_cast<int64_t>(cells.shape(1))};
+}
+
+// Adds documents of one class each; what their counts add up to, or 0 if one of them is none: then nothing is added.
+template <typename Index>
+int64_t run_add_documents(Vector<Index> starts, Vector<int32_t> columns, Vector<int32_t> values,
+                          Vector<int32_t> classes, Cells out) {
+  const CellTable table = table_of(out);
+  require(columns.size() == values.size(), "a sparse matrix has as many columns as values");
+  check_starts(starts.data(), starts.size(), columns.size(), "the row ends of a sparse matrix fall or pass its end");
+  check_inside(columns.data(), columns.size(), table.width, "a column of the sparse matrix is no term");
+  require(classes.size() + 1 == starts.size(), "a document has no class, or two");
+  check_inside(classes.data(), classes.size(), table.classes, "a document has a class that is not there");
+  nb::gil_scoped_release free;
+  return add_documents<Index>({starts.data(), columns.data(), values.data(), height(starts) - 1, table.width},
+                              classes.data(), table);
+}
+
+// What python_of gives of a table of cells, of its first terms.
+nb::tuple run_list_cells(Cells cells, int64_t n_terms) {
+  const CellTable table = table_of(cells);
+  require(n_terms >= 0 && n_terms <= table.width, "a table of cells has not so many terms");
+  std::vector<ClassSums> sums;
+  std::vector<uint64_t> corpus;
+  {
+    nb::gil_scoped_release free;
+    sums = list_cells(table, n_terms);
+    corpus = sum_classes(sums, n_terms);
+  }
+  return python_of(sums, corpus);
 }
 
 // (columns, where each cell was) of a matrix whose column j moves to place[j].
@@ -352,6 +398,12 @@ NB_MODULE(_products, m) {
   m.def("class_sums", &run_class_sums<int64_t, int32_t>);
   m.def("class_sums", &run_class_sums<int32_t, int64_t>);
   m.def("class_sums", &run_class_sums<int64_t, int64_t>);
+  const auto documents = [&](auto function) {
+    m.def("add_documents", function, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
+  };
+  documents(&run_add_documents<int32_t>);
+  documents(&run_add_documents<int64_t>);
+  m.def("list_cells", &run_list_cells, nb::arg("cells").noconvert(), nb::arg("n_terms"));
   m.def("move_columns", &run_move_columns<int32_t>);
   m.def("move_columns", &run_move_columns<int64_t>);
   nb::class_<ScalingDocuments>(m, "ScalingDocuments")
