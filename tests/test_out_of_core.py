@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from unnaive import TextClassifier
 from unnaive.apps.cli import exit_code
@@ -153,6 +154,18 @@ def test_sums_do_not_depend_on_batches_and_runs(tmp_path_factory, documents, siz
         assert one.classes == other.classes
         assert one.vocabulary == other.vocabulary
         assert one.counts == other.counts
+
+
+def test_sums_beyond_32_bits_are_exact(monkeypatch):
+    """Sums are kept in 32 bits as long as they fit; 2³⁰ twice is 2³¹, which does not."""
+    monkeypatch.setattr(sums, "HELD", 1)
+    running = sums.RunningSums()
+    for _ in range(3):
+        running.add(csr_array(np.array([[2**30, 1]], np.int32)), csr_array(np.array([[1]])))
+    total = running.total()
+    assert total.class_terms.dtype == total.class_df.dtype == np.int64
+    assert total.class_terms.toarray().tolist() == [[3 * 2**30, 3]]
+    assert total.class_df.toarray().tolist() == [[3, 3]]
 
 
 def test_many_runs_in_small_blocks_are_merged_exactly(tmp_path, monkeypatch):
