@@ -32,7 +32,7 @@ using unnaive::kAhead;
 using unnaive::LogCounts;
 using unnaive::Weighted;
 
-constexpr int64_t kGroupCells = 1 << 22;  // posteriors that several threads hold at a time: 32 MB
+constexpr int64_t kGroupCells = 1 << 20;  // posteriors that several threads hold at a time: 8 MB
 
 template <typename Index>
 struct Csr {
