@@ -147,7 +147,7 @@ unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint
   entry, checksummed, which learners get as a memory map. `--cache FOLDER` keeps it for the next model of the same data.
   What a learner derives from it, such as weighted features and dual variables, lies in nameless files beside the model
   until training ends. The system writes their pages out when it needs room, so memory limits how fast training is,
-  not how much data it takes: of ten times 20 Newsgroups all other memory is 78 MB for maximum entropy, as it is of once.
+  not how much data it takes: of ten times 20 Newsgroups maximum entropy takes 78 MB of other memory, as of once.
 - **Streams.** `unnaive update MODEL lines.jsonl --follow` learns what arrives, each line exactly once; `--batch KEY`
   does so by the id of a batch, also across files and from stdin.
 - **Many labels.** `-m label-tree` looks at groups of labels first (benchmarks/label_tree.py).
