@@ -79,6 +79,22 @@ def test_scut_shrinks_toward_the_global_cut_and_falls_back_to_it():
     assert scut(scores, Y).values == pytest.approx(((3 * own + 5 * everywhere) / 8, everywhere))
 
 
+def test_scut_shrinks_rare_classes_toward_the_cut_of_rare_ones():
+    """Two frequent classes with positives at 10 and others at 0, six rare ones with positives at 3 and others at −9."""
+    Y = np.zeros((600, 8), int)
+    Y[:200, 0], Y[200:400, 1] = 1, 1
+    for c in range(2, 8):
+        Y[400 + 4 * c : 404 + 4 * c, c] = 1
+    scores = np.where(Y, [10.0] * 2 + [3.0] * 6, [0.0] * 2 + [-9.0] * 6)
+    scores[500:, 0] = 3.5  # hence 3.5 and less is not worth its errors for all classes together
+    everywhere = best_cut(scores.ravel(), Y.ravel())[0]
+    assert everywhere == 6.75
+    # the rare ones together, and each by itself, are parted at (3 − 9)/2
+    assert scut(scores, Y).values == pytest.approx((6.75, (200 * 5.0 + 5 * 6.75) / 205, *[-3.0] * 6))
+    alike = scut(scores, Y, sizes=()).values
+    assert alike[2:] == pytest.approx([(4 * -3.0 + 5 * everywhere) / 9] * 6)
+
+
 def test_scut_gives_a_hopeless_class_the_global_cut():
     rng = np.random.default_rng(0)
     Y = np.zeros((200, 2), int)

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from unnaive.calibration import FITS, Calibration
 from unnaive.conformal import ConformalScores
 from unnaive.core.counts import Counts
-from unnaive.core.folds import out_of_fold
+from unnaive.core.folds import block_folds, out_of_fold, rarest_classes
 from unnaive.core.kept_documents import KeptDocuments
 from unnaive.core.learner import HeldOut, TrainingSpec
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.sample_weights import class_sample_weight
 from unnaive.core.scorer import Scorer
 from unnaive.core.selection import check_select, select_terms
+from unnaive.core.shared_passages import find_shared_passages
 from unnaive.core.targets import Targets
 from unnaive.decisions import Decision, default_decision
 from unnaive.errors import UnnaiveError, UnnaiveWarning, choose, count_noun
@@ -354,8 +355,8 @@ def out_of_fold_scores(
     """Scores (n_docs, n_classes) of every document by a model that has not seen it.
 
     Models that learn from counts take the fold off the total: no document is counted twice. Where probabilities are to
-    be believed, a fold is a run of documents and no shuffle: on messages ordered by date, sets of 90 % that covered
-    81 % of later messages so cover 86 %, and elsewhere it makes no difference.
+    be believed, documents that share passages are in one fold: on threads of messages that quote each other, sets
+    of 90 % would else cover 84 % of later messages, or far less.
     """
     total = Counts.of(X, targets.Y, weight)
     fold = itertools.count()
@@ -370,8 +371,11 @@ def out_of_fold_scores(
         scorer, active = make_scorer(spec, rest, X[train], part, inside, None)
         return scorer.scores(X[held_out] if active is None else X[held_out][:, active])
 
-    blocked = spec.calibration is not None
-    return out_of_fold(score, targets.Y, n_folds=n_folds, seed=spec.random_state, blocked=blocked)
+    dealt: Ids | None = None
+    if spec.calibration is not None:
+        groups = rarest_classes(targets.Y)
+        dealt = block_folds(groups, n_folds, find_shared_passages(X, groups, terms).order())
+    return out_of_fold(score, targets.Y, n_folds=n_folds, seed=spec.random_state, fold=dealt)
 
 
 def _kept_calibration(spec: TrainingSpec, before: FittedModel, made: FittedModel) -> Calibration | None:

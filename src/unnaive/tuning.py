@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,14 +15,24 @@ from unnaive.errors import choose
 from unnaive.sparse import csc_array, csr_array
 from unnaive.types import Floats
 
+SIZES = (10, 30, 100)  # documents up to which classes are of like size
+SHRINK = 5  # documents that the cut of classes of like size is worth
+LEAST_DOCUMENTS, LEAST_TOGETHER = 3, 10  # of a class, and of classes of like size: with fewer they have no cut
+LEAST_F1 = 0.3  # nor do they if they reach less with it
 
-def scut(scores: Floats, Y: Any, *, on: str = "scores", at_least_one: bool = False) -> Thresholds:
-    """Thresholds for the best F1 of each class on held-out scores, shrunk toward the one best for all.
 
-    t = (n·t_c + 5·t_g) / (n + 5), n the class's documents, t_c its own best cut, t_g the cut with the best
-    micro-averaged F1. A class with n < 3, or that reaches no F1 of .3 even at its own cut, takes t_g: without that
-    fallback one bad class floods the micro average. Scores must come from documents that the model has not seen
-    (`out_of_fold`), and be probabilities if `on` says so.
+def scut(
+    scores: Floats, Y: Any, *, on: str = "scores", at_least_one: bool = False, sizes: Sequence[int] = SIZES
+) -> Thresholds:
+    """Thresholds for the best F1 of each class on held-out scores, shrunk toward the one best for classes of like size.
+
+    t = (n·t_c + 5·t_s) / (n + 5), n the class's documents, t_c its own best cut, t_s the cut with the best
+    micro-averaged F1 of the classes of like size (under 10 documents, 30, 100, or more; with sizes=() all are alike):
+    rare classes have lower scores out of fold than frequent ones, whose cut they would never reach. A class with n < 3,
+    or that reaches no F1 of .3 even at its own cut, takes t_s: without that fallback one bad class floods the micro
+    average. Where classes of a size have fewer than ten documents together, or reach no F1 of .3, t_s is the cut of all
+    classes. Scores must come from documents that the model has not seen (`out_of_fold`), and be probabilities if `on`
+    says so.
 
     Yang (2001), A study of thresholding strategies for text categorization.
 
@@ -30,14 +40,20 @@ def scut(scores: Floats, Y: Any, *, on: str = "scores", at_least_one: bool = Fal
     (2.5,)
     """
     scale = SCALES[choose(list(SCALES), on, "scale of thresholds")]
-    values, truth = scale(scores), csc_array(Y)
-    everywhere, _ = best_cut(values.ravel(), truth.toarray().ravel())
+    values, truth = scale(scores), csc_array(Y).toarray() != 0
+    everywhere, _ = best_cut(values.ravel(), truth.ravel())
     thresholds = np.full(values.shape[1], everywhere)
-    sizes = np.diff(truth.indptr)
-    for c in np.flatnonzero(sizes >= 3):
-        own, f1 = best_cut(values[:, c], truth[:, [c]].toarray().ravel())
-        if f1 >= 0.3:
-            thresholds[c] = (sizes[c] * own + 5 * everywhere) / (sizes[c] + 5)
+    n_docs = truth.sum(axis=0)
+    kind = np.searchsorted(sizes, n_docs, side="right")
+    for one in np.unique(kind):
+        alike = np.flatnonzero(kind == one)
+        common, f1 = best_cut(values[:, alike].ravel(), truth[:, alike].ravel())
+        if n_docs[alike].sum() >= LEAST_TOGETHER and f1 >= LEAST_F1:
+            thresholds[alike] = common
+    for c in np.flatnonzero(n_docs >= LEAST_DOCUMENTS):
+        own, f1 = best_cut(values[:, c], truth[:, c])
+        if f1 >= LEAST_F1:
+            thresholds[c] = (n_docs[c] * own + SHRINK * thresholds[c]) / (n_docs[c] + SHRINK)
     return Thresholds(tuple(thresholds.tolist()), on, at_least_one)
 
 

@@ -199,7 +199,7 @@ class Counts:
         alike = _same_cells(*tables)  # as they are where all documents count in whole
         cells = [_sorted_cells(table, place) for table in (tables[:1] if alike else tables)]
         moved = [
-            csr_array((table.data[numbers], columns, table.indptr), shape=table.shape)
+            csr_array((table.data.take(numbers), columns, table.indptr), shape=table.shape)
             for table, (columns, numbers) in zip(tables, cells * 2 if alike else cells, strict=True)
         ]
         for table in moved:

@@ -123,7 +123,7 @@ def decisions(run: Run, classifier: Classifier, view: str, n_terms: int | None =
         return score(X[inside], Y[inside], X[outside])
 
     run.tell(f"{classifier.label}: thresholds for {count_noun(len(data.classes), 'class', 'classes')}, out of fold")
-    rule = scut(out_of_fold(held_out_scores, Y, n_folds=2 if run.quick else 5, seed=run.seed), Y)
+    rule = scut(out_of_fold(held_out_scores, Y, n_folds=2 if run.quick else 5, seed=run.seed), Y, sizes=())
     run.tell(f"{classifier.label}: training on {count_noun(X.shape[0], 'document')}")
     test, truth = data.part("test")
     return Tally.of(truth, rule.decide(score(X, Y, test)))

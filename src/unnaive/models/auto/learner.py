@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from unnaive.core.blas import one_blas_thread
 from unnaive.core.scorer import Scorer
 from unnaive.core.settings import setting, shorten
+from unnaive.core.shared_passages import find_shared_passages
 from unnaive.core.targets import single_labels
 from unnaive.errors import BadData, UnnaiveError, count_noun
 from unnaive.models.auto.clock import Clock
@@ -35,10 +36,11 @@ class Auto(DocumentsModel):
 
     Views of the text (words; words and pairs; character 2–5-grams inside words) × families (complement naive Bayes;
     softmax with a naive Bayes prior; NB-SVM; linear SVM) are fitted on a part of the training documents and judged
-    on the rest, the same for all: five folds under 1,500 documents, three under 4,500, else one held-out part;
-    copies of a document are on one side, as far as that can be. The best of each family joins a log-linear pool,
-    then the views do; weights are drawn toward equal ones, and small ones are left out. What was chosen is trained
-    anew on all documents, and kept as a recipe (`scorer_.recipe`) with a report of what was tried.
+    on the rest, the same for all: five folds, or three of many documents, under 4,500, else one held-out part.
+    Documents that share passages (copies, versions, replies that quote) are on one side, as far as that can be. The
+    best of each family joins a log-linear pool, then the views do; weights are drawn toward equal ones, and small ones
+    are left out. What was chosen is trained anew on all documents, and kept as a recipe (`scorer_.recipe`) with a
+    report of what was tried.
 
     The budget "normal" takes about a minute at any size that fits in memory: with more data fewer candidates are tried,
     on a sample, and what costs most for least is left out. "fast" is naive Bayes and a closed form on words, "thorough"
@@ -110,10 +112,10 @@ class Auto(DocumentsModel):
         if targets is None:
             return choose_multilabel(
                 X, Y, views[0], self.budget, weight=sample_weight, random_state=self.random_state, n_jobs=self.n_jobs,
-                told=_Teller(progress, 3 * (5 if X.shape[0] < FEW else 3)), clock=clock,
+                told=_Teller(progress, 3 * (5 if X.shape[0] < FEW else 3)), clock=clock, terms=terms,
             )  # fmt: skip
         plan = make_plan(size, self.budget if clock is None else clock.left())
-        return self._choose(X, targets, views, size, plan, sample_weight, progress, clock)
+        return self._choose(X, targets, views, size, plan, sample_weight, progress, clock, terms)
 
     def relearn(self, before: Scorer, places: Ids, X: Sparse, Y: Sparse, **same: Any) -> Scorer:
         """The recipe of `before` on these documents, without a search."""
@@ -127,15 +129,16 @@ class Auto(DocumentsModel):
 
     def _choose(
         self, X: Sparse, targets: Ids, views: list[View], size: Size, plan: Plan, weight: Floats | None,
-        progress: Progress | None, clock: Clock | None,
+        progress: Progress | None, clock: Clock | None, terms: Sequence[str] | None,
     ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
         """The recipe, and rows with their held-out scores."""
         if len(np.unique(targets)) < 2:
             raise BadData("every document has one class; auto needs at least two classes to tell apart")
+        passages = find_shared_passages(X, targets, terms)
         splits = list(
             block_splits(
                 targets, size.classes, n_folds=plan.n_folds, all_folds=plan.all_folds, most_training=plan.training,
-                most_held_out=plan.held_out, random_state=self.random_state,
+                most_held_out=plan.held_out, random_state=self.random_state, order=passages.order(),
             )
         )  # fmt: skip
         planned = [view for view in views if view.name in plan.views]
@@ -169,7 +172,9 @@ class Auto(DocumentsModel):
                 plan = replace(plan, left_out=(*plan.left_out, words))
         recipe, scores, shares = pool_views(chosen, search.soft)
         right = count_right(chosen, search.truth, search.soft)
-        report = make_report(self.budget, plan, chosen, shares, right, len(search.truth))
+        report = make_report(
+            self.budget, plan, chosen, shares, right, len(search.truth), passages.count_documents() / len(targets)
+        )
         return {**recipe, "report": report}, (search.rows, scores)
 
 

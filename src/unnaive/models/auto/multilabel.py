@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from unnaive.core.folds import folds
+from unnaive.core.folds import block_folds, rarest_classes
 from unnaive.core.products import take_columns
+from unnaive.core.shared_passages import find_shared_passages
 from unnaive.core.weighting import tf_idf
 from unnaive.models.auto.clock import Clock
 from unnaive.models.auto.members import FAMILIES, Candidate, Training, fit_family, member_scores, weight_rows
@@ -18,6 +19,7 @@ from unnaive.models.auto.plan import FEW
 from unnaive.models.auto.recipe import Recipe
 from unnaive.models.auto.search import TOL
 from unnaive.models.auto.views import View
+from unnaive.text.vocabulary import Vocabulary
 from unnaive.tuning import best_cut
 from unnaive.types import Floats, Ids, Sparse
 
@@ -29,11 +31,13 @@ LEAST = 10  # documents: with fewer, none is held out
 def choose_multilabel(
     X: Sparse, Y: Sparse, view: View, budget: str | float, *, weight: Floats | None, random_state: int,
     n_jobs: int | None, told: Callable[[str], None], clock: Clock | None = None,
+    terms: Sequence[str] | Vocabulary | None = None,
 ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
     """The recipe, and rows with their out-of-fold log-odds; none where there are too few documents.
 
     Margins of a member are divided by their spread, so that each has the same say; the log-odds are
-    slope · Σ members + level + level of the class, by logistic loss, the last drawn toward 0. With a clock, members and
+    slope · Σ members + level + level of the class, by logistic loss, the last drawn toward 0. Documents that share
+    passages, as far as the names `terms` of the columns tell, are in one fold. With a clock, members and
     folds for which there is no time are left out.
     """
     chosen: Sequence[Candidate] = MEMBERS
@@ -41,7 +45,11 @@ def choose_multilabel(
         factors, slope, levels, held_out = np.ones(len(MEMBERS)), 1.0, np.zeros(Y.shape[1]), None
         report: dict[str, Any] = {"budget": budget, "left-out": ["any search: too few documents to hold some out"]}
     else:
-        found, rows, left_out = _out_of_fold(X, Y, view, weight, random_state, n_jobs, told, clock)
+        n_folds = 5 if X.shape[0] < FEW else 3
+        groups = rarest_classes(Y)
+        fold = block_folds(groups, n_folds, find_shared_passages(X, groups, terms).order())
+        fold = np.unique(fold, return_inverse=True)[1]  # of few documents a fold may have none
+        found, rows, left_out = _out_of_fold(X, Y, view, weight, fold, random_state, n_jobs, told, clock)
         chosen, scores = list(found), [one[rows] for one in found.values()]
         spread = [float(one.std()) or 1.0 for one in scores]
         factors = 1 / np.array(spread)
@@ -62,7 +70,7 @@ def choose_multilabel(
 
 
 def _out_of_fold(
-    X: Sparse, Y: Sparse, view: View, weight: Floats | None, random_state: int, n_jobs: int | None,
+    X: Sparse, Y: Sparse, view: View, weight: Floats | None, fold: Ids, random_state: int, n_jobs: int | None,
     told: Callable[[str], None], clock: Clock | None,
 ) -> tuple[dict[Candidate, Floats], Ids, list[str]]:  # fmt: skip
     """(margins (n_docs, n_classes) of each member, every document by a model that has not seen it; the rows that have
@@ -71,8 +79,7 @@ def _out_of_fold(
     The first fold tells what the others take; while the clock runs the cheapest member comes first.
     """
     documents = take_columns(X, view.columns)
-    n_folds = 5 if X.shape[0] < FEW else 3
-    fold = folds(Y, n_folds, seed=random_state)
+    n_folds = int(fold.max()) + 1
     watch, now, left_out = None, time.perf_counter, list[str]()
     members = list(MEMBERS)
     if clock is not None:

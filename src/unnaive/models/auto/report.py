@@ -13,15 +13,17 @@ if TYPE_CHECKING:
     from unnaive.models.auto.search import ChosenView
 
 SHOWN = 12  # rows of the table
+SHOWN_SHARING = 0.05  # of the documents: with fewer, it makes no difference to anything
 
 
 def make_report(
     budget: str | float, plan: Plan, chosen: Sequence[ChosenView], shares: dict[tuple[str, str], float],
-    right: int, judged: int,
+    right: int, judged: int, sharing: float,
 ) -> dict[str, Any]:  # fmt: skip
     """The report of a search: every candidate with its held-out accuracy and log-loss, and its share in the pool.
 
-    right of the `judged` held-out documents were so by pools fitted without them.
+    right of the `judged` held-out documents were so by pools fitted without them; `sharing` is the share of training
+    documents that have passages in common with others of their class, and were held out together.
     """
     tried = []
     for one in chosen:
@@ -43,6 +45,7 @@ def make_report(
         "accuracy": round(right / judged, 4),
         "interval": [round(low, 4), round(high, 4)],
         "held-out": judged,
+        "sharing-passages": round(sharing, 4),
         "folds": plan.n_folds if plan.all_folds else 1,
         "tried": tried,
         "left-out": list(plan.left_out),
@@ -58,6 +61,11 @@ def report_lines(report: dict[str, Any]) -> list[str]:
         lines.append(
             f"chosen on {held_out} held out: {100 * report['accuracy']:.1f} % right "
             f"(between {100 * low:.1f} and {100 * high:.1f} %), {count_noun(len(report['tried']), 'candidate')} tried"
+        )
+    if report.get("sharing-passages", 0.0) >= SHOWN_SHARING:
+        lines.append(
+            f"{100 * report['sharing-passages']:.0f} % of the training documents share passages with others (replies, "
+            "versions, near copies); those that do were held out together, as new documents would be"
         )
     if "f1" in report:
         held_out = count_noun(report["held-out"], "training document")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from unnaive.core.folds import block_folds
 from unnaive.core.products import take_columns
 from unnaive.core.targets import one_label_matrix
 from unnaive.core.weighting import tf_idf
@@ -66,15 +67,16 @@ class ChosenView:
 
 def block_splits(
     targets: Ids, n_classes: int, *, n_folds: int, all_folds: bool, most_training: int, most_held_out: int,
-    random_state: int,
+    random_state: int, order: Ids | None = None,
 ) -> Iterator[Split]:  # fmt: skip
-    """Splits in which a fold is a run of neighbours: of each class, the documents that came one after another.
+    """Splits in which a fold is a run of neighbours: of each class, documents that follow one another in the order.
 
     Training puts documents in the order of a hash of their words, so neighbours are any documents, but copies of one
-    stand together: drawn one by one they would be on both sides, and every candidate would look better and surer than
-    it will be. The class of a held-out document always has others to train on.
+    stand together, and in the order of `SharedPassages` replies and near copies do: drawn one by one they would be on
+    both sides, and every candidate would look better and surer than it will be. The class of a held-out document
+    always has others to train on.
     """
-    fold = _block_folds(targets, n_folds)
+    fold = block_folds(targets, n_folds, order)
     alone = np.bincount(targets, minlength=n_classes)[targets] < 2
     random = np.random.default_rng(random_state)
     for number in range(n_folds if all_folds else 1):
@@ -83,18 +85,6 @@ def block_splits(
         held_out = np.flatnonzero((fold == number) & ~alone & known[targets])
         if len(held_out):
             yield Split(train, _sample(held_out, targets, most_held_out, random))
-
-
-def _block_folds(targets: Ids, n_folds: int) -> Ids:
-    """The fold of each document: a class's documents, in their order, are cut into n_folds runs of like length."""
-    order = np.argsort(targets, kind="stable")
-    sizes = np.bincount(targets)
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    place = np.empty(len(targets), np.int64)
-    place[order] = np.arange(len(targets)) - np.repeat(starts, sizes)
-    size = sizes[targets]
-    # small classes start at a fold of their own, so that they are not all in the first
-    return np.asarray((place * n_folds // np.maximum(size, n_folds) + np.where(size < n_folds, targets, 0)) % n_folds)
 
 
 def _sample(rows: Ids, targets: Ids, most: int, random: np.random.Generator) -> Ids:

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unnaive.core.weighting import document_frequency
-from unnaive.text.gram_units import which_are_grams
+from unnaive.text.gram_units import find_kinds
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Ids, Sparse
 
@@ -43,7 +42,7 @@ def find_views(X: Sparse, terms: Sequence[str] | Vocabulary | None, n_classes: i
     most = max(1, MOST_CELLS // max(1, n_classes))
     if terms is None:
         return [_make_view(COLUMNS, np.arange(X.shape[1]), df, most)]
-    is_gram, is_pair = _kinds_of_terms(terms)
+    is_gram, is_pair = find_kinds(terms)
     found = {
         WORDS: ~is_gram & ~is_pair,
         PAIRS: ~is_gram & ((df > 1) | ~is_pair) if is_pair.any() else np.zeros(len(terms), np.bool_),
@@ -57,11 +56,3 @@ def _make_view(name: str, columns: Ids, df: Ids, most: int) -> View:
     if len(columns) > most:
         columns = np.sort(columns[np.argsort(-df[columns], kind="stable")[:most]])
     return View(name, columns, df[columns])
-
-
-def _kinds_of_terms(terms: Sequence[str] | Vocabulary) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """(whether each term is a character gram, whether it is several words), in one pass over their bytes."""
-    vocabulary = terms if isinstance(terms, Vocabulary) else Vocabulary(terms)
-    blob, offsets = vocabulary.to_arrays()
-    spaces = np.concatenate([[0], np.cumsum(blob == ord(" "))])
-    return which_are_grams(vocabulary), spaces[offsets[1:]] > spaces[offsets[:-1]]

@@ -1,0 +1,118 @@
+"""Documents that share passages: replies that quote, versions, near copies; told by the rare terms they have in common.
+
+A model that has learnt the one knows the other, so held-out documents are new to it only if such stand on one side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.core.products import take_columns
+from unnaive.sparse import csr_array
+from unnaive.text.gram_units import find_kinds
+from unnaive.text.vocabulary import Vocabulary
+from unnaive.types import Ids, Sparse
+
+RARE, RAREST = 20, 5  # documents that a rare term is in at most: a fiftieth of them, between these two
+SHARE = 0.6  # of the rare terms of the one with fewer, which two documents have in common at least
+LEAST_PAIRS, LEAST_TERMS = 10, 5  # rare pairs of words in common, or single terms where there are no pairs
+MOST_CELLS = 20_000_000  # of the table of documents by documents: 160 MB; terms are rarer until it fits
+
+
+@dataclass(frozen=True, eq=False)
+class SharedPassages:
+    """Pairs of documents of one group, first < second, and how many rare terms they have in common (n_pairs,)."""
+
+    n_docs: int
+    first: Ids
+    second: Ids
+    shared: Ids
+
+    def count_documents(self) -> int:
+        """How many documents share a passage with another."""
+        return len(np.union1d(self.first, self.second))
+
+    def order(self) -> Ids:
+        """All documents (n_docs,), those that share most next to each other; the others stay in their order.
+
+        Documents are joined into runs, pairs with most in common first (single linkage), and a run stands where its
+        first document does.
+
+        >>> SharedPassages(5, np.array([0, 1]), np.array([3, 4]), np.array([10, 12])).order().tolist()
+        [0, 3, 1, 4, 2]
+        """
+        place = list(range(self.n_docs))  # of a document: one before it in its run, itself for the first
+        runs: dict[int, list[int]] = {}
+
+        def first_of(row: int) -> int:
+            while place[row] != row:
+                place[row] = place[place[row]]
+                row = place[row]
+            return row
+
+        by_strength = np.lexsort((self.second, self.first, -self.shared))
+        for one, other in zip(self.first[by_strength].tolist(), self.second[by_strength].tolist(), strict=True):
+            start, end = sorted((first_of(one), first_of(other)))
+            if start != end:
+                runs.setdefault(start, [start]).extend(runs.pop(end, [end]))
+                place[end] = start
+        found = [row for start in range(self.n_docs) if place[start] == start for row in runs.get(start, [start])]
+        return np.array(found, np.int64)
+
+
+def find_shared_passages(X: Sparse, group: Ids, terms: Sequence[str] | Vocabulary | None = None) -> SharedPassages:
+    """The pairs of documents X (n_docs, n_terms) of the same `group` (n_docs,) with many rare terms in common.
+
+    Rare is a term of at most 20 documents, of few documents fewer, down to 5. Where `terms`, the names of the columns,
+    say that there are pairs of words, those are looked at, since ten rare ones in common are a quotation; else single
+    words, or all columns without names.
+
+    >>> X = csr_array([[1, 1, 1, 1, 1, 0], [1, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0, 3]])
+    >>> found = find_shared_passages(X, np.array([0, 0, 0]))
+    >>> found.first.tolist(), found.second.tolist(), found.shared.tolist()
+    ([0], [1], [5])
+    """
+    X = csr_array(X)
+    columns, least = _columns_to_compare(X.shape[1], terms)
+    df = np.bincount(X.indices, minlength=X.shape[1])
+    most = max(RAREST, min(RARE, X.shape[0] // 50))
+    rare = take_columns(X, np.flatnonzero(columns & (df >= 2) & (df <= most)))
+    together, sizes = _terms_of_groups(rare, group)
+    table = (together @ together.T).tocoo()
+    first, second, shared = table.row, table.col, table.data
+    kept = (first < second) & (shared >= least)
+    first, second, shared = first[kept], second[kept], shared[kept]
+    kept = shared >= SHARE * np.minimum(sizes[first], sizes[second])
+    return SharedPassages(X.shape[0], first[kept], second[kept], shared[kept])
+
+
+def _columns_to_compare(n_terms: int, terms: Sequence[str] | Vocabulary | None) -> tuple[NDArray[np.bool_], int]:
+    """(whether each column is compared, how many two documents must have in common)."""
+    if terms is None:
+        return np.ones(n_terms, np.bool_), LEAST_TERMS
+    is_gram, is_pair = find_kinds(terms)
+    is_pair &= ~is_gram
+    return (is_pair, LEAST_PAIRS) if is_pair.any() else (~is_gram, LEAST_TERMS)
+
+
+def _terms_of_groups(rare: Sparse, group: Ids) -> tuple[Sparse, Ids]:
+    """(a column of ones for every term in two documents or more of a group, how many rare terms each document has).
+
+    The rarest terms only, so that the product of the table with itself has at most MOST_CELLS.
+    """
+    rows = np.repeat(group, np.diff(rare.indptr))
+    _, column, df = np.unique(
+        rows.astype(np.int64) * rare.shape[1] + rare.indices, return_inverse=True, return_counts=True
+    )
+    cells = np.cumsum(np.bincount(df, minlength=2) * np.arange(max(1, df.max(initial=0)) + 1) ** 2)
+    most = int(np.searchsorted(cells - cells[1], MOST_CELLS, side="right")) - 1
+    rarest = df[column] <= most
+    kept = rarest & (df[column] >= 2)
+    ends = np.concatenate([[0], np.cumsum(kept)])[rare.indptr]
+    ones = np.ones(int(ends[-1]), np.int32)
+    sizes = np.diff(np.concatenate([[0], np.cumsum(rarest)])[rare.indptr])
+    return csr_array((ones, column[kept], ends), shape=(rare.shape[0], len(df))), sizes
