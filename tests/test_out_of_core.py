@@ -453,6 +453,10 @@ def test_as_many_labels_as_documents(tmp_path):
     model = load(tmp_path / "a.model")
     assert model.counts.counts.class_terms.nnz == 40_000
     assert model.predict(["word123 shared4"]).tolist() == ["L123"]
+    write_jsonl(tmp_path / "new.jsonl", [{"text": row["text"]} for row in rows[:3]])
+    answers = tmp_path / "answers.csv"
+    assert exit_code(["predict", str(tmp_path / "a.model"), str(tmp_path / "new.jsonl"), "-o", str(answers)]) == 0
+    assert [line.split(",")[1] for line in answers.read_text().splitlines()] == ["label", "L0", "L1", "L2"]
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@
 // bit.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
 
 #include <algorithm>
 #include <atomic>
@@ -11,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <type_traits>
@@ -32,7 +34,7 @@ using unnaive::kAhead;
 using unnaive::LogCounts;
 using unnaive::Weighted;
 
-constexpr int64_t kGroupCells = 1 << 22;  // posteriors that several threads hold at a time: 32 MB
+constexpr int64_t kGroupCells = 1 << 20;  // posteriors that several threads hold at a time: 8 MB
 
 template <typename Index>
 struct Csr {
@@ -378,6 +380,8 @@ nb::tuple run_move_columns(Vector<Index> starts, Vector<int32_t> columns, Vector
 }  // namespace
 
 NB_MODULE(_products, m) {
+  m.def("set_folder",
+        [](const std::string& folder, size_t least) { unnaive::ScratchFiles::instance().set_folder(folder, least); });
   const auto out = nb::arg("out").noconvert();  // a converted copy would be filled and thrown away
   m.def("product", &run_product<int32_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
   m.def("product", &run_product<int64_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "_scratch.h"
+
 constexpr int kCountBits = 12;
 constexpr int64_t kPackedPlaces = int64_t{1} << (32 - kCountBits);
 constexpr int64_t kEntriesAhead = 12;  // entries between a prefetch and its use
@@ -64,8 +66,8 @@ struct Border {
 template <class Entry>
 struct ChunkRuns {
   std::vector<Border> borders;
-  std::vector<Run> runs;
-  std::vector<Entry> entries;
+  unnaive::LongVector<Run> runs;
+  unnaive::LongVector<Entry> entries;
 };
 
 // Terms where parts with about as many entries each begin.
@@ -123,9 +125,9 @@ ChunkRuns<Entry> runs_by_chunk(const PartMatrix& X, int64_t chunk, const std::ve
 template <class Entry>
 struct CellDocuments {
   int64_t size, n_rows, width, stride, chunk;
-  std::vector<double> scale;       // of documents
-  std::vector<int64_t> starts;     // the rows of document d are by_document[starts[d]] …
-  std::vector<Entry> by_document;  // places are rows
+  std::vector<double> scale;               // of documents
+  unnaive::LongVector<int64_t> starts;     // the rows of document d are by_document[starts[d]] …
+  unnaive::LongVector<Entry> by_document;  // places are rows
   std::vector<int64_t> list_starts;
   std::vector<int32_t> list_classes;
   ChunkRuns<Entry> rows, listed;

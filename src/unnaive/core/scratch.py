@@ -16,6 +16,7 @@ from unnaive.errors import UnnaiveError
 
 try:
     import unnaive.core._dual as _dual
+    import unnaive.core._products as _products
     import unnaive.core._scratch as _scratch
 
     NATIVE: Any = _scratch
@@ -57,5 +58,5 @@ def arrays_on_disk(folder: Path | None = None, *, least: int | None = None) -> I
 
 
 def _set_folder(folder: str, least: int) -> None:
-    for module in (NATIVE, _dual):
+    for module in (NATIVE, _dual, _products):
         module.set_folder(folder, least)
