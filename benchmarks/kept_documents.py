@@ -31,12 +31,12 @@ def timed(what, action):
 
 def measure(name, rule, corpus):
     counter = TextCounter(rule)
-    X = counter.count(corpus.texts, grow=True)
+    X, units = counter.count_with_units(corpus.texts)
     vocabulary, targets = counter.vocabulary, read_targets(list(corpus.labels), len(corpus))
     print(f"{name}: {X.shape[0]:,} documents, {X.shape[1]:,} terms, {X.nnz:,} cells")
-    documents = timed("in order", lambda: KeptDocuments.of(X, targets, vocabulary))
-    grams = rule.char_ngrams if rule.analyzer == "both" else None
-    packed = timed("packed", lambda: pack_documents(documents, documents.vocabulary, exclusive=False, grams=grams))
+    documents = timed("in order", lambda: KeptDocuments.of(X, targets, vocabulary, units=units))
+    timed("joined", documents.joined)
+    packed = timed("packed", lambda: pack_documents(documents, documents.vocabulary, exclusive=False))
     opened = PackedDocuments(packed.arrays, packed.about, packed.classes, packed.in_use, packed.exclusive)
     assert timed("unpacked", lambda: opened.documents) == documents
     file = io.BytesIO()

@@ -156,6 +156,67 @@ def test_character_grams_come_back_from_units_or_words(rule, borders, units):
             assert packed.about["cells"] < documents.X.nnz / 3
 
 
+def documents_with_pairs(rows, *, units=False):
+    rule = TokenRule(ngrams=(1, 2), **({"analyzer": "both", "char_ngrams": (2, 4)} if units else {}))
+    counter = TextCounter(rule)
+    X, found = counter.count_with_units([TEXTS[row] for row in rows])
+    targets = read_targets([LABELS[row] for row in rows], len(rows))
+    return KeptDocuments.of(X, targets, counter.vocabulary, units=found), X, counter.vocabulary
+
+
+@pytest.mark.parametrize("units", [False, True])
+def test_words_pairs_and_character_grams_are_what_was_counted(units):
+    """Of words, followers and units come the cells that texts have, however documents were put together."""
+    rows = range(15)
+    whole, X, vocabulary = documents_with_pairs(rows, units=units)
+    if BACKEND == "native" or not units:
+        assert not any(" " in word for word in whole.words)
+    assert whole.vocabulary.terms == sorted(vocabulary.terms)
+    counted = X[:, vocabulary.ids(whole.vocabulary)].toarray()
+    assert sorted(counted.tolist()) == sorted(whole.X.toarray().tolist())
+    one, two = (
+        documents_with_pairs(part, units=units)[0] for part in ([3, 9, 1, 14], [0, 2, *range(4, 9), *range(10, 14)])
+    )
+    total = two + one
+    assert total == whole
+    for name in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(total.X, name), getattr(whole.X, name))
+    assert total - one == two
+    assert total.vocabulary == whole.vocabulary
+    assert (total - one).vocabulary == two.vocabulary
+
+
+def test_pairs_that_words_do_not_tell_of_stay_as_they_are():
+    """By hand: a document with "go now" twice and "go" once is no text; beside others all pairs stay in the table."""
+    words = Vocabulary(["go", "go now", "now"])
+    text, odd, alone = csr_array([[2, 1, 1]]), csr_array([[1, 2, 1]]), csr_array([[0, 0, 3]])
+    told, strange, single = (kept(X, [("a",)], words) for X in (text, odd, alone))
+    assert told.words.terms == ["go", "now"]
+    assert told.followers.data.tolist() == [2, 0, 0]  # one "go" is before the second word, one before none, so is "now"
+    assert strange.words.terms == ["go", "go now", "now"]
+    assert strange.followers is None
+    assert single.followers is None
+    mixed = told + strange
+    assert mixed.followers is None
+    assert sorted(mixed.X.toarray().tolist()) == [[1, 2, 1], [2, 1, 1]]
+    assert mixed - strange == told
+    assert (mixed - strange).followers.data.tolist() == [2, 0, 0]
+    assert (told + single - told) == single
+    assert (told + single).followers.shape[0] == 2
+    for documents in (told, strange, mixed, told + single):
+        packed = pack_documents(documents, Vocabulary(), exclusive=True)
+        assert PackedDocuments(packed.arrays, packed.about, *opened(packed)).documents == documents
+
+
+def test_followers_that_cannot_be_are_refused():
+    told = kept(csr_array([[2, 1, 1]]), [("a",)], Vocabulary(["go", "go now", "now"]))
+    packed = pack_documents(told, Vocabulary(), exclusive=True)
+    for values in ([3, 0, 0], [2, 0], [2, 0, 0, 0]):
+        arrays = packed.arrays | {"followers": np.frombuffer(zlib.compress(bytes(values)), np.uint8)}
+        with pytest.raises(BadModel, match="the documents kept in this model are damaged"):
+            _ = PackedDocuments(arrays, packed.about, *opened(packed)).documents
+
+
 @pytest.mark.skipif(BACKEND != "native", reason="units are counted by the kernel")
 def test_units_follow_their_documents():
     """Units of a sum, of a difference and of all at once are the same arrays; without those of one there are none."""
@@ -174,11 +235,9 @@ def test_units_follow_their_documents():
         assert found.units.vocabulary == expected.units.vocabulary
         for name in ("data", "indices", "indptr"):
             assert np.array_equal(getattr(found.units.X, name), getattr(expected.units.X, name))
-    grams, X = whole.units.cut((2, 4, " "))
-    named = whole.X[:, whole.vocabulary.ids(grams)]
-    assert (named != X).nnz == 0
-    by_numpy = whole.units._cut_by_numpy((2, 4, " "))
-    assert (named[:, grams.ids(by_numpy[0])] != by_numpy[1]).nnz == 0
+    terms, X = whole.units._join_by_numpy(whole.words, whole.table, 1)
+    assert terms == whole.vocabulary
+    assert (whole.X != X).nnz == 0
     assert (parts[0] + replace(parts[1], units=None)).units is None
 
 
@@ -203,6 +262,17 @@ def test_documents_of_earlier_files_are_read():
     plain = np.frombuffer(zlib.compress(bytes(count // 2 for count in signed)), np.uint8)
     about = {name: value for name, value in packed.about.items() if name != "border"}
     assert PackedDocuments(packed.arrays | {"counts": plain}, about, *opened(packed)).documents == documents
+
+
+def test_documents_of_files_with_terms_in_their_own_order_are_read():
+    """By hand: "ball" is in documents 0 and 2, once and three times; "vote" in 1 and 2, twice and once."""
+    numbers = {"df": [2, 2], "gaps": [0, 2, 1, 1], "counts": [1, 3, 2, 1], "labels": [1, 1, 1], "codes": [0, 0, 0]}
+    arrays = {name: np.frombuffer(zlib.compress(bytes(values)), np.uint8) for name, values in numbers.items()}
+    about = {"documents": 3, "cells": 4, "codes": 3, "terms": 2, "all_terms": 2, "bytes": 8, "grams": None}
+    about |= {"border": None, "units": None, "widths": dict.fromkeys(numbers, 1)}
+    words = Vocabulary(["ball", "vote"])
+    expected = kept(csr_array([[1, 0], [0, 2], [3, 1]]), [("a",)] * 3, words)
+    assert PackedDocuments(arrays, about, ("a",), words, exclusive=True).documents == expected
 
 
 # In model files.
@@ -298,7 +368,7 @@ def test_no_text_is_in_the_file_but_terms(tmp_path):
 
 
 @pytest.mark.parametrize("how", ["truncated", "flipped", "longer", "empty", "other type", "absent"])
-@pytest.mark.parametrize("name", ["gaps", "counts", "df", "labels", "codes", "weight"])
+@pytest.mark.parametrize("name", ["steps", "counts", "df", "labels", "codes", "weight"])
 def test_damaged_documents_are_refused_in_one_sentence_when_they_are_needed(tmp_path, name, how):
     path = tmp_path / "m.model"
     TextClassifier("svm").fit(TEXTS, LABELS, sample_weight=np.arange(15) % 3 + 0.5).save(path)
@@ -347,9 +417,9 @@ def test_a_description_that_inflates_without_end_is_refused_before_memory_is_tak
     path = tmp_path / "m.model"
     save_svm(path)
     arrays, about = read_file(path)
-    arrays["documents.gaps"] = np.frombuffer(zlib.compress(bytes(1_000_000)), np.uint8)
+    arrays["documents.steps"] = np.frombuffer(zlib.compress(bytes(1_000_000)), np.uint8)
     write_file(path, arrays, about)
-    with pytest.raises(BadModel, match="their gaps end too early or too late"):
+    with pytest.raises(BadModel, match="their steps end too early or too late"):
         TextClassifier.load(path).forget(TEXTS[:1], LABELS[:1])
 
 

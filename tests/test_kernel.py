@@ -596,19 +596,23 @@ def test_the_order_of_slots_changes_no_count():
     vocabulary = Vocabulary(sorted(set(words)))
     texts = [" ".join(drawn.choices(words, k=60)) for _ in range(100)]
     rule = TokenRule(stopwords=tuple(words[:20]))  # which are terms too, and which no text reaches
-    shuffled = np.array(drawn.sample(range(len(vocabulary)), len(vocabulary)), np.int64)
-    wanted = native.NativeEngine(rule, vocabulary, 1).count(texts, False)
-    for often in (shuffled, np.arange(len(vocabulary))):
-        found = native.NativeEngine(rule, vocabulary, 2, often=often).count(texts, False)
-        assert all(map(np.array_equal, found, wanted))
-    reference = ReferenceEngine(rule, vocabulary).count(texts, False)
-    assert all(map(np.array_equal, wanted, reference))
+    shuffled = vocabulary.take(drawn.sample(range(len(vocabulary)), len(vocabulary)))
+    for terms in (
+        vocabulary,
+        shuffled,
+    ):  # by the alphabet, or in an order that is taken for that of how often they come
+        wanted = ReferenceEngine(rule, terms).count(texts, False)
+        assert all(map(np.array_equal, native.NativeEngine(rule, terms, 2).count(texts, False), wanted))
 
 
-@pytest.mark.parametrize("often", [[0], [0, 0], [0, 2], [-1, 0], [0, 1, 0]])
-def test_an_order_of_slots_has_every_place_once(often):
+@pytest.mark.parametrize("columns", [[0], [0, 0], [0, 2], [-1, 0], [0, 1, 0]])
+def test_the_columns_of_a_scorer_have_every_place_once(columns):
+    engine = native.NativeEngine(TokenRule(), Vocabulary(["aa", "bb"]), 1).kernel
+    none, zeros = np.zeros(0, np.int64), np.zeros(2)
+    arrays = {"arcs": np.zeros(4), "arc_class": none.astype(np.int32), "ends": none, "class_background": zeros}
+    arrays |= {"term_background": zeros, "bias": zeros, "columns": np.array(columns, np.int64)}
     with pytest.raises(ValueError, match="every place once"):
-        native.NativeEngine(TokenRule(), Vocabulary(["aa", "bb"]), 1, often=np.array(often, np.int64))
+        kernel.Scorer(engine, **arrays, binary=False, fast=True)
 
 
 def test_known_terms_come_with_the_scores():
@@ -621,3 +625,24 @@ def test_known_terms_come_with_the_scores():
             assert known.tolist() == [3, 0, 0]
             assert scores.tolist() == [[1.0 if binary else 2.0, 1.0], [0.0, 0.0], [0.0, 0.0]]
             assert np.array_equal(known, scorer.known_terms(["ball ball vote new", "", "new"]))
+
+
+@pytest.mark.parametrize("ngrams", [(1, 1), (1, 2)])
+def test_large_blocks_that_were_used_before_are_as_good_as_fresh_ones(ngrams):
+    # rows, words and pairs of whole collections take several blocks of pages, which go from one call to the next; what
+    # is counted in small pieces takes none
+    drawn = np.random.default_rng(5)
+    words = [f"w{number:x}" for number in range(120_000)]
+    rule = TokenRule(ngrams=ngrams)
+    for first, size in ((0, 120_000), (60_000, 60_000)):
+        chosen = first + drawn.integers(size, size=(2_500, 250))
+        texts = [" ".join([words[number] for number in row]) for row in chosen.tolist()]
+        pieces = TextCounter(rule, threads=1)
+        wanted = [pieces.count(texts[start : start + 100], grow=True) for start in range(0, len(texts), 100)]
+        for threads in (1, 2):
+            counter = TextCounter(rule, threads=threads)
+            found = counter.count(texts, grow=True)
+            assert counter.vocabulary == pieces.vocabulary
+            for rows in (found, counter.count(texts)):
+                assert np.array_equal(rows.indices, np.concatenate([part.indices for part in wanted]))
+                assert np.array_equal(rows.data, np.concatenate([part.data for part in wanted]))

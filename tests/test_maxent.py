@@ -9,8 +9,18 @@ import unnaive
 from unnaive.core.dual import softmax
 from unnaive.core.links import probabilities
 from unnaive.core.products import ThinProducts
+from unnaive.core.weighting import Weighting
 from unnaive.errors import BadData, UnknownName, UnnaiveError
-from unnaive.models.maxent.lbfgs import InSpan, InWeights, descend, logistic_loss, minimise, softmax_loss
+from unnaive.models.maxent.lbfgs import (
+    InSpan,
+    InWeights,
+    balanced_bias_norm,
+    descend,
+    logistic_loss,
+    minimise,
+    softmax_loss,
+    squared_lengths,
+)
 from unnaive.models.maxent.learner import MaxEnt
 from unnaive.models.maxent.stopping import split_held_out
 
@@ -43,6 +53,26 @@ def problems():
             ("logistic", logistic_loss(labels[:25], weight)),
         ):
             yield pytest.param(kind(ThinProducts.of(X.astype(float)), loss, 0.3, 4), id=f"{kind.__name__} {name}")
+
+
+@pytest.mark.parametrize("kind", [InWeights, InSpan])
+def test_the_norm_of_the_bias_changes_the_way_and_not_the_goal(kind):
+    """600 documents of length 1: the loss is steeper along b than along W, and the balanced norm evens that."""
+    rng = np.random.default_rng(0)
+    targets = rng.choice(4, size=600, p=[0.7, 0.1, 0.1, 0.1])
+    X = Weighting(norm="l2").apply(csr_array(rng.poisson(rng.gamma(0.3, size=(4, 900))[targets] * 0.2)))
+    balanced = balanced_bias_norm(600, squared_lengths(X, np.ones(600)), 0.25)
+    assert balanced == pytest.approx(np.sqrt(600 * 3 / 16))
+    runs = {}
+    for norm in (0.1, 1.0, balanced, 1000.0):
+        problem = kind(ThinProducts.of(X), softmax_loss(targets, np.ones(600)), 1.0, 4, bias_norm=norm)
+        *_, runs[norm] = descend(problem, problem.start(), tol=1e-7, max_iter=500)
+        W, b = problem.parameters(runs[norm].point)
+        if norm == 0.1:
+            expected = W, b - b.mean()
+        np.testing.assert_allclose(W, expected[0], atol=1e-7)
+        np.testing.assert_allclose(b - b.mean(), expected[1], atol=1e-7)
+    assert runs[balanced].iteration == min(run.iteration for run in runs.values())
 
 
 @pytest.mark.parametrize("problem", list(problems()))

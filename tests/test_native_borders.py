@@ -28,11 +28,14 @@ TF_IDF = {"starts": longs(0, 1, 2), "columns": ints(0, 2), "values": np.ones(2),
 GRAM = {"starts": longs(0, 2, 4), "terms": ints(0, 1, 1, 2), "term_starts": longs(0, 1, 3, 4),
         "docs": ints(0, 0, 1, 1), "out": np.zeros(3)}  # fmt: skip
 # two documents, one full row of two classes, one listed term
-EXPECTATIONS = {
-    "row_starts": longs(0, 2), "row_terms": ints(0, 0), "row_documents": ints(0, 1), "row_values": np.ones(2),
-    "list_starts": longs(0, 1), "list_terms": ints(0), "list_documents": ints(1), "list_values": np.ones(1),
-    "chunk": 8, "starts": longs(0, 1), "classes": ints(1), "targets": ints(0, 1), "weight": np.ones(2),
-    "offset": np.zeros(2), "weights": np.zeros(3), "expected": np.zeros(3),
+SCALING = {
+    "row_starts": longs(0, 1, 2), "row_terms": ints(0, 0), "row_values": np.ones(2),
+    "list_starts": longs(0, 0, 1), "list_terms": ints(0), "list_values": np.ones(1),
+    "starts": longs(0, 1), "classes": ints(1), "n_rows": 1, "n_classes": 2, "chunk": 8,
+}  # fmt: skip
+PASS = {
+    "targets": ints(0, 1), "weight": np.ones(2), "offset": np.zeros(2), "weights": np.zeros(3),
+    "expected": np.zeros(3), "threads": 1,
 }  # fmt: skip
 
 # two documents of three terms, the second of class 1
@@ -126,37 +129,55 @@ def test_gram_sums_of_broken_matrices_are_refused(walk, change):
 @pytest.mark.parametrize(
     "change",
     [
-        {"row_starts": longs(0, HUGE)},
-        {"row_starts": longs(0)},
-        {"row_starts": longs(3, 2)},
+        {"row_starts": longs(0, HUGE, 2)},
+        {"row_starts": longs(0, 2)},
+        {"row_starts": longs(1, 1, 2)},
+        {"row_starts": longs(0, 3, 2)},
         {"row_terms": ints(0, 5)},
-        {"row_documents": ints(0, 9)},
-        {"row_documents": ints(-1, 0)},
+        {"row_terms": ints(0, -1)},
         {"row_values": np.ones(1)},
         {"list_terms": ints(1)},
-        {"list_documents": ints(HUGE)},
+        {"list_starts": longs(0, 0, 7)},
         {"chunk": 0},
         {"chunk": -3},
         {"starts": longs(0, HUGE)},
         {"classes": ints(2)},
-        {"targets": ints(0, 2)},
-        {"targets": ints(-1, 0)},
-        {"weight": np.ones(1)},
-        {"offset": np.zeros(0)},
-        {"weights": np.zeros(0), "expected": np.zeros(0)},
-        {"expected": np.zeros(1)},
+        {"n_rows": -1},
+        {"n_rows": 0},
+        {"n_classes": 0},
     ],
 )
-def test_expectations_of_broken_documents_are_refused(change):
+def test_documents_of_a_broken_matrix_are_not_laid_out(change):
     with pytest.raises(ValueError, match=r"\w"):
-        products.NATIVE.expectations(*(EXPECTATIONS | change).values())
+        products.NATIVE.ScalingDocuments(*(SCALING | change).values())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"targets": ints(0, 2)},
+        {"targets": ints(-1, 0)},
+        {"targets": ints(0)},
+        {"weight": np.ones(1)},
+        {"offset": np.zeros(0)},
+        {"offset": np.zeros(3)},
+        {"weights": np.zeros(0), "expected": np.zeros(0)},
+        {"expected": np.zeros(1)},
+        {"threads": 0},
+    ],
+)
+def test_a_pass_that_does_not_fit_the_documents_is_refused(change):
+    documents = products.NATIVE.ScalingDocuments(*SCALING.values())
+    with pytest.raises(ValueError, match=r"\w"):
+        documents.expectations(*(PASS | change).values())
 
 
 def test_what_is_sound_is_computed():
     products.NATIVE.product(*PRODUCT.values())
     np.testing.assert_array_equal(PRODUCT["out"], np.ones((2, 4)))
-    assert products.NATIVE.expectations(*EXPECTATIONS.values()) == pytest.approx(2 * np.log(0.5))
-    assert products.NATIVE.expectations(*(EXPECTATIONS | {"chunk": 2**62}).values()) == pytest.approx(2 * np.log(0.5))
+    for change in ({}, {"chunk": 2**62}, {"list_values": np.full(1, np.pi)}):
+        documents = products.NATIVE.ScalingDocuments(*(SCALING | change).values())
+        assert documents.expectations(*PASS.values()) == pytest.approx(2 * np.log(0.5))
 
 
 @pytest.mark.parametrize("name", ["out"])

@@ -14,9 +14,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from unnaive import TextClassifier
 from unnaive.apps.cli import exit_code
+from unnaive.core import scratch
 from unnaive.core.text_hashes import TextHashes
 from unnaive.errors import BadData, UnnaiveError, UnnaiveWarning
 from unnaive.reading.datafiles import DataFile
@@ -154,6 +156,18 @@ def test_sums_do_not_depend_on_batches_and_runs(tmp_path_factory, documents, siz
         assert one.counts == other.counts
 
 
+def test_sums_beyond_32_bits_are_exact(monkeypatch):
+    """Sums are kept in 32 bits as long as they fit; 2³⁰ twice is 2³¹, which does not."""
+    monkeypatch.setattr(sums, "HELD", 1)
+    running = sums.RunningSums()
+    for _ in range(3):
+        running.add(csr_array(np.array([[2**30, 1]], np.int32)), csr_array(np.array([[1]])))
+    total = running.total()
+    assert total.class_terms.dtype == total.class_df.dtype == np.int64
+    assert total.class_terms.toarray().tolist() == [[3 * 2**30, 3]]
+    assert total.class_df.toarray().tolist() == [[3, 3]]
+
+
 def test_many_runs_in_small_blocks_are_merged_exactly(tmp_path, monkeypatch):
     monkeypatch.setattr(counting, "MOST_RUNS", 3)
     monkeypatch.setattr(runs, "BLOCK_TERMS", 5)
@@ -187,7 +201,8 @@ def test_rows_without_a_label_are_left_out_as_in_memory(tmp_path):
 
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize("model", ["nbsvm", "maxent", "svm", "multinomial", "hos", "knn", "auto"])
-def test_the_matrix_on_disk_gives_the_same_file(model, several, tmp_path):
+def test_the_matrix_on_disk_gives_the_same_file(model, several, tmp_path, monkeypatch):
+    monkeypatch.setattr(scratch, "LEAST", 256)  # so that the arrays of learners lie in files here too
     rows = make_rows(60, several=several)
     rows[30]["label"] = [] if several else ""
     path = write_jsonl(tmp_path / "a.jsonl", rows)

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, random_array
 from unnaive.core import products
 from unnaive.core.products import add_tf_idf, product, transposed_product
 from unnaive.core.weighting import Weighting
+from unnaive.models.maxent import gis
 from unnaive.models.maxent.gis import CellDocuments, Cells, aligned_zeros
 
 native = pytest.mark.skipif(products.NATIVE is None, reason="built without a compiler")
@@ -105,6 +106,34 @@ def test_without_the_native_pass_the_result_is_the_same(monkeypatch):
     slowly, slow_expected = docs.expectations(*arguments)
     assert likelihood == pytest.approx(slowly, rel=1e-13)
     np.testing.assert_allclose(expected, slow_expected, atol=1e-13)
+
+
+@native
+@pytest.mark.parametrize("kind", ["counts", "shares", "large counts", "fractions", "nothing"])
+@pytest.mark.parametrize("n_classes", [2, 9, 20, 43])
+def test_documents_that_can_be_packed_and_others_expect_the_same_as_in_numpy(monkeypatch, kind, n_classes):
+    """Counts over a sum are packed as counts and a scale; a count of 4,096 or a fraction keeps all values."""
+    rng = np.random.default_rng(n_classes)
+    X = csr_array(rng.poisson(0.3, size=(70, 50)).astype(float) * (kind != "nothing"))
+    X.eliminate_zeros()
+    if kind == "shares":
+        X.data /= np.repeat(np.maximum(X.sum(axis=1), 1), np.diff(X.indptr))
+    elif kind == "large counts":
+        X.data[3] = 4096
+    elif kind == "fractions":
+        X.data *= rng.random(X.nnz)
+    cells = Cells.of(csr_array(rng.random((50, n_classes)) < rng.random((50, 1))))
+    weights = 0.1 * rng.normal(size=len(cells.active)) * cells.active
+    offset = np.where(np.arange(n_classes) == 1, -np.inf, rng.normal(size=n_classes))
+    arguments = (weights, np.zeros(70, np.int32), rng.random(70), offset)
+    monkeypatch.setattr(gis, "CHUNK_CELLS", 16 * n_classes)
+    docs = CellDocuments.of(X, cells)
+    found = [docs.expectations(*arguments, threads=threads) for threads in (1, 3)]
+    monkeypatch.setattr(products, "NATIVE", None)
+    likelihood, expected = docs.expectations(*arguments)
+    assert found[0][0] == pytest.approx(likelihood, rel=1e-13)
+    np.testing.assert_allclose(found[0][1], expected, rtol=1e-12, atol=1e-14)
+    np.testing.assert_array_equal(found[1][1], found[0][1])
 
 
 def test_the_weights_begin_with_a_cache_line():

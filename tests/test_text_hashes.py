@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unnaive import TextClassifier
-from unnaive.core.text_hashes import TextHashes, hash_texts, join_text_hashes
+from unnaive.core import text_hashes
+from unnaive.core.text_hashes import TextHashes, hash_cells, hash_texts, join_text_hashes
 from unnaive.errors import BadModel
 from unnaive.receipts import model_hash
 from unnaive.text.buffer import TextBuffer
@@ -34,6 +35,22 @@ def test_a_buffer_and_a_list_have_the_same():
     np.testing.assert_array_equal(hash_texts(texts), hash_texts(TextBuffer.of(["x", *texts])[1:]))
     # BLAKE2b with a digest of 8 bytes of the empty text, read as a little-endian number
     assert hash_texts([""]).tolist() == [int.from_bytes(bytes.fromhex("e4a6a0577479b2b4"), "little")]
+
+
+@pytest.mark.skipif(text_hashes.native is None, reason="built without a compiler")
+@pytest.mark.parametrize("lanes", [0, 2, 4, 8])
+def test_the_native_hashes_are_those_of_the_standard_library(lanes):
+    random = np.random.default_rng(lanes)
+    # around the ends of blocks of 128 bytes, and lanes of unlike lengths
+    sizes = [*range(270), *random.integers(0, 3000, 200)]
+    texts = TextBuffer.of(["".join(map(chr, random.integers(1, 0x800, size))) for size in sizes])
+    found = text_hashes.native.cell_hashes(texts.blob, texts.offsets, lanes)
+    np.testing.assert_array_equal(found, hash_cells(texts))
+    np.testing.assert_array_equal(hash_texts(texts[7:]), found[7:])
+    assert len(text_hashes.native.cell_hashes(texts.blob, texts.offsets[:1], lanes)) == 0
+    for ends in ([], [-1, 2], [3, 2], [0, len(texts.blob) + 1]):
+        with pytest.raises(ValueError, match="cells"):
+            text_hashes.native.cell_hashes(texts.blob, np.array(ends, np.int64), lanes)
 
 
 def test_models_whose_texts_are_not_all_known():

@@ -2,10 +2,13 @@
 # All native modules under sanitizers; `make sanitize` runs this, which needs nothing but `make setup` and a compiler.
 #   tools/sanitize.sh             address and undefined behaviour, then threads
 #   tools/sanitize.sh address     one of the two; further arguments go to pytest
+#   QUICK=1 tools/sanitize.sh     without the slow tests, and with few drawn cases: minutes instead of an hour
 # Python's own allocator steps aside, so that reading past the end of a str is seen too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/.venv/bin:$PATH" PYTHONMALLOC=malloc
+few=()
+[ -n "${QUICK:-}" ] && few=(-m "not slow" --hypothesis-profile=quick)
 
 build() { # build NAME FLAGS: every module into build/sanitize-NAME
   cmake -G Ninja -S . -B "build/sanitize-$1" -DUNNAIVE_SANITIZE="$2" -DCMAKE_BUILD_TYPE=Release \
@@ -24,14 +27,14 @@ address() {
   export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
   run address "$(c++ -print-file-name=libasan.so):$(c++ -print-file-name=libubsan.so)" tests/test_kernel.py \
     tests/test_counting.py tests/test_products.py tests/test_native_borders.py tests/test_paths.py tests/test_gis.py \
-    tests/test_dual.py tests/test_batches.py tests/test_or_gate.py "$@"
+    tests/test_dual.py tests/test_batches.py tests/test_or_gate.py "${few[@]}" "$@"
 }
 
 thread() {
   build thread thread
   # Python and numpy are not instrumented: only what our own modules do is reported
   export TSAN_OPTIONS="halt_on_error=1:exitcode=66:ignore_noninstrumented_modules=1:report_signal_unsafe=0"
-  run thread "$(c++ -print-file-name=libtsan.so)" -m "not slow" tests/test_threads.py tests/test_kernel.py tests/test_dual.py \
+  run thread "$(c++ -print-file-name=libtsan.so)" "${few[@]}" -m "not slow" tests/test_threads.py tests/test_kernel.py tests/test_dual.py \
     -k "threads or sizes or readers or estimators_too or gil or concurrent or same_time or ids_do_not_depend or kernel_equals" \
     --deselect tests/test_threads.py::test_forking_while_a_stemmed_model_predicts_does_not_hang "$@"
 }

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
 
 from unnaive.core.linear import Linear
 from unnaive.core.scorer import Scorer
 from unnaive.core.weighting import presence
 from unnaive.errors import UnnaiveError
 from unnaive.fitted import FittedModel
+from unnaive.sparse import csr_array, issparse
 from unnaive.store import pack, write_arrays
 from unnaive.text.counting import TextCounter
 from unnaive.types import Floats, Ids

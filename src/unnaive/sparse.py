@@ -9,17 +9,42 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["csc_array", "csr_array", "issparse", "vstack"]
+import numpy
+
+__all__ = ["csc_array", "csr_array", "hstack", "import_sparse", "issparse", "vstack"]
+
+UNUSED = {"f2py", "testing"}
+
+
+def import_sparse() -> Any:
+    """scipy.sparse.
+
+    SciPy takes over every name of NumPy, and so imports what is there for building and testing packages: half of the
+    time. Those names are not among NumPy's meanwhile.
+    """
+    parts: set[str] = getattr(numpy, "__numpy_submodules__", set())
+    hidden = UNUSED & parts
+    if "scipy.sparse" in sys.modules or not hidden:  # it is there, or another thread is about it
+        return import_module("scipy.sparse")
+    names: list[str] = numpy.__all__
+    numpy.__all__ = [name for name in names if name not in hidden]
+    parts -= hidden
+    try:
+        return import_module("scipy.sparse")
+    finally:
+        numpy.__all__ = names
+        parts |= hidden
+
 
 if TYPE_CHECKING:
-    from scipy.sparse import csc_array, csr_array, issparse, vstack
+    from scipy.sparse import csc_array, csr_array, hstack, issparse, vstack
 else:
 
     class _Stand(type):
         """Of a class that stands for the one of its name in scipy.sparse: it makes that one's instances."""
 
         def __call__(cls, *values: Any, **options: Any) -> Any:
-            return getattr(import_module("scipy.sparse"), cls.__name__)(*values, **options)
+            return getattr(import_sparse(), cls.__name__)(*values, **options)
 
         def __instancecheck__(cls, one: Any) -> bool:
             known = sys.modules.get("scipy.sparse")  # who never imported it has no instance
@@ -36,6 +61,10 @@ else:
         check = getattr(sys.modules.get("scipy.sparse"), "issparse", None)
         return check is not None and check(one)
 
+    def hstack(*values: Any, **options: Any) -> Any:
+        """scipy.sparse.hstack."""
+        return import_sparse().hstack(*values, **options)
+
     def vstack(*values: Any, **options: Any) -> Any:
         """scipy.sparse.vstack."""
-        return import_module("scipy.sparse").vstack(*values, **options)
+        return import_sparse().vstack(*values, **options)

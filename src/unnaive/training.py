@@ -123,7 +123,8 @@ def train_from_documents(
     targets = documents.targets(target_type)
     _check_costs(spec, targets)
     weight = class_sample_weight(spec.class_weight, targets, documents.weight)
-    named = documents.counts(target_type, weight)
+    documents.joined(thread_count(reading.get("n_jobs")))
+    named = documents.counts(target_type, weight, threads=thread_count(reading.get("n_jobs")))
     kept = {"documents": documents if spec.documents_limit else None, **reading}
     held = before if spec.model.keeps_choice else None
     return _learn(spec, named, documents.X, targets, weight, progress, tune, held, kept)

@@ -126,6 +126,9 @@ def top(
 
 def main() -> None:
     """The entry point."""
+    # idle threads of BLAS wait 2²⁶ cycles by default, busily, on a processor that others need; 2²⁰ are a third of a
+    # millisecond
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")
     sys.exit(exit_code(sys.argv[1:]))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import repeat
@@ -145,15 +145,24 @@ def write_batch(predictor: Predictor, batch: Batch, write: Write) -> None:
     from unnaive.core.documents import chunk_size
 
     step = chunk_size(len(predictor.fitted.classes))  # scores of many classes are large
+    whole_columns = predictor.one_label and getattr(write, "takes_columns", False)
     for start in range(0, len(batch.texts), step):
         chunk = slice(start, start + step)
-        records = predictor.predict(batch.ids[chunk], batch.texts[chunk])
+        ids, texts = batch.ids[chunk], batch.texts[chunk]
         columns = {name: values[chunk] for name, values in batch.kept.items()}
-        names = tuple(columns)
-        rows = zip(*columns.values(), strict=True) if names else repeat(())
-        for record, values in zip(records, rows, strict=False):
-            record["kept"] = dict(zip(names, values, strict=True))
-        write(records)
+        if whole_columns:
+            write.write_columns(columns or {"id": ids}, predictor.predict_columns(texts))  # type: ignore[attr-defined]
+        else:
+            write(with_columns(predictor.predict(ids, texts), columns))
+
+
+def with_columns(records: list[Record], columns: Mapping[str, Sequence[Any]]) -> list[Record]:
+    """The records, each with its row of the columns."""
+    names = tuple(columns)
+    rows = zip(*columns.values(), strict=True) if names else repeat(())
+    for record, values in zip(records, rows, strict=False):
+        record["kept"] = dict(zip(names, values, strict=True))
+    return records
 
 
 @dataclass
@@ -199,16 +208,45 @@ class Predictor:
             check_confidence(self.confidence)
             self.fitted.conformal_scores()
 
+    @property
+    def one_label(self) -> bool:
+        """Whether every document gets the best class alone, or a name for none."""
+        from unnaive.decisions import Argmax
+
+        return isinstance(self.fitted.decision, Argmax) and not self.fitted.multilabel
+
+    def predict_columns(self, texts: Sequence[str]) -> tuple[list[str], list[float], list[int]]:
+        """(labels, their values, known_terms) of documents with `one_label`, whose scores are held at once."""
+        import numpy as np
+
+        scores, values, known = self._score(texts)
+        best = scores.argmax(axis=1)
+        shown = values[np.arange(len(best)), best]
+        names = [str(label) for label in self.fitted.classes]
+        labels = [names[code] for code in best.tolist()]
+        rejected = {}
+        if self.below is not None:
+            rejected = dict.fromkeys(np.flatnonzero(shown < self.below).tolist(), self.unknown or REJECTED)
+        if self.unknown is not None:
+            rejected |= dict.fromkeys(np.flatnonzero(known == 0).tolist(), self.unknown)
+        for row, label in rejected.items():
+            labels[row], shown[row] = label, values[row].max()
+        return labels, shown.tolist(), known.tolist()
+
+    def _score(self, texts: Sequence[str]) -> tuple[Floats, Floats, Any]:
+        """(scores, the values that are shown, known_terms) of documents, which are counted as seen."""
+        scores, known = self.fitted.scores_and_known(texts)
+        self.seen += len(texts)
+        self.guessed += int((known == 0).sum())
+        return scores, self.fitted.probabilities(scores) if self.kind == "probability" else scores, known
+
     def predict(self, ids: Sequence[str], texts: Sequence[str]) -> list[Record]:
         """A record for each document, whose scores are held at once."""
         import numpy as np
 
-        scores, known = self.fitted.scores_and_known(texts)
-        values = self.fitted.probabilities(scores) if self.kind == "probability" else scores
+        scores, values, known = self._score(texts)
         given = self.fitted.label_sets_of(scores)
         order = np.argsort(-scores, axis=1, kind="stable")[:, : self.top] if self.top > 1 else None
-        self.seen += len(texts)
-        self.guessed += int((known == 0).sum())
         sets = None
         if self.confidence is not None:
             sets = self.fitted.sets_of(

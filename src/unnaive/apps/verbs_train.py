@@ -206,6 +206,7 @@ def train_file(
     from unnaive.apps.sizes import describe_size, measure_cost
     from unnaive.compress import compress_model
     from unnaive.core.byte_sizes import parse_size
+    from unnaive.core.scratch import arrays_on_disk
     from unnaive.core.text_hashes import TextHashes
     from unnaive.errors import UnnaiveError, count_noun
     from unnaive.models.catalogue import find_model
@@ -267,7 +268,9 @@ def train_file(
                 measured["size"] |= {"cost": measure_cost(classifier, corpus, limit, multilabel), "set_aside": True}
             fitted, frozen = small.fitted, frozen or small.frozen
         bar.rename("writing")
-        save(fitted, output, frozen=frozen)
+        large = found is not None and fitted.documents is not None
+        with arrays_on_disk(output.absolute().parent) if large else nullcontext():
+            save(fitted, output, frozen=frozen)
     return {
         "model": classifier.model,
         "file": str(output),

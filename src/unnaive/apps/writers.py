@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from unnaive.apps.output import open_output
 from unnaive.apps.screen import visible_json
 from unnaive.errors import UnnaiveError
+from unnaive.reading.csv_lines import csv_lines, quote
+from unnaive.reading.kept import KeptColumn
+from unnaive.text.buffer import TextBuffer
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
 
 Record = dict[str, Any]
 Write = Callable[[Sequence[Record]], None]
@@ -20,6 +29,7 @@ FORMATS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndj
            ".pq": "parquet"}  # fmt: skip
 FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|-?inf|nan")
+ROWS = 256  # of a table that are spelt at a time, so that they are written while the processor has them at hand
 REFUSED = (".json", ".xlsx", ".xls", ".db", ".sqlite", ".zst", ".arrow", ".feather", ".html", ".model")
 
 
@@ -68,6 +78,11 @@ class Layout:
     types: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def plain(self) -> bool:
+        """Whether every document has one label and nothing else was asked for."""
+        return not (self.multilabel or self.sets or self.explain or self.classes or self.top > 1)
+
+    @property
     def first(self) -> tuple[str, ...]:
         """The columns before the predictions."""
         return self.kept or ("id",)
@@ -104,7 +119,7 @@ class Layout:
         return {self.rename(name): value for name, value in row.items()}
 
     def one_label(self, record: Record) -> tuple[Any, ...]:
-        """The values of `flat` where every document has one label and nothing else was asked for."""
+        """The values of `flat` where the layout is plain."""
         labels, values = record["labels"], record["values"]
         return str(labels[0]) if labels else "", values[0] if values else None, record["known_terms"]
 
@@ -140,7 +155,9 @@ def open_writer(path: Path | None, kind: str, layout: Layout) -> Iterator[Write]
         if kind == "jsonl":
             yield lambda records: file.writelines(_json_line(layout, record) for record in records)
         else:
-            yield _csv_writer(file, layout, "\t" if kind == "tsv" else ",")
+            writer = CsvWriter(file, layout, "\t" if kind == "tsv" else ",")
+            with writing_behind(writer) if path is not None else nullcontext(writer) as write:
+                yield write
         if path is None:
             file.flush()
 
@@ -149,37 +166,100 @@ def _json_line(layout: Layout, record: Record) -> str:
     return visible_json(layout.before(record) | layout.nested(record), default=str) + "\n"
 
 
-def _csv_writer(file: Any, layout: Layout, delimiter: str) -> Write:
-    started = False
-    plain = not (layout.multilabel or layout.sets or layout.explain or layout.classes or layout.top > 1)
+class CsvWriter:
+    """Records, or whole columns, to a file of CSV or TSV; the names of the columns come before the first."""
 
-    def write(records: Sequence[Record]) -> None:
-        nonlocal started
+    def __init__(self, file: Any, layout: Layout, delimiter: str) -> None:
+        self._file, self._layout, self._delimiter = file, layout, delimiter
+        self._started = False
+
+    def __call__(self, records: Sequence[Record]) -> None:
+        """Write some records, a row each."""
+        layout = self._layout
         lines = []
         for record in records:
-            if not started:
+            if not self._started:
                 lines.append([*layout.first, *layout.flat(record)])
-                started = True
-            new = layout.one_label(record) if plain else layout.flat(record).values()
+                self._started = True
+            new = layout.one_label(record) if layout.plain else layout.flat(record).values()
             lines.append([_plain(value) for value in (*layout.before(record).values(), *new)])
         if layout.excel_safe:
             lines = [[without_formula(cell) for cell in cells] for cells in lines]
-        file.writelines(delimiter.join([quote(cell, delimiter) for cell in cells]) + "\n" for cells in lines)
+        delimiter = self._delimiter
+        self._file.writelines(delimiter.join([quote(cell, delimiter) for cell in cells]) + "\n" for cells in lines)
 
-    return write
+    @property
+    def takes_columns(self) -> bool:
+        """Whether `write_columns` writes what records would give."""
+        return self._layout.plain and not self._layout.excel_safe and hasattr(self._file, "buffer")
+
+    def write_columns(self, before: Mapping[str, Sequence[Any]], new: Sequence[Sequence[Any]]) -> None:
+        """Write the rows of columns: those of the input, or the ids, then label, value and known_terms."""
+        layout = self._layout
+        if not self._started:
+            names = ("label", layout.kind, "known_terms")
+            header = [*layout.first, *map(layout.rename, names)]
+            self._file.write(self._delimiter.join(quote(name, self._delimiter) for name in header) + "\n")
+            self._started = True
+        missing = [None] * len(new[0])
+        columns = [_texts_of(before.get(name, missing)) for name in layout.first] + [_texts_of(one) for one in new]
+        self._file.flush()
+        for start in range(0, len(columns[0]), ROWS):
+            rows = slice(start, start + ROWS)
+            self._file.buffer.write(csv_lines([column[rows] for column in columns], self._delimiter))
 
 
-def quote(cell: str, delimiter: str) -> str:
-    """The cell as the csv module writes it, many times as fast where texts are long; for rows of two cells or more.
+class WritingBehind:
+    """A CsvWriter whose columns are spelt and written in a thread of their own, while the next documents are read.
 
-    >>> [quote("ham", ","), quote("ham, eggs", ","), quote("ham, eggs", ";")]
-    ['ham', '"ham, eggs"', 'ham, eggs']
+    What goes wrong there is raised where the next columns come, or at the end.
     """
-    if '"' in cell:
-        cell = cell.replace('"', '""')
-    elif delimiter not in cell and "\n" not in cell and "\r" not in cell:
-        return cell
-    return f'"{cell}"'
+
+    def __init__(self, writer: CsvWriter, pool: Executor) -> None:
+        self._writer, self._pool = writer, pool
+        self._ahead: deque[Future[None]] = deque()
+
+    @property
+    def takes_columns(self) -> bool:
+        """Whether `write_columns` writes what records would give."""
+        return self._writer.takes_columns
+
+    def __call__(self, records: Sequence[Record]) -> None:
+        """Write some records, after all columns that came before."""
+        self.wait(0)
+        self._writer(records)
+
+    def write_columns(self, before: Mapping[str, Sequence[Any]], new: Sequence[Sequence[Any]]) -> None:
+        """Write the rows of columns, as soon as those before them are written."""
+        self.wait(1)
+        self._ahead.append(self._pool.submit(self._writer.write_columns, before, new))
+
+    def wait(self, most: int) -> None:
+        """Until at most so many columns are still to be written."""
+        while len(self._ahead) > most:
+            self._ahead.popleft().result()
+
+
+@contextmanager
+def writing_behind(writer: CsvWriter) -> Iterator[WritingBehind]:
+    """The writer with a thread; all is written when the block ends well."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        behind = WritingBehind(writer, pool)
+        yield behind
+        behind.wait(0)
+
+
+def _texts_of(column: Sequence[Any]) -> TextBuffer:
+    """The cells of a column as texts of a table; as they are in memory where that goes."""
+    found = column.texts() if isinstance(column, KeptColumn) else None
+    if found is not None:
+        return found
+    cells = [_plain(value).encode("utf-8", "backslashreplace") for value in column]
+    offsets = np.zeros(len(cells) + 1, np.int64)
+    np.cumsum([len(cell) for cell in cells], out=offsets[1:])
+    return TextBuffer(np.frombuffer(b"".join(cells), np.uint8), offsets)
 
 
 def without_formula(cell: str) -> str:

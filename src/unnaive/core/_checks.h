@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 inline void require(bool sound, const char* what) {
   if (!sound) throw nanobind::value_error(what);
@@ -23,9 +24,10 @@ void check_starts(const Index* starts, size_t size, size_t entries, const char* 
 // Every value from 0 to below `bound`.
 template <typename Index>
 void check_inside(const Index* values, size_t size, int64_t bound, const char* what) {
+  using Bits = std::make_unsigned_t<Index>;
   constexpr int64_t most = std::numeric_limits<Index>::max();
-  const auto last = static_cast<Index>(bound - 1 < most ? bound - 1 : most);
-  bool outside = false;
-  for (size_t i = 0; i < size; ++i) outside |= (values[i] < 0) | (values[i] > last);
-  require(!outside, what);
+  const auto last = static_cast<Bits>(bound - 1 < most ? bound - 1 : most);
+  Bits signs = 0;  // the upper bit is that of a value below 0, or of one past the last
+  for (size_t i = 0; i < size; ++i) signs |= static_cast<Bits>(values[i]) | (last - static_cast<Bits>(values[i]));
+  require(static_cast<Index>(signs) >= 0, what);
 }

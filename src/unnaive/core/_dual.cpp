@@ -3,14 +3,15 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <new>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "_dual_hinge.h"
@@ -18,6 +19,7 @@
 #include "_dual_rows.h"
 #include "_dual_softmax.h"
 #include "_dual_state.h"
+#include "_scratch.h"
 
 namespace nb = nanobind;
 
@@ -63,9 +65,9 @@ HingeLoops<Value> hinge_loops() {
 template <typename Value>
 SoftmaxLoops<Value> softmax_loops() {
 #ifdef UNNAIVE_WIDE
-  if (has_wide()) return {wide::softmax_pass<Value>, wide::softmax_total<Value>};
+  if (has_wide()) return {wide::add_scores<Value>, wide::softmax_pass<Value>, wide::softmax_total<Value>};
 #endif
-  return {plain::softmax_pass<Value>, plain::softmax_total<Value>};
+  return {plain::add_scores<Value>, plain::softmax_pass<Value>, plain::softmax_total<Value>};
 }
 
 template <typename T>
@@ -81,8 +83,7 @@ template <typename T>
 class Zeros {
  public:
   Zeros(int64_t rows, int64_t columns) : shape_{static_cast<size_t>(rows), static_cast<size_t>(columns)} {
-    data_.reset(
-        static_cast<T*>(std::calloc(std::max<size_t>(1, shape_[0]), std::max<size_t>(1, shape_[1]) * sizeof(T))));
+    data_.reset(static_cast<T*>(allocate_zeros(shape_[0], shape_[1] * sizeof(T))));
     if (!data_) throw std::bad_alloc();
   }
   T* data() { return data_.get(); }
@@ -91,10 +92,10 @@ class Zeros {
 
  private:
   struct Free {
-    void operator()(T* data) const { std::free(data); }
+    void operator()(T* data) const { free_scratch(data); }
   };
   nb::object array(size_t n_dims) {
-    nb::capsule owner(data_.get(), [](void* data) noexcept { std::free(data); });
+    nb::capsule owner(data_.get(), [](void* data) noexcept { free_scratch(data); });
     T* data = data_.release();
     return nb::cast(nb::ndarray<nb::numpy, T>(data, n_dims, shape_, owner));
   }
@@ -133,6 +134,7 @@ Documents<Value> documents_of(const Vector<int64_t>& starts, const Vector<int32_
   require(terms.size() == values.size(), "indices and data have different lengths");
   require(n_terms >= 0 && n_terms <= INT32_MAX, "the number of columns is not within 0 … 2^31 - 1");
   const Rows<Value> rows{starts.data(), terms.data(), values.data(), static_cast<int64_t>(starts.size()) - 1};
+  nb::gil_scoped_release free;
   check_rows(rows, static_cast<int64_t>(terms.size()), n_terms);
   return compact(rows, n_terms);
 }
@@ -167,7 +169,7 @@ nb::tuple hinge(Vector<int64_t> starts, Vector<int32_t> terms, Vector<Value> val
   check_common(penalty, n_docs, tol, max_iter, n_threads);
   require(n_classes >= 0 && n_classes <= INT32_MAX, "the number of classes is not within 0 … 2^31 - 1");
   require(static_cast<int64_t>(label_starts.size()) == n_docs + 1, "there is not one row of labels for each document");
-  const std::vector<double> ones(labels.size(), 1.0);
+  const LongVector<double> ones(labels.size(), 1.0);
   check_rows(Rows<double>{label_starts.data(), labels.data(), ones.data(), n_docs}, static_cast<int64_t>(labels.size()),
              n_classes);
   const HingeProblem<Value> problem{
@@ -238,8 +240,8 @@ nb::tuple softmax(Vector<int64_t> starts, Vector<int32_t> terms, Vector<Value> v
   {
     nb::gil_scoped_release free;
     const auto solve_all = [&](int64_t) {
-      SoftmaxSolver<Value> solver(problem);
-      solver.solve(softmax_loops<Value>(), monitor);
+      SoftmaxSolver<Value> solver(problem, softmax_loops<Value>());
+      solver.solve(monitor);
       if (!monitor.stop) solver.write(result);
     };
     run_jobs(1, 1, monitor, solve_all, watch);
@@ -268,6 +270,8 @@ void define_softmax(nb::module_& m, Function function) {
 }  // namespace unnaive
 
 NB_MODULE(_dual, m) {
+  m.def("set_folder",
+        [](const std::string& folder, size_t least) { unnaive::ScratchFiles::instance().set_folder(folder, least); });
   unnaive::define_hinge(m, &unnaive::hinge<float>);
   unnaive::define_hinge(m, &unnaive::hinge<double>);
   unnaive::define_softmax(m, &unnaive::softmax<float>);

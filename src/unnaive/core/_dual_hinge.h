@@ -24,11 +24,11 @@ template <typename Value>
 struct HingeProblem {
   const Documents<Value>& documents;
   int64_t n_terms, n_classes;
-  std::vector<int64_t> label_starts;  // the classes of document d are labels[label_starts[d]] …
-  std::vector<int32_t> labels;
-  std::vector<double> penalty;  // C·weight of each document
-  const double* scale;          // (n_classes, n_terms), or none
-  const double* start;          // alpha (n_docs, n_classes), or none
+  LongVector<int64_t> label_starts;  // the classes of document d are labels[label_starts[d]] …
+  LongVector<int32_t> labels;
+  LongVector<double> penalty;  // C·weight of each document
+  const double* scale;         // (n_classes, n_terms), or none
+  const double* start;         // alpha (n_docs, n_classes), or none
   double tol;
   int32_t max_iter;
   uint64_t seed;
@@ -128,10 +128,11 @@ class HingeSolver {
     for (int64_t d = 0; d < rows.size; ++d) {
       HingeItem& item = items_[d];
       Four squares = item.diagonal + 1;
-      for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k) {
-        const double square = static_cast<double>(rows.values[k]) * static_cast<double>(rows.values[k]);
-        squares += problem_.scale ? scale_[rows.terms[k]].of * square : Four{square, square, square, square};
-      }
+      if (problem_.scale)
+        for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k)
+          squares += scale_[rows.terms[k]].of * square_of(rows.values[k]);
+      else
+        squares += problem_.documents.squares[d];
       for (int c = 0; c < count_; ++c) {
         if (!std::isfinite(squares[c])) throw std::invalid_argument("the squared length of a document overflows");
         item.sign[c] = -1;
@@ -207,10 +208,10 @@ class HingeSolver {
   int32_t passes_ = 0;
   int32_t n_iter_[kLanes] = {};
   HingeBlock<Value> block_{};
-  std::vector<Lanes> weights_, scale_;
-  std::vector<HingeItem> items_;
-  std::vector<uint8_t> active_, resting_;
-  std::vector<int32_t> order_;
+  LongVector<Lanes> weights_, scale_;
+  LongVector<HingeItem> items_;
+  LongVector<uint8_t> active_, resting_;
+  LongVector<int32_t> order_;
 };
 
 }  // namespace unnaive

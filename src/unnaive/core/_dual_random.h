@@ -3,7 +3,6 @@
 #pragma once
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace unnaive {
 
@@ -20,7 +19,8 @@ class Random {
 
   uint64_t below(uint64_t n) { return (next() >> 32) * n >> 32; }  // for n < 2^32
 
-  void shuffle(std::vector<int32_t>& order) {
+  template <typename Order>
+  void shuffle(Order& order) {
     for (size_t i = 0; i < order.size(); ++i) std::swap(order[i], order[i + below(order.size() - i)]);
   }
 

@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "_scratch.h"
+
 namespace unnaive {
 
 template <typename Value>
@@ -24,12 +26,18 @@ struct Entry {
 };
 
 template <typename Value>
+double square_of(Value value) {
+  return static_cast<double>(value) * static_cast<double>(value);
+}
+
+template <typename Value>
 struct Documents {
-  std::vector<int64_t> starts{0};
-  std::vector<int32_t> terms;
-  std::vector<Value> values;
-  std::vector<int32_t> names;  // what each term is called in the matrix that came
-  std::vector<Entry> alone;    // entries of terms that a single document has, by their names
+  LongVector<int64_t> starts = LongVector<int64_t>(1);
+  LongVector<int32_t> terms;
+  LongVector<Value> values;
+  std::vector<int32_t> names;   // what each term is called in the matrix that came
+  std::vector<double> squares;  // the squared length of each document, as far as it is in `values`
+  LongVector<Entry> alone;      // entries of terms that a single document has, by their names
 
   int64_t size() const { return static_cast<int64_t>(starts.size()) - 1; }
   int64_t n_terms() const { return static_cast<int64_t>(names.size()); }
@@ -102,6 +110,10 @@ Documents<Value> compact(const Rows<Value>& rows, int64_t n_terms) {
         out.values.push_back(rows.values[k]);
       }
     }
+    double squares = 0;
+    for (size_t k = static_cast<size_t>(out.starts.back()); k < out.values.size(); ++k)
+      squares += square_of(out.values[k]);
+    out.squares.push_back(squares);
     out.starts.push_back(static_cast<int64_t>(out.terms.size()));
   }
   return out;

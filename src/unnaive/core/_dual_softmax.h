@@ -23,11 +23,11 @@ template <typename Value>
 struct SoftmaxProblem {
   const Documents<Value>& documents;
   int64_t n_terms, n_classes;
-  std::vector<int32_t> targets;
-  std::vector<double> penalty;  // C·weight of each document
-  const double* prior;          // (n_classes, n_terms), or none
-  const double* prior_bias;     // (n_classes,)
-  const double* start;          // alpha (n_docs, n_classes), or none
+  LongVector<int32_t> targets;
+  LongVector<double> penalty;  // C·weight of each document
+  const double* prior;         // (n_classes, n_terms), or none
+  const double* prior_bias;    // (n_classes,)
+  const double* start;         // alpha (n_docs, n_classes), or none
   double tol;
   int32_t max_iter;
   uint64_t seed;
@@ -42,6 +42,7 @@ struct SoftmaxResult {
 
 template <typename Value>
 struct SoftmaxLoops {
+  void (*add_scores)(const Rows<Value>&, const Lanes*, int64_t, Lanes*);
   void (*pass)(SoftmaxState<Value>&, const int32_t*, int64_t);
   SoftmaxValue (*value)(const SoftmaxState<Value>&);
 };
@@ -49,8 +50,9 @@ struct SoftmaxLoops {
 template <typename Value>
 class SoftmaxSolver {
  public:
-  explicit SoftmaxSolver(const SoftmaxProblem<Value>& problem)
+  SoftmaxSolver(const SoftmaxProblem<Value>& problem, const SoftmaxLoops<Value>& loops)
       : problem_(problem),
+        loops_(loops),
         width_((problem.n_classes + kLanes - 1) / kLanes),
         n_docs_(problem.documents.size()),
         weights_(problem.documents.n_terms() * width_),
@@ -88,20 +90,20 @@ class SoftmaxSolver {
               room + 3 * width_};
   }
 
-  void solve(const SoftmaxLoops<Value>& loops, Monitor& monitor) {
+  void solve(Monitor& monitor) {
     Random random(problem_.seed, 0);
     for (passes_ = 0; passes_ < problem_.max_iter && !converged_;) {
       choose_documents();
       random.shuffle(order_);
       const auto size = static_cast<int64_t>(order_.size());
       for (int64_t i = 0; i < size && !monitor.stop; i += kBetweenLooks)
-        loops.pass(state_, order_.data() + i, std::min(kBetweenLooks, size - i));
+        loops_.pass(state_, order_.data() + i, std::min(kBetweenLooks, size - i));
       if (monitor.stop) return;
       ++passes_;
-      monitor.violation = close_pass(loops);
+      monitor.violation = close_pass();
       ++monitor.passes;
     }
-    if (!converged_) value_ = loops.value(state_);
+    if (!converged_) value_ = loops_.value(state_);
   }
 
   void write(SoftmaxResult& out) const {
@@ -123,10 +125,10 @@ class SoftmaxSolver {
   }
 
  private:
-  double lane(const std::vector<Lanes>& table, int64_t row, int64_t c) const {
+  double lane(const LongVector<Lanes>& table, int64_t row, int64_t c) const {
     return table[row * width_ + c / kLanes].of[c % kLanes];
   }
-  void put(std::vector<Lanes>& table, int64_t row, int64_t c, double value) {
+  void put(LongVector<Lanes>& table, int64_t row, int64_t c, double value) {
     table[row * width_ + c / kLanes].of[c % kLanes] = value;
   }
   // how often document d is in the weights of class c
@@ -144,15 +146,11 @@ class SoftmaxSolver {
   }
 
   void add_prior_scores() {
-    const Rows<Value> rows = problem_.documents.rows();
-    std::vector<Lanes> prior(weights_.size());
+    LongVector<Lanes> prior(weights_.size());
     for (int64_t c = 0; c < problem_.n_classes; ++c)
       for (int64_t t = 0; t < problem_.documents.n_terms(); ++t)
         put(prior, t, c, problem_.prior[c * problem_.n_terms + problem_.documents.names[t]]);
-    for (int64_t d = 0; d < n_docs_; ++d)
-      for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k)
-        for (int64_t v = 0; v < width_; ++v)
-          offset_[d * width_ + v].of += prior[rows.terms[k] * width_ + v].of * static_cast<double>(rows.values[k]);
+    loops_.add_scores(problem_.documents.rows(), prior.data(), width_, offset_.data());
     for (const Entry& entry : problem_.documents.alone)
       for (int64_t c = 0; c < problem_.n_classes; ++c) {
         const double weight = problem_.prior[c * problem_.n_terms + entry.term];
@@ -164,12 +162,9 @@ class SoftmaxSolver {
   }
 
   void set_norms() {
-    const Rows<Value> rows = problem_.documents.rows();
     for (const Entry& entry : problem_.documents.alone) own_[entry.document] += entry.value * entry.value;
     for (int64_t d = 0; d < n_docs_; ++d) {
-      norm_[d] = 1 + own_[d];
-      for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k)
-        norm_[d] += static_cast<double>(rows.values[k]) * static_cast<double>(rows.values[k]);
+      norm_[d] = 1 + own_[d] + problem_.documents.squares[d];
       if (!std::isfinite(norm_[d] * problem_.penalty[d]))
         throw std::invalid_argument("the squared length of a document overflows");
     }
@@ -199,7 +194,7 @@ class SoftmaxSolver {
   void set_weights() {
     if (!problem_.start) return;  // posteriors of 1 for the own class: no document is in the weights
     const Rows<Value> rows = problem_.documents.rows();
-    std::vector<Lanes> times(width_);
+    LongVector<Lanes> times(width_);
     for (int64_t d = 0; d < n_docs_; ++d) {
       for (int64_t c = 0; c < problem_.n_classes; ++c) put(times, 0, c, multiple(d, c));
       for (int64_t v = 0; v < width_; ++v) bias_[v].of += times[v].of;
@@ -218,27 +213,28 @@ class SoftmaxSolver {
   }
 
   // Converged when the gap, exactly, is within tol of the objective. Returns the estimate of their ratio.
-  double close_pass(const SoftmaxLoops<Value>& loops) {
+  double close_pass() {
     double violation = 0, loss = 0, live = 0;
     for (int64_t d = 0; d < n_docs_; ++d) violation += violation_[d], loss += loss_[d], live += problem_.penalty[d] > 0;
     state_.ignore_below = live > 0 ? kNegligible * violation / live : 0;
     if (violation <= kOverestimate * problem_.tol * loss || passes_ % kBetweenValues == 0) {
-      value_ = loops.value(state_);
+      value_ = loops_.value(state_);
       converged_ = value_.gap <= problem_.tol * (value_.loss + value_.penalty);
     }
     return loss > 0 ? violation / loss : 0;
   }
 
   const SoftmaxProblem<Value>& problem_;
+  const SoftmaxLoops<Value> loops_;
   const int64_t width_, n_docs_;
   int32_t passes_ = 0;
   bool converged_ = false;
   SoftmaxValue value_;
   SoftmaxState<Value> state_{};
-  std::vector<Lanes> weights_, bias_, posterior_, room_, offset_;
-  std::vector<double> own_, norm_, violation_, loss_;
-  std::vector<uint8_t> resting_;
-  std::vector<int32_t> order_;
+  LongVector<Lanes> weights_, bias_, posterior_, room_, offset_;
+  LongVector<double> own_, norm_, violation_, loss_;
+  LongVector<uint8_t> resting_;
+  LongVector<int32_t> order_;
 };
 
 }  // namespace unnaive

@@ -98,6 +98,12 @@ inline void best_posterior(const SoftmaxState<Value>& s, const Lanes* posterior,
   for (int64_t v = 0; v < s.width; ++v) s.moved[v].of *= scale;
 }
 
+// Adds the scores of all documents by a table of weights, (n_docs, width).
+template <typename Value>
+void add_scores(const Rows<Value>& rows, const Lanes* weights, int64_t width, Lanes* out) {
+  for (int64_t d = 0; d < rows.size; ++d) add_row_products(rows, d, weights, width, out + d * width);
+}
+
 template <typename Value>
 void softmax_pass(SoftmaxState<Value>& s, const int32_t* order, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {

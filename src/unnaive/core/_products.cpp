@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <system_error>
 #include <thread>
 #include <type_traits>
@@ -17,6 +18,8 @@
 #include <vector>
 
 #include "_checks.h"
+#include "_products_cell_table.h"
+#include "_products_cells.h"
 #include "_products_columns.h"
 #include "_products_sums.h"
 #include "_weighted.h"
@@ -39,49 +42,12 @@ struct Csr {
   int64_t rows;
 };
 
-// the entries of documents, those of chunk i from starts[i] to starts[i + 1], sorted by term
-struct Entries {
-  const int64_t* starts;
-  const int32_t* terms;
-  const int32_t* documents;  // counted from the first of the chunk
-  const double* values;
-};
-
-// cells of terms that few classes have: those of term t are starts[t] … starts[t + 1]
-struct Lists {
-  const int64_t* starts;
-  const int32_t* classes;
-};
-
-struct Documents {
-  int64_t size, chunk;
+// What a pass of scaling needs beside the documents.
+struct Labels {
   const int32_t* targets;
   const double* weight;
-  const double* offset;  // one for each class, added to the scores of every document
+  const double* offset;  // one for each class, then −∞ up to the stride; added to the scores of every document
 };
-
-// Some neighbouring terms, or the entries of them in a chunk.
-struct Part {
-  int64_t from, to;
-};
-
-// Part i of `count` of the terms, with about as many entries of a chunk in each.
-inline Part terms_of(const Entries& X, int64_t chunk, int64_t i, int64_t count) {
-  const int64_t start = X.starts[chunk], size = X.starts[chunk + 1] - start;
-  const auto border = [&](int64_t part) -> int64_t {
-    if (part == 0 || (size == 0 && part < count)) return 0;
-    return part == count ? INT32_MAX : X.terms[start + size * part / count];
-  };
-  return {border(i), border(i + 1)};
-}
-
-inline Part entries_of(const Entries& X, int64_t chunk, Part terms) {
-  const int32_t *start = X.terms + X.starts[chunk], *stop = X.terms + X.starts[chunk + 1];
-  const auto place = [&](int64_t term) {
-    return term == INT32_MAX ? stop - X.terms : std::lower_bound(start, stop, static_cast<int32_t>(term)) - X.terms;
-  };
-  return {place(terms.from), place(terms.to)};
-}
 
 // work(0) … work(jobs − 1), by this thread and others; work must not throw.
 template <class Work>
@@ -236,50 +202,71 @@ nb::tuple run_take_columns(Vector<Index> starts, Vector<int32_t> columns, Vector
   return nb::make_tuple(numpy_of(std::move(ends)), numpy_of(std::move(kept)), numpy_of(std::move(found)));
 }
 
-// One part of the documents: as many chunks as there are, every entry inside of its chunk and of its terms.
-Entries entries(const Vector<int64_t>& starts, const Vector<int32_t>& terms, const Vector<int32_t>& documents,
-                const Vector<double>& values, const Documents& all, int64_t n_terms) {
-  const int64_t chunks = (all.size + all.chunk - 1) / all.chunk;
-  require(height(starts) == chunks + 1, "there is another number of chunks than the documents make");
-  require(terms.size() == values.size() && documents.size() == values.size(), "entries have parts of different sizes");
-  check_starts(starts.data(), starts.size(), values.size(), "the ends of the chunks fall or pass the entries");
+PartMatrix part_matrix(const Vector<int64_t>& starts, const Vector<int32_t>& terms, const Vector<double>& values,
+                       int64_t n_terms) {
+  const auto X = csr<int64_t>(starts, terms, values);
+  require(starts.data()[0] == 0, "the rows of a sparse matrix do not begin with its first entry");
   check_inside(terms.data(), terms.size(), n_terms, "an entry has a term that is not there");
-  check_inside(documents.data(), documents.size(), all.chunk, "an entry has a document outside of its chunk");
-  return {starts.data(), terms.data(), documents.data(), values.data()};
+  return {X.starts, X.columns, X.values, X.rows, n_terms};
 }
 
-Documents documents_of(int64_t chunk, const Vector<int32_t>& targets, const Vector<double>& weight,
-                       const Vector<double>& offset) {
-  require(chunk >= 1 && offset.size() >= 1, "a chunk has at least one document, and there is at least one class");
-  require(weight.size() == targets.size(), "there are as many weights as documents");
-  check_inside(targets.data(), targets.size(), height(offset), "a target is no class");
-  const int64_t size = height(targets);
-  return {size, std::min(chunk, std::max<int64_t>(size, 1)), targets.data(), weight.data(), offset.data()};
-}
+// Documents laid out for passes, packed where they can be.
+class ScalingDocuments {
+ public:
+  ScalingDocuments(Vector<int64_t> row_starts, Vector<int32_t> row_terms, Vector<double> row_values,
+                   Vector<int64_t> list_starts, Vector<int32_t> list_terms, Vector<double> list_values,
+                   Vector<int64_t> starts, Vector<int32_t> classes, int64_t n_rows, int64_t width, int64_t chunk) {
+    require(chunk >= 1 && width >= 1 && width <= INT32_MAX, "a chunk has a document, and there is a class, at least");
+    require(n_rows >= 0 && n_rows <= INT32_MAX && classes.size() <= INT32_MAX, "there are too many cells");
+    check_starts(starts.data(), starts.size(), classes.size(), "the ends of the lists fall or pass their cells");
+    check_inside(classes.data(), classes.size(), width, "a listed cell has a class that is not there");
+    require(row_starts.size() == list_starts.size(), "the two parts have different numbers of documents");
+    const PartMatrix in_rows = part_matrix(row_starts, row_terms, row_values, n_rows);
+    const PartMatrix in_lists = part_matrix(list_starts, list_terms, list_values, height(starts) - 1);
+    chunk = std::min(chunk, std::max<int64_t>(in_rows.size, 1));
+    require(chunk < (int64_t{1} << 40) / (width + 3), "a chunk is too large");
+    std::vector<int64_t> lists(starts.data(), starts.data() + starts.size());
+    std::vector<int32_t> listed(classes.data(), classes.data() + classes.size());
+    nb::gil_scoped_release free;
+    std::vector<double> scales = packing_scales(in_rows, in_lists, chunk), ones(static_cast<size_t>(in_rows.size), 1.0);
+    if (scales.size() == ones.size())
+      packed_ = std::make_unique<CellDocuments<PackedEntry>>(in_rows, in_lists, std::move(lists), std::move(listed),
+                                                             width, chunk, std::move(scales));
+    else
+      plain_ = std::make_unique<CellDocuments<PlainEntry>>(in_rows, in_lists, std::move(lists), std::move(listed),
+                                                           width, chunk, std::move(ones));
+  }
 
-double run_expectations(Vector<int64_t> row_starts, Vector<int32_t> row_terms, Vector<int32_t> row_documents,
-                        Vector<double> row_values, Vector<int64_t> list_starts, Vector<int32_t> list_terms,
-                        Vector<int32_t> list_documents, Vector<double> list_values, int64_t chunk,
-                        Vector<int64_t> starts, Vector<int32_t> classes, Vector<int32_t> targets, Vector<double> weight,
-                        Vector<double> offset, Vector<double> weights, OutVector expected, int64_t threads) {
-  const auto width = height(offset);
-  const auto n_table = height(weights) - height(classes);
-  const Documents documents = documents_of(chunk, targets, weight, offset);
-  require(n_table >= 0 && n_table % width == 0 && expected.size() == weights.size(),
-          "the weights do not fit the cells");
-  check_starts(starts.data(), starts.size(), classes.size(), "the ends of the lists fall or pass their cells");
-  check_inside(classes.data(), classes.size(), width, "a listed cell has a class that is not there");
-  const Entries rows = entries(row_starts, row_terms, row_documents, row_values, documents, n_table / width);
-  const Entries listed = entries(list_starts, list_terms, list_documents, list_values, documents, height(starts) - 1);
-  const Lists lists{starts.data(), classes.data()};
-  require(threads >= 1 && threads <= 1024, "the number of threads is not within 1 … 1024");
-  nb::gil_scoped_release free;
+  // The log-likelihood; what is expected of every cell is added to `expected`.
+  double expectations(Vector<int32_t> targets, Vector<double> weight, Vector<double> offset, Vector<double> weights,
+                      OutVector expected, int64_t threads) const {
+    return packed_ ? run(*packed_, targets, weight, offset, weights, expected, threads)
+                   : run(*plain_, targets, weight, offset, weights, expected, threads);
+  }
+
+ private:
+  template <class Entry>
+  static double run(const CellDocuments<Entry>& X, const Vector<int32_t>& targets, const Vector<double>& weight,
+                    const Vector<double>& offset, const Vector<double>& weights, const OutVector& expected,
+                    int64_t threads) {
+    require(height(offset) == X.width, "there is not one offset for each class");
+    require(height(targets) == X.size && height(weight) == X.size, "there is not one target for each document");
+    check_inside(targets.data(), targets.size(), X.width, "a target is no class");
+    require(height(weights) == X.n_cells() && expected.size() == weights.size(), "the weights do not fit the cells");
+    require(threads >= 1 && threads <= 1024, "the number of threads is not within 1 … 1024");
+    std::vector<double> padded(offset.data(), offset.data() + offset.size());
+    padded.resize(static_cast<size_t>(X.stride), -INFINITY);
+    const Labels labels{targets.data(), weight.data(), padded.data()};
+    nb::gil_scoped_release free;
 #ifdef UNNAIVE_WIDE
-  if (has_wide())
-    return wide::expectations(rows, listed, lists, documents, weights.data(), expected.data(), width, n_table, threads);
+    if (has_wide()) return wide::expectations(X, labels, weights.data(), expected.data(), threads);
 #endif
-  return plain::expectations(rows, listed, lists, documents, weights.data(), expected.data(), width, n_table, threads);
-}
+    return plain::expectations(X, labels, weights.data(), expected.data(), threads);
+  }
+
+  std::unique_ptr<CellDocuments<PackedEntry>> packed_;
+  std::unique_ptr<CellDocuments<PlainEntry>> plain_;
+};
 
 // Cells as Python gets them: sums and numbers of documents.
 struct Unpacked {
@@ -294,7 +281,26 @@ struct Unpacked {
   }
 };
 
-// (where classes end, terms, sums, df; sums and df of the corpus), or None where cells are too small.
+// (where classes end, terms, sums, df; sums and df of the corpus).
+nb::tuple python_of(const std::vector<ClassSums>& sums, const std::vector<uint64_t>& corpus) {
+  std::vector<int64_t> ends{0};
+  for (const ClassSums& one : sums) ends.push_back(ends.back() + static_cast<int64_t>(one.terms.size()));
+  std::vector<int32_t> terms;
+  Unpacked all(corpus.size()), cells(static_cast<size_t>(ends.back()));
+  {
+    nb::gil_scoped_release free;
+    terms.reserve(static_cast<size_t>(ends.back()));
+    for (const ClassSums& one : sums) {
+      cells.set(one.cells.data(), one.cells.size(), terms.size());
+      terms.insert(terms.end(), one.terms.begin(), one.terms.end());
+    }
+    all.set(corpus.data(), corpus.size(), 0);
+  }
+  return nb::make_tuple(numpy_of(std::move(ends)), numpy_of(std::move(terms)), numpy_of(std::move(cells.sums)),
+                        numpy_of(std::move(cells.df)), numpy_of(std::move(all.sums)), numpy_of(std::move(all.df)));
+}
+
+// What python_of gives of the documents, or None where cells are too small.
 template <typename Index, typename ClassIndex>
 nb::object run_class_sums(Vector<Index> starts, Vector<int32_t> columns, Vector<int32_t> values,
                           Vector<ClassIndex> class_starts, Vector<int32_t> documents, int64_t n_terms,
@@ -307,23 +313,49 @@ nb::object run_class_sums(Vector<Index> starts, Vector<int32_t> columns, Vector<
   check_inside(documents.data(), documents.size(), X.rows, "a class has a document that is not there");
   const ClassDocuments<ClassIndex> labels{class_starts.data(), documents.data(), height(class_starts) - 1};
   if (!fits_cells(values.data(), values.size(), labels)) return nb::none();
-  std::vector<int64_t> ends{0};
-  std::vector<int32_t> terms;
-  Unpacked all(static_cast<size_t>(n_terms)), cells(0);
+  std::vector<ClassSums> sums;
+  std::vector<uint64_t> corpus;
   {
     nb::gil_scoped_release free;
-    const std::vector<ClassSums> sums = sums_by_class(X, labels, threads);
-    for (const ClassSums& one : sums) ends.push_back(ends.back() + static_cast<int64_t>(one.terms.size()));
-    terms.reserve(static_cast<size_t>(ends.back()));
-    cells = Unpacked(static_cast<size_t>(ends.back()));
-    for (const ClassSums& one : sums) {
-      cells.set(one.cells.data(), one.cells.size(), terms.size());
-      terms.insert(terms.end(), one.terms.begin(), one.terms.end());
-    }
-    all.set(sums_of_corpus(X, labels, sums).data(), static_cast<size_t>(n_terms), 0);
+    sums = sums_by_class(X, labels, threads);
+    corpus = sums_of_corpus(X, labels, sums);
   }
-  return nb::make_tuple(numpy_of(std::move(ends)), numpy_of(std::move(terms)), numpy_of(std::move(cells.sums)),
-                        numpy_of(std::move(cells.df)), numpy_of(std::move(all.sums)), numpy_of(std::move(all.df)));
+  return python_of(sums, corpus);
+}
+
+using Cells = nb::ndarray<uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+CellTable table_of(const Cells& cells) {
+  return {cells.data(), static_cast<int64_t>(cells.shape(0)), static_cast<int64_t>(cells.shape(1))};
+}
+
+// Adds documents of one class each; what their counts add up to, or 0 if one of them is none: then nothing is added.
+template <typename Index>
+int64_t run_add_documents(Vector<Index> starts, Vector<int32_t> columns, Vector<int32_t> values,
+                          Vector<int32_t> classes, Cells out) {
+  const CellTable table = table_of(out);
+  require(columns.size() == values.size(), "a sparse matrix has as many columns as values");
+  check_starts(starts.data(), starts.size(), columns.size(), "the row ends of a sparse matrix fall or pass its end");
+  check_inside(columns.data(), columns.size(), table.width, "a column of the sparse matrix is no term");
+  require(classes.size() + 1 == starts.size(), "a document has no class, or two");
+  check_inside(classes.data(), classes.size(), table.classes, "a document has a class that is not there");
+  nb::gil_scoped_release free;
+  return add_documents<Index>({starts.data(), columns.data(), values.data(), height(starts) - 1, table.width},
+                              classes.data(), table);
+}
+
+// What python_of gives of a table of cells, of its first terms.
+nb::tuple run_list_cells(Cells cells, int64_t n_terms) {
+  const CellTable table = table_of(cells);
+  require(n_terms >= 0 && n_terms <= table.width, "a table of cells has not so many terms");
+  std::vector<ClassSums> sums;
+  std::vector<uint64_t> corpus;
+  {
+    nb::gil_scoped_release free;
+    sums = list_cells(table, n_terms);
+    corpus = sum_classes(sums, n_terms);
+  }
+  return python_of(sums, corpus);
 }
 
 // (columns, where each cell was) of a matrix whose column j moves to place[j].
@@ -366,9 +398,17 @@ NB_MODULE(_products, m) {
   m.def("class_sums", &run_class_sums<int64_t, int32_t>);
   m.def("class_sums", &run_class_sums<int32_t, int64_t>);
   m.def("class_sums", &run_class_sums<int64_t, int64_t>);
+  const auto documents = [&](auto function) {
+    m.def("add_documents", function, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
+  };
+  documents(&run_add_documents<int32_t>);
+  documents(&run_add_documents<int64_t>);
+  m.def("list_cells", &run_list_cells, nb::arg("cells").noconvert(), nb::arg("n_terms"));
   m.def("move_columns", &run_move_columns<int32_t>);
   m.def("move_columns", &run_move_columns<int64_t>);
-  m.def("expectations", &run_expectations, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-        nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), out,
-        nb::arg("threads") = 1);
+  nb::class_<ScalingDocuments>(m, "ScalingDocuments")
+      .def(nb::init<Vector<int64_t>, Vector<int32_t>, Vector<double>, Vector<int64_t>, Vector<int32_t>, Vector<double>,
+                    Vector<int64_t>, Vector<int32_t>, int64_t, int64_t, int64_t>())
+      .def("expectations", &ScalingDocuments::expectations, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out,
+           nb::arg("threads") = 1);
 }

@@ -142,20 +142,24 @@ std::vector<ClassSums> sums_by_class(const CountRows<Index>& X, const ClassDocum
   return sums;
 }
 
+// The sums over the corpus of documents of one class each.
+inline std::vector<uint64_t> sum_classes(const std::vector<ClassSums>& sums, int64_t terms) {
+  std::vector<uint64_t> cells(static_cast<size_t>(terms));
+  for (const ClassSums& one : sums)
+    for (size_t i = 0; i < one.terms.size(); ++i) cells[static_cast<size_t>(one.terms[i])] += one.cells[i];
+  return cells;
+}
+
 // The sums over the corpus. Where every document has one class they are those of the classes, which are fewer cells.
 template <typename Index, typename ClassIndex>
 std::vector<uint64_t> sums_of_corpus(const CountRows<Index>& X, const ClassDocuments<ClassIndex>& labels,
                                      const std::vector<ClassSums>& sums) {
-  std::vector<uint64_t> cells(static_cast<size_t>(X.terms));
   std::vector<bool> labelled(static_cast<size_t>(X.rows));
   for (ClassIndex d = 0; d < labels.starts[labels.classes]; ++d)
     labelled[static_cast<size_t>(labels.documents[d])] = true;
   const auto apart = std::count(labelled.begin(), labelled.end(), true);
-  if (apart == X.rows && apart == labels.starts[labels.classes]) {
-    for (const ClassSums& one : sums)
-      for (size_t i = 0; i < one.terms.size(); ++i) cells[static_cast<size_t>(one.terms[i])] += one.cells[i];
-  } else {
-    for (int64_t row = 0; row < X.rows; ++row) add_row(X, row, cells.data());
-  }
+  if (apart == X.rows && apart == labels.starts[labels.classes]) return sum_classes(sums, X.terms);
+  std::vector<uint64_t> cells(static_cast<size_t>(X.terms));
+  for (int64_t row = 0; row < X.rows; ++row) add_row(X, row, cells.data());
   return cells;
 }

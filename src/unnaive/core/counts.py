@@ -199,7 +199,7 @@ class Counts:
         alike = _same_cells(*tables)  # as they are where all documents count in whole
         cells = [_sorted_cells(table, place) for table in (tables[:1] if alike else tables)]
         moved = [
-            csr_array((table.data[numbers], columns, table.indptr), shape=table.shape)
+            csr_array((table.data.take(numbers), columns, table.indptr), shape=table.shape)
             for table, (columns, numbers) in zip(tables, cells * 2 if alike else cells, strict=True)
         ]
         for table in moved:
@@ -230,8 +230,8 @@ def _number(values: NDArray[Any]) -> type:
     """int64 when every value is whole, else float64: one fractional feature makes the whole statistic fractional."""
     if values.dtype.kind in "iub":
         return np.int64
-    # a whole float beyond 2³¹ is a measurement, not a count, and its sums could leave int64
-    whole = bool(np.all(values == np.rint(values))) and bool(np.all(values < 2**31))
+    # a whole float beyond 2³¹ is a measurement, not a count, and its sums could leave int64; mostly the first tell
+    whole = all(bool(np.all(part == np.rint(part)) and np.all(part < 2**31)) for part in (values[:1024], values))
     return np.int64 if whole else np.float64
 
 

@@ -7,25 +7,26 @@ updates, bit for bit. packed_documents.py has their form in a file.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.core.count_tables import move_columns, plain_cells, plain_index, row_hashes, sorted_cells, stack_rows
+from unnaive.core.followers import has_pairs, no_followers, with_pairs, without_pairs
 from unnaive.core.named_counts import NamedCounts, check_seen
+from unnaive.core.products import take_columns
 from unnaive.core.targets import Targets, place_columns, sorted_classes
 from unnaive.errors import BadData, count_noun
-from unnaive.sparse import csr_array, vstack
-from unnaive.text.gram_units import GramUnits
+from unnaive.sparse import csr_array
+from unnaive.text.gram_units import GramUnits, which_are_grams
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Floats, Ids, Label, Sparse
 
-KEY_WORDS = 5  # of 8 bytes in the key of a row: two of its cells' hash, one of its weight, two of its labels' hash
-SMALL_COUNT = 1 << 15  # whole numbers below it are kept in 32 bits: no sum of their products leaves 64
+KEY_WORDS = 9  # of 8 bytes in the key of a row: two of a hash of its words, one of its weight, two of a hash of its
+# labels, two of a hash of its character n-grams or of what they were cut from, two of a hash of the followers of words
 ROWS_AT_ONCE = 4096
 
 
@@ -34,14 +35,15 @@ class KeptDocuments:
     """Counted documents with their labels and weights; never the text.
 
     classes     sorted labels, the columns of Y
-    vocabulary  terms, sorted, the columns of X; None where documents came as rows of counts
-    X           (n_docs, n_terms), without zeros; every term of the vocabulary is in some document
+    words       terms, sorted, the columns of `table`; None where documents came as rows of counts
+    table       (n_docs, n_words), without zeros; every term is in some document
     Y           (n_docs, n_classes), 0/1
     weight      of each document (n_docs,), above 0; None where all are 1
-    units       what the character n-grams among the terms were cut from, where that is known: files keep it instead
+    units       what character n-grams were cut from, where that is known; these are then not among the words
+    followers   which word follows which, where that tells of all pairs; these are then not among the words
 
-    Rows are in the order of a hash of their cells, so whatever was added and taken away in whatever order, the same
-    documents are the same arrays.
+    `vocabulary` and `X` are of words, pairs and character n-grams together. Rows are in the order of a hash of their
+    words, so whatever was added and taken away in whatever order, the same documents are the same arrays.
 
     >>> from unnaive.core.targets import read_targets
     >>> one = KeptDocuments.of(csr_array([[1, 2]]), read_targets(["sport"], 1), Vocabulary(["goal", "ball"]))
@@ -57,11 +59,12 @@ class KeptDocuments:
     """
 
     classes: tuple[Label, ...]
-    vocabulary: Vocabulary | None
-    X: Sparse
+    words: Vocabulary | None
+    table: Sparse
     Y: Sparse
     weight: Floats | None = None
     units: GramUnits | None = None
+    followers: Sparse | None = None
 
     @classmethod
     def of(
@@ -69,24 +72,51 @@ class KeptDocuments:
         units: GramUnits | None = None,
     ) -> KeptDocuments:  # fmt: skip
         """Documents X (n_docs, n_terms) with their labels; those of weight 0 are left out, since they say nothing."""
-        return cls(targets.classes, vocabulary, csr_array(X), csr_array(targets.Y), sample_weight, units).in_order()
+        table = csr_array(X)
+        if units is not None and vocabulary is not None:  # columns of grams follow from them
+            columns = np.flatnonzero(~which_are_grams(vocabulary))
+            vocabulary, table = vocabulary.take(columns), take_columns(table, columns)
+        return cls(targets.classes, vocabulary, table, csr_array(targets.Y), sample_weight, units).in_order()
 
     @classmethod
     def empty(cls, classes: Sequence[Label] = (), n_terms: int | None = None) -> KeptDocuments:
         """Nothing seen yet; classes may be named in advance. With `n_terms` columns have no names."""
         names = sorted_classes(classes)
-        X, Y = csr_array((0, n_terms or 0), dtype=np.int32), csr_array((0, len(names)), dtype=np.int64)
-        return cls(names, Vocabulary() if n_terms is None else None, X, Y)
+        table, Y = csr_array((0, n_terms or 0), dtype=np.int32), csr_array((0, len(names)), dtype=np.int64)
+        return cls(names, Vocabulary() if n_terms is None else None, table, Y)
 
     @property
     def n_docs(self) -> int:
         """How many documents there are."""
-        return int(self.X.shape[0])
+        return int(self.table.shape[0])
 
     @property
     def n_terms(self) -> int:
-        """How many columns there are."""
+        """How many columns X has."""
         return int(self.X.shape[1])
+
+    @property
+    def vocabulary(self) -> Vocabulary | None:
+        """All terms, sorted, the columns of X; None where documents came as rows of counts."""
+        return self.joined()[0]
+
+    @property
+    def X(self) -> Sparse:
+        """How often each term is in each document (n_docs, n_terms)."""
+        return self.joined()[1]
+
+    def joined(self, threads: int = 1) -> tuple[Vocabulary | None, Sparse]:
+        """(vocabulary, X), made of words, their followers and units when they are first asked for."""
+        if self.words is None or (self.units is None and self.followers is None):
+            return self.words, self.table
+        if "_joined" not in self.__dict__:
+            terms, X = self.words, self.table
+            if self.followers is not None:
+                terms, X = with_pairs(terms, X, self.followers)
+            if self.units is not None:
+                terms, X = self.units.join(terms, X, threads)
+            self.__dict__["_joined"] = terms, plain_index(plain_cells(X))
+        return self.__dict__["_joined"]  # type: ignore[no-any-return]
 
     @property
     def class_docs(self) -> NDArray[np.int64]:
@@ -97,50 +127,58 @@ class KeptDocuments:
         """The labels, in the form that predictions are to have."""
         return Targets(self.classes, self.Y, target_type)
 
-    def counts(self, target_type: str, weight: Floats | None = None) -> NamedCounts:
+    def counts(self, target_type: str, weight: Floats | None = None, *, threads: int = 1) -> NamedCounts:
         """Sums over the documents, for models that learn from counts; with other weights where they are given."""
-        return NamedCounts.of(
-            self.X, self.targets(target_type), self.vocabulary, self.weight if weight is None else weight
-        )
+        vocabulary, X = self.joined(threads)
+        weight = self.weight if weight is None else weight
+        return NamedCounts.of(X, self.targets(target_type), vocabulary, weight, threads=threads)
 
     def __add__(self, other: KeptDocuments) -> KeptDocuments:
+        one, two = _alike(self, other)
+        if one is not self or two is not other:
+            return one + two
         classes = sorted_classes({*self.classes, *other.classes})
-        mine, theirs, vocabulary = None, None, None
-        if self.vocabulary is None or other.vocabulary is None:
-            n_terms = max(self.X.shape[1], other.X.shape[1])
+        mine, theirs, words = None, None, None
+        if self.words is None or other.words is None:
+            n_words = max(self.table.shape[1], other.table.shape[1])
         else:
-            vocabulary, theirs = self.vocabulary.union(other.vocabulary)
-            n_terms = len(vocabulary)
-            order = vocabulary.order()
+            words, theirs = self.words.union(other.words)
+            n_words = len(words)
+            order = words.order()
             if order is not None:  # columns go to their sorted places at once: they stay ascending, mostly
-                places = np.empty(n_terms, np.int64)
-                places[order] = np.arange(n_terms)
-                vocabulary, mine, theirs = vocabulary.in_order(order), places[: self.n_terms], places[theirs]
-        parts = [self._placed(classes, mine, n_terms), other._placed(classes, theirs, n_terms)]
+                places = np.empty(n_words, np.int64)
+                places[order] = np.arange(n_words)
+                words, mine, theirs = words.in_order(order), places[: len(self.words)], places[theirs]
+        parts = [self._placed(classes, mine, n_words), other._placed(classes, theirs, n_words)]
+        units = other.units if self.units is None else self.units
+        if self.units is not None and other.units is not None:
+            units = self.units + other.units
+        followers = [one.followers for one in parts if one.followers is not None]
         return KeptDocuments(
             classes,
-            vocabulary,
-            csr_array(vstack([one.X for one in parts], format="csr")),
-            csr_array(vstack([one.Y for one in parts], format="csr")),
+            words,
+            stack_rows([one.table for one in parts]),
+            stack_rows([one.Y for one in parts]),
             np.concatenate([one._weights() for one in parts]),
-            self._join_units(other),
+            units,
+            stack_rows(followers) if followers else None,
         ).in_order()
-
-    def _join_units(self, other: KeptDocuments) -> GramUnits | None:
-        if not self.n_docs or not other.n_docs:
-            return self.units if self.n_docs else other.units
-        return self.units + other.units if self.units is not None and other.units is not None else None
 
     def __sub__(self, other: KeptDocuments) -> KeptDocuments:
         """Without the documents of `other`, each once; named classes and terms that no document has any more go too.
 
         A document is one that is here if its cells, its labels and its weight are the same.
         """
-        check_seen(self.classes, self.vocabulary, other.classes, other.vocabulary)
-        theirs = None if self.vocabulary is None else self.vocabulary.ids(other.vocabulary or Vocabulary())
-        gone = other._placed(self.classes, theirs, self.X.shape[1])._keys().tolist()
-        left = self._take(_without(self._keys().tolist(), gone))
-        if self.vocabulary is None:
+        one, two = _alike(self, other)
+        if one is not self or two is not other:
+            return one - two
+        check_seen(self.classes, self.words, other.classes, other.words)
+        theirs = None if self.words is None else self.words.ids(other.words or Vocabulary())
+        away = other._placed(self.classes, theirs, self.table.shape[1])
+        if self.units is not None and other.units is not None:
+            away = replace(away, units=other.units.over(self.units.vocabulary))
+        left = self._take(_without(self._keys().tolist(), away._keys().tolist()))
+        if self.words is None:
             return left.in_order()
         rows = np.flatnonzero((left.class_docs > 0) | (self.class_docs == 0))  # those named in advance stay
         names = tuple(self.classes[row] for row in rows)
@@ -149,10 +187,14 @@ class KeptDocuments:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, KeptDocuments):
             return NotImplemented
+        one, two = _alike(self, other)
+        if one is not self or two is not other:
+            return one == two
         return (
             self.classes == other.classes
-            and self.vocabulary == other.vocabulary
-            and self.X.shape == other.X.shape
+            and self.words == other.words
+            and self.table.shape == other.table.shape
+            and (self.units is None or other.units is None or self.units.vocabulary == other.units.vocabulary)
             and np.array_equal(self._keys(), other._keys())
         )
 
@@ -164,15 +206,17 @@ class KeptDocuments:
     def _take(self, rows: NDArray[np.int64]) -> KeptDocuments:
         weight = None if self.weight is None else self.weight[rows]
         units = None if self.units is None else self.units.take(rows)
-        return replace(self, X=csr_array(self.X[rows]), Y=csr_array(self.Y[rows]), weight=weight, units=units)
+        followers = None if self.followers is None else csr_array(self.followers[rows])
+        table, Y = csr_array(self.table[rows]), csr_array(self.Y[rows])
+        return replace(self, table=table, Y=Y, weight=weight, units=units, followers=followers)
 
-    def _placed(self, classes: tuple[Label, ...], columns: Ids | None, n_terms: int) -> KeptDocuments:
-        """The same documents over other classes, and with column i moved to `columns[i]` of n_terms."""
+    def _placed(self, classes: tuple[Label, ...], columns: Ids | None, n_words: int) -> KeptDocuments:
+        """The same documents over other classes, and with column i of the table moved to `columns[i]` of n_words."""
         place = {label: position for position, label in enumerate(classes)}
         places = np.array([place[label] for label in self.classes], np.int64)
         Y = csr_array(place_columns(self.Y, places, len(classes)))
         Y.sort_indices()
-        return replace(self, classes=classes, X=move_columns(self.X, columns, n_terms), Y=Y)
+        return replace(self, classes=classes, table=move_columns(self.table, columns, n_words), Y=Y)
 
     def in_order(self) -> KeptDocuments:
         """Without documents of weight 0 and terms of no document, terms sorted, rows in the order of their keys."""
@@ -181,44 +225,83 @@ class KeptDocuments:
             documents = documents._take(np.flatnonzero(self.weight > 0))
             if bool(np.all(documents._weights() == 1)):
                 documents = replace(documents, weight=None)
-        documents = replace(documents, X=_plain_cells(documents.X), Y=_sorted_cells(documents.Y))
-        if documents.vocabulary is not None:
-            documents = _terms_in_order(documents, documents.vocabulary)
+        units = None if documents.units is None else documents.units.in_order()
+        documents = replace(
+            documents, table=plain_cells(documents.table), Y=sorted_cells(documents.Y), units=units
+        )  # fmt: skip
+        if documents.words is not None:
+            documents = _pairs_apart(_words_in_order(documents, documents.words))
         keys = documents._keys().view(np.uint64).reshape(-1, KEY_WORDS)
         order = np.lexsort(keys.T[::-1])
         if not bool(np.all(order[1:] > order[:-1])):
             documents = documents._take(order)
-        units = None if documents.units is None else documents.units.in_order()
-        return replace(documents, X=_plain_index(documents.X), Y=_plain_index(documents.Y), units=units)
+        return replace(documents, table=plain_index(documents.table), Y=plain_index(documents.Y))
 
     def _keys(self) -> NDArray[np.void]:
-        """40 bytes for each document that are those of another only if its cells, weight and labels are (n_docs,).
+        """72 bytes for each document that are those of another only if its cells, weight and labels are (n_docs,).
 
-        A hash of the cells comes first, so that the order is by content and does not favour a class.
+        A hash of the words comes first, so that the order is by content and does not favour a class, and is the same
+        whether units are known or not.
         """
         keys = np.zeros((self.n_docs, KEY_WORDS), np.uint64)
+        words, rest = self._split_grams()
         for start in range(0, self.n_docs, ROWS_AT_ONCE):
             rows = slice(start, min(start + ROWS_AT_ONCE, self.n_docs))
-            keys[rows, 0:2] = _row_hashes(self.X, rows, np.float64)
-            keys[rows, 3:5] = _row_hashes(self.Y, rows, None)
+            keys[rows, 0:2] = row_hashes(words, rows, np.float64)
+            keys[rows, 3:5] = row_hashes(self.Y, rows, None)
+            if rest is not None:
+                keys[rows, 5:7] = row_hashes(rest, rows, np.float64)
+            if self.followers is not None:
+                keys[rows, 7:9] = row_hashes(self.followers, rows, np.float64)
         keys[:, 2] = self._weights().astype(np.float64).view(np.uint64)
         return keys.view(np.dtype((np.void, 8 * KEY_WORDS))).ravel()
 
+    def _split_grams(self) -> tuple[Sparse, Sparse | None]:
+        """Tables of the words, and of the character n-grams or their units; None where there are none."""
+        if self.units is not None:
+            return self.table, self.units.X
+        grams = np.zeros(0, np.bool_) if self.words is None else which_are_grams(self.words)
+        if not grams.any():
+            return self.table, None
+        parts = (take_columns(self.table, np.flatnonzero(chosen)) for chosen in (~grams, grams))
+        return next(parts), next(parts)
 
-def _row_hashes(table: Sparse, rows: slice, values: type | None) -> NDArray[np.uint64]:
-    """A hash of the columns and values of each row, or of the columns alone (n_rows, 2)."""
-    ends = table.indptr[rows.start : rows.stop + 1]
-    first, last = int(ends[0]), int(ends[-1])
-    columns = memoryview(table.indices[first:last].astype("<i4")).cast("B")
-    cells = memoryview(b"" if values is None else table.data[first:last].astype("<f8").tobytes())
-    width = 0 if values is None else 8
-    cuts = (ends - first).tolist()
-    found = bytearray()
-    for start, end in pairwise(cuts):
-        digest = hashlib.blake2b(columns[4 * start : 4 * end], digest_size=16)
-        digest.update(cells[width * start : width * end])
-        found += digest.digest()
-    return np.frombuffer(bytes(found), "<u8").reshape(-1, 2)
+
+def _alike(one: KeptDocuments, two: KeptDocuments) -> tuple[KeptDocuments, KeptDocuments]:
+    """The same documents, units and followers being known of both or of neither; no documents are like any."""
+    if not one.n_docs or not two.n_docs or one.words is None or two.words is None:
+        return one, two
+    if (one.units is None) != (two.units is None):
+        one, two = _with_grams_in_table(one), _with_grams_in_table(two)
+    if (one.followers is None) == (two.followers is None):
+        return one, two
+    lacking = one if one.followers is None else two
+    if lacking.table.data.dtype.kind == "i" and not has_pairs(lacking.words or Vocabulary()):
+        made = replace(lacking, followers=no_followers(lacking.table))
+        return (made, two) if lacking is one else (one, made)
+    return _with_pairs_in_table(one), _with_pairs_in_table(two)
+
+
+def _with_grams_in_table(documents: KeptDocuments) -> KeptDocuments:
+    if documents.units is None:
+        return documents
+    return KeptDocuments(documents.classes, *documents.joined(), documents.Y, documents.weight).in_order()
+
+
+def _with_pairs_in_table(documents: KeptDocuments) -> KeptDocuments:
+    if documents.followers is None or documents.words is None:
+        return documents
+    words, table = with_pairs(documents.words, documents.table, documents.followers)
+    return replace(documents, words=words, table=table, followers=None)
+
+
+def _pairs_apart(documents: KeptDocuments) -> KeptDocuments:
+    """With followers in the place of pairs, where there are any and all can be told so."""
+    if documents.followers is not None:
+        return documents if documents.followers.data.any() else replace(documents, followers=None)
+    words = documents.words
+    found = None if words is None or not has_pairs(words) else without_pairs(words, documents.table)
+    return documents if found is None else replace(documents, words=found[0], table=found[1], followers=found[2])
 
 
 def _without(keys: list[bytes], gone: list[bytes]) -> NDArray[np.int64]:
@@ -238,49 +321,14 @@ def _without(keys: list[bytes], gone: list[bytes]) -> NDArray[np.int64]:
     return np.array(left, np.int64)
 
 
-def move_columns(table: Sparse, columns: Ids | None, n_columns: int) -> Sparse:
-    """The table with column i at `columns[i]` of `n_columns`, cells of a row ascending; None: where they are."""
-    if columns is None:
-        return csr_array((table.data, table.indices, table.indptr), shape=(table.shape[0], n_columns))
-    indices = np.asarray(columns, np.int32)[table.indices]
-    return _sorted_cells(csr_array((table.data, indices, table.indptr), shape=(table.shape[0], n_columns)))
-
-
-def _sorted_cells(table: Sparse) -> Sparse:
-    """With ascending columns in every row; two transpositions sort all rows in linear time."""
-    return table if table.has_sorted_indices else csr_array(table.tocsc().tocsr())
-
-
-def _plain_index(table: Sparse) -> Sparse:
-    """With indices of 32 bits where they suffice: learners keep some, and the same documents give the same bytes."""
-    kind = np.int32 if max(table.nnz, *table.shape) < 2**31 else np.int64
-    parts = table.data, table.indices.astype(kind, copy=False), table.indptr.astype(kind, copy=False)
-    plain = csr_array(parts, shape=table.shape)
-    plain.has_canonical_format = True  # known, so that nobody needs to look
-    return plain
-
-
-def _plain_cells(X: Sparse) -> Sparse:
-    """Without zeros, columns ascending, whole numbers as integers, whatever type they came in."""
-    data = X.data
-    if data.size and not bool(np.all(data != 0)):
-        X = X.copy()
-        X.eliminate_zeros()
-        data = X.data
-    whole = data.dtype.kind in "iub" or bool(np.all(data == np.rint(data)) and np.all(data < 2**31))
-    kind = np.float64 if not whole else np.int32 if data.max(initial=0) < SMALL_COUNT else np.int64
-    indices = X.indices.astype(np.int32, copy=False)
-    return _sorted_cells(csr_array((data.astype(kind, copy=False), indices, X.indptr), shape=X.shape))
-
-
-def _terms_in_order(documents: KeptDocuments, vocabulary: Vocabulary) -> KeptDocuments:
-    """With the terms that some document has, sorted."""
-    seen = np.bincount(documents.X.indices, minlength=len(vocabulary)) > 0
-    order = vocabulary.order()
+def _words_in_order(documents: KeptDocuments, words: Vocabulary) -> KeptDocuments:
+    """With the words that some document has, sorted."""
+    seen = np.bincount(documents.table.indices, minlength=len(words)) > 0
+    order = words.order()
     if order is None and bool(seen.all()):
         return documents
-    order = np.arange(len(vocabulary)) if order is None else order
+    order = np.arange(len(words)) if order is None else order
     order = order[seen[order]]
-    places = np.full(len(vocabulary), -1, np.int64)
+    places = np.full(len(words), -1, np.int64)
     places[order] = np.arange(len(order))
-    return replace(documents, vocabulary=vocabulary.take(order), X=move_columns(documents.X, places, len(order)))
+    return replace(documents, words=words.take(order), table=move_columns(documents.table, places, len(order)))

@@ -150,8 +150,9 @@ def check_seen(
         )
     if vocabulary is None or terms is None:
         return
-    term = next((term for term in terms if term not in vocabulary), None)
-    if term is not None:
+    lacking = np.flatnonzero(vocabulary.ids(terms) < 0)
+    if len(lacking):
+        term = terms[int(lacking[0])]
         raise BadData(f"the model never saw the term {term!r}, so it did not learn all of these documents")
 
 

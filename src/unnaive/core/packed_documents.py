@@ -1,8 +1,9 @@
 """PackedDocuments: kept documents as a model file holds them, small; unpacked, and looked at, when they are needed.
 
-Documents are laid out class by class and written term by term: for each term how many documents have it, the gaps
-between their numbers, and the counts. Gaps and counts are small numbers, so their high bytes are mostly 0: each plane
-of bytes is written by itself and deflated. Character n-grams are left out where what they were cut from is known, their
+Documents are laid out class by class and written term by term, frequent terms first: for each term how many documents
+have it, the gaps between their numbers, and the counts. Gaps and counts are small numbers, so their high bytes are
+mostly 0: each plane of bytes is written by itself and deflated. Pairs of words are written as the words that follow
+each word (followers.py). Character n-grams are left out where what they were cut from is known, their
 units: these are written in the same way, and cut again on reading. Else what the words of a document tell of its
 n-grams is left out: X_grams = X_words · G + rest, and only the rest is written. Beside punctuation words tell of grams
 that are not there, so that some of the rest is below 0.
@@ -12,24 +13,26 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.core.followers import check_followers, list_followers
 from unnaive.core.kept_documents import KeptDocuments
-from unnaive.core.packed_grams import with_grams, with_units, without_grams, without_terms
+from unnaive.core.packed_grams import MOST_GRAMS, with_grams, without_grams
 from unnaive.errors import BadModel
 from unnaive.lazy import lazy_property
 from unnaive.sparse import csc_array, csr_array
-from unnaive.text.gram_units import GramKind, GramUnits, which_are_grams
+from unnaive.text.gram_units import GramKind, GramUnits
 from unnaive.text.tokens import BORDERS, LONGEST_NGRAM
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Arrays, Label, Sparse
 
 INTEGERS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}  # by their bytes
 DEFLATED_AT_MOST = 1100  # bytes out of one byte in: deflate cannot do more than 1,032
+PIECE = 1 << 22  # bytes deflated at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,20 +107,21 @@ def pack_documents(
     documents: KeptDocuments, in_use: Vocabulary, *, exclusive: bool, grams: GramKind | None = None
 ) -> PackedDocuments:
     """The documents as a file holds them; `grams` are sizes and border of the character n-grams among their terms."""
-    units = None if grams is None or documents.vocabulary is None else documents.units
-    rest = documents
-    if units is not None and documents.vocabulary is not None:
-        rest = without_terms(documents, which_are_grams(documents.vocabulary))
-    elif grams is not None:
+    units, rest = documents.units, documents
+    if units is None and grams is not None:
         rest = without_grams(documents, grams)
-    told = units is None and rest is not documents
-    vocabulary = rest.vocabulary or Vocabulary()
+    told = rest is not documents
+    kind = grams if told else None if units is None else units.kind
+    vocabulary = rest.words or Vocabulary()
     first = np.full(rest.n_docs, -1)  # by the first label: documents of a class share terms, so that gaps are small
     labelled = np.diff(rest.Y.indptr) > 0
     first[labelled] = rest.Y.indices[rest.Y.indptr[:-1][labelled]]
     order = np.argsort(first, kind="stable")
-    Y = csr_array(rest.Y[order])
-    numbers = _split_cells(rest.X[order], signed=told) | {"labels": np.diff(Y.indptr), "codes": Y.indices}
+    Y, table = csr_array(rest.Y[order]), csr_array(rest.table[order])
+    numbers: dict[str, NDArray[Any]] = {"labels": np.diff(Y.indptr), "codes": Y.indices}
+    if rest.followers is not None:
+        numbers["followers"] = csr_array(rest.followers[order]).data
+    numbers |= _split_cells(table, signed=told)
     names, in_units = {"terms": vocabulary} if vocabulary != in_use else {}, None
     if units is not None:
         numbers |= {f"unit_{name}": values for name, values in _split_cells(units.X[order], signed=False).items()}
@@ -134,10 +138,10 @@ def pack_documents(
     if rest.weight is not None:
         arrays["weight"] = _deflate(np.ascontiguousarray(rest.weight[order], "<f8").view(np.uint8))
     about = {
-        "documents": rest.n_docs, "cells": rest.X.nnz, "codes": Y.nnz, "terms": len(vocabulary), "widths": widths,
+        "documents": rest.n_docs, "cells": table.nnz, "codes": Y.nnz, "terms": len(vocabulary), "widths": widths,
         "all_terms": documents.n_terms, "bytes": int(vocabulary.to_arrays()[1][-1]),
-        "grams": list(grams[:2]) if grams is not None and rest is not documents else None,
-        "border": grams[2] if grams is not None and rest is not documents else None, "units": in_units,
+        "grams": list(kind[:2]) if kind is not None else None, "border": kind[2] if kind is not None else None,
+        "units": in_units,
     }  # fmt: skip
     packed = PackedDocuments(arrays, about, documents.classes, in_use, exclusive)
     packed.__dict__["documents"] = documents  # known: nothing is to be unpacked
@@ -145,13 +149,17 @@ def pack_documents(
 
 
 def _split_cells(X: Sparse, *, signed: bool) -> dict[str, NDArray[Any]]:
-    """The cells of documents, term by term: how many each term has, the gaps between their rows, and the counts."""
-    by_term = csc_array(csr_array(X).tocsc())
+    """The cells of documents, term by term: how many each term has, the gaps between their rows, and the counts.
+
+    Terms of most documents come first: their gaps are alike, and so are those of rare ones.
+    """
+    df = np.bincount(X.indices, minlength=X.shape[1])
+    by_term = csc_array(csc_array(csr_array(X).tocsc())[:, np.argsort(-df, kind="stable")])
     gaps = np.diff(by_term.indices, prepend=0)
     starts = by_term.indptr[:-1]
     gaps[starts] = by_term.indices[starts]
     counts = _fold_sign(by_term.data) if signed else by_term.data
-    return {"df": np.diff(by_term.indptr), "gaps": gaps, "counts": counts}
+    return {"df": df, "steps": gaps, "counts": counts}
 
 
 def _planes(values: NDArray[Any]) -> tuple[NDArray[np.uint8], int]:
@@ -164,7 +172,9 @@ def _planes(values: NDArray[Any]) -> tuple[NDArray[np.uint8], int]:
 def _deflate(plain: NDArray[np.uint8], strategy: int = zlib.Z_RLE) -> NDArray[np.uint8]:
     """Runs and single bytes: six times as fast as looking for repeated strings, which gaps do not have."""
     deflate = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, strategy)
-    return np.frombuffer(deflate.compress(plain.tobytes()) + deflate.flush(), np.uint8)
+    flat = np.ascontiguousarray(plain).reshape(-1)
+    pieces = [deflate.compress(flat[start : start + PIECE].data) for start in range(0, flat.size, PIECE)]
+    return np.frombuffer(b"".join([*pieces, deflate.flush()]), np.uint8)
 
 
 def _inflate(packed: NDArray[np.uint8], size: int, name: str) -> NDArray[np.uint8]:
@@ -191,12 +201,16 @@ def _unpack(packed: PackedDocuments) -> KeptDocuments:
         raise ValueError(f"they have {n_terms} terms and the vocabulary {len(vocabulary)}")
     signed = about["grams"] is not None and not _is_early(about) and about["units"] is None
     X = _read_cells(packed, "", (n_docs, n_terms), cells, signed=signed)
+    followers = None
+    if "followers" in arrays:
+        followers = list_followers(_read(packed, "followers", int(X.data.sum()), 0, n_terms + 1), X)
+        check_followers(vocabulary, X, followers)
     weight = None
     if "weight" in arrays:
         weight = _inflate(arrays["weight"], 8 * n_docs, "weights").view("<f8").astype(np.float64)
         if not bool(np.all((weight > 0) & (weight < 2.0**1000))):
             raise ValueError("a weight is not above 0")
-    documents = KeptDocuments(packed.classes, vocabulary, X, Y, weight)
+    documents = KeptDocuments(packed.classes, vocabulary, X, Y, weight, followers=followers)
     if about["grams"] is None:
         return documents.in_order()
     shortest, longest = (_whole(size) for size in about["grams"])
@@ -206,15 +220,18 @@ def _unpack(packed: PackedDocuments) -> KeptDocuments:
     kind = (shortest, longest, border)
     if _is_early(about) or about["units"] is None:
         return with_grams(documents, kind).in_order()
-    return with_units(documents, _read_units(packed, n_docs), kind).in_order()
+    units = _read_units(packed, n_docs, kind)
+    if units.most_grams() > MOST_GRAMS:
+        raise ValueError("their units have too many character n-grams")
+    return replace(documents, units=units).in_order()
 
 
-def _read_units(packed: PackedDocuments, n_docs: int) -> GramUnits:
+def _read_units(packed: PackedDocuments, n_docs: int, kind: GramKind) -> GramUnits:
     """What character n-grams are cut from."""
     cells, n_terms, size = (_whole(packed.about["units"][name]) for name in ("cells", "terms", "bytes"))
     X = _read_cells(packed, "unit_", (n_docs, n_terms), cells, signed=False)
     X = csr_array((X.data.astype(np.int32), X.indices, X.indptr), shape=X.shape)
-    return GramUnits(_read_terms(packed, "unit_", n_terms, size), X)
+    return GramUnits(_read_terms(packed, "unit_", n_terms, size), X, kind)
 
 
 def _read_terms(packed: PackedDocuments, start: str, n_terms: int, size: int) -> Vocabulary:
@@ -266,7 +283,10 @@ def _read_cells(packed: PackedDocuments, start: str, shape: tuple[int, int], cel
     df = _read(packed, f"{start}df", n_terms, 1, n_docs + 1)
     if int(df.sum()) != cells:
         raise ValueError("their terms have more or fewer cells than there should be")
-    gaps = _read(packed, f"{start}gaps", cells, 0, n_docs)
+    early = f"{start}steps" not in packed.arrays  # such a file has its terms in the order of the vocabulary
+    gaps = _read(packed, f"{start}{'gaps' if early else 'steps'}", cells, 0, n_docs)
+    order = None if early else np.argsort(-df, kind="stable")
+    df = df if order is None else df[order]
     counts = _read(packed, f"{start}counts", cells, 1, 2**32 if signed else 2**31)
     counts = _unfold_sign(counts) if signed else counts
     ends = np.concatenate([[0], np.cumsum(df)])
@@ -278,7 +298,8 @@ def _read_cells(packed: PackedDocuments, start: str, shape: tuple[int, int], cel
     rows = sums - np.repeat(sums[ends[:-1]] - gaps[ends[:-1]], df)
     if cells and int(rows.max()) >= n_docs:
         raise ValueError(f"a term is in a document beyond the {n_docs} that there are")
-    return csr_array(csc_array((counts, rows.astype(np.int32), ends), shape=(n_docs, n_terms)).tocsr())
+    by_term = csc_array((counts, rows.astype(np.int32), ends), shape=(n_docs, n_terms))
+    return csr_array(by_term.tocsr() if order is None else by_term[:, np.argsort(order)].tocsr())
 
 
 def _fold_sign(values: NDArray[Any]) -> NDArray[np.int64]:

@@ -1,15 +1,15 @@
-"""Documents without the character n-grams that follow from their units or their words, and with them again."""
+"""Documents without the character n-grams that follow from their words, and with them again."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from unnaive.core.kept_documents import KeptDocuments, move_columns
+from unnaive.core.count_tables import move_columns
+from unnaive.core.kept_documents import KeptDocuments
 from unnaive.sparse import csr_array
-from unnaive.text.gram_units import GramKind, GramUnits
+from unnaive.text.gram_units import GramKind
 from unnaive.text.tokens import GRAM
 from unnaive.text.unit_grams import find_grams
 from unnaive.text.vocabulary import Vocabulary
@@ -32,60 +32,32 @@ def _words_and_grams(vocabulary: Vocabulary, X: Sparse, kind: GramKind) -> tuple
     return csr_array(mine @ G), [GRAM + gram for gram in grams]
 
 
-def without_terms(documents: KeptDocuments, gone: NDArray[np.bool_]) -> KeptDocuments:
-    """The documents without some of their columns."""
-    kept = np.flatnonzero(~gone)
-    places = np.full(len(gone), -1, np.int32)
-    places[kept] = np.arange(len(kept), dtype=np.int32)
-    columns = places[documents.X.indices]
-    inside = columns >= 0
-    ends = np.concatenate([[0], np.cumsum(inside)])[documents.X.indptr]
-    X = csr_array((documents.X.data[inside], columns[inside], ends), shape=(documents.n_docs, len(kept)))
-    return replace(documents, vocabulary=(documents.vocabulary or Vocabulary()).take(kept), X=X)
-
-
-def with_units(documents: KeptDocuments, units: GramUnits, kind: GramKind) -> KeptDocuments:
-    """The documents, of words, with the character n-grams of their units."""
-    if units.most_grams(kind) > MOST_GRAMS:
-        raise ValueError("their units have too many character n-grams")
-    grams, counts = units.cut(kind)
-    vocabulary, places = (documents.vocabulary or Vocabulary()).union(grams)
-    order = vocabulary.order()
-    mine = None
-    if order is not None:  # columns go to their sorted places at once: both parts stay ascending
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
-        vocabulary, mine, places = vocabulary.in_order(order), place[: documents.n_terms], place[places]
-    X = move_columns(documents.X, mine, len(vocabulary)) + move_columns(counts, places, len(vocabulary))
-    return replace(documents, vocabulary=vocabulary, X=csr_array(X), units=units)
-
-
 def without_grams(documents: KeptDocuments, kind: GramKind) -> KeptDocuments:
     """The documents less the grams that their words tell of; themselves where that leaves more than half of the cells.
 
     That is so where a word is not read as it stands: stemmed, say.
     """
-    if documents.vocabulary is None:
+    if documents.words is None:
         return documents
-    told, grams = _words_and_grams(documents.vocabulary, documents.X, kind)
+    told, grams = _words_and_grams(documents.words, documents.table, kind)
     if not grams:
         return documents
-    both, places = documents.vocabulary.union(Vocabulary(grams))
-    rest = csr_array(move_columns(documents.X, None, len(both)) - move_columns(told, places, len(both)))
+    both, places = documents.words.union(Vocabulary(grams))
+    rest = csr_array(move_columns(documents.table, None, len(both)) - move_columns(told, places, len(both)))
     rest.eliminate_zeros()
-    if 2 * rest.nnz > documents.X.nnz:
+    if 2 * rest.nnz > documents.table.nnz:
         return documents
     seen = np.flatnonzero(np.bincount(rest.indices, minlength=len(both)))
-    return replace(documents, vocabulary=both.take(seen), X=csr_array(rest[:, seen]))
+    return replace(documents, words=both.take(seen), table=csr_array(rest[:, seen]))
 
 
 def with_grams(documents: KeptDocuments, kind: GramKind) -> KeptDocuments:
     """The inverse of `without_grams`."""
-    vocabulary = documents.vocabulary or Vocabulary()
-    told, grams = _words_and_grams(vocabulary, documents.X, kind)
-    both, places = vocabulary.union(Vocabulary(grams))
-    X = csr_array(move_columns(documents.X, None, len(both)) + move_columns(told, places, len(both)))
+    words = documents.words or Vocabulary()
+    told, grams = _words_and_grams(words, documents.table, kind)
+    both, places = words.union(Vocabulary(grams))
+    X = csr_array(move_columns(documents.table, None, len(both)) + move_columns(told, places, len(both)))
     X.eliminate_zeros()
     if X.nnz and int(X.data.min()) < 1:
         raise ValueError("a count is below 0")
-    return replace(documents, vocabulary=both, X=X)
+    return replace(documents, words=both, table=X)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from unnaive.core.targets import Targets, list_labels, read_targets
 from unnaive.errors import BadData
+from unnaive.sparse import csr_array
 
 UNLABELLED = -1  # among whole numbers, as in scikit-learn's semi-supervised estimators
 

@@ -13,14 +13,25 @@ from unnaive.errors import choose
 from unnaive.sparse import csr_array
 from unnaive.types import Sparse
 
+SMALL_COUNT = 1 << 15  # logarithms of whole counts below it are looked up
+
+
+def _log_frequency(counts: NDArray[Any]) -> NDArray[np.float64]:
+    """1 + log n, and 0 where n is 0; each of the few whole numbers that counts are is taken the logarithm of once."""
+    if counts.dtype.kind in "iu" and counts.size > SMALL_COUNT and 0 <= counts.min() <= counts.max() < SMALL_COUNT:
+        return np.asarray(_log_frequency(np.arange(counts.max() + 1.0))[counts])
+    values = np.asarray(counts, np.float64)
+    return np.where(values > 0, 1 + np.log(np.maximum(values, 1e-300)), 0.0)
+
+
 TERM_FREQUENCIES: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
-    "raw": lambda counts: counts,
+    "raw": lambda counts: np.asarray(counts, np.float64),
     "binary": lambda counts: (counts > 0).astype(np.float64),
-    "log": lambda counts: np.where(counts > 0, 1 + np.log(np.maximum(counts, 1e-300)), 0.0),
+    "log": _log_frequency,
 }
 NORMS: dict[str, Callable[[Sparse], NDArray[Any]]] = {
     "l1": lambda X: abs(X).sum(axis=1),
-    "l2": lambda X: np.sqrt((X * X).sum(axis=1)),
+    "l2": lambda X: np.sqrt(csr_array((X.data * X.data, X.indices, X.indptr), shape=X.shape).sum(axis=1)),
 }
 
 
@@ -49,7 +60,7 @@ class Weighting:
     def apply(self, X: Sparse) -> Sparse:
         """The weighted documents, float64 csr_array (n_docs, n_terms)."""
         X = csr_array(X)
-        data = TERM_FREQUENCIES[self.tf](np.asarray(X.data, np.float64))
+        data = TERM_FREQUENCIES[self.tf](X.data)
         if self.idf is not None:
             data = data * self.idf[X.indices]
         Z = csr_array((data, X.indices, X.indptr), shape=X.shape)
@@ -61,24 +72,44 @@ def _divided_rows(Z: Sparse, lengths: NDArray[np.float64]) -> Sparse:
     return csr_array((Z.data / np.repeat(safe, np.diff(Z.indptr)), Z.indices, Z.indptr), shape=Z.shape)
 
 
-def presence(X: Sparse) -> Sparse:
-    """[X > 0] with nothing stored but ones, float64 csr_array.
+def presence(X: Sparse, kind: type[np.number[Any]] = np.float64) -> Sparse:
+    """[X > 0] with nothing stored but ones, csr_array of this kind of number.
 
     >>> presence(csr_array([[3, 0], [1, 2]])).toarray()
     array([[1., 0.],
            [1., 1.]])
     """
+    X = _occurrences(X)
+    return csr_array((np.ones(X.nnz, kind), X.indices, X.indptr), shape=X.shape)
+
+
+def _occurrences(X: Sparse) -> Sparse:
     X = csr_array(X)
-    if not bool(np.all(X.data > 0)):
-        X = X > 0  # a stored zero would pass for an occurrence
-    return csr_array((np.ones(X.nnz), X.indices, X.indptr), shape=X.shape)
+    return X if bool(np.all(X.data > 0)) else X > 0  # a stored zero would pass for an occurrence
 
 
-def tf_idf(X: Sparse, sample_weight: NDArray[np.float64] | None = None) -> Weighting:
-    """(1 + log n)·(1 + log((N+1)/(df+1))), rows of length 1; df and N from documents X, weighted."""
-    weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
-    df = presence(X).T @ weight
-    return Weighting("log", 1 + np.log((weight.sum() + 1) / (df + 1)), "l2")
+def document_frequency(X: Sparse, weight: NDArray[np.float64] | None = None) -> NDArray[Any]:
+    """How many documents of X (n_docs, n_terms) have each term, or the sum of their weights (n_terms,).
+
+    >>> document_frequency(csr_array([[3, 0], [1, 2]])), document_frequency(csr_array([[3, 0]]), np.array([0.5]))
+    (array([2, 1]), array([0.5, 0. ]))
+    """
+    X = _occurrences(X)
+    each = None if weight is None else np.repeat(weight, np.diff(X.indptr))
+    return np.bincount(X.indices, each, minlength=X.shape[1])
+
+
+def tf_idf(
+    X: Sparse, sample_weight: NDArray[np.float64] | None = None, df: NDArray[Any] | None = None
+) -> Weighting:  # fmt: skip
+    """(1 + log n)·(1 + log((N+1)/(df+1))), rows of length 1; df and N from documents X, weighted.
+
+    `df` is `document_frequency(X)`, where it is known already; weights need another.
+    """
+    n_docs = X.shape[0] if sample_weight is None else sample_weight.sum()
+    if df is None or sample_weight is not None:
+        df = document_frequency(X, sample_weight)
+    return Weighting("log", 1 + np.log((n_docs + 1) / (df + 1)), "l2")
 
 
 DOCUMENT_WEIGHTINGS = ("tf-idf", "log", "binary", "counts")

@@ -1,9 +1,11 @@
-// The weights of all arcs of an OR gate by eq. 15, in two walks over the arcs of each class; or_gate.py has the formula
-// in numpy, which is the specification.
+// The weights of all arcs of an OR gate by eq. 15, in one walk over the arcs of each class and one over its weights;
+// or_gate.py has the formula in numpy, which is the specification.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "../core/_checks.h"
 
@@ -15,36 +17,59 @@ template <typename T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Out = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-constexpr int kSmall = 64;  // counts below have their 1 − n/N_i• and n/(1 − n/N_i•) in a table: most arcs, no division
+constexpr int kSmall = 64;  // counts below have their numbers in a table: most arcs, no division
 
-// r = 1 − n/N_i• and n/r of one class.
-struct Shares {
-  double rest[kSmall], over[kSmall], tokens;
+// Of a count n in a class of N_i• tokens: r = 1 − n/N_i• and n/r.
+struct Share {
+  double rest, over;
 
-  explicit Shares(double of_class) : tokens(of_class) {
-    for (int n = 0; n < kSmall; ++n) {
-      rest[n] = 1 - n / tokens;
-      over[n] = n / rest[n];
-    }
-  }
-  static bool small(int64_t n) { return static_cast<uint64_t>(n) < kSmall; }
-  static bool small(double n) { return n >= 0 && n < kSmall && n == static_cast<int>(n); }
-  template <typename Count>
-  double rest_of(Count n) const {
-    return small(n) ? rest[static_cast<int>(n)] : 1 - static_cast<double>(n) / tokens;
-  }
-  template <typename Count>
-  double over_rest(Count n) const {
-    return small(n) ? over[static_cast<int>(n)] : static_cast<double>(n) / rest_of(n);
-  }
+  Share() = default;
+  Share(double n, double tokens) : rest(1 - n / tokens), over(n / rest) {}
 };
 
-// Π (r + r·odds) over some arcs, four products at a time since each waits for the one before.
+class Shares {
+ public:
+  explicit Shares(double of_class) : tokens_(of_class) {
+    for (int n = 0; n < kSmall; ++n) small_[n] = Share(n, tokens_);
+  }
+  Share operator()(int64_t n) const {
+    return static_cast<uint64_t>(n) < kSmall ? small_[n] : Share(static_cast<double>(n), tokens_);
+  }
+  Share operator()(double n) const {
+    return n >= 0 && n < kSmall && n == static_cast<int>(n) ? small_[static_cast<int>(n)] : Share(n, tokens_);
+  }
+
+ private:
+  Share small_[kSmall];
+  double tokens_;
+};
+
+// Of a term: the odds that a token is this one, and the odds against it; side by side, since they are read together.
+struct Odds {
+  double of, against;
+};
+
+// Above 0 also for the only term of the corpus. One loop for each quotient, so that the processor divides several at a
+// time.
+std::vector<Odds> odds_of(const double* overall, size_t size, double total) {
+  std::vector<double> others(size), of(size);
+  for (size_t k = 0; k < size; ++k) others[k] = std::max(total - overall[k], total * 0x1p-53);
+  for (size_t k = 0; k < size; ++k) of[k] = overall[k] / others[k];
+  for (size_t k = 0; k < size; ++k) others[k] /= overall[k];
+  std::vector<Odds> out(size);
+  for (size_t k = 0; k < size; ++k) out[k] = {of[k], others[k]};
+  return out;
+}
+
+// Writes n / (r · odds) of some arcs, and returns Π (r + r · odds): four products, since each waits for the one before.
 template <typename Index, typename Count>
-double product_of(const Count* inside, const Index* terms, int64_t size, const double* odds, const Shares& shares) {
+double walk_arcs(const Count* inside, const Index* terms, int64_t size, const Odds* odds, const Shares& shares,
+                 double* out) {
   const auto factor = [&](int64_t a) {
-    const double rest = shares.rest_of(inside[a]);
-    return rest + rest * odds[terms[a]];
+    const Share share = shares(inside[a]);
+    const Odds term = odds[terms[a]];
+    out[a] = share.over * term.against;
+    return share.rest + share.rest * term.of;
   };
   double one = 1, two = 1, three = 1, four = 1;
   int64_t a = 0;
@@ -60,26 +85,24 @@ double product_of(const Count* inside, const Index* terms, int64_t size, const d
 
 // out = scale_i · Π_i · n / (r · odds · total); false if a product is not above 0, which takes another formula.
 template <typename Index, typename Count>
-bool scaled_products(Vector<Index> starts, Vector<Index> terms, Vector<Count> inside, Vector<double> odds,
-                     Vector<double> against, Vector<double> totals, Vector<double> scale, double total, Out out) {
+bool scaled_products(Vector<Index> starts, Vector<Index> terms, Vector<Count> inside, Vector<double> overall,
+                     Vector<double> totals, Vector<double> scale, double total, Out out) {
   check_starts(starts.data(), starts.size(), terms.size(), "the row ends of a matrix fall or pass its end");
-  check_inside(terms.data(), terms.size(), static_cast<int64_t>(odds.size()),
+  check_inside(terms.data(), terms.size(), static_cast<int64_t>(overall.size()),
                "a column of the matrix is outside of it");
   require(starts.size() == totals.size() + 1 && scale.size() == totals.size(), "there is one total for each class");
   require(inside.size() == terms.size() && out.size() == terms.size(), "there is one weight for each arc");
-  require(odds.size() == against.size(), "there are odds for and against each term");
   nb::gil_scoped_release free;
+  const std::vector<Odds> odds = odds_of(overall.data(), overall.size(), total);
   const auto n_classes = static_cast<int64_t>(totals.size());
   for (int64_t i = 0; i < n_classes; ++i) {
     const int64_t start = starts.data()[i], size = starts.data()[i + 1] - start;
-    const Count* own = inside.data() + start;
-    const Index* parents = terms.data() + start;
-    const Shares shares(totals.data()[i]);
-    const double whole = product_of(own, parents, size, odds.data(), shares);
+    double* own = out.data() + start;
+    const double whole =
+        walk_arcs(inside.data() + start, terms.data() + start, size, odds.data(), Shares(totals.data()[i]), own);
     if (!(whole > 0)) return false;
     const double factor = scale.data()[i] * whole / total;
-    double* to = out.data() + start;
-    for (int64_t a = 0; a < size; ++a) to[a] = shares.over_rest(own[a]) * factor * against.data()[parents[a]];
+    for (int64_t a = 0; a < size; ++a) own[a] *= factor;
   }
   return true;
 }
@@ -87,7 +110,7 @@ bool scaled_products(Vector<Index> starts, Vector<Index> terms, Vector<Count> in
 template <typename Index, typename Count>
 void define(nb::module_& m) {
   m.def("scaled_products", &scaled_products<Index, Count>, nb::arg().noconvert(), nb::arg().noconvert(),
-        nb::arg().noconvert(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg("out").noconvert());
+        nb::arg().noconvert(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg("out").noconvert());
 }
 
 }  // namespace

@@ -100,17 +100,14 @@ def _scaled_products(arcs: _Arcs, scale: Floats) -> Floats:
     With r = 1 − N_ik/N_i• and the odds o = N_•k/(N − N_•k) of the term, f = r + r·o and N_•k·f = N·r·o. Neither Π r nor
     Π (1 − N_•k/N) can underflow, because the shares in each add up to at most 1.
     """
-    total = arcs.total
-    others = np.maximum(total - arcs.overall, total * 2.0**-53)  # above 0 also for the only term of the corpus
-    odds = arcs.overall / others
-    out = np.empty(len(arcs.inside))
-    starts = arcs.starts.astype(arcs.terms.dtype, copy=False)
     if _gates is not None:
-        with np.errstate(divide="ignore"):  # a term that no class has
-            against = others / arcs.overall
-        if _gates.scaled_products(starts, arcs.terms, arcs.inside, odds, against, arcs.totals, scale, total, out):
+        out, starts = np.empty(len(arcs.inside)), arcs.starts.astype(arcs.terms.dtype, copy=False)
+        if _gates.scaled_products(
+            starts, arcs.terms, arcs.inside, arcs.overall, arcs.totals, scale, arcs.total, out
+        ):  # fmt: skip
             return out
-    return _scaled_products_by_numpy(arcs, scale, odds.take(arcs.terms))
+    others = np.maximum(arcs.total - arcs.overall, arcs.total * 2.0**-53)  # above 0 also for the corpus's only term
+    return _scaled_products_by_numpy(arcs, scale, (arcs.overall / others).take(arcs.terms))
 
 
 def _scaled_products_by_numpy(arcs: _Arcs, scale: Floats, odds: Floats) -> Floats:

@@ -2,12 +2,15 @@
 // Every reader returns None where Python's own readers must look at the rows themselves.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <unordered_map>
 
 #include "_rows_csv.h"
+#include "_rows_csv_write.h"
+#include "_rows_hash.h"
 #include "_rows_json.h"
 
 namespace nb = nanobind;
@@ -106,11 +109,42 @@ nb::object cell_codes(Vector<uint8_t> bytes, Vector<int64_t> ends) {
   return nb::make_tuple(numpy_of(std::move(codes)), numpy_of(std::move(firsts)));
 }
 
+// The bytes of delimited text with these columns, (bytes, ends) each.
+nb::object csv_lines(std::vector<std::pair<Vector<uint8_t>, Vector<int64_t>>> columns, uint8_t delimiter) {
+  std::vector<TextColumn> texts;
+  const size_t rows = columns.empty() ? 0 : columns[0].second.size() - 1;
+  for (const auto& [bytes, ends] : columns) {
+    check_cells(bytes, ends);
+    if (ends.size() != rows + 1) throw nb::value_error("columns have unlike numbers of cells");
+    texts.push_back({bytes.data(), ends.data()});
+  }
+  auto lines = [&] {
+    nb::gil_scoped_release free;
+    Bytes out(CsvLines::room(texts, rows));
+    CsvLines(out, delimiter).write(texts, rows);
+    return out;
+  }();
+  return numpy_of(std::move(lines));
+}
+
+// The hash of each cell, so many side by side, 0 for as many as this processor can.
+nb::object cell_hashes(Vector<uint8_t> bytes, Vector<int64_t> ends, int lanes) {
+  check_cells(bytes, ends);
+  std::vector<uint64_t> hashes(ends.size() - 1);
+  {
+    nb::gil_scoped_release free;
+    hash_cells({bytes.data(), ends.data(), hashes.size()}, hashes.data(), lanes);
+  }
+  return numpy_of(std::move(hashes));
+}
+
 }  // namespace unnaive
 
 NB_MODULE(_rows, m) {
   m.def("json_rows", &unnaive::json_rows, "data"_a, "wanted"_a, "required"_a, "refused"_a, "longest"_a);
   m.def("csv_rows", &unnaive::csv_rows, "data"_a, "delimiter"_a, "places"_a, "skipped"_a, "longest"_a);
+  m.def("csv_lines", &unnaive::csv_lines, "columns"_a, "delimiter"_a);
   m.def("csv_rows_end", &unnaive::rows_end, "data"_a);
+  m.def("cell_hashes", &unnaive::cell_hashes, "data"_a, "ends"_a, "lanes"_a = 0);
   m.def("cell_codes", &unnaive::cell_codes, "data"_a, "ends"_a);
 }

@@ -1,4 +1,4 @@
-// Delimited text ↔ columns, as Python's csv reads and writes it; refused where the two could differ.
+// Delimited text → columns, as Python's csv reads it; refused where the two could differ.
 #pragma once
 #include "_rows_column.h"
 

@@ -22,7 +22,14 @@ class ArrowCells:
 
     array: Any
 
-    def texts(self) -> TextBuffer:
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def part(self, start: int, stop: int) -> ArrowCells:
+        """The rows from `start` to before `stop`."""
+        return ArrowCells(self.array.slice(start, stop - start))
+
+    def texts(self, *, missing: bool = True) -> TextBuffer:
         """The cells as texts, missing ones empty; NotPlain if they are no strings, or no UTF-8."""
         import pyarrow
 

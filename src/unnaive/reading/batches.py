@@ -16,6 +16,7 @@ from unnaive.reading.blocks import NotPlain, read_csv, read_json
 from unnaive.reading.columns import Columns
 from unnaive.reading.corpus import Labels
 from unnaive.reading.json_tables import JsonTable
+from unnaive.reading.kept import KeptColumn
 from unnaive.reading.tables import CsvTable, Table
 from unnaive.text.buffer import TextBuffer, TextChunks, as_texts
 
@@ -56,7 +57,7 @@ def _documents(rows: Rows, columns: Columns, parse: Parse) -> Documents:
         sets = [parse(value) for value in values]  # a value that comes back is parsed once
         labels = [sets[code] for code in codes.tolist()]
     ids = None if columns.id is None else [str(one) for one in rows[columns.id].values()]
-    return Documents(texts, labels, ids, {name: rows[name].values() for name in columns.kept})
+    return Documents(texts, labels, ids, {name: KeptColumn(rows[name]) for name in columns.kept})
 
 
 def _join_texts(columns: Sequence[TextBuffer]) -> TextBuffer:

@@ -35,7 +35,7 @@ except ImportError:  # built without a compiler
 BLOCK = 8 << 20  # bytes that are parsed at a time, at most
 LINES = 1 << 16  # bytes at the end of a block that are searched at a time for the end of a line
 PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff")
-STRING = 1  # kinds of cells: 0 is a key that a record lacks, 2 any other JSON as it stands in the file
+MISSING, STRING = 0, 1  # kinds of cells: a key that a record lacks, a string; 2 is other JSON as it stands in the file
 
 Bytes = NDArray[np.uint8]
 Item = TypeVar("Item")
@@ -54,9 +54,16 @@ class Cells:
     offsets: Ids
     kinds: Bytes
 
-    def texts(self) -> TextBuffer:
-        """The cells as texts; NotPlain if one is no string."""
-        if not bool((self.kinds == STRING).all()):
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def part(self, start: int, stop: int) -> Cells:
+        """The rows from `start` to before `stop`."""
+        return Cells(self.blob, self.offsets[start : stop + 1], self.kinds[start:stop])
+
+    def texts(self, *, missing: bool = False) -> TextBuffer:
+        """The cells as texts; NotPlain if one is no string, and with `missing` not missing either: then it is empty."""
+        if not bool(((self.kinds == STRING) | (missing & (self.kinds == MISSING))).all()):
             raise NotPlain
         return TextBuffer(self.blob, self.offsets)
 

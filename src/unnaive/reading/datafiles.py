@@ -39,7 +39,7 @@ class Batch:
     texts: Sequence[str]
     labels: list[Labels]
     ids: list[str]
-    kept: dict[str, list[Any]] = field(default_factory=dict)
+    kept: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     types: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from unnaive.core.arrays import find_csr_problem
 from unnaive.core.targets import Targets, sorted_classes
 from unnaive.errors import BadData
 from unnaive.scale.array_folder import ArrayWriter, is_whole, open_arrays
-from unnaive.text.gram_units import GramUnits
+from unnaive.sparse import csr_array
+from unnaive.text.gram_units import GramKind, GramUnits
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Arrays, Sparse
 
@@ -44,6 +44,7 @@ class MatrixWriter:
         self._writer = ArrayWriter(folder)
         self._sizes: dict[str, list[Any]] = {"X": [], "Y": []}
         self._units: Vocabulary | None = None
+        self._kind: GramKind | None = None
         self.n_entries = 0
 
     def add(self, X: Sparse, Y: Sparse, units: GramUnits | None = None) -> None:
@@ -61,6 +62,7 @@ class MatrixWriter:
             self._sizes[name].append(np.diff(table.indptr).astype(np.int32))
 
     def _add_units(self, units: GramUnits) -> None:
+        self._kind = units.kind
         self._units, places = (Vocabulary() if self._units is None else self._units).union(units.vocabulary)
         self._writer.append("units.data", units.X.data.astype(np.int32, copy=False))
         self._writer.append("units.indices", places[units.X.indices].astype(np.int32))
@@ -76,7 +78,7 @@ class MatrixWriter:
                 blob, offsets = terms.to_arrays()
                 self._writer.append(f"{name}.bytes", blob)
                 self._writer.append(f"{name}.offsets", offsets)
-        self._writer.finish({"labels": list(labels), "of": of})
+        self._writer.finish({"labels": list(labels), "of": of, "grams": self._kind})
 
     def abandon(self) -> None:
         """Remove what was written."""
@@ -120,7 +122,7 @@ def open_matrix(folder: Path) -> CachedMatrix:
     labels = about["labels"]
     Y_data = np.ones(len(arrays["Y.indices"]), np.int64)
     tables = {"X": (arrays["X.data"], (rows, len(vocabulary))), "Y": (Y_data, (rows, len(labels)))}
-    of_units = _vocabulary(arrays, "units") if "units.bytes" in arrays else None
+    of_units = _vocabulary(arrays, "units") if about.get("grams") else None
     if of_units is not None:
         tables["units"] = arrays["units.data"], (rows, len(of_units))
     for name, (data, shape) in tables.items():
@@ -133,7 +135,9 @@ def open_matrix(folder: Path) -> CachedMatrix:
         arrays[f"Y.{part}"].astype(np.int64) for part in ("indices", "indptr")
     )  # as `read_targets` has them
     Y = csr_array((Y_data, indices, ends), shape=tables["Y"][1])
-    units = None if of_units is None else GramUnits(of_units, _table(arrays, "units", tables["units"][1]))
+    units = None
+    if of_units is not None:
+        units = GramUnits(of_units, _table(arrays, "units", tables["units"][1]), tuple(about["grams"]))
     return CachedMatrix(X, Y, labels, vocabulary, about["of"], units)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from unnaive.core.learner import TrainingSpec
+from unnaive.core.scratch import arrays_on_disk
 from unnaive.core.targets import refuse_one_class
 from unnaive.errors import BadData, UnnaiveError, count_noun
 from unnaive.fitted import FittedModel
@@ -80,6 +81,7 @@ def train_cached(
         refuse_one_class(targets)
         report.documents = cached.X.shape[0]
         on_counted(report.documents)
+        stack.enter_context(arrays_on_disk(resources.scratch))  # what learners make of the matrix is as large as it is
         fitted = train(
             spec, cached.X, targets, vocabulary=cached.vocabulary, token_rule=rule, n_jobs=n_jobs, progress=progress,
             tune=True, units=cached.units,

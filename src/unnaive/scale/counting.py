@@ -60,7 +60,7 @@ class DocumentCounter:
 
     def _start(self) -> None:
         self._counter = TextCounter(self.rule, threads=self.threads)
-        self._sums = RunningSums()
+        self._sums = RunningSums(dense=self.memory is None)
         self._n_terms = 0
 
     @property

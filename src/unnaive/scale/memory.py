@@ -48,3 +48,9 @@ def return_large_blocks() -> None:
     mmap_threshold = -3  # M_MMAP_THRESHOLD of malloc.h
     with suppress(OSError, AttributeError):  # another C library has no such setting
         ctypes.CDLL(None).mallopt(mmap_threshold, LARGE_BLOCK)
+
+
+def return_small_blocks() -> None:
+    """Give back to the system what small blocks that are free take: batches that were held for a while leave many."""
+    with suppress(OSError, AttributeError):  # likewise
+        ctypes.CDLL(None).malloc_trim(0)

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array
 
 from unnaive.core.counts import Counts
 from unnaive.errors import UnnaiveError
 from unnaive.scale.array_folder import ArrayWriter, StoredArray, open_stored
+from unnaive.sparse import csc_array, csr_array
 from unnaive.text.term_order import term_order
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Sparse

@@ -28,6 +28,7 @@ from unnaive.scale.counting import DocumentCounter
 from unnaive.scale.memory import return_large_blocks
 from unnaive.scale.read_ahead import counting_threads, in_small_blocks, read_ahead
 from unnaive.scale.sums import UNLABELLED
+from unnaive.sparse import import_sparse
 from unnaive.text.buffer import TextBuffer
 from unnaive.text.tokens import TokenRule
 from unnaive.training import TUNED_FROM, check_spec, train_from_counts, warn_about_lone_terms
@@ -171,15 +172,17 @@ def count_source(
     on_documents: OnDocuments | None = None,
     after_batch: Callable[[], None] = lambda: None,
 ) -> None:
-    """Count all documents of a source, from where the checkpoint says."""
+    """Count all documents of a source, from where the checkpoint says.
+
+    `on_documents` is told of them in the thread that reads, `after_batch` is called when some were counted.
+    """
     rows = report.resumed_at = 0 if checkpoint is None else checkpoint.open(counter)
     held = 0
-    with read_ahead(_skip_rows(source, rows)) as batches:
+    with read_ahead(_shown(_skip_rows(source, rows), on_documents)) as batches:
+        import_sparse()  # while the first documents are read
         for texts, labels in batches:
             counter.add(texts, labels)
             after_batch()
-            if on_documents is not None:
-                on_documents(texts, labels)
             rows += len(labels)
             held += text_bytes(texts)
             if checkpoint is not None and held >= checkpoint.every:
@@ -198,6 +201,14 @@ def _skip_rows(source: DataFile, rows: int) -> Iterator[Documents]:
         at += size
     if at < rows:
         raise UnnaiveError(f"{source.name} has {at:,} rows, and the checkpoint is of {rows:,}; remove it to start anew")
+
+
+def _shown(batches: Iterator[Documents], on_documents: OnDocuments | None) -> Iterator[Documents]:
+    """The same batches, each shown to `on_documents` first."""
+    for texts, labels in batches:
+        if on_documents is not None:
+            on_documents(texts, labels)
+        yield texts, labels
 
 
 def text_bytes(texts: Any) -> int:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from unnaive.core.class_sums import canonical
 from unnaive.core.counts import Counts
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.targets import sorted_classes
+from unnaive.scale.dense_sums import DenseSums
+from unnaive.scale.memory import return_small_blocks
+from unnaive.sparse import csr_array
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Label, Sparse
 
 HELD = 1 << 20  # entries of documents that wait to be summed together
+LARGEST = (1 << 31) - 1  # sums in 32 bits
 UNLABELLED = ""  # the class of documents without a label, until it is known what they are; no label is empty
 
 
@@ -64,7 +68,9 @@ class RunningSums:
     """Counts of documents that come bit by bit.
 
     Documents wait until they have HELD entries and are then summed at once; sums of like size are merged, so that the
-    work is proportional to the entries, up to a logarithm. Memory follows the cells that were seen.
+    work is proportional to the entries, up to a logarithm. Memory follows the cells that were seen: 12 bytes each, as
+    long as sums fit in 32 bits. With `dense`, few classes and terms are summed in a table of all of them, which is
+    faster and takes 32 MB at most.
 
     >>> sums = RunningSums()
     >>> sums.add(csr_array([[2]]), csr_array([[1]]))
@@ -74,7 +80,8 @@ class RunningSums:
            [1, 1]])
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, dense: bool = False) -> None:
+        self._dense = DenseSums() if dense else None
         self._waiting: list[tuple[Sparse, Sparse]] = []
         self._entries = 0
         self._parts: list[Counts] = []
@@ -82,10 +89,15 @@ class RunningSums:
     @property
     def n_cells(self) -> int:
         """Cells (class, term) in all sums, and entries of documents that wait: what takes memory."""
-        return sum(map(_size, self._parts)) + self._entries // 4
+        return sum(map(_size, self._parts)) + self._entries // 4 + (self._dense.n_cells if self._dense else 0)
 
     def add(self, X: Sparse, Y: Sparse) -> None:
         """Some documents X (n_docs, n_terms so far) with their labels Y (n_docs, n_classes so far)."""
+        if self._dense is not None:
+            if self._dense.add(X, Y):
+                return
+            self._parts.append(self._dense.take())
+            self._dense = None  # classes, terms and sums only become more
         self._waiting.append((X, Y))
         self._entries += X.nnz
         if self._entries >= HELD:
@@ -94,15 +106,17 @@ class RunningSums:
     def total(self) -> Counts:
         """The sums over all documents so far."""
         self._sum_up()
+        if self._dense is not None and self._dense.n_docs:
+            self._parts.append(self._dense.take())
         while len(self._parts) > 1:
             self._merge_last()
-        return self._parts[0] if self._parts else Counts.zero(0, 0)
+        return _with_cells(self._parts[0], np.int64) if self._parts else Counts.zero(0, 0)
 
     def _sum_up(self) -> None:
         if not self._waiting:
             return
         waiting, self._waiting, self._entries = self._waiting, [], 0
-        self._parts.append(_count_documents(waiting))
+        self._parts.append(_narrow(_count_documents(waiting)))
         # a table of HELD cells is merged sooner than as many entries are summed
         while len(self._parts) > 1 and _size(self._parts[-2]) <= max(HELD, 2 * _size(self._parts[-1])):
             self._merge_last()
@@ -120,6 +134,8 @@ def _add(pair: list[Counts]) -> Counts:
     pair.clear()
     n_docs, class_docs = one.n_docs + other.n_docs, one.class_docs + other.class_docs
     terms, df = one.terms + other.terms, one.df + other.df
+    if _largest(one) + _largest(other) > LARGEST:
+        one, other = (_with_cells(counts, np.int64) for counts in (one, other))
     tables = [(one.class_terms, other.class_terms), (one.class_df, other.class_df)]
     del one, other
     tables.reverse()
@@ -129,13 +145,34 @@ def _add(pair: list[Counts]) -> Counts:
     return Counts(n_docs, class_docs, class_terms, class_df, terms, df)
 
 
+def _largest(counts: Counts) -> int:
+    """The largest sum of a class and term, which no number of documents exceeds."""
+    return int(counts.class_terms.data.max(initial=0))
+
+
+def _narrow(counts: Counts) -> Counts:
+    """With cells of 32 bits, where they suffice."""
+    return counts if _largest(counts) > LARGEST else _with_cells(counts, np.int32)
+
+
+def _with_cells(counts: Counts, kind: type) -> Counts:
+    """The same sums with cells of this type."""
+    if counts.class_terms.dtype == kind:
+        return counts
+    terms, df = (table.astype(kind, copy=False) for table in (counts.class_terms, counts.class_df))
+    df.indices, df.indptr = terms.indices, terms.indptr  # whole counts: the same cells
+    return replace(counts, class_terms=terms, class_df=df)
+
+
 def _count_documents(waiting: list[tuple[Sparse, Sparse]]) -> Counts:
     """The sums over some batches of documents; the list is emptied as soon as copies of them stand in one matrix."""
     n_terms, n_classes = (max(pair[side].shape[1] for pair in waiting) for side in (0, 1))
     Y = stack_rows([Y for _, Y in waiting], n_classes)
     parts = [X for X, _ in waiting]
     waiting.clear()
-    return Counts.of(stack_rows(parts, n_terms), Y)
+    X = stack_rows(parts, n_terms)
+    return_small_blocks()  # the batches, of which X is a copy
+    return Counts.of(X, Y)
 
 
 def _size(counts: Counts) -> int:

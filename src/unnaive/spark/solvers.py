@@ -22,7 +22,15 @@ from unnaive.errors import BadData, UnnaiveError
 from unnaive.models.higher_order.learner import HigherOrderSmoothing, Mixture, path_labels, smoothed
 from unnaive.models.higher_order.paths import FirstPass, SecondPass
 from unnaive.models.maxent.gis import CellDocuments, Cells, Scaling, aligned_zeros
-from unnaive.models.maxent.lbfgs import Ray, descend, dot, logistic_loss, softmax_loss
+from unnaive.models.maxent.lbfgs import (
+    Ray,
+    balanced_bias_norm,
+    descend,
+    dot,
+    logistic_loss,
+    softmax_loss,
+    squared_lengths,
+)
 from unnaive.models.maxent.learner import SOLVERS, MaxEnt
 from unnaive.models.maxent.stopping import Step, Stopping, run_solver
 from unnaive.models.naive_bayes import LINK_OF_SCHEME
@@ -100,6 +108,8 @@ class SparkDescent:
         present = np.asarray(counts.class_docs) > 0
         self.absent = ~present if self.scheme == "multiclass" else np.zeros(counts.n_classes, np.bool_)
         self.total, self.l2, self.intercept = float(counts.n_docs), task.model.l2, task.model.intercept
+        squares, labels = documents.sum(sum_lengths, None)
+        self.bias_norm = balanced_bias_norm(self.total, squares, labels / max(self.total * counts.n_classes, 1e-300))
         self.last: tuple[Floats, tuple[float, Floats, float]] | None = None
 
     def steps(self, *, tol: float, max_iter: int) -> Iterator[Step]:
@@ -117,8 +127,9 @@ class SparkDescent:
         )  # fmt: skip
 
     def dot(self, one: Floats, two: Floats) -> float:
-        """⟨W, W′⟩ + ⟨b, b′⟩."""
-        return dot(one, two)
+        """⟨W, W′⟩ + bias_norm · ⟨b, b′⟩."""
+        width = self.shape[1]
+        return dot(one[:-width], two[:-width]) + self.bias_norm * dot(one[-width:], two[-width:])
 
     def gradient(self, point: Floats) -> tuple[float, Floats, float]:
         """Value, gradient and its largest entry."""
@@ -131,7 +142,7 @@ class SparkDescent:
 
         def at(t: float) -> tuple[float, float]:
             value, gradient, _ = self.gradient(point + direction * t)
-            return value, dot(gradient, direction)
+            return value, self.dot(gradient, direction)
 
         return at
 
@@ -140,11 +151,17 @@ class SparkDescent:
         value, by_bias, by_weights = self.documents.sum(sum_gradients, (W, b, self.scheme, self.absent))
         by_weights += self.l2 * W
         value += self.l2 / 2 * dot(W.ravel(), W.ravel())
-        gradient = np.concatenate([by_weights.ravel(), by_bias * self.intercept])
-        return value, gradient, float(np.abs(gradient).max(initial=0.0))
+        by_bias *= self.intercept
+        steepest = max(float(np.abs(part).max(initial=0.0)) for part in (by_weights, by_bias))
+        return value, np.concatenate([by_weights.ravel(), by_bias / self.bias_norm]), steepest
 
     def _parts(self, point: Floats) -> tuple[Floats, Floats]:
         return point[: -self.shape[1]].reshape(self.shape), point[-self.shape[1] :]
+
+
+def sum_lengths(Z: Sparse, Y: Sparse, state: Any) -> tuple[float, float]:
+    """Σ_d ‖z_d‖² of some documents, and how many labels they have."""
+    return squared_lengths(Z, np.ones(Z.shape[0])), float(Y.nnz)
 
 
 def sum_gradients(Z: Sparse, Y: Sparse, state: Any) -> tuple[float, Floats, Floats]:

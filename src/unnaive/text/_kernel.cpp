@@ -129,6 +129,22 @@ Held held(nb::handle texts, size_t limit) {
   return listed ? held_strings(texts, limit) : held_buffer(texts, limit);
 }
 
+// Whether a list or tuple has nothing but str in it. Its objects are anywhere in memory, so that they are asked for in
+// time.
+bool all_str(nb::handle texts) {
+  constexpr Py_ssize_t kLead = 16;
+  if (!PyList_Check(texts.ptr()) && !PyTuple_Check(texts.ptr())) return false;
+  const nb::ft_object_guard guard(texts);  // without the GIL another thread could change a list meanwhile
+  PyObject** items = PySequence_Fast_ITEMS(texts.ptr());
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(texts.ptr());
+  bool all = true;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    if (i + kLead < n) __builtin_prefetch(items[i + kLead]);
+    all &= PyUnicode_CheckExact(items[i]);
+  }
+  return all;
+}
+
 // Ctrl-C is noticed by the thread that called, between documents.
 void listen() {
   nb::gil_scoped_acquire gil;
@@ -330,34 +346,17 @@ const Entities& html_entities() {
   return *entities;
 }
 
-// Every place below `size` once, or none at all.
-std::vector<uint32_t> permutation(const Vector<int64_t>& places, size_t size) {
-  std::vector<uint32_t> order;
-  std::vector<bool> seen(size);
-  for (size_t i = 0; i < places.size(); ++i) {
-    const auto place = static_cast<uint64_t>(places.data()[i]);
-    if (place >= size || seen[place]) throw nb::value_error("an order must have every place once");
-    seen[place] = true;
-    order.push_back(static_cast<uint32_t>(place));
-  }
-  if (!order.empty() && order.size() != size) throw nb::value_error("an order must have every place once");
-  return order;
-}
-
 void make_engine(Engine* self, bool lowercase, bool turkish, bool digits, uint32_t min_length, bool cut_runs,
                  bool emoji, bool symbols, bool chunks, bool html, unsigned message, unsigned shortest,
                  unsigned longest, bool stemmed, const Vector<uint8_t>& stops, const Vector<int64_t>& stop_ends,
-                 const Vector<uint8_t>& vocabulary, const Vector<int64_t>& vocabulary_ends,
-                 const Vector<int64_t>& often) {
+                 const Vector<uint8_t>& vocabulary, const Vector<int64_t>& vocabulary_ends) {
   if (shortest < 1 || longest < shortest || longest > Grams::kLongest || message > 4)
     throw nb::value_error("settings are out of range");
   const Settings settings{{lowercase, lowercase && turkish, digits, min_length, cut_runs, emoji, symbols, chunks},
                           static_cast<Message>(message),
                           html ? &html_entities() : nullptr};
-  const std::vector<Bytes> terms = words_in(vocabulary, vocabulary_ends);
-  const std::vector<uint32_t> order = permutation(often, terms.size());
   new (self) Engine(settings, shortest, longest, stemmed);
-  self->set_words(words_in(stops, stop_ends), terms, order);
+  self->set_words(words_in(stops, stop_ends), words_in(vocabulary, vocabulary_ends));
 }
 
 // A Scorer with the arrays that it looks at.
@@ -410,9 +409,23 @@ Linear linear_of(const Doubles& arcs, const Vector<int32_t>& arc_class, const Ve
   return linear;
 }
 
+// Every place below `size` once, or none at all.
+std::vector<uint32_t> permutation(const Vector<int64_t>& places, size_t size) {
+  std::vector<uint32_t> order;
+  std::vector<bool> seen(size);
+  for (size_t i = 0; i < places.size(); ++i) {
+    const auto place = static_cast<uint64_t>(places.data()[i]);
+    if (place >= size || seen[place]) throw nb::value_error("an order must have every place once");
+    seen[place] = true;
+    order.push_back(static_cast<uint32_t>(place));
+  }
+  if (!order.empty() && order.size() != size) throw nb::value_error("an order must have every place once");
+  return order;
+}
+
 void make_scorer(HeldScorer* self, nb::object engine_object, Doubles arcs, Vector<int32_t> arc_class,
                  Vector<int64_t> ends, Doubles class_background, Doubles term_background, Doubles bias, bool binary,
-                 bool fast) {
+                 bool fast, const Vector<int64_t>& columns) {
   Engine& engine = nb::cast<Engine&>(engine_object);
   const Linear linear = linear_of(arcs, arc_class, ends, class_background, term_background, bias, binary);
   if (linear.terms != size(engine)) throw nb::value_error("there must be weights for every term");
@@ -423,7 +436,8 @@ void make_scorer(HeldScorer* self, nb::object engine_object, Doubles arcs, Vecto
                                  nb::cast(class_background),
                                  nb::cast(term_background),
                                  nb::cast(bias)};
-  new (self) HeldScorer{std::move(owners), engine, linear, Scorer(engine, linear, fast)};
+  new (self)
+      HeldScorer{std::move(owners), engine, linear, Scorer(engine, linear, permutation(columns, linear.terms), fast)};
 }
 
 // A sparse matrix of classes × terms, its columns one after another: (values, their classes, where each term's end).
@@ -483,7 +497,7 @@ NB_MODULE(_kernel, m) {
   nb::class_<Engine>(m, "Engine")
       .def("__init__", &make_engine, "lowercase"_a, "turkish"_a, "digits"_a, "min_length"_a, "cut_runs"_a, "emoji"_a,
            "symbols"_a, "chunks"_a, "html"_a, "message"_a, "shortest"_a, "longest"_a, "stemmed"_a, "stops"_a,
-           "stop_ends"_a, "vocabulary"_a, "vocabulary_ends"_a, "often"_a)
+           "stop_ends"_a, "vocabulary"_a, "vocabulary_ends"_a)
       .def("__len__", &size)
       .def("count", &count, "texts"_a, "grow"_a, "threads"_a, "limit"_a)
       .def("time_phases", &time_phases, "texts"_a, "threads"_a, "limit"_a)
@@ -496,7 +510,7 @@ NB_MODULE(_kernel, m) {
       .def("terms", &terms);
   nb::class_<HeldScorer>(m, "Scorer")
       .def("__init__", &make_scorer, "engine"_a, "arcs"_a, "arc_class"_a, "ends"_a, "class_background"_a,
-           "term_background"_a, "bias"_a, "binary"_a, "fast"_a)
+           "term_background"_a, "bias"_a, "binary"_a, "fast"_a, "columns"_a)
       .def("scores", &scores, "texts"_a, "threads"_a, "limit"_a)
       .def("best", &best, "texts"_a, "threads"_a, "limit"_a);
   m.def("read_files", &files, "paths"_a, "threads"_a);
@@ -506,6 +520,7 @@ NB_MODULE(_kernel, m) {
     loops = loops_for(wide && has_wide());
     return before;
   });
+  m.def("all_str", &all_str, "texts"_a);
   m.def("by_term", &by_term, "arcs"_a, "terms"_a, "ends"_a, "n_terms"_a);
   m.def("term_order", &term_order, "terms"_a, "ends"_a);
   m.def("take_terms", &taken_terms, "terms"_a, "ends"_a, "chosen"_a);

@@ -53,6 +53,13 @@ class CharGrams {
   uint32_t n_columns() const { return n_columns_; }  // every gram has a lower column
   const WordTable& grams() const { return grams_; }
 
+  // The gram that had column j has column place[j]; all columns are below n_columns.
+  void move(const int32_t* place, uint32_t n_columns) {
+    for (uint32_t& column : columns_) column = static_cast<uint32_t>(place[column]);
+    for (size_t i = 0; i < used_; ++i) cells_[i] = static_cast<uint32_t>(place[cells_[i]]);
+    n_columns_ = n_columns;
+  }
+
   void forget() {
     ends_ = Array<size_t>(1);
     cells_ = Array<uint32_t>();

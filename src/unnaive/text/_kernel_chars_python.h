@@ -90,6 +90,16 @@ nb::tuple gram_terms(const CharGrams& self, uint32_t first, unsigned mark) {
   return nb::make_tuple(numpy_of(std::move(bytes)), numpy_of(std::move(ends)));
 }
 
+void move_grams(CharGrams& self, const Ints& place) {
+  require(place.size() >= self.n_columns(), "there is a place for every column");
+  int32_t last = -1;
+  for (size_t i = 0; i < place.size(); ++i) {
+    require(place.data()[i] >= 0, "a column is below 0");
+    last = std::max(last, place.data()[i]);
+  }
+  self.move(place.data(), static_cast<uint32_t>(last + 1));
+}
+
 nb::tuple join(const CharGrams& self, const nb::tuple& units, const nb::tuple& words, size_t n_columns,
                unsigned threads) {
   const MixedArrays arrays(units, words);
@@ -158,6 +168,7 @@ void add_characters(nb::module_& m) {
       .def("cells", &CharGrams::cells)
       .def("forget", &CharGrams::forget)
       .def("terms", &gram_terms, "first"_a, "mark"_a)
+      .def("move", &move_grams, "place"_a)
       .def("join", &join, "units"_a, "words"_a, "n_columns"_a, "threads"_a);
   nb::class_<HeldTfIdf>(m, "TfIdfScorer")
       .def("__init__", &make_tf_idf, "parts"_a, "bias"_a, "n_columns"_a)

@@ -12,9 +12,8 @@
 
 namespace unnaive {
 
-constexpr size_t kListen = size_t{4} << 20;  // bytes between two looks for Ctrl-C
-constexpr size_t kHead = size_t{2} << 20;    // bytes at most that are read before threads share the rest
-constexpr size_t kShort = size_t{1} << 20;   // bytes of documents up to which scratch space is kept
+constexpr size_t kHead = size_t{2} << 20;   // bytes at most that are read before threads share the rest
+constexpr size_t kShort = size_t{1} << 20;  // bytes of documents up to which scratch space is kept
 
 // How many threads a call may have, and how many bytes are worth one.
 struct Threads {
@@ -67,17 +66,15 @@ class Engine {
   Engine(const Settings& settings, unsigned shortest, unsigned longest, bool stemmed)
       : settings_(settings), stemmed_(stemmed), terms_(words_, 0, shortest, longest) {}
 
-  // The stop words come first, the vocabulary second, before anything is counted. `order` has the places of its terms,
-  // those that come often first; without one that is guessed.
-  void set_words(const std::vector<Bytes>& stops, const std::vector<Bytes>& vocabulary,
-                 const std::vector<uint32_t>& order) {
+  // The stop words come first, the vocabulary second, before anything is counted.
+  void set_words(const std::vector<Bytes>& stops, const std::vector<Bytes>& vocabulary) {
     WordTable& table = stemmed_ ? surfaces_.words : words_;
     words_.reserve(vocabulary.size() + stops.size());
     for (const Bytes& stop : stops) table.insert(stop);
     stops_ = table.size();
     surfaces_.unit_of.assign(stemmed_ ? stops_ : 0, kDrop);
     terms_ = Terms(words_, stemmed_ ? 0 : stops_, terms_.shortest(), terms_.longest());
-    terms_.add(vocabulary, order.empty() ? likely_first(vocabulary) : order);
+    terms_.add(vocabulary, likely_first(vocabulary));
   }
 
   Counts count(const Documents& documents, bool grow, const Threads& threads, const std::function<void()>& listen);
@@ -159,18 +156,12 @@ class Engine {
   std::vector<std::unique_ptr<Scratch>> pool_;
 };
 
-// each(row) for the documents of one shard; the first shard listens.
+// each(row) for some documents.
 template <class Each>
-void each_document(const Documents& documents, size_t from, size_t to, bool listener,
-                   const std::function<void()>& listen, Stop& stop, Each&& each) {
-  size_t heard = 0;
+void each_document(const Documents& documents, size_t from, size_t to, Listener& listener, Stop& stop, Each&& each) {
   for (size_t row = from; row < to && !stop.now.load(std::memory_order_relaxed); ++row) {
     each(row);
-    heard += size_of(documents, row);
-    if (listener && heard >= kListen) {
-      listen();
-      heard = 0;
-    }
+    listener.after(size_of(documents, row));
   }
 }
 
@@ -179,15 +170,15 @@ inline void Engine::start_shard(Shard& shard, size_t bytes, bool learns, bool fi
   // the first has room for all rows, which join its own at the end: to move huge pages elsewhere would take as long as
   // to fill them, and what is never touched costs nothing
   const size_t cells = likely_cells(bytes, terms_);
-  shard.rows.ids = Array<int32_t>(cells);
-  shard.rows.counts = Array<int32_t>(cells);
+  shard.rows.ids = Array<int32_t>::unset(cells);
+  shard.rows.counts = Array<int32_t>::unset(cells);
   if (!learns) return;
   if (first) {
     if (!stemmed_) words_.reserve(likely_words(bytes));
     if (!terms_.plain()) terms_.grams().reserve(12 * likely_words(bytes));
     return;
   }
-  if (!stemmed_) shard.own_words = std::make_unique<WordTable>(words_);
+  if (!stemmed_) shard.own_words = std::make_unique<WordTable>(words_, likely_words(bytes));
   shard.own_terms = std::make_unique<Terms>(terms_, stemmed_ ? words_ : *shard.own_words);
 }
 
@@ -211,7 +202,8 @@ inline Counts Engine::count(const Documents& documents, bool grow, const Threads
   const auto read = [&](unsigned s, size_t from, size_t to) {
     const Reader words = reader(shards[s].own_terms ? *shards[s].own_terms : terms_, learns);
     auto scratch = take_scratch();
-    each_document(documents, from, to, s == 0, listen, stop, [&](size_t row) {
+    Listener listener{listen, s == 0};
+    each_document(documents, from, to, listener, stop, [&](size_t row) {
       count_document(documents.at(row), *scratch, words);
       counts.ends[row + 1] = shards[s].take(scratch->row);
     });
@@ -283,7 +275,8 @@ inline void Engine::learn(const Documents& documents, bool grow, const Threads& 
   run_sharded(n, stop, [&](unsigned s) {
     WordTable& words = s ? own[s - 1] : surfaces_.words;
     auto scratch = take_scratch();
-    each_document(documents, bounds[s], bounds[s + 1], s == 0, listen, stop, [&](size_t row) {
+    Listener listener{listen, s == 0};
+    each_document(documents, bounds[s], bounds[s + 1], listener, stop, [&](size_t row) {
       scratch->read(documents.at(row), words, [&](const Token* tokens, unsigned m, bool) {
         for (unsigned i = 0; i < m; ++i) words.insert(tokens[i]);
       });

@@ -26,15 +26,19 @@ struct KeyedTerm {
 };
 
 // Sorts by keys, one byte after another from the last on; a byte that all share is passed over.
-inline void sort_by_key(std::vector<KeyedTerm>& terms) {
-  std::vector<KeyedTerm> moved(terms.size());
-  for (unsigned shift = 0; shift < 64; shift += 8) {
-    size_t starts[257] = {};
-    for (const KeyedTerm& one : terms) ++starts[(one.key >> shift & 0xFF) + 1];
-    if (std::find(starts, starts + 257, terms.size()) != starts + 257) continue;
-    for (unsigned byte = 0; byte < 256; ++byte) starts[byte + 1] += starts[byte];
-    for (const KeyedTerm& one : terms) moved[starts[one.key >> shift & 0xFF]++] = one;
-    terms.swap(moved);
+inline void sort_by_key(Array<KeyedTerm>& terms) {
+  const size_t n = terms.size();
+  const auto byte_of = [](const KeyedTerm& one, unsigned place) { return one.key >> 8 * place & 0xFF; };
+  size_t starts[8][257] = {};
+  for (size_t i = 0; i < n; ++i)
+    for (unsigned place = 0; place < 8; ++place) ++starts[place][byte_of(terms[i], place) + 1];
+  auto moved = Array<KeyedTerm>::unset(n);
+  for (unsigned place = 0; place < 8; ++place) {
+    size_t* next = starts[place];
+    if (std::find(next, next + 257, n) != next + 257) continue;
+    for (unsigned byte = 0; byte < 256; ++byte) next[byte + 1] += next[byte];
+    for (size_t i = 0; i < n; ++i) moved[next[byte_of(terms[i], place)]++] = terms[i];
+    std::swap(terms, moved);
   }
 }
 
@@ -43,7 +47,7 @@ inline Array<int64_t> order_of_terms(const std::vector<Bytes>& terms) {
   size_t sorted = 1;
   while (sorted < terms.size() && !comes_before(terms[sorted], terms[sorted - 1])) ++sorted;
   if (sorted >= terms.size()) return {};
-  std::vector<KeyedTerm> keyed(terms.size());
+  auto keyed = Array<KeyedTerm>::unset(terms.size());
   for (size_t t = 0; t < terms.size(); ++t) keyed[t] = {first_bytes(terms[t]), static_cast<uint32_t>(t)};
   sort_by_key(keyed);
   const auto by_bytes = [&](const KeyedTerm& a, const KeyedTerm& b) {
@@ -51,11 +55,9 @@ inline Array<int64_t> order_of_terms(const std::vector<Bytes>& terms) {
   };
   for (size_t from = 0, to = 0; from < keyed.size(); from = to) {
     while (to < keyed.size() && keyed[to].key == keyed[from].key) ++to;
-    if (to > from + 1)
-      std::stable_sort(keyed.begin() + static_cast<ptrdiff_t>(from), keyed.begin() + static_cast<ptrdiff_t>(to),
-                       by_bytes);
+    if (to > from + 1) std::stable_sort(keyed.data() + from, keyed.data() + to, by_bytes);
   }
-  Array<int64_t> order(keyed.size());
+  auto order = Array<int64_t>::unset(keyed.size());
   for (size_t place = 0; place < keyed.size(); ++place) order[place] = keyed[place].term;
   return order;
 }

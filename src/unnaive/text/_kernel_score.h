@@ -98,9 +98,11 @@ inline int64_t argmax(const double* scores, size_t n) {
 
 class Scorer {
  public:
-  Scorer(Engine& engine, const Linear& linear, bool fast)
+  // Term t of the engine has column columns[t] of the weights, or column t where there are no columns.
+  Scorer(Engine& engine, const Linear& linear, std::vector<uint32_t> columns, bool fast)
       : engine_(engine),
         linear_(linear),
+        columns_(std::move(columns)),
         fast_(fast && linear.classes > 1),
         groups_((linear.classes + 3) / 4),
         add_(add_rows_for(groups_)) {}
@@ -133,6 +135,7 @@ class Scorer {
     std::unique_ptr<Scratch> scratch;
     std::vector<double> exact;
     Rows row;
+    RowCounter columns;
     std::vector<Four> sums;
     std::vector<double> totals;
   };
@@ -147,9 +150,9 @@ class Scorer {
     run_sharded(n, stop, [&](unsigned s) {
       Space space;
       space.scratch = engine_.take_scratch();
+      Listener listener{listen, s == 0};
       for (unsigned part = next++; part < parts; part = next++)
-        each_document(documents, bounds[part], bounds[part + 1], s == 0, listen, stop,
-                      [&](size_t row) { work(row, space); });
+        each_document(documents, bounds[part], bounds[part + 1], listener, stop, [&](size_t row) { work(row, space); });
       engine_.give_back(std::move(space.scratch), keep);
     });
   }
@@ -167,15 +170,23 @@ class Scorer {
     return !full_row_.empty();
   }
 
-  // The document's cells are in space.row; gives how many.
-  size_t count_row(const Document& document, Space& space, bool sorted) {
-    RowCounter& row = space.scratch->row;
+  // Counts the document's terms, for which there is room in space.row; gives how many there are.
+  size_t count_terms(const Document& document, Space& space) {
     engine_.count_into(document, *space.scratch);
+    space.row.make_room(space.scratch->row.size());
+    return space.scratch->row.size();
+  }
+
+  // The columns of the terms that were counted, ascending, and their counts go to space.row.
+  void write_columns(Space& space) {
+    RowCounter& row = space.scratch->row;
+    int32_t *ids = space.row.ids.data(), *counts = space.row.counts.data();
+    if (columns_.empty()) return row.write_sorted(ids, counts);
     const size_t n = row.size();
-    space.row.make_room(n);
-    sorted ? row.write_sorted(space.row.ids.data(), space.row.counts.data())
-           : row.write(space.row.ids.data(), space.row.counts.data());
-    return n;
+    row.write(ids, counts);
+    space.columns.make_room(linear_.terms, n);
+    space.columns.load(ids, counts, n, columns_, 0);
+    space.columns.write_sorted(ids, counts);
   }
 
   static constexpr size_t kLead = 16;  // terms between asking memory for what a term needs and adding it
@@ -202,7 +213,8 @@ class Scorer {
   // The sums in double, terms in ascending order, as the product of sparse counts with the weights has them; `full`
   // says whether there are full rows. Gives how many mentions of terms there are.
   int64_t exact(const Document& document, Space& space, bool full, double* out) {
-    const size_t cells = count_row(document, space, true);
+    const size_t cells = count_terms(document, space);
+    write_columns(space);
     std::fill(out, out + linear_.classes, 0.0);
     double length = 0, background = 0;
     int64_t known = 0;
@@ -248,13 +260,14 @@ class Scorer {
     for (size_t c = 0; c < linear_.classes; ++c) out[c] += n * weights[c];
   }
 
-  // Weights in float, less their mean over the classes, which leaves the best class as it is.
+  // Weights in float, in the order of the engine's terms, less their mean over the classes, which leaves the best class
+  // as it is.
   void fill_rows() {
     rows_ = Array<Four>(linear_.terms * groups_ + 1);
     std::vector<double> row(linear_.classes);
     auto* out = reinterpret_cast<float*>(rows_.data());
     for (size_t t = 0; t < linear_.terms; ++t, out += 4 * groups_) {
-      linear_.row(t, row.data());
+      linear_.row(columns_.empty() ? t : columns_[t], row.data());
       double mean = 0;
       for (const double weight : row) mean += weight / static_cast<double>(row.size());
       for (size_t c = 0; c < 4 * groups_; ++c) {
@@ -306,7 +319,8 @@ class Scorer {
 
   // A count of n is a product, whose error is within that of n sums.
   size_t sum_cells(const Document& document, Space& space) {
-    const size_t cells = count_row(document, space, false);
+    const size_t cells = count_terms(document, space);
+    space.scratch->row.write(space.row.ids.data(), space.row.counts.data());
     size_t total = 0;
     for (size_t i = 0; i < cells; ++i) {
       const auto n = static_cast<size_t>(linear_.binary ? 1 : space.row.counts[i]);
@@ -344,6 +358,7 @@ class Scorer {
 
   Engine& engine_;
   Linear linear_;
+  std::vector<uint32_t> columns_;
   bool fast_;
   size_t groups_;
   AddRows add_;

@@ -22,6 +22,13 @@ template <class Slot, unsigned kHalves>
 class Slots {
  public:
   Slots() { allocate(8); }
+  // The same slots in use, of at least as many as `used` need.
+  Slots(const Slots& other, size_t used) {
+    allocate(8);
+    reserve(used);
+    for (size_t i = 0; i < other.slots_.size(); ++i)
+      if (!other.slots_[i].is_free()) place(other.slots_[i]);
+  }
   size_t begin(uint64_t hash) const { return hash >> shift_; }
   size_t next(size_t i) const { return (i + 1) & (slots_.size() - 1); }
   Slot& operator[](size_t i) { return slots_[i]; }
@@ -72,6 +79,12 @@ class WordTable {
   static constexpr size_t kSlack = 16;  // bytes that can be read from the start of any word
 
   WordTable() { ends_.make_room(1); }
+  // A copy with slots for so many words, where the other has them for more.
+  WordTable(const WordTable& other, size_t words)
+      : slots_(other.slots_, std::max<size_t>(words, other.size_)),
+        bytes_(other.bytes_),
+        ends_(other.ends_),
+        size_(other.size_) {}
   uint32_t size() const { return size_; }
   Bytes operator[](uint32_t entry) const {
     return {bytes_.data() + ends_[entry], static_cast<size_t>(ends_[entry + 1] - ends_[entry])};

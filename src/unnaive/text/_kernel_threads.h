@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -16,6 +17,20 @@ namespace unnaive {
 // Set when a worker has failed or the user has had enough; the others stop at their next document.
 struct Stop {
   std::atomic<bool> now{false};
+};
+
+// Looks for Ctrl-C from time to time, on the thread that called.
+struct Listener {
+  const std::function<void()>& listen;
+  bool listens;
+  size_t read = 0;  // bytes since the last look
+
+  void after(size_t bytes) {
+    if (!listens || (read += bytes) < kListen) return;
+    read = 0;
+    listen();
+  }
+  static constexpr size_t kListen = size_t{4} << 20;
 };
 
 inline size_t size_of(const Documents& documents, size_t row) { return documents.at(row).length + 16; }

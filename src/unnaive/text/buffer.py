@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from unnaive.errors import BadData, count_noun
 from unnaive.lazy import lazy_property
+from unnaive.text.backend import kernel
 
 LARGEST_TEXT = 2**32 - 4  # bytes: counts of one text then fit 32 bits
 TABLES = ("DataFrame", "LazyFrame", "Table", "RecordBatch")  # of pandas, polars and Arrow
@@ -173,7 +174,7 @@ def as_texts(values: Any) -> list[str] | tuple[str, ...] | TextBuffer:
         values = _unpacked(values)
     if isinstance(values, TextBuffer):
         return values
-    if not set(map(type, values)) <= {str}:
+    if not (set(map(type, values)) <= {str} if kernel is None else kernel.all_str(values)):
         _check_items(values)
     return values  # type: ignore[no-any-return]
 

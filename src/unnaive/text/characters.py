@@ -47,8 +47,8 @@ class CharacterEngine:
         self.rule, self.threads = rule, threads
         self._parts, self._size = [vocabulary], len(vocabulary)
         is_gram = which_are_grams(vocabulary)
-        kind = (*rule.char_ngrams, BORDERS[rule.char_borders])
-        self._grams = make_grams(kind, vocabulary, np.flatnonzero(is_gram))
+        self._kind = (*rule.char_ngrams, BORDERS[rule.char_borders])
+        self._grams = make_grams(self._kind, vocabulary, np.flatnonzero(is_gram))
         self._term_engine: Any = None
         self._term_columns = NO_CELLS
         if rule.analyzer == "both":
@@ -80,7 +80,7 @@ class CharacterEngine:
         def work(rows: MixedRows) -> tuple[Rows, GramUnits]:
             counts, ids, ends = rows.units
             found = csr_array((counts, ids, ends), shape=(len(ends) - 1, len(self._unit_engine)))
-            units = GramUnits(self._unit_engine.vocabulary(), found)
+            units = GramUnits(self._unit_engine.vocabulary(), found, self._kind)
             return rows.grams.join(rows.units, rows.words, len(self), self.threads), units
 
         return self.use(texts, True, work)  # type: ignore[no-any-return]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.sparse import csr_array, vstack
+from unnaive.sparse import csr_array, hstack, vstack
 from unnaive.text.backend import kernel
 from unnaive.text.tokens import GRAM, TokenRule
 from unnaive.text.unit_grams import find_grams
@@ -25,19 +25,21 @@ class GramUnits:
 
     vocabulary  the units
     X           how often each is in each document (n_docs, n_units)
+    kind        of the grams
 
-    >>> units = GramUnits(Vocabulary(["no!", "a"]), csr_array([[1, 2]], dtype=np.int32))
-    >>> grams, X = units.cut((2, 2, " "))
-    >>> dict(zip(grams.terms, X.toarray()[0].tolist(), strict=True))
-    {'# a': 2, '# n': 1, '#! ': 1, '#a ': 2, '#no': 1, '#o!': 1}
+    >>> units = GramUnits(Vocabulary(["no!", "a"]), csr_array([[1, 2]], dtype=np.int32), (2, 2, " "))
+    >>> terms, X = units.join(Vocabulary(["no"]), csr_array([[1]], dtype=np.int32))
+    >>> dict(zip(terms.terms, X.toarray()[0].tolist(), strict=True))
+    {'# a': 2, '# n': 1, '#! ': 1, '#a ': 2, '#no': 1, '#o!': 1, 'no': 1}
     """
 
     vocabulary: Vocabulary
     X: csr_array
+    kind: GramKind
 
     def take(self, rows: Ids) -> GramUnits:
         """Those of some documents."""
-        return GramUnits(self.vocabulary, csr_array(self.X[rows]))
+        return replace(self, X=csr_array(self.X[rows]))
 
     def __add__(self, other: GramUnits) -> GramUnits:
         """Those of these documents, then of the others."""
@@ -47,7 +49,13 @@ class GramUnits:
             (other.X.data, places[other.X.indices].astype(np.int32), other.X.indptr),
             shape=(other.X.shape[0], len(both)),
         )
-        return GramUnits(both, csr_array(vstack([mine, theirs], format="csr")))
+        return GramUnits(both, csr_array(vstack([mine, theirs], format="csr")), self.kind)
+
+    def over(self, vocabulary: Vocabulary) -> GramUnits:
+        """The same with the columns of another vocabulary; units that it lacks share a column behind them."""
+        places = vocabulary.ids(self.vocabulary)
+        places[places < 0] = len(vocabulary)
+        return GramUnits(vocabulary, self._moved(places, len(vocabulary) + 1), self.kind)
 
     def in_order(self) -> GramUnits:
         """Units that some document has, sorted: the same documents are the same arrays."""
@@ -56,45 +64,64 @@ class GramUnits:
         order = np.flatnonzero(seen) if order is None else order[seen[order]]
         places = np.zeros(len(self.vocabulary), np.int32)
         places[order] = np.arange(len(order))
-        X = csr_array((self.X.data, places[self.X.indices], self.X.indptr), shape=(self.X.shape[0], len(order)))
-        X.sort_indices()
-        return GramUnits(self.vocabulary.take(order), X)
+        return GramUnits(self.vocabulary.take(order), self._moved(places, len(order)), self.kind)
 
-    def most_grams(self, kind: GramKind) -> int:
+    def _moved(self, places: NDArray[Any], n_columns: int) -> csr_array:
+        """X with column i at places[i]; two transpositions sort all rows in linear time, and copy them."""
+        shape = self.X.shape[0], n_columns
+        return csr_array(csr_array((self.X.data, places[self.X.indices], self.X.indptr), shape=shape).tocsc().tocsr())
+
+    def most_grams(self) -> int:
         """No fewer than the character n-grams of all documents, repeated ones too."""
         sizes = np.diff(self.vocabulary.to_arrays()[1]) + 2
-        return int((sizes[self.X.indices] * (kind[1] - kind[0] + 1)).sum())
+        return int((sizes[self.X.indices] * (self.kind[1] - self.kind[0] + 1)).sum())
 
-    def cut(self, kind: GramKind) -> tuple[Vocabulary, csr_array]:
-        """The character n-grams as terms, sorted, and how often each is in each document (n_docs, n_grams)."""
-        return self._cut_by_numpy(kind) if kernel is None else self._cut_natively(kind)
+    def join(self, words: Vocabulary, counts: csr_array, threads: int = 1) -> tuple[Vocabulary, csr_array]:
+        """The character n-grams and these words, sorted, and how often each is in each document (n_docs, n_terms).
 
-    def _cut_natively(self, kind: GramKind) -> tuple[Vocabulary, csr_array]:
-        """All units are cut to learn which grams there are, then again, when their columns are known."""
+        `counts` (n_docs, n_words) are of `words`, which are sorted already.
+        """
+        return (self._join_by_numpy if kernel is None else self._join_natively)(words, counts, threads)
+
+    def _join_natively(self, words: Vocabulary, counts: csr_array, threads: int) -> tuple[Vocabulary, csr_array]:
         from unnaive.text.native import NativeEngine
 
         engine = NativeEngine(TokenRule(), self.vocabulary, 1, chunks=True).kernel
-        grams = make_grams(kind, Vocabulary(), np.zeros(0, np.int64))
-        grams.learn(engine, grow=True, next=0)
-        terms = Vocabulary.trusted(*grams.terms(0, ord(GRAM))).in_order()
-        grams = make_grams(kind, terms, np.arange(len(terms)))
-        grams.learn(engine, grow=False, next=len(terms))
-        none = np.zeros(0, np.int32)
-        units = self.X.data.astype(np.int32), self.X.indices.astype(np.int32), self.X.indptr.astype(np.int64)
-        words = none, none, np.zeros(self.X.shape[0] + 1, np.int64), none
-        data, indices, indptr = grams.join(units, words, len(terms), 1)
-        X = csr_array((data, indices, indptr), shape=(self.X.shape[0], len(terms)))
-        X.has_canonical_format = True  # known, so that nobody needs to look
-        return terms, X
+        cut = make_grams(self.kind, Vocabulary(), np.zeros(0, np.int64))
+        cut.learn(engine, grow=True, next=0)
+        grams = Vocabulary.trusted(*cut.terms(0, ord(GRAM)))
+        order = grams.order()
+        terms, columns, first = _insert(words, grams.in_order(order))
+        place = np.empty(len(grams), np.int32)
+        place[slice(None) if order is None else order] = np.arange(first, first + len(grams))
+        cut.move(place)
+        data, indices, indptr = cut.join(_rows(self.X), (*_rows(counts), columns), len(terms), threads)
+        return terms, csr_array((data, indices, indptr), shape=(self.X.shape[0], len(terms)))
 
-    def _cut_by_numpy(self, kind: GramKind) -> tuple[Vocabulary, csr_array]:
-        owner, number, grams = find_grams(self.vocabulary.terms, *kind)
-        G: Any = csr_array((np.ones(len(owner), np.int64), (owner, number)), shape=(len(self.vocabulary), len(grams)))
-        terms = Vocabulary([GRAM + gram for gram in grams])
-        order = terms.order()
+    def _join_by_numpy(self, words: Vocabulary, counts: csr_array, threads: int) -> tuple[Vocabulary, csr_array]:
+        owner, number, found = find_grams(self.vocabulary.terms, *self.kind)
+        G: Any = csr_array((np.ones(len(owner), np.int64), (owner, number)), shape=(len(self.vocabulary), len(found)))
+        grams = Vocabulary([GRAM + gram for gram in found])
+        order = grams.order()
         X = csr_array(self.X @ G) if order is None else csr_array((self.X @ G)[:, order])
-        X.sort_indices()
-        return terms.in_order(order), X
+        terms, _, first = _insert(words, grams.in_order(order))
+        joined = csr_array(hstack([counts[:, :first], X, counts[:, first:]], format="csr"))
+        joined.sort_indices()
+        return terms, joined
+
+
+def _rows(table: csr_array) -> tuple[Any, Any, Any]:
+    return table.data.astype(np.int32), table.indices.astype(np.int32), table.indptr.astype(np.int64)
+
+
+def _insert(words: Vocabulary, grams: Vocabulary) -> tuple[Vocabulary, NDArray[np.int32], int]:
+    """(grams among words, all sorted; the columns of the words, and of the first gram): grams have one first byte."""
+    blob, offsets = words.to_arrays()
+    first = int(np.count_nonzero(blob[offsets[:-1]] < ord(GRAM)))
+    columns = np.arange(len(words), dtype=np.int32)
+    columns[first:] += len(grams)
+    before = words.take(np.arange(first)) if first else Vocabulary()
+    return before.followed_by(grams).followed_by(words.since(first)), columns, first
 
 
 def make_grams(kind: GramKind, vocabulary: Vocabulary, columns: Ids) -> Any:

@@ -35,21 +35,9 @@ def _message_code(rule: TokenRule) -> int:
 
 
 class NativeEngine:
-    """Term ids in the kernel's tables, in the order of first occurrence; of words, or of `chunks` between spaces.
+    """Term ids in the kernel's tables, in the order of first occurrence; of words, or of `chunks` between spaces."""
 
-    `often` has the ids of the vocabulary's terms, those that come often first, where that is known: they are found
-    sooner.
-    """
-
-    def __init__(
-        self,
-        rule: TokenRule,
-        vocabulary: Vocabulary,
-        threads: int,
-        *,
-        chunks: bool = False,
-        often: NDArray[np.int64] | None = None,
-    ) -> None:
+    def __init__(self, rule: TokenRule, vocabulary: Vocabulary, threads: int, *, chunks: bool = False) -> None:
         self.rule = rule
         self.options = {"threads": kernel.Threads(threads, WORTH_A_THREAD), "limit": LARGEST_TEXT}
         self._stems = fork_safe_lock()  # from looking words up to counting them
@@ -70,7 +58,6 @@ class NativeEngine:
             stemmed=rule.stem is not None,
             **dict(zip(("stops", "stop_ends"), _packed(sorted(rule.stop_set)), strict=True)),
             **dict(zip(("vocabulary", "vocabulary_ends"), vocabulary.to_arrays(), strict=True)),
-            often=np.zeros(0, np.int64) if often is None else often,
         )
 
     def __len__(self) -> int:
@@ -122,12 +109,16 @@ def _decode_mail(texts: Texts, message: str) -> Texts:
 
 
 class NativeScorer:
-    """Scores by the kernel; small models have a row of floats for every term, large ones only their arcs."""
+    """Scores by the kernel; small models have a row of floats for every term, large ones only their arcs.
+
+    Its engine has the terms that come often first: they and their rows lie together, where they are found sooner.
+    """
 
     def __init__(self, rule: TokenRule, vocabulary: Vocabulary, linear: LinearArrays, threads: int) -> None:
         self.linear = linear
         arcs, arc_class, ends = _by_term(linear.arcs)
-        self.engine = NativeEngine(rule, vocabulary, threads, often=_many_arcs_first(ends))
+        often = _many_arcs_first(ends)
+        self.engine = NativeEngine(rule, vocabulary.take(often) if len(often) else vocabulary, threads)
         cells = linear.arcs.shape[0] * linear.arcs.shape[1]
         self.kernel: Any = kernel.Scorer(
             self.engine.kernel,
@@ -139,6 +130,7 @@ class NativeScorer:
             bias=linear.bias,
             binary=linear.binary,
             fast=cells <= max(FAST_CELLS, FAST_SHARE * len(arcs)),
+            columns=often,
         )
 
     def scores_and_known(self, texts: Texts) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -160,6 +152,9 @@ def _by_term(arcs: Any) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray
 
 
 def _many_arcs_first(ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The ids of terms by how many classes have an arc to them: what is in all classes comes often."""
+    """The ids of terms by how many classes have an arc to them: what is in all classes comes often.
+
+    None where arcs are dense, which say nothing of it.
+    """
     arcs = np.minimum(np.diff(ends), 1 << 15)
     return np.argsort((1 << 15) - arcs.astype(np.uint16), kind="stable")  # 16 bits are sorted in linear time

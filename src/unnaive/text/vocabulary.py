@@ -134,11 +134,28 @@ class Vocabulary:
             return both, both.ids(other)
         ids = kernel.place_terms(*self._arrays, *other._arrays)
         new = np.flatnonzero(ids >= len(self))
-        return self._followed_by(other._taken(new)) if len(new) else self, ids
+        return self.followed_by(other._taken(new)) if len(new) else self, ids
 
-    def _followed_by(self, more: Vocabulary) -> Vocabulary:
+    def followed_by(self, more: Vocabulary) -> Vocabulary:
+        """These terms, then `more`, of which none is here."""
         (blob, offsets), (other, ends) = self._arrays, more._arrays
         return Vocabulary.trusted(np.concatenate([blob, other]), np.concatenate([offsets, offsets[-1] + ends[1:]]))
+
+    def with_pairs(self, first: Ids, second: Ids) -> Vocabulary:
+        """Each term, followed by the pairs that begin with it; `first` and `second` of the pairs are ids, ascending.
+
+        >>> Vocabulary(["go", "now"]).with_pairs(np.array([0, 0]), np.array([0, 1])).terms
+        ['go', 'go go', 'go now', 'now']
+        """
+        starts = np.searchsorted(first, np.arange(len(self))) * 3 + np.arange(len(self))  # of terms among all parts
+        of_pairs = np.arange(len(first)) * 3 + first + 1
+        parts = np.empty(len(self) + 3 * len(first), np.int64)
+        parts[starts] = np.arange(len(self))
+        parts[of_pairs], parts[of_pairs + 1], parts[of_pairs + 2] = first, len(self), second
+        blob, ends = self.followed_by(Vocabulary([" "]))._taken(parts)._arrays
+        begins = np.zeros(len(parts) + 1, np.bool_)
+        begins[starts], begins[of_pairs], begins[-1] = True, True, True
+        return Vocabulary.trusted(blob, ends[begins])
 
     def in_order(self, order: NDArray[np.int64] | None = None) -> Vocabulary:
         """The same terms sorted by code point, which is also the order of their bytes; itself where they are.

@@ -14,7 +14,7 @@ from unnaive.core.products import take_columns
 from unnaive.core.shared_passages import find_shared_passages
 from unnaive.core.weighting import tf_idf
 from unnaive.models.auto.clock import Clock
-from unnaive.models.auto.members import FAMILIES, Candidate, Training, as_float32, fit_family, member_scores
+from unnaive.models.auto.members import FAMILIES, Candidate, Training, fit_family, member_scores, weight_rows
 from unnaive.models.auto.plan import FEW
 from unnaive.models.auto.recipe import Recipe
 from unnaive.models.auto.search import TOL
@@ -99,7 +99,7 @@ def _out_of_fold(
         data = Training.of(
             documents[train], weighting, csr_array(Y[train]), own, tol=TOL, random_state=random_state, n_jobs=n_jobs
         )
-        Z = as_float32(weighting.apply(documents[aside]))
+        Z = weight_rows(weighting, documents[aside])
         if watch is not None and not number:
             watch.preparing = now() - start
         for one in members if not number else list(scores):

@@ -91,8 +91,10 @@ class Pool(Scorer):
 
     def used_terms(self) -> Ids | None:
         """The columns that some part reads; None where all are."""
-        used = np.unique(np.concatenate([np.zeros(0, np.int64), *(columns for columns, _ in self.parts)]))
-        return None if len(used) == self.n_terms else used
+        used = np.zeros(self.n_terms, np.bool_)
+        for columns, _ in self.parts:
+            used[columns] = True
+        return None if used.all() else np.flatnonzero(used)
 
     def take_terms(self, columns: Ids) -> Pool:
         """The same scores from these columns alone, among which are all used ones."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -10,7 +12,7 @@ from scipy.sparse import csr_array
 from unnaive.core.linear import Linear
 from unnaive.core.products import take_columns
 from unnaive.core.weighting import tf_idf
-from unnaive.models.auto.members import Training, fit_family
+from unnaive.models.auto.members import HINGES, Training, Weights, fit_family
 from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe
 from unnaive.models.auto.views import View, find_views
@@ -60,18 +62,47 @@ def _fit_view(
     """The members of a view, summed into one linear model with its bias."""
     order = order_classes(Y)
     documents = take_columns(X, view.columns)
-    weighting = tf_idf(documents, weight)
+    weighting = tf_idf(documents, weight, view.df)
+    stop = Event()
     data = Training.of(
-        documents, weighting, csr_array(Y[:, order]), weight, tol=TOL, random_state=random_state, n_jobs=n_jobs
-    )
+        documents, weighting, csr_array(Y[:, order]), weight, tol=TOL, random_state=random_state, n_jobs=n_jobs,
+        listen=lambda: _raise_if(stop),
+    )  # fmt: skip
     total, bias = np.zeros((Y.shape[1], documents.shape[1])), np.zeros(Y.shape[1])
-    for member in members:
-        weights, offset = fit_family(member["family"], member["settings"], data)
+    for member, (weights, offset) in zip(members, _fit_members(members, data, stop), strict=True):
         weights *= member["factor"]
         total += weights
         bias += member["factor"] * offset
     back = np.argsort(order)
     return Linear(total.astype(np.float32)[back], bias[back], weighting=weighting)
+
+
+def _fit_members(members: list[Recipe], data: Training, stop: Event) -> list[Weights]:
+    """Each member by itself. Hinges take all threads; what has one, the softmax foremost, goes on beside them.
+
+    An interrupt comes to this thread, which stops the other.
+    """
+
+    def fit(ones: list[Recipe]) -> list[Weights]:
+        return [fit_family(one["family"], one["settings"], data) for one in ones]
+
+    hinges = [one for one in members if one["family"] in HINGES]
+    others = [one for one in members if one["family"] not in HINGES]
+    if data.n_jobs == 1 or not hinges or not others:
+        return fit(members)
+    with ThreadPoolExecutor(1) as beside:
+        waiting = beside.submit(fit, others)
+        try:
+            found = {"hinges": iter(fit(hinges)), "others": iter(waiting.result())}
+        except BaseException:
+            stop.set()
+            raise
+    return [next(found["hinges" if one["family"] in HINGES else "others"]) for one in members]
+
+
+def _raise_if(stop: Event) -> None:
+    if stop.is_set():
+        raise KeyboardInterrupt
 
 
 def order_classes(Y: Sparse) -> Ids:

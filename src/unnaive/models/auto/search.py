@@ -18,9 +18,9 @@ from unnaive.models.auto.members import (
     FAMILIES,
     Candidate,
     Training,
-    as_float32,
     fit_family,
     member_scores,
+    weight_rows,
 )
 from unnaive.models.auto.pooling import PoolWeights, fit_pool, fit_saturation, fit_temperature_scale, log_loss, soften
 from unnaive.models.auto.views import View
@@ -152,7 +152,7 @@ class Search:
             data = Training.of(
                 inside, weighting, Y, weight, tol=TOL, random_state=self.random_state, n_jobs=self.n_jobs
             )
-            Z = as_float32(weighting.apply(X[split.held_out]))
+            Z = weight_rows(weighting, X[split.held_out])
             watched = clock if not at else None  # the first split tells what the others will take
             if watched is not None:
                 watched.preparing = self.now() - start

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unnaive.core.weighting import presence
+from unnaive.core.weighting import document_frequency
 from unnaive.text.gram_units import find_kinds
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Ids, Sparse
@@ -17,10 +17,11 @@ WORDS, PAIRS, CHARACTERS, COLUMNS = "words", "words and pairs", "characters", "c
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """Some of the columns, under a name."""
+    """Some of the columns, under a name, and how many documents have each."""
 
     name: str
     columns: Ids
+    df: Ids
 
 
 MOST_CELLS = 1 << 25  # classes × columns of a view, whose weights are held as one table: 256 MB of float64
@@ -37,21 +38,21 @@ def find_views(X: Sparse, terms: Sequence[str] | Vocabulary | None, n_classes: i
     >>> [(view.name, view.columns.tolist()) for view in find_views(X, ["good", "ball", "#go", "good ball"], 2)]
     [('words', [0, 1]), ('words and pairs', [0, 1]), ('characters', [2])]
     """
-    df = np.bincount(presence(X).indices, minlength=X.shape[1])
+    df = document_frequency(X)
     most = max(1, MOST_CELLS // max(1, n_classes))
     if terms is None:
-        return [View(COLUMNS, _most_frequent(np.arange(X.shape[1]), df, most))]
+        return [_make_view(COLUMNS, np.arange(X.shape[1]), df, most)]
     is_gram, is_pair = find_kinds(terms)
     found = {
         WORDS: ~is_gram & ~is_pair,
         PAIRS: ~is_gram & ((df > 1) | ~is_pair) if is_pair.any() else np.zeros(len(terms), np.bool_),
         CHARACTERS: is_gram & (df > 1),
     }
-    return [View(name, _most_frequent(np.flatnonzero(mask), df, most)) for name, mask in found.items() if mask.any()]
+    return [_make_view(name, np.flatnonzero(mask), df, most) for name, mask in found.items() if mask.any()]
 
 
-def _most_frequent(columns: Ids, df: Ids, most: int) -> Ids:
+def _make_view(name: str, columns: Ids, df: Ids, most: int) -> View:
     """At most so many of the columns, those of most documents; of equals the first."""
-    if len(columns) <= most:
-        return columns
-    return np.sort(columns[np.argsort(-df[columns], kind="stable")[:most]])
+    if len(columns) > most:
+        columns = np.sort(columns[np.argsort(-df[columns], kind="stable")[:most]])
+    return View(name, columns, df[columns])

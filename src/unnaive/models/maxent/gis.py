@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array, issparse
+from scipy.sparse import csr_array, issparse
 from scipy.special import log_softmax
 
 from unnaive.core import products
@@ -159,6 +159,8 @@ class Cells:
         classes_of_term = np.diff(pattern.indptr)
         full = classes_of_term > FULL * pattern.shape[1]
         rows, lists = np.flatnonzero(full), np.flatnonzero(~full)
+        mass = np.bincount(np.repeat(np.arange(len(full)), classes_of_term), np.abs(pattern.data), len(full))
+        rows = rows[np.argsort(-mass[rows], kind="stable")]  # what occurs most lies together
         lists = lists[
             np.argsort(classes_of_term[lists], kind="stable")
         ]  # lists of one length in a row: no mispredictions
@@ -224,20 +226,21 @@ class CellDocuments:
         if products.NATIVE is None:
             return self._expectations(weights, targets, documents, offset)
         expected = aligned_zeros(len(weights))
-        likelihood = products.NATIVE.expectations(
-            *self._entries, self._chunk, self.cells.starts, self.cells.classes, targets, documents, offset, weights,
-            expected, threads,
-        )  # fmt: skip
+        likelihood = self._laid_out.expectations(targets, documents, offset, weights, expected, threads)
         return float(likelihood), expected
 
-    @property
-    def _chunk(self) -> int:
-        return max(CHUNK_CELLS // self.cells.shape[1], 8)
-
     @lazy_property
-    def _entries(self) -> tuple[NDArray[Any], ...]:
-        """Of the full rows, then of the lists: starts of the chunks, and term, document and value of each entry."""
-        return *_by_chunk(self.in_rows, self._chunk), *_by_chunk(self.in_lists, self._chunk)
+    def _laid_out(self) -> Any:
+        """The documents in the order that the native pass reads them."""
+        cells, n_classes = self.cells, self.cells.shape[1]
+        parts = [
+            (X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False), X.data.astype(np.float64, copy=False))
+            for X in (self.in_rows, self.in_lists)
+        ]
+        chunk = max(CHUNK_CELLS // n_classes, 8)
+        return products.NATIVE.ScalingDocuments(
+            *parts[0], *parts[1], cells.starts, cells.classes, len(cells.rows), n_classes, chunk
+        )
 
     def _expectations(
         self, weights: Floats, targets: NDArray[np.int32], documents: Floats, offset: Floats
@@ -256,18 +259,3 @@ class CellDocuments:
         n_classes, n_table = cells.shape[1], cells.n_table
         listed = csr_array((weights[n_table:], cells.classes, cells.starts), shape=(len(cells.lists), n_classes))
         return weights[:n_table].reshape(-1, n_classes), listed
-
-
-def _by_chunk(X: Sparse, chunk: int) -> tuple[NDArray[Any], ...]:
-    """X by chunks of so many documents, each sorted by term; two transpositions, so in linear time."""
-    by_term = csr_array(X).tocsc()
-    place = csc_array(
-        (np.arange(X.nnz), by_term.indices // chunk, by_term.indptr), shape=(-(-X.shape[0] // chunk), X.shape[1])
-    ).tocsr()
-    documents = (by_term.indices % chunk)[place.data]
-    return (
-        place.indptr.astype(np.int64),
-        place.indices.astype(np.int32),
-        documents.astype(np.int32),
-        by_term.data[place.data],
-    )

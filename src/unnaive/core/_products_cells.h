@@ -1,0 +1,174 @@
+// Documents as the passes of generalised iterative scaling read them (_products_passes.h; gis.py has the cells): laid
+// out once, read in every iteration. Scores go document by document. Sums go by chunks of documents, whose posteriors a
+// cache holds, and in a chunk by term, so that what belongs to a term is loaded and stored once.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+constexpr int kCountBits = 12;
+constexpr int64_t kPackedPlaces = int64_t{1} << (32 - kCountBits);
+constexpr int64_t kEntriesAhead = 12;  // entries between a prefetch and its use
+constexpr int64_t kParts = 32;         // of the cells, which threads share out
+
+// Documents are counts, or counts over their sum: then a count and a place go into four bytes, a quarter of what an
+// iteration has to read, and the document has a scale.
+struct PackedEntry {
+  uint32_t bits;
+
+  static PackedEntry of(int64_t place, double count) {
+    return {static_cast<uint32_t>(place) << kCountBits | static_cast<uint32_t>(count)};
+  }
+  int64_t place() const { return bits >> kCountBits; }
+  double value() const { return static_cast<int32_t>(bits & ((1u << kCountBits) - 1)); }
+};
+
+// Any other documents.
+struct PlainEntry {
+  double amount;
+  int64_t where;
+
+  static PlainEntry of(int64_t place, double value) { return {value, place}; }
+  int64_t place() const { return where; }
+  double value() const { return amount; }
+};
+
+// A part of the documents: rows of a sparse matrix, whose columns are the terms of the part.
+struct PartMatrix {
+  const int64_t* starts;
+  const int32_t* terms;
+  const double* values;
+  int64_t size, n_terms;
+
+  // look(term, value) for every entry of document d
+  template <class Look>
+  void each(int64_t d, const Look& look) const {
+    for (int64_t k = starts[d]; k < starts[d + 1]; ++k) look(terms[k], values[k]);
+  }
+};
+
+struct Run {
+  int32_t term, size;  // how many entries of the chunk the term has
+};
+
+struct Border {
+  int64_t run, entry;
+};
+
+// Entries of every chunk by term, ascending; places are documents, counted from the first of the chunk. Part p of chunk
+// i begins at borders[i · kParts + p].
+template <class Entry>
+struct ChunkRuns {
+  std::vector<Border> borders;
+  std::vector<Run> runs;
+  std::vector<Entry> entries;
+};
+
+// Terms where parts with about as many entries each begin.
+inline std::vector<int32_t> part_starts(const PartMatrix& X) {
+  std::vector<int64_t> sizes(static_cast<size_t>(X.n_terms));
+  for (int64_t k = 0; k < X.starts[X.size]; ++k) ++sizes[X.terms[k]];
+  std::vector<int32_t> starts(kParts, static_cast<int32_t>(X.n_terms));
+  int64_t before = 0, part = 0;
+  for (int64_t term = 0; term < X.n_terms; before += sizes[term++])
+    for (; part < kParts && before >= X.starts[X.size] * part / kParts; ++part)
+      starts[part] = static_cast<int32_t>(term);
+  return starts;
+}
+
+template <class Entry>
+Entry entry_of(int64_t place, double value, double scale) {
+  return Entry::of(place, std::is_same_v<Entry, PackedEntry> ? std::nearbyint(value / scale) : value);
+}
+
+template <class Entry>
+ChunkRuns<Entry> runs_by_chunk(const PartMatrix& X, int64_t chunk, const std::vector<double>& scale) {
+  const std::vector<int32_t> parts = part_starts(X);
+  ChunkRuns<Entry> out;
+  out.entries.resize(static_cast<size_t>(X.starts[X.size] + kEntriesAhead));
+  std::vector<int64_t> next(static_cast<size_t>(X.n_terms));  // entries of a term, then where its next one goes
+  std::vector<int32_t> terms;
+  Border at{0, 0};
+  for (int64_t first = 0; first < X.size; first += chunk) {
+    const int64_t last = std::min(first + chunk, X.size);
+    terms.clear();
+    for (int64_t k = X.starts[first]; k < X.starts[last]; ++k)
+      if (next[X.terms[k]]++ == 0) terms.push_back(X.terms[k]);
+    std::sort(terms.begin(), terms.end());
+    int64_t part = 0;
+    for (const int32_t term : terms) {
+      for (; part < kParts && parts[part] <= term; ++part) out.borders.push_back(at);
+      const int64_t size = next[term];
+      out.runs.push_back({term, static_cast<int32_t>(size)});
+      next[term] = at.entry;
+      at = {at.run + 1, at.entry + size};
+    }
+    for (; part < kParts; ++part) out.borders.push_back(at);
+    for (int64_t d = first; d < last; ++d)
+      X.each(d, [&](int32_t term, double value) {
+        out.entries[next[term]++] = entry_of<Entry>(d - first, value, scale[d]);
+      });
+    for (const int32_t term : terms) next[term] = 0;
+  }
+  out.borders.push_back(at);
+  return out;
+}
+
+// Documents in two parts: terms with a full row of weights, and terms with a list of cells, those of list t being
+// list_starts[t] … list_starts[t + 1], each of its class.
+template <class Entry>
+struct CellDocuments {
+  int64_t size, n_rows, width, stride, chunk;
+  std::vector<double> scale;       // of documents
+  std::vector<int64_t> starts;     // the rows of document d are by_document[starts[d]] …
+  std::vector<Entry> by_document;  // places are rows
+  std::vector<int64_t> list_starts;
+  std::vector<int32_t> list_classes;
+  ChunkRuns<Entry> rows, listed;
+
+  CellDocuments(const PartMatrix& in_rows, const PartMatrix& in_lists, std::vector<int64_t> starts_of_lists,
+                std::vector<int32_t> classes, int64_t n_classes, int64_t chunk_size, std::vector<double> scales)
+      : size(in_rows.size),
+        n_rows(in_rows.n_terms),
+        width(n_classes),
+        stride((n_classes + 3) / 4 * 4),
+        chunk(chunk_size),
+        scale(std::move(scales)),
+        starts(in_rows.starts, in_rows.starts + in_rows.size + 1),
+        list_starts(std::move(starts_of_lists)),
+        list_classes(std::move(classes)),
+        rows(runs_by_chunk<Entry>(in_rows, chunk, scale)),
+        listed(runs_by_chunk<Entry>(in_lists, chunk, scale)) {
+    by_document.reserve(static_cast<size_t>(starts.back() + kEntriesAhead));
+    for (int64_t d = 0; d < size; ++d)
+      in_rows.each(d, [&](int32_t row, double value) { by_document.push_back(entry_of<Entry>(row, value, scale[d])); });
+    by_document.resize(by_document.size() + kEntriesAhead);
+  }
+
+  int64_t n_cells() const { return n_rows * width + static_cast<int64_t>(list_classes.size()); }
+};
+
+// The scale of each document whose values are counts times it, all of them small enough to pack; nothing if some are
+// not.
+inline std::vector<double> packing_scales(const PartMatrix& in_rows, const PartMatrix& in_lists, int64_t chunk) {
+  if (in_rows.n_terms > kPackedPlaces || chunk > kPackedPlaces) return {};
+  std::vector<double> scales(static_cast<size_t>(in_rows.size), 1.0);
+  for (int64_t d = 0; d < in_rows.size; ++d) {
+    double least = INFINITY;
+    for (const PartMatrix& X : {in_rows, in_lists})
+      X.each(d, [&](int32_t, double value) { least = value > 0 && value < least ? value : least; });
+    if (least < INFINITY) scales[d] = least;
+    bool sound = true;
+    for (const PartMatrix& X : {in_rows, in_lists})
+      X.each(d, [&](int32_t, double value) {
+        const double count = std::nearbyint(value / scales[d]);
+        sound &= count >= 0 && count < (1 << kCountBits) && std::fabs(count * scales[d] - value) <= 1e-15 * value;
+      });
+    if (!sound) return {};
+  }
+  return scales;
+}

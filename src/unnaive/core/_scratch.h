@@ -1,0 +1,168 @@
+// Blocks of memory that lie in files without a name: pages that the system may write out and take back when it needs
+// room, unlike those of malloc, which have nowhere to go.
+#pragma once
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace unnaive {
+
+class ScratchFiles {
+ public:
+  // One for each native module; never destroyed, since arrays may outlive all else.
+  static ScratchFiles& instance() {
+    static ScratchFiles* only = new ScratchFiles;
+    return *only;
+  }
+
+  // Blocks of at least `least` bytes lie in files of `folder` from now on; none if it is empty.
+  void set_folder(const std::string& folder, size_t least) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    while (!idle_.empty()) drop_idle();
+    folder_ = folder;
+    least_ = least;
+  }
+
+  bool takes(size_t size) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return !folder_.empty() && size >= least_ && size > 0;
+  }
+
+  // Anything, or zeros; nullptr where the disk has no room.
+  void* map(size_t size, bool zeros) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (void* block = take_idle(size)) {
+      if (zeros) std::memset(block, 0, size);
+      return block;
+    }
+    void* block = map_file(folder_, size);
+    if (block) sizes_[block] = size;
+    return block;
+  }
+
+  // Bytes of a block that `map` gave, at least those that were asked for; 0 for any other.
+  size_t size_of(void* block) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = sizes_.find(block);
+    return found == sizes_.end() ? 0 : found->second;
+  }
+
+  // Whether it was a block of `map`, which is gone now.
+  bool unmap(void* block) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = sizes_.find(block);
+    if (found == sizes_.end()) return false;
+    idle_.push_back(block);
+    if (folder_.empty() || idle_.size() > kIdle) drop_idle();
+    return true;
+  }
+
+ private:
+  // Blocks that were let go and may be wanted again at once: a new file costs a fault for every page of it.
+  static constexpr size_t kIdle = 16;
+
+  void* take_idle(size_t size) {
+    for (size_t i = idle_.size(); i-- > 0;) {
+      void* block = idle_[i];
+      const size_t room = sizes_[block];
+      if (room < size || room > size + size / 8) continue;
+      idle_.erase(idle_.begin() + static_cast<ptrdiff_t>(i));
+      return block;
+    }
+    return nullptr;
+  }
+
+  // The one that has been idle for longest goes.
+  void drop_idle() {
+    void* block = idle_.front();
+    idle_.erase(idle_.begin());
+    munmap(block, sizes_[block]);
+    sizes_.erase(block);
+  }
+
+  static void* map_file(const std::string& folder, size_t size) {
+    const int file = open_nameless(folder);
+    if (file < 0) return nullptr;
+    void* block = MAP_FAILED;
+    if (reserve(file, size)) block = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    return block == MAP_FAILED ? nullptr : block;
+  }
+
+  static int open_nameless(const std::string& folder) {
+#ifdef O_TMPFILE
+    const int file = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (file >= 0) return file;
+#endif
+    const std::string pattern = folder + "/.unnaive-XXXXXX";
+    std::vector<char> name(pattern.c_str(), pattern.c_str() + pattern.size() + 1);
+    const int named = mkstemp(name.data());
+    if (named >= 0) unlink(name.data());
+    return named;
+  }
+
+  // Room for all of it from the start: a disk that is full is found here, not in the middle of a loop.
+  static bool reserve(int file, size_t size) {
+#ifdef __linux__
+    return posix_fallocate(file, 0, static_cast<off_t>(size)) == 0;
+#else
+    return ftruncate(file, static_cast<off_t>(size)) == 0;
+#endif
+  }
+
+  std::mutex mutex_;
+  std::string folder_;
+  size_t least_ = 0;
+  std::unordered_map<void*, size_t> sizes_;
+  std::vector<void*> idle_;
+};
+
+// Zeros, in a file if they are many; nullptr where there is no room. `free_scratch` takes them, and blocks of malloc.
+inline void* allocate_zeros(size_t count, size_t each) {
+  if (each && count > SIZE_MAX / each) return nullptr;
+  ScratchFiles& files = ScratchFiles::instance();
+  return files.takes(count * each) ? files.map(count * each, true) : std::calloc(count ? count : 1, each ? each : 1);
+}
+
+inline void free_scratch(void* block) {
+  if (!ScratchFiles::instance().unmap(block)) std::free(block);
+}
+
+// For std::vector.
+template <typename T>
+struct ScratchAllocator {
+  using value_type = T;
+  ScratchAllocator() = default;
+  template <typename Other>
+  ScratchAllocator(const ScratchAllocator<Other>&) {}
+
+  T* allocate(size_t n) {
+    ScratchFiles& files = ScratchFiles::instance();
+    if (!files.takes(n * sizeof(T)))
+      return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{alignof(T)}));
+    void* block = files.map(n * sizeof(T), false);
+    if (!block) throw std::bad_alloc();
+    return static_cast<T*>(block);
+  }
+  void deallocate(T* block, size_t) {
+    if (!ScratchFiles::instance().unmap(block)) ::operator delete(block, std::align_val_t{alignof(T)});
+  }
+  bool operator==(const ScratchAllocator&) const { return true; }
+  bool operator!=(const ScratchAllocator&) const { return false; }
+};
+
+// A vector whose memory follows the documents: on disk where training beyond memory says so.
+template <typename T>
+using LongVector = std::vector<T, ScratchAllocator<T>>;
+
+}  // namespace unnaive

@@ -1,0 +1,72 @@
+"""Tables of counts in a plain form: the same cells are the same arrays, and hash alike."""
+
+from __future__ import annotations
+
+import hashlib
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.sparse import csr_array, vstack
+from unnaive.types import Ids, Sparse
+
+SMALL_COUNT = 1 << 15  # whole numbers below it are kept in 32 bits: no sum of their products leaves 64
+
+
+def move_columns(table: Sparse, columns: Ids | None, n_columns: int) -> Sparse:
+    """The table with column i at `columns[i]` of `n_columns`, cells of a row ascending; None: where they are."""
+    if columns is None:
+        return csr_array((table.data, table.indices, table.indptr), shape=(table.shape[0], n_columns))
+    indices = np.asarray(columns, np.int32)[table.indices]
+    return sorted_cells(csr_array((table.data, indices, table.indptr), shape=(table.shape[0], n_columns)))
+
+
+def sorted_cells(table: Sparse) -> Sparse:
+    """With ascending columns in every row; two transpositions sort all rows in linear time."""
+    return table if table.has_sorted_indices else csr_array(table.tocsc().tocsr())
+
+
+def plain_index(table: Sparse) -> Sparse:
+    """With indices of 32 bits where they suffice: learners keep some, and the same documents give the same bytes."""
+    kind = np.int32 if max(table.nnz, *table.shape) < 2**31 else np.int64
+    parts = table.data, table.indices.astype(kind, copy=False), table.indptr.astype(kind, copy=False)
+    plain = csr_array(parts, shape=table.shape)
+    plain.has_canonical_format = True  # known, so that nobody needs to look
+    return plain
+
+
+def plain_cells(X: Sparse) -> Sparse:
+    """Without zeros, columns ascending, whole numbers as integers, whatever type they came in."""
+    data = X.data
+    if data.size and not bool(np.all(data != 0)):
+        X = X.copy()
+        X.eliminate_zeros()
+        data = X.data
+    whole = data.dtype.kind in "iub" or bool(np.all(data == np.rint(data)) and np.all(data < 2**31))
+    kind = np.float64 if not whole else np.int32 if data.max(initial=0) < SMALL_COUNT else np.int64
+    indices = X.indices.astype(np.int32, copy=False)
+    return sorted_cells(csr_array((data.astype(kind, copy=False), indices, X.indptr), shape=X.shape))
+
+
+def stack_rows(tables: list[Sparse]) -> Sparse:
+    """The rows of all, in as many columns as the widest has."""
+    width = max(one.shape[1] for one in tables)
+    wide = [csr_array((one.data, one.indices, one.indptr), shape=(one.shape[0], width)) for one in tables]
+    return csr_array(vstack(wide, format="csr"))
+
+
+def row_hashes(table: Sparse, rows: slice, values: type | None) -> NDArray[np.uint64]:
+    """A hash of the columns and values of each row, or of the columns alone (n_rows, 2)."""
+    ends = table.indptr[rows.start : rows.stop + 1]
+    first, last = int(ends[0]), int(ends[-1])
+    columns = memoryview(table.indices[first:last].astype("<i4")).cast("B")
+    cells = memoryview(b"" if values is None else table.data[first:last].astype("<f8").tobytes())
+    width = 0 if values is None else 8
+    cuts = (ends - first).tolist()
+    found = bytearray()
+    for start, end in pairwise(cuts):
+        digest = hashlib.blake2b(columns[4 * start : 4 * end], digest_size=16)
+        digest.update(cells[width * start : width * end])
+        found += digest.digest()
+    return np.frombuffer(bytes(found), "<u8").reshape(-1, 2)

@@ -1,0 +1,102 @@
+"""Sums of documents of one class each in one table of classes × terms, as long as that is small: an addition an entry.
+
+What sums.py does with sparse tables for any documents, which takes several times as long.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.core.counts import Counts
+from unnaive.core.products import NATIVE
+from unnaive.sparse import csr_array
+from unnaive.types import Sparse
+
+MOST_CELLS = 1 << 22  # classes × terms: 32 MB
+MOST_OCCURRENCES = (1 << 32) - 1  # of all terms: a cell has 32 bits for its sum
+
+
+class DenseSums:
+    """Counts of documents that come bit by bit, of one class each.
+
+    >>> sums = DenseSums()
+    >>> X, Y = csr_array(np.array([[2, 1]], np.int32)), csr_array([[0, 1]])
+    >>> sums.add(X, Y), sums.take().class_terms.toarray()
+    (True, array([[0, 0],
+           [2, 1]]))
+    """
+
+    def __init__(self) -> None:
+        self._start()
+
+    def _start(self) -> None:
+        self._cells = np.zeros((0, 0), np.uint64)
+        self._class_docs = np.zeros(0, np.int64)
+        self._n_terms = self._occurrences = 0
+
+    @property
+    def n_cells(self) -> int:
+        """Classes × terms, seen together or not."""
+        return len(self._class_docs) * self._n_terms
+
+    @property
+    def n_docs(self) -> int:
+        """Documents in the sums, those without any term among them."""
+        return int(self._class_docs.sum())
+
+    def add(self, X: Sparse, Y: Sparse) -> bool:
+        """Add documents X (n_docs, n_terms so far) with labels Y (n_docs, n_classes so far).
+
+        False, and nothing added, where they do not suit: a document with several labels or none, counts that are no
+        whole numbers of 32 bits, sums that outgrow them, too many classes and terms.
+        """
+        if NATIVE is None or not X.data.dtype == X.indices.dtype == np.int32 or not _one_each(Y):
+            return False
+        if self._occurrences + int(X.data.sum(dtype=np.int64)) > MOST_OCCURRENCES or not self._make_room(Y, X):
+            return False
+        classes = Y.indices.astype(np.int32, copy=False)
+        added = NATIVE.add_documents(X.indptr, X.indices, X.data, classes, self._cells)
+        if not added and X.nnz:
+            return False
+        self._occurrences += added
+        self._n_terms = max(self._n_terms, X.shape[1])
+        self._class_docs = _widened(self._class_docs, Y.shape[1]) + np.bincount(classes, minlength=Y.shape[1])
+        return True
+
+    def _make_room(self, Y: Sparse, X: Sparse) -> bool:
+        """Whether the table has a cell for each class and term, or now has. It is twice as large as it must be, so that
+        copies are rare; what is not yet used takes no memory."""
+        used = len(self._class_docs), self._n_terms
+        wanted = max(used[0], Y.shape[1]), max(used[1], X.shape[1])
+        if wanted[0] * wanted[1] > MOST_CELLS:
+            return False
+        if any(have < want for have, want in zip(self._cells.shape, wanted, strict=True)):
+            room = [
+                have if have >= want else 2 * want for have, want in zip(self._cells.shape, wanted, strict=True)
+            ]  # fmt: skip
+            grown = np.zeros(room, np.uint64)
+            grown[: used[0], : used[1]] = self._cells[: used[0], : used[1]]
+            self._cells = grown
+        return True
+
+    def take(self) -> Counts:
+        """The sums so far, which start anew."""
+        n_classes, n_terms = len(self._class_docs), self._n_terms
+        found = NATIVE.list_cells(self._cells[:n_classes], n_terms) if n_classes else None
+        if found is None:
+            return Counts.zero(0, 0)
+        ends, columns, sums, documents, terms, df = found
+        shape, ends = (n_classes, n_terms), ends.astype(np.int32)
+        class_terms, class_df = (csr_array((part, columns, ends), shape=shape) for part in (sums, documents))
+        counts = Counts(self._class_docs.sum(), self._class_docs, class_terms, class_df, terms, df)
+        self._start()
+        return counts
+
+
+def _one_each(Y: Sparse) -> bool:
+    return bool(Y.nnz == Y.shape[0] and np.array_equal(Y.indptr, np.arange(Y.shape[0] + 1)))
+
+
+def _widened(values: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    return np.pad(values, (0, max(0, size - len(values))))

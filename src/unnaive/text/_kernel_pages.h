@@ -1,0 +1,124 @@
+// Large blocks of memory straight from the system, on huge pages, since look-ups are what costs. What is given back is
+// kept for the next who asks: to get pages anew takes as long as to fill them, and in a virtual machine, whose host has
+// taken them meanwhile, several times as long.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
+namespace unnaive {
+
+constexpr size_t kHugePage = size_t{2} << 20;
+
+// Memory of an array; `clean` where all behind the array's end is zero.
+struct Block {
+  void* data = nullptr;
+  size_t bytes = 0;
+  bool clean = true;
+};
+
+#if defined(__linux__)
+inline bool in_pages(size_t bytes) { return bytes >= kHugePage; }
+
+inline size_t page_bytes(size_t bytes) {
+  static const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return (bytes + page - 1) / page * page;
+}
+
+// Fresh pages are zero already, and cost nothing before they are touched.
+inline Block map_pages(size_t bytes) {
+  const size_t more = bytes + kHugePage;
+  void* start = mmap(nullptr, more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) throw std::bad_alloc();
+  const auto from = reinterpret_cast<uintptr_t>(start), at = (from + kHugePage - 1) & ~(kHugePage - 1);
+  if (at > from) munmap(start, at - from);
+  if (at + bytes < from + more) munmap(reinterpret_cast<void*>(at + bytes), from + more - at - bytes);
+  madvise(reinterpret_cast<void*>(at), bytes, MADV_HUGEPAGE);
+  return {reinterpret_cast<void*>(at), bytes};
+}
+
+// Blocks that were given back, the oldest first. Nobody waits here: who finds it locked goes to the system, so that a
+// process which was forked at the wrong moment does not hang.
+class KeptPages {
+ public:
+  static constexpr size_t kMost = size_t{96} << 20;  // bytes
+
+  // The smallest that is large enough, but not several times as large; none if there is no such.
+  Block take(size_t bytes) {
+    const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+    if (!lock) return {};
+    size_t found = size_;
+    for (size_t i = 0; i < size_; ++i)
+      if (blocks_[i].bytes >= bytes && blocks_[i].bytes <= 2 * bytes &&
+          (found == size_ || blocks_[i].bytes < blocks_[found].bytes))
+        found = i;
+    return found < size_ ? removed(found) : Block{};
+  }
+
+  // Keeps a block in place of the oldest ones, which go back to the system.
+  void keep(Block block) {
+    std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+    if (!lock || block.bytes > kMost) {
+      munmap(block.data, block.bytes);
+      return;
+    }
+    while (size_ == blocks_.size() || total_ + block.bytes > kMost) {
+      const Block oldest = removed(0);
+      munmap(oldest.data, oldest.bytes);
+    }
+    madvise(block.data, block.bytes, MADV_FREE);  // the system may have them where memory runs short
+    block.clean = false;
+    blocks_[size_++] = block;
+    total_ += block.bytes;
+  }
+
+ private:
+  Block removed(size_t place) {
+    const Block block = blocks_[place];
+    for (size_t i = place + 1; i < size_; ++i) blocks_[i - 1] = blocks_[i];
+    --size_;
+    total_ -= block.bytes;
+    return block;
+  }
+
+  std::mutex mutex_;
+  std::array<Block, 16> blocks_;
+  size_t size_ = 0, total_ = 0;
+};
+
+inline KeptPages kept_pages;
+
+inline Block take_pages(size_t bytes) {
+  const Block kept = kept_pages.take(page_bytes(bytes));
+  return kept.data ? kept : map_pages(page_bytes(bytes));
+}
+
+inline void give_pages(const Block& block) { kept_pages.keep(block); }
+
+// A block with fresh pages behind it; they are moved without copying them.
+inline Block grown_pages(Block block, size_t bytes) {
+  const size_t wanted = page_bytes(bytes);
+  if (mremap(block.data, block.bytes, wanted, 0) != MAP_FAILED) return {block.data, wanted, block.clean};
+  // there is no room behind it: huge pages are moved whole to where they fit, and split where they do not
+  const Block place = map_pages(wanted);
+  if (mremap(block.data, block.bytes, wanted, MREMAP_MAYMOVE | MREMAP_FIXED, place.data) != MAP_FAILED)
+    return {place.data, wanted, block.clean};
+  munmap(place.data, wanted);
+  throw std::bad_alloc();
+}
+#else
+inline bool in_pages(size_t) { return false; }
+inline Block take_pages(size_t) { throw std::bad_alloc(); }
+inline void give_pages(const Block&) {}
+inline Block grown_pages(Block, size_t) { throw std::bad_alloc(); }
+#endif
+
+}  // namespace unnaive
