@@ -90,12 +90,12 @@ class Engine {
   std::shared_mutex& mutex() { return mutex_; }
   bool stemmed() const { return stemmed_; }
 
-  // use(terms, n) for every batch of a document, where terms are single words.
-  template <class Use>
-  void each_batch(const Document& document, Scratch& scratch, Use&& use) {
+  // use(terms, n) for every batch of a document, where terms are single words, after fetch(term) for each of them.
+  template <class Fetch, class Use>
+  void each_batch(const Document& document, Scratch& scratch, Fetch&& fetch, Use&& use) {
     Reader reader = this->reader(terms_, false);
     scratch.read(document, reader.table(), [&](const Token* tokens, unsigned n, bool) {
-      const unsigned kept = reader.read(tokens, n, scratch);
+      const unsigned kept = reader.find(tokens, n, scratch, fetch);
       use(static_cast<const uint32_t*>(scratch.words), kept);
     });
   }

@@ -87,16 +87,33 @@ struct Reader {
 
   const WordTable& table() const { return surfaces ? surfaces->words : terms.words(); }
 
-  // Terms where those are single words, else word entries; into scratch.words.
+  // Word entries, for n-grams; into scratch.words.
   unsigned read(const Token* tokens, unsigned n, Scratch& scratch) {
-    const bool unknown = !terms.plain();
     uint32_t* out = scratch.words;
-    if (surfaces) return stems_of(tokens, n, unknown, out);
-    const uint32_t stops = terms.stops(), base = terms.plain() ? stops : 0;
+    if (surfaces) return stems_of(tokens, n, true, out);
+    const uint32_t stops = terms.stops();
     WordTable& words = terms.words();
-    if (grow)
-      return words_of(tokens, n, stops, base, unknown, out, [&](const Token& token) { return words.insert(token); });
-    return words_of(tokens, n, stops, base, unknown, out, [&](const Token& token) { return words.find(token); });
+    if (grow) return words_of(tokens, n, stops, 0, true, out, [&](const Token& token) { return words.insert(token); });
+    return words_of(tokens, n, stops, 0, true, out, [&](const Token& token) { return words.find(token); });
+  }
+
+  // Known terms, where those are single words; into scratch.words. fetch(term) comes as soon as a word is looked up,
+  // which may give no term.
+  template <class Fetch>
+  unsigned find(const Token* tokens, unsigned n, Scratch& scratch, Fetch&& fetch) const {
+    uint32_t* out = scratch.words;
+    if (surfaces) {
+      const unsigned kept = stems_of(tokens, n, false, out);
+      std::for_each(out, out + kept, fetch);
+      return kept;
+    }
+    const uint32_t stops = terms.stops();
+    const WordTable& words = terms.words();
+    return words_of(tokens, n, stops, stops, false, out, [&](const Token& token) {
+      const uint32_t entry = words.find(token);
+      fetch(entry - stops);
+      return entry;
+    });
   }
 
   // Counts the terms of a batch, where those are single words.

@@ -294,8 +294,10 @@ class Scorer {
   }
 
   void fetch(uint32_t term) const {
-    const Four* row = rows_.data() + term * groups_;
-    for (size_t g = 0; g < groups_ && g < 16; g += 4) __builtin_prefetch(row + g);
+    // a number, since a word that is no term asks for what is nowhere, which does no harm
+    const auto row = reinterpret_cast<uintptr_t>(rows_.data()) + term * groups_ * sizeof(Four);
+    for (size_t g = 0; g < groups_ && g < 16; g += 4)
+      __builtin_prefetch(reinterpret_cast<const void*>(row + g * sizeof(Four)));
   }
 
   // Float sums join the totals and start again.
@@ -308,8 +310,8 @@ class Scorer {
   // The number of terms whose rows have been added.
   size_t sum_words(const Document& document, Space& space) {
     size_t total = 0;
-    engine_.each_batch(document, *space.scratch, [&](const uint32_t* terms, unsigned n) {
-      for (unsigned i = 0; i < n; ++i) fetch(terms[i]);
+    const auto ask = [&](uint32_t term) { fetch(term); };
+    engine_.each_batch(document, *space.scratch, ask, [&](const uint32_t* terms, unsigned n) {
       add_(rows_.data(), groups_, terms, n, space.sums.data());
       add_up(space);
       total += n;
