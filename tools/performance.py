@@ -16,7 +16,7 @@ SHOWN = {  # heading → script → (its subject, how the rows begin that are sh
     "From text to model and labels": {
         "vectorise.py": ("counting", ("text →", "transform", "words and pairs", "Turkish", "peak memory")),
         "train_text.py": ("naive Bayes", ("raw text → trained", "raw text → predictions", "peak memory")),
-        "large_file.py": ("large files", ("reading", "the same as")),
+        "large_file.py": ("large files", ("reading", "the JSON lines → model", "the JSON lines → predictions")),
         "startup.py": ("command line", ("`unnaive --help`", "`unnaive predict`")),
     },
     "Models": {

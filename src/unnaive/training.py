@@ -355,8 +355,8 @@ def out_of_fold_scores(
     """Scores (n_docs, n_classes) of every document by a model that has not seen it.
 
     Models that learn from counts take the fold off the total: no document is counted twice. Where probabilities are to
-    be believed, documents that share passages are in one fold: on threads of messages that quote each other, sets
-    of 90 % would else cover 84 % of later messages, or far less.
+    be believed, documents that share passages are in one fold: where messages quote each other, sets of 90 % would else
+    cover far fewer of those in new threads.
     """
     total = Counts.of(X, targets.Y, weight)
     fold = itertools.count()

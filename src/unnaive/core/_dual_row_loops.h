@@ -1,7 +1,8 @@
 // Products of one document with weights of four classes, or of `width` times four. Included once for each processor,
 // inside a namespace: no include guard, and nothing from the standard library.
 
-constexpr int64_t kAhead = 2;  // documents between a prefetch and its use
+constexpr int64_t kAhead = 2;          // documents between a prefetch and its use
+constexpr int64_t kEntriesAhead = 32;  // entries between a prefetch of their weights and its use
 
 inline Four four(double x) { return Four{x, x, x, x}; }
 inline double lane_of(const Lanes* row, int c) { return row[c / kLanes].of[c % kLanes]; }
@@ -15,6 +16,12 @@ inline void prefetch_row(const Rows<Value>& rows, int64_t d) {
   }
 }
 
+// The term that comes some entries behind entry k, or that of the last.
+template <typename Value>
+inline int32_t later_term(const Rows<Value>& rows, int64_t k, int64_t end) {
+  return rows.terms[k + kEntriesAhead < end ? k + kEntriesAhead : end - 1];
+}
+
 // Two sums that alternate: an addition need not wait for the one before.
 template <typename Value>
 inline Four row_product(const Rows<Value>& rows, int64_t d, const Lanes* weights) {
@@ -22,6 +29,8 @@ inline Four row_product(const Rows<Value>& rows, int64_t d, const Lanes* weights
   int64_t k = rows.starts[d];
   const int64_t end = rows.starts[d + 1];
   for (; k + 1 < end; k += 2) {
+    __builtin_prefetch(weights + later_term(rows, k, end));
+    __builtin_prefetch(weights + later_term(rows, k + 1, end));
     even += weights[rows.terms[k]].of * static_cast<double>(rows.values[k]);
     odd += weights[rows.terms[k + 1]].of * static_cast<double>(rows.values[k + 1]);
   }
@@ -37,7 +46,9 @@ inline void add_row(const Rows<Value>& rows, int64_t d, Four change, Lanes* weig
 
 template <typename Value>
 inline void add_scaled_row(const Rows<Value>& rows, int64_t d, Four change, const Lanes* scale, Lanes* weights) {
-  for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k) {
+  const int64_t end = rows.starts[d + 1];
+  for (int64_t k = rows.starts[d]; k < end; ++k) {
+    __builtin_prefetch(scale + later_term(rows, k, end));
     const int32_t t = rows.terms[k];
     weights[t].of += change * scale[t].of * static_cast<double>(rows.values[k]);
   }
@@ -48,8 +59,10 @@ template <int N, typename Value>
 inline void add_products(const Rows<Value>& rows, int64_t d, const Lanes* weights, int64_t width, Lanes* out) {
   Four sums[N];
   for (int v = 0; v < N; ++v) sums[v] = out[v].of;
-  for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k) {
-    const Lanes* row = weights + rows.terms[k] * width;
+  const int64_t end = rows.starts[d + 1];
+  for (int64_t k = rows.starts[d]; k < end; ++k) {
+    const Lanes *row = weights + rows.terms[k] * width, *later = weights + later_term(rows, k, end) * width;
+    for (int v = 0; v < N; v += 2) __builtin_prefetch(later + v);
     const double value = static_cast<double>(rows.values[k]);
     for (int v = 0; v < N; ++v) sums[v] += row[v].of * value;
   }

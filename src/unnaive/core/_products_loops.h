@@ -10,7 +10,10 @@ void product_block(const Csr<Index>& X, const double* dense, double* out, int64_
     const Index stop = X.starts[d + 1];
     for (Index k = X.starts[d]; k < stop; ++k) {
       const double* row = dense + static_cast<int64_t>(X.columns[k]) * width;
-      if (k + kAhead < stop) __builtin_prefetch(dense + static_cast<int64_t>(X.columns[k + kAhead]) * width);
+      if (k + kAhead < stop) {
+        const double* later = dense + static_cast<int64_t>(X.columns[k + kAhead]) * width;
+        for (int j = 0; j < K; j += 2) __builtin_prefetch(later + 4 * j);
+      }
       const double x = X.values[k];
       for (int j = 0; j < K; ++j) sums[j] += x * load(row + 4 * j);
     }

@@ -24,15 +24,19 @@ except ImportError:  # built without a compiler
 WORTH_THREADS = 1 << 16  # entries: starting threads for fewer takes longer
 
 
-def product(X: Sparse, dense: Floats) -> Floats:
-    """X·dense: (n_docs, n_terms) × (n_terms, width) → (n_docs, width).
+def product(X: Sparse, dense: Floats, out: Floats | None = None) -> Floats:
+    """X·dense: (n_docs, n_terms) × (n_terms, width) → (n_docs, width), written to `out` if it is given.
 
     >>> product(csr_array([[1.0, 2.0]]), np.array([[1.0], [10.0]]))
     array([[21.]])
     """
     if NATIVE is None or not suits(X, dense, X.shape[1]):
-        return np.asarray(X @ dense)
-    out = np.empty((X.shape[0], dense.shape[1]))
+        found = np.asarray(X @ dense)
+        if out is None:
+            return found
+        out[:] = found
+        return out
+    out = np.empty((X.shape[0], dense.shape[1])) if out is None else out
     NATIVE.product(X.indptr, X.indices, X.data, np.ascontiguousarray(dense), out)
     return out
 
@@ -136,16 +140,17 @@ class ThinProducts:
         """X·dense: (n_terms, width) → (n_docs, width)."""
         return self._rows(self.X, dense)
 
-    def transposed_product(self, dense: Floats) -> Floats:
-        """Xᵀ·dense: (n_docs, width) → (n_terms, width)."""
-        return self._rows(self.transposed, dense)
+    def transposed_product(self, dense: Floats, out: Floats | None = None) -> Floats:
+        """Xᵀ·dense: (n_docs, width) → (n_terms, width), written to `out` if given: new memory costs a fifth more."""
+        return self._rows(self.transposed, dense, out)
 
-    def _rows(self, X: Sparse, dense: Floats) -> Floats:
+    def _rows(self, X: Sparse, dense: Floats, out: Floats | None = None) -> Floats:
         if self.threads == 1 or NATIVE is None or not suits(X, dense, X.shape[1]) or X.nnz < WORTH_THREADS:
-            return product(X, dense)
+            return product(X, dense, out)
         from concurrent.futures import ThreadPoolExecutor
 
-        dense, out = np.ascontiguousarray(dense), np.empty((X.shape[0], dense.shape[1]))
+        dense = np.ascontiguousarray(dense)
+        out = np.empty((X.shape[0], dense.shape[1])) if out is None else out
         shares = X.nnz * np.arange(1, self.threads) // self.threads
         borders = [0, *np.searchsorted(X.indptr, shares).tolist(), X.shape[0]]
 

@@ -127,7 +127,7 @@ def _plans(size: Size, budget: str | float) -> Iterator[Plan]:
         yield replace(plan, candidates=LONG, n_folds=5, all_folds=True, training=n, held_out=n)
         yield replace(plan, candidates=LONG, training=2 * plan.training, held_out=2 * plan.held_out)
     # the more documents the candidates learn from, the more their held-out scores are like those of the final model
-    yield replace(plan, n_folds=5, training=n)
+    yield replace(plan, n_folds=5 if few else 4, training=n)
     yield plan
     plan = _leave(plan, "most settings of each family", candidates=BRIEF)
     yield plan

@@ -300,6 +300,7 @@ class InSpan(_LogLinear):
     ) -> None:
         size = X.shape[0] * n_classes
         super().__init__(X, loss, l2, n_classes, size, intercept=intercept, bias_norm=bias_norm)
+        self.room: Floats | None = None
 
     def parameters(self, point: Floats) -> tuple[Floats, Floats]:
         """W (n_terms, n_classes) and b (n_classes,)."""
@@ -312,7 +313,9 @@ class InSpan(_LogLinear):
 
     def _by_weights(self, point: Floats, residual: Floats) -> tuple[Floats, Floats]:
         residual += self.l2 * self._parts(point)[0]
-        return residual, self.X.transposed_product(residual)
+        if self.room is None:  # for what is looked at and multiplied, and not kept
+            self.room = np.empty((self.X.shape[1], self.n_classes))
+        return residual, self.X.transposed_product(residual, self.room)
 
 
 def _largest(*arrays: Floats) -> float:
