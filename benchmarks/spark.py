@@ -5,8 +5,8 @@ python benchmarks/spark.py [--copies 20] [--repeats 3] [--master local[2]]
 20 Newsgroups, so many times over, in Parquet; one session, warm; both sides read the same files and take turns. Besides
 the clock, the processor time of all processes of Spark, which hardly minds a busy machine.
 
-Both sides have naive Bayes of one pass with add-one smoothing. Ours has the complement rule, taken after our multinomial
-one, the default of `fit`, was seen to be 5 messages of 7,532 behind on these test messages; Spark ML's has its default,
+Both sides have naive Bayes of one pass with add-one smoothing. Ours has the complement rule, taken after our
+multinomial one, the default of `fit`, was 5 of 7,532 messages behind on this test set; Spark ML's has its default,
 multinomial. Like for like, both rules on both sides, is printed too; the words differ, since the token rules do.
 """
 
