@@ -27,7 +27,8 @@ address() {
   export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
   run address "$(c++ -print-file-name=libasan.so):$(c++ -print-file-name=libubsan.so)" tests/test_kernel.py \
     tests/test_counting.py tests/test_products.py tests/test_native_borders.py tests/test_paths.py tests/test_gis.py \
-    tests/test_dual.py tests/test_batches.py tests/test_or_gate.py "${few[@]}" "$@"
+    tests/test_dual.py tests/test_batches.py tests/test_or_gate.py tests/test_csv_lines.py tests/test_text_hashes.py \
+    tests/test_running_sums.py "${few[@]}" "$@"
 }
 
 thread() {
