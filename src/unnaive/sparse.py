@@ -9,31 +9,12 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import numpy
-
 __all__ = ["csc_array", "csr_array", "hstack", "import_sparse", "issparse", "vstack"]
-
-UNUSED = {"f2py", "testing"}
 
 
 def import_sparse() -> Any:
-    """scipy.sparse.
-
-    SciPy takes over every name of NumPy, and so imports what is there for building and testing packages: half of the
-    time. Those names are not among NumPy's meanwhile.
-    """
-    parts: set[str] = getattr(numpy, "__numpy_submodules__", set())
-    hidden = UNUSED & parts
-    if "scipy.sparse" in sys.modules or not hidden:  # it is there, or another thread is about it
-        return import_module("scipy.sparse")
-    names: list[str] = numpy.__all__
-    numpy.__all__ = [name for name in names if name not in hidden]
-    parts -= hidden
-    try:
-        return import_module("scipy.sparse")
-    finally:
-        numpy.__all__ = names
-        parts |= hidden
+    """scipy.sparse."""
+    return import_module("scipy.sparse")
 
 
 if TYPE_CHECKING:
