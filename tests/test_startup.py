@@ -95,16 +95,3 @@ def test_plain_values_are_what_typer_makes_of_them(model, monkeypatch):
     slow = CliRunner().invoke(build_app(), arguments)
     assert quick.exit_code == 0
     assert quick.stdout == slow.stdout
-
-
-def test_scipy_is_imported_without_what_builds_packages():
-    code = (
-        "import sys, numpy, unnaive.sparse\n"
-        "rows = unnaive.sparse.csr_array([[1]])\n"
-        "print([name for name in ('numpy.f2py', 'numpy.testing', 'scipy.sparse') if name in sys.modules])\n"
-        "print('f2py' in numpy.__all__, 'testing' in dir(numpy), numpy.testing.__name__)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "True True numpy.testing"
-    assert "scipy.sparse" in done.stdout.splitlines()[0]
-    assert "f2py" not in done.stdout.splitlines()[0]
