@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,34 +66,34 @@ def fit_temperature_scale(scores: Floats, soft: Floats) -> float:
     return float(np.exp(found.x) / spread)
 
 
-def fit_pool(scores: list[Floats], soft: Floats, *, shrink: float) -> PoolWeights:
+def fit_pool(scores: list[Floats], soft: Floats, *, shrink: float, prior: Sequence[float] | None = None) -> PoolWeights:
     """Weights of members whose scores are scaled already, and a bias, with the least penalised log-loss.
 
-    The penalty draws the weights toward equal ones that sum to 1 and the bias toward 0, with the strength of `shrink`
-    documents: few documents cannot tell members apart. Members under DROPPED of the whole are left out.
+    The penalty draws the weights toward equal ones that sum to 1, or toward the shares of `prior`, and the bias toward
+    0, with the strength of `shrink` documents: few documents cannot tell members apart. Members under DROPPED of the
+    whole are left out.
     """
     from scipy.optimize import minimize
 
     n, n_classes = scores[0].shape
     stacked = np.stack(scores)
     kept = np.ones(len(scores), np.bool_)
+    expected = np.ones(len(scores)) if prior is None else np.array(prior, np.float64)
 
     def objective(point: Floats) -> tuple[float, Floats]:
         weights, bias = point[: kept.sum()], point[kept.sum() :]
         used = stacked[kept]
         logs = log_softmax(np.tensordot(weights, used, 1) + bias)
         error = np.exp(logs) - soft
-        equal = 1.0 / kept.sum()
+        away = weights - expected[kept] / expected[kept].sum()
         loss = -np.where(soft > 0, soft * logs, 0.0).sum()
-        value = loss + shrink / 2 * (((weights - equal) ** 2).sum() + (bias**2).sum())
-        slope = np.concatenate(
-            [np.tensordot(used, error, 2) + shrink * (weights - equal), error.sum(0) + shrink * bias]
-        )
+        value = loss + shrink / 2 * ((away**2).sum() + (bias**2).sum())
+        slope = np.concatenate([np.tensordot(used, error, 2) + shrink * away, error.sum(0) + shrink * bias])
         return value / n, slope / n
 
     while True:
         members = int(kept.sum())
-        start = np.concatenate([np.full(members, 1.0 / members), np.zeros(n_classes)])
+        start = np.concatenate([expected[kept] / expected[kept].sum(), np.zeros(n_classes)])
         bounds = [(0.0, None)] * members + [(None, None)] * n_classes
         found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds)
         weights = np.zeros(len(scores))

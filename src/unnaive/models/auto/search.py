@@ -23,11 +23,11 @@ from unnaive.models.auto.members import (
     weight_rows,
 )
 from unnaive.models.auto.pooling import PoolWeights, fit_pool, fit_saturation, fit_temperature_scale, log_loss, soften
-from unnaive.models.auto.views import View
+from unnaive.models.auto.views import PRIOR, View
 from unnaive.types import Floats, Ids, Sparse
 
 TOL = 1e-2  # of the solvers while searching
-SHRINK = 20.0  # documents that the pool's equal weights are worth
+SHRINK = 20.0  # documents that the weights are worth which the pool is drawn toward
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +173,7 @@ def pool_views(
     chosen: Sequence[ChosenView], soft: Floats
 ) -> tuple[dict[str, Any], Floats, dict[tuple[str, str], float]]:
     """The recipe without its report, the held-out scores of the pool of all views, and the shares of its members."""
-    pool = fit_pool([one.scores for one in chosen], soft, shrink=SHRINK)
+    pool = fit_pool([one.scores for one in chosen], soft, shrink=SHRINK, prior=[PRIOR[one.view.name] for one in chosen])
     pooled = pool.combine([one.scores for one in chosen])
     slope, level = fit_saturation(pooled, soft, shrink=1.0)
     bias = slope * pool.bias + level
@@ -209,6 +209,7 @@ def count_right(chosen: Sequence[ChosenView], truth: Ids, soft: Floats) -> int:
         for one in chosen:
             pool = fit_pool([part[fitted] for part in one.scaled], soft[fitted], shrink=SHRINK)
             views.append(pool.combine(one.scaled))
-        pool = fit_pool([part[fitted] for part in views], soft[fitted], shrink=SHRINK)
+        prior = [PRIOR[one.view.name] for one in chosen]
+        pool = fit_pool([part[fitted] for part in views], soft[fitted], shrink=SHRINK, prior=prior)
         right += int((pool.combine(views).argmax(axis=1) == truth)[~fitted].sum())
     return right

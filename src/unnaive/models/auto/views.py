@@ -13,6 +13,8 @@ from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Ids, Sparse
 
 WORDS, PAIRS, CHARACTERS, COLUMNS = "words", "words and pairs", "characters", "columns"
+# what a view weighs in a pool before anything is known: the first two read the same words, so they share a half
+PRIOR = {WORDS: 1.0, PAIRS: 1.0, CHARACTERS: 2.0, COLUMNS: 1.0}
 
 
 @dataclass(frozen=True, eq=False)
