@@ -64,8 +64,8 @@ def report_lines(report: dict[str, Any]) -> list[str]:
         )
     if report.get("sharing-passages", 0.0) >= SHOWN_SHARING:
         lines.append(
-            f"{100 * report['sharing-passages']:.0f} % of the training documents share passages with others (replies, "
-            "versions, near copies); those that do were held out together, as new documents would be"
+            f"{100 * report['sharing-passages']:.0f} % of the documents share passages with others (replies, near "
+            "copies); these were held out together"
         )
     if "f1" in report:
         held_out = count_noun(report["held-out"], "training document")
