@@ -365,11 +365,13 @@ def test_an_error_in_progress_ends_the_run(kind):
 
 @pytest.mark.parametrize("kind", ["hinge", "softmax"])
 def test_ctrl_c_ends_the_run(kind):
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         endless(kind)
     timer.join()
+    signal.signal(signal.SIGINT, before)
 
 
 # what is refused
