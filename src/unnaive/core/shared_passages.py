@@ -18,8 +18,8 @@ from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Ids, Sparse
 
 RARE, RAREST = 20, 5  # documents that a rare term is in at most: a fiftieth of them, between these two
-SHARE = 0.6  # of the rare terms of the one with fewer, which two documents have in common at least
-LEAST_PAIRS, LEAST_TERMS = 10, 5  # rare pairs of words in common, or single terms where there are no pairs
+# what two documents have in common at least: how many rare terms, and which share of those of the one with fewer
+PAIRS, TERMS = (10, 0.6), (5, 0.5)  # for pairs of words, and for single terms where there are no pairs
 MOST_CELLS = 20_000_000  # of the table of documents by documents: 160 MB; terms are rarer until it fits
 
 
@@ -77,7 +77,7 @@ def find_shared_passages(X: Sparse, group: Ids, terms: Sequence[str] | Vocabular
     ([0], [1], [5])
     """
     X = csr_array(X)
-    columns, least = _columns_to_compare(X.shape[1], terms)
+    columns, (least, share) = _columns_to_compare(X.shape[1], terms)
     df = np.bincount(X.indices, minlength=X.shape[1])
     most = max(RAREST, min(RARE, X.shape[0] // 50))
     rare = take_columns(X, np.flatnonzero(columns & (df >= 2) & (df <= most)))
@@ -86,17 +86,19 @@ def find_shared_passages(X: Sparse, group: Ids, terms: Sequence[str] | Vocabular
     first, second, shared = table.row, table.col, table.data
     kept = (first < second) & (shared >= least)
     first, second, shared = first[kept], second[kept], shared[kept]
-    kept = shared >= SHARE * np.minimum(sizes[first], sizes[second])
+    kept = shared >= share * np.minimum(sizes[first], sizes[second])
     return SharedPassages(X.shape[0], first[kept], second[kept], shared[kept])
 
 
-def _columns_to_compare(n_terms: int, terms: Sequence[str] | Vocabulary | None) -> tuple[NDArray[np.bool_], int]:
-    """(whether each column is compared, how many two documents must have in common)."""
+def _columns_to_compare(
+    n_terms: int, terms: Sequence[str] | Vocabulary | None
+) -> tuple[NDArray[np.bool_], tuple[int, float]]:
+    """(whether each column is compared, what two documents must have in common: PAIRS or TERMS)."""
     if terms is None:
-        return np.ones(n_terms, np.bool_), LEAST_TERMS
+        return np.ones(n_terms, np.bool_), TERMS
     is_gram, is_pair = find_kinds(terms)
     is_pair &= ~is_gram
-    return (is_pair, LEAST_PAIRS) if is_pair.any() else (~is_gram, LEAST_TERMS)
+    return (is_pair, PAIRS) if is_pair.any() else (~is_gram, TERMS)
 
 
 def _terms_of_groups(rare: Sparse, group: Ids) -> tuple[Sparse, Ids]:
