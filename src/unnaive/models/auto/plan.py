@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from unnaive.models.auto.members import FAMILIES, Candidate
 from unnaive.models.auto.views import CHARACTERS, PAIRS
 
-BUDGETS = {"fast": 30.0, "normal": 32.0, "thorough": 600.0}  # estimated processor seconds of learning
+BUDGETS = {"fast": 30.0, "normal": 64.0, "thorough": 600.0}  # estimated processor seconds: about twice what it takes
 PREPARING = 60.0  # processor seconds for 10⁹ cells that are weighted and summed once for all members of a view
 FEW, SOME = 1_500, 4_500  # documents: under the second all folds are judged by, else one; three or four save time
 
