@@ -1,6 +1,7 @@
 """Spark gives what local training gives: counts and files the same to the byte, iterated models up to rounding."""
 
 import json
+import os
 import shutil
 from dataclasses import replace
 from importlib.util import find_spec
@@ -30,6 +31,8 @@ N = 240
 def spark():
     from unnaive.spark.session import start_session
 
+    # a document of 50 MB stands several times in the JVM, which ends where the usual gigabyte is not enough
+    os.environ.setdefault("PYSPARK_SUBMIT_ARGS", "--driver-memory 3g pyspark-shell")
     session = start_session("local[2,3]")  # two cores; a task that fails is run again, three times in all
     session.conf.set("spark.sql.shuffle.partitions", 2)
     yield session
