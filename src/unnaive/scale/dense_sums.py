@@ -48,8 +48,8 @@ class DenseSums:
     def add(self, X: Sparse, Y: Sparse) -> bool:
         """Add documents X (n_docs, n_terms so far) with labels Y (n_docs, n_classes so far).
 
-        False, and nothing added, where they do not suit: a document with several labels or none, counts that are no
-        whole numbers of 32 bits, sums that outgrow them, too many classes and terms.
+        Returns False and adds nothing if a document has several labels or none, if counts are not 32-bit integers or
+        their sums would overflow, or if there are more than MOST_CELLS classes × terms.
         """
         if NATIVE is None or not X.data.dtype == X.indices.dtype == np.int32 or not _one_each(Y):
             return False
