@@ -56,13 +56,13 @@ def stack_rows(tables: list[Sparse]) -> Sparse:
     return csr_array(vstack(wide, format="csr"))
 
 
-def row_hashes(table: Sparse, rows: slice, values: type | None) -> NDArray[np.uint64]:
+def row_hashes(table: Sparse, rows: slice, *, values: bool = True) -> NDArray[np.uint64]:
     """A hash of the columns and values of each row, or of the columns alone (n_rows, 2)."""
     ends = table.indptr[rows.start : rows.stop + 1]
     first, last = int(ends[0]), int(ends[-1])
     columns = memoryview(table.indices[first:last].astype("<i4")).cast("B")
-    cells = memoryview(b"" if values is None else table.data[first:last].astype("<f8").tobytes())
-    width = 0 if values is None else 8
+    cells = memoryview(table.data[first:last].astype("<f8").tobytes() if values else b"")
+    width = 8 if values else 0
     cuts = (ends - first).tolist()
     found = bytearray()
     for start, end in pairwise(cuts):

@@ -247,12 +247,12 @@ class KeptDocuments:
         words, rest = self._split_grams()
         for start in range(0, self.n_docs, ROWS_AT_ONCE):
             rows = slice(start, min(start + ROWS_AT_ONCE, self.n_docs))
-            keys[rows, 0:2] = row_hashes(words, rows, np.float64)
-            keys[rows, 3:5] = row_hashes(self.Y, rows, None)
+            keys[rows, 0:2] = row_hashes(words, rows)
+            keys[rows, 3:5] = row_hashes(self.Y, rows, values=False)
             if rest is not None:
-                keys[rows, 5:7] = row_hashes(rest, rows, np.float64)
+                keys[rows, 5:7] = row_hashes(rest, rows)
             if self.followers is not None:
-                keys[rows, 7:9] = row_hashes(self.followers, rows, np.float64)
+                keys[rows, 7:9] = row_hashes(self.followers, rows)
         keys[:, 2] = self._weights().astype(np.float64).view(np.uint64)
         return keys.view(np.dtype((np.void, 8 * KEY_WORDS))).ravel()
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.core.products import take_columns
+from unnaive.core.weighting import document_frequency
 from unnaive.sparse import csr_array
 from unnaive.text.gram_units import find_kinds
 from unnaive.text.vocabulary import Vocabulary
@@ -78,7 +79,7 @@ def find_shared_passages(X: Sparse, group: Ids, terms: Sequence[str] | Vocabular
     """
     X = csr_array(X)
     columns, (least, share) = _columns_to_compare(X.shape[1], terms)
-    df = np.bincount(X.indices, minlength=X.shape[1])
+    df = document_frequency(X)
     most = max(RAREST, min(RARE, X.shape[0] // 50))
     rare = take_columns(X, np.flatnonzero(columns & (df >= 2) & (df <= most)))
     together, sizes = _terms_of_groups(rare, group)

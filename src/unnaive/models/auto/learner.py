@@ -38,9 +38,9 @@ class Auto(DocumentsModel):
     softmax with a naive Bayes prior; NB-SVM; linear SVM) are fitted on a part of the training documents and judged
     on the rest, the same for all: five folds, or three of many documents, under 4,500, else one held-out part.
     Documents that share passages (copies, versions, replies that quote) are on one side, as far as that can be. The
-    best of each family joins a log-linear pool, then the views do; weights are drawn toward equal ones, and small ones
-    are left out. What was chosen is trained anew on all documents, and kept as a recipe (`scorer_.recipe`) with a
-    report of what was tried.
+    best of each family joins a log-linear pool, then the views do; weights are drawn toward equal ones (of the views,
+    characters as much as words and pairs together), and small ones are left out. What was chosen is trained anew on all
+    documents, and kept as a recipe (`scorer_.recipe`) with a report of what was tried.
 
     The budget "normal" takes about a minute at any size that fits in memory: with more data fewer candidates are tried,
     on a sample, and what costs most for least is left out. "fast" is naive Bayes and a closed form on words, "thorough"

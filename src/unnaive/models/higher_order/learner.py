@@ -18,7 +18,7 @@ from unnaive.core.progress import report_classes
 from unnaive.core.protocol import available_if
 from unnaive.core.settings import setting
 from unnaive.core.targets import Targets, check_known_classes, class_columns, sorted_classes
-from unnaive.core.weighting import NORMS, Weighting, presence
+from unnaive.core.weighting import NORMS, Weighting, document_frequency, presence
 from unnaive.decisions import default_decision
 from unnaive.errors import BadData, UnnaiveError
 from unnaive.fitted import FittedModel
@@ -379,7 +379,7 @@ def path_weighting(name: str, X: Sparse, norm: str | None = None) -> Weighting:
     """
     if name != "tfidf":
         return Weighting(name, norm=norm)
-    df = np.bincount(presence(X).indices, minlength=X.shape[1])
+    df = document_frequency(X)
     return Weighting("log", idf=np.log1p(X.shape[0] / np.maximum(df, 1)), norm=norm)
 
 
