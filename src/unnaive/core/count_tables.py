@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.sparse import csr_array, vstack
+from unnaive.sparse import csr_array
 from unnaive.types import Ids, Sparse
 
 SMALL_COUNT = 1 << 15  # whole numbers below it are kept in 32 bits: no sum of their products leaves 64
@@ -49,11 +50,32 @@ def plain_cells(X: Sparse) -> Sparse:
     return sorted_cells(csr_array((data.astype(kind, copy=False), indices, X.indptr), shape=X.shape))
 
 
-def stack_rows(tables: list[Sparse]) -> Sparse:
-    """The rows of all, in as many columns as the widest has."""
-    width = max(one.shape[1] for one in tables)
-    wide = [csr_array((one.data, one.indices, one.indptr), shape=(one.shape[0], width)) for one in tables]
-    return csr_array(vstack(wide, format="csr"))
+def stack_rows(parts: list[Sparse], width: int) -> Sparse:
+    """Matrices one below the other in a matrix of `width` columns; the list is emptied.
+
+    Entries are copied a batch at a time, and each batch is let go: at no time are there two copies of all of them.
+    """
+    if len(parts) == 1 and parts[0].shape[1] == width:
+        return parts.pop()
+    n_entries, n_rows = sum(part.nnz for part in parts), sum(part.shape[0] for part in parts)
+    index = np.int32 if n_entries < 1 << 31 else np.int64
+    canonical = all(part.has_canonical_format for part in parts)
+    data, indices = np.empty(n_entries, np.result_type(*(part.data for part in parts))), np.empty(n_entries, index)
+    ends, entry, row = np.zeros(n_rows + 1, index), 0, 0
+    for part in _taken(parts):
+        inside = slice(entry, entry + part.nnz)
+        data[inside], indices[inside] = part.data, part.indices
+        ends[row + 1 : row + part.shape[0] + 1] = part.indptr[1:] + index(entry)
+        entry, row = inside.stop, row + part.shape[0]
+    stacked = csr_array((data, indices, ends), shape=(n_rows, width))
+    stacked.has_canonical_format = canonical
+    return stacked
+
+
+def _taken(parts: list[Sparse]) -> Iterator[Sparse]:
+    parts.reverse()
+    while parts:
+        yield parts.pop()
 
 
 def row_hashes(table: Sparse, rows: slice, *, values: bool = True) -> NDArray[np.uint64]:

@@ -157,11 +157,11 @@ class KeptDocuments:
         return KeptDocuments(
             classes,
             words,
-            stack_rows([one.table for one in parts]),
-            stack_rows([one.Y for one in parts]),
+            stack_rows([one.table for one in parts], n_words),
+            stack_rows([one.Y for one in parts], len(classes)),
             np.concatenate([one._weights() for one in parts]),
             units,
-            stack_rows(followers) if followers else None,
+            stack_rows(followers, max(one.shape[1] for one in followers)) if followers else None,
         ).in_order()
 
     def __sub__(self, other: KeptDocuments) -> KeptDocuments:

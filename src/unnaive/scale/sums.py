@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.core.class_sums import canonical
+from unnaive.core.count_tables import stack_rows
 from unnaive.core.counts import Counts
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.targets import sorted_classes
@@ -177,34 +178,6 @@ def _count_documents(waiting: list[tuple[Sparse, Sparse]]) -> Counts:
 
 def _size(counts: Counts) -> int:
     return int(counts.class_terms.nnz)
-
-
-def stack_rows(parts: list[Sparse], width: int) -> Sparse:
-    """Matrices one below the other, each with as many columns as there were by then; the list is emptied.
-
-    Entries are copied a batch at a time, and each batch is let go: at no time are there two copies of all of them.
-    """
-    if len(parts) == 1 and parts[0].shape[1] == width:
-        return parts.pop()
-    n_entries, n_rows = sum(part.nnz for part in parts), sum(part.shape[0] for part in parts)
-    index = np.int32 if n_entries < 1 << 31 else np.int64
-    canonical = all(part.has_canonical_format for part in parts)
-    data, indices = np.empty(n_entries, np.result_type(*(part.data for part in parts))), np.empty(n_entries, index)
-    ends, entry, row = np.zeros(n_rows + 1, index), 0, 0
-    for part in _taken(parts):
-        inside = slice(entry, entry + part.nnz)
-        data[inside], indices[inside] = part.data, part.indices
-        ends[row + 1 : row + part.shape[0] + 1] = part.indptr[1:] + index(entry)
-        entry, row = inside.stop, row + part.shape[0]
-    stacked = csr_array((data, indices, ends), shape=(n_rows, width))
-    stacked.has_canonical_format = canonical
-    return stacked
-
-
-def _taken(parts: list[Sparse]) -> Iterator[Sparse]:
-    parts.reverse()
-    while parts:
-        yield parts.pop()
 
 
 def name_counts(counts: Counts, labels: Sequence[Any], vocabulary: Vocabulary, *, multilabel: bool) -> NamedCounts:
