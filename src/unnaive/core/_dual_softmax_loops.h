@@ -1,28 +1,7 @@
 // One pass of dual coordinate descent over documents for the softmax: the dual variables of a document, one for each
 // class, move together. Included as _dual_row_loops.h.
 
-// e^x for x ≤ 0, to 1e-14 relative; 0 below −708.
-inline Four exp_of(Four x) {
-  const Four lowest = four(-708.0),
-             shifter = four(6755399441055744.0);  // 1.5·2^52: the sum's last bits are the integer
-  const Four bounded = x < lowest ? lowest : x;
-  const Four shifted = bounded * 1.4426950408889634 + shifter, k = shifted - shifter;
-  const Four r = bounded - k * 0.693145751953125 - k * 1.42860682030941723212e-6;
-  Four p = r * (1.0 / 39916800) + 1.0 / 3628800;
-  p = p * r + 1.0 / 362880;
-  p = p * r + 1.0 / 40320;
-  p = p * r + 1.0 / 5040;
-  p = p * r + 1.0 / 720;
-  p = p * r + 1.0 / 120;
-  p = p * r + 1.0 / 24;
-  p = p * r + 1.0 / 6;
-  p = p * r + 0.5;
-  p = p * r + 1.0;
-  p = p * r + 1.0;
-  const Four scaled =
-      reinterpret_cast<Four>(reinterpret_cast<FourInts>(p) + (reinterpret_cast<FourInts>(shifted) << 52));
-  return x < lowest ? four(0) : scaled;
-}
+#include "_exp_four.h"
 
 // scores = bias + prior's + weights·document; an entry that is the document's own has weight penalty·(1[y] − posterior)
 template <typename Value>

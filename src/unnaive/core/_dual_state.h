@@ -10,7 +10,6 @@ namespace unnaive {
 constexpr int kLanes = 4;
 
 typedef double Four __attribute__((vector_size(32)));
-typedef int64_t FourInts __attribute__((vector_size(32)));
 
 // What is kept or handed on: a bare vector is aligned to 32 bytes only where the processor has such registers.
 struct alignas(32) Lanes {

@@ -1,31 +1,7 @@
 // One pass over the documents for generalised iterative scaling (_products_cells.h has their layout), compiled once for
 // each instruction set: included in two namespaces of _products.cpp, so no guard.
 
-typedef uint64_t FourBits __attribute__((vector_size(32)));
-
-// e^x of numbers up to 0, to a unit of the last place or two; 0 below −708, where few digits would be left.
-inline Four exp_of(Four x) {
-  constexpr double kRound = 6755399441055744.0;  // 1.5 · 2^52: adding it leaves a whole number in the low bits
-  const Four shifted = x * 1.4426950408889634074 + kRound, k = shifted - kRound;
-  const Four r = (x - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10;  // |r| ≤ log 2 / 2
-  Four sum = r * (1.0 / 6227020800.0) + 1.0 / 479001600.0;  // of Taylor's series, up to r^13
-  sum = sum * r + 1.0 / 39916800.0;
-  sum = sum * r + 1.0 / 3628800.0;
-  sum = sum * r + 1.0 / 362880.0;
-  sum = sum * r + 1.0 / 40320.0;
-  sum = sum * r + 1.0 / 5040.0;
-  sum = sum * r + 1.0 / 720.0;
-  sum = sum * r + 1.0 / 120.0;
-  sum = sum * r + 1.0 / 24.0;
-  sum = sum * r + 1.0 / 6.0;
-  sum = sum * r + 0.5;
-  sum = sum * r * r + r + 1.0;
-  const FourBits power = (reinterpret_cast<FourBits>(shifted) << 52) + (uint64_t{1023} << 52);  // 2^k
-  const Four found = sum * reinterpret_cast<Four>(power);
-  const auto large = x >= -708.0;
-  const FourBits kept = reinterpret_cast<FourBits>(found) & reinterpret_cast<FourBits>(large);
-  return reinterpret_cast<Four>(kept);
-}
+#include "_exp_four.h"
 
 // scores[from…from+4K) = Σ_k value_k · weights[row_k, from…from+4K)
 template <int K, class Entry>
