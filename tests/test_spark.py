@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from importlib.util import find_spec
 
@@ -31,8 +33,6 @@ N = 240
 def spark():
     from unnaive.spark.session import start_session
 
-    # a document of 50 MB stands several times in the JVM, which ends where the usual gigabyte is not enough
-    os.environ.setdefault("PYSPARK_SUBMIT_ARGS", "--driver-memory 3g pyspark-shell")
     session = start_session("local[2,3]")  # two cores; a task that fails is run again, three times in all
     session.conf.set("spark.sql.shuffle.partitions", 2)
     yield session
@@ -243,11 +243,29 @@ def test_rows_without_text_or_label_are_refused_or_left_out(spark, df, tickets, 
 def test_a_document_of_fifty_megabytes_is_counted_and_scored(spark, df):
     import unnaive.spark
 
-    long = spark.range(1).selectExpr("repeat('alpha beta ', 4800000) AS text", "'long' AS label")
+    # by the column `id`: Spark would work a constant out beforehand and write all of it into the plan of the query
+    long = spark.range(1).selectExpr("repeat('alpha beta ', int(4800000 + id)) AS text", "'long' AS label")
     trained = unnaive.spark.fit(df.limit(20).union(long))
     counts = trained.fitted_.counts
     assert counts.counts.terms[counts.vocabulary.ids(["alpha", "beta"])].tolist() == [4800000, 4800000]
     assert unnaive.spark.transform(long, trained).select("prediction").collect()[0][0] == "long"
+
+
+def test_a_driver_without_memory_is_one_sentence_and_no_hang(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import unnaive.spark\n"
+        "from unnaive.spark.session import start_session\n"
+        "spark = start_session('local[2]')\n"
+        # a constant, which Spark writes into the plan of the query, and copies there, time and again
+        "rows = spark.range(2).selectExpr(\"repeat('alpha beta ', 4800000) AS text\", 'id AS label')\n"
+        "try:\n    unnaive.spark.fit(rows)\nexcept unnaive.UnnaiveError as problem:\n    print(problem)\n"
+    )
+    little = os.environ | {"PYSPARK_SUBMIT_ARGS": "--driver-memory 480m pyspark-shell"}
+    done = subprocess.run(
+        [sys.executable, program], env=little, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert "\nSpark's driver has ended, most often because its memory was not enough;" in done.stdout, done.stderr
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,13 @@ import unnaive
 from unnaive import errors
 from unnaive.errors import MissingExtra, UnnaiveError
 
-QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    # one of its threads that ran out of memory would leave us waiting for an answer forever
+    "spark.driver.defaultJavaOptions": "-XX:+ExitOnOutOfMemoryError",
+}
 OURS = re.compile(r"unnaive\.errors\.(\w+): (.+)")
 ABSENT = re.compile(
     r"ModuleNotFoundError: No module named '(unnaive(?:\.\w+)*|numpy|scipy|pyarrow|safetensors|Stemmer)'"
@@ -33,7 +39,7 @@ def start_session(master: str | None = None) -> Any:
     if running is not None:
         return running
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else executors on this machine take any python3
-    builder = SparkSession.builder.appName("unnaive").config(map=QUIET)
+    builder = SparkSession.builder.appName("unnaive").config(map=SETTINGS)
     if master is not None:
         builder = builder.master(master)
     try:
@@ -87,6 +93,11 @@ def reading_errors() -> Iterator[None]:
         with _without_pandas_warning():
             yield
     except Exception as problem:
+        if _driver_has_ended(problem):
+            raise UnnaiveError(
+                "Spark's driver has ended, most often because its memory was not enough; give it more, by "
+                "spark.driver.memory in spark-defaults.conf or PYSPARK_SUBMIT_ARGS='--driver-memory 4g pyspark-shell'"
+            ) from problem
         translated = translate(str(problem))
         if translated is None:
             raise
@@ -116,6 +127,13 @@ def translate(message: str) -> UnnaiveError | None:
             f"the executors have no module {absent[1]}; install unnaive there with: pip install unnaive"
         )
     return None
+
+
+def _driver_has_ended(problem: Exception) -> bool:
+    """Whether the other side of the connection is gone: an error of the bridge that no Java error is behind."""
+    from py4j.protocol import Py4JError, Py4JJavaError
+
+    return isinstance(problem, (ConnectionError, Py4JError)) and not isinstance(problem, Py4JJavaError)
 
 
 @contextmanager
