@@ -27,7 +27,6 @@ from unnaive.errors import BadData, UnknownName, UnnaiveError, count_noun
 from unnaive.explain import Explanation
 from unnaive.fitted import FittedModel
 from unnaive.models.catalogue import find_model, make_model
-from unnaive.models.estimator import subset_accuracy
 from unnaive.optimise import read_optimise
 from unnaive.store import load, save
 from unnaive.text.counting import TextCounter, as_texts
@@ -348,7 +347,7 @@ class TextClassifier(Protocol):
     def score(self, texts: Any, labels: Any, sample_weight: Any = None) -> float:
         """The share of texts whose labels are all right."""
         documents = as_texts(texts)
-        return subset_accuracy(self._fitted(), documents, labels, len(documents), sample_weight)
+        return self._fitted().subset_accuracy(documents, labels, len(documents), sample_weight)
 
     def explain(self, text: str, label: Label | None = None, *, against: Label | None = None) -> Explanation:
         """Which terms spoke for and against a class, by default the one with the best score."""
@@ -461,7 +460,7 @@ class TextClassifier(Protocol):
         """What was learnt, with the settings as they are now; refused if texts would be read otherwise."""
         before = self._fitted()
         self._check_same_rule(before)
-        return FittedModel(**{**before.__getstate__(), "spec": spec, "token_rule": rule, "n_jobs": self.n_jobs})
+        return replace(before, spec=spec, token_rule=rule, n_jobs=self.n_jobs)
 
     def _check_same_rule(self, before: FittedModel) -> None:
         if self.token_rule != before.token_rule:

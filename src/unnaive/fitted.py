@@ -18,8 +18,9 @@ from unnaive.core.links import joint_log_probabilities, log_probabilities, proba
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.packed_documents import PackedDocuments
 from unnaive.core.register import Register
+from unnaive.core.sample_weights import check_sample_weight
 from unnaive.core.scorer import Scorer
-from unnaive.core.targets import class_codes, label_sets
+from unnaive.core.targets import class_codes, label_sets, read_targets
 from unnaive.core.text_hashes import TextHashes
 from unnaive.decisions import Argmax, Decision
 from unnaive.errors import UnnaiveError
@@ -204,6 +205,18 @@ class FittedModel:
     def labels_of(self, scores: Floats) -> Any:
         """What `scores` gave, as the labels that `predict` gives."""
         return self._labels(iter([scores]))
+
+    def subset_accuracy(self, documents: Any, labels: Any, n_docs: int, sample_weight: Any = None) -> float:
+        """The share of the `n_docs` documents whose labels are all right, weighted."""
+        truth, given = (
+            label_sets(targets.Y, targets.classes)
+            for targets in (
+                read_targets(labels, n_docs, multilabel=True if self.multilabel else None),
+                read_targets(self.predict(documents), n_docs, multilabel=True if self.multilabel else None),
+            )
+        )
+        right = [set(one) == set(two) for one, two in zip(truth, given, strict=True)]
+        return float(np.average(right, weights=check_sample_weight(sample_weight, n_docs)))
 
     def explain(self, document: Any, label: Label | None = None, *, against: Label | None = None) -> Explanation:
         """Which terms spoke for and against a class, by default the one with the best score."""
