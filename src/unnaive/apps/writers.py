@@ -29,6 +29,7 @@ FORMATS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndj
            ".pq": "parquet"}  # fmt: skip
 FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|-?inf|nan")
+WRITTEN_AS_ONE = 1 - 4e-7  # probabilities from here on are 1 in six digits
 ROWS = 256  # of a table that are spelt at a time, so that they are written while the processor has them at hand
 REFUSED = (".json", ".xlsx", ".xls", ".db", ".sqlite", ".zst", ".arrow", ".feather", ".html", ".model")
 
