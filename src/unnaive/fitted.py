@@ -14,7 +14,7 @@ from unnaive.conformal import ConformalScores
 from unnaive.core.documents import CountRows, DocumentReader, TextDocuments
 from unnaive.core.kept_documents import KeptDocuments
 from unnaive.core.learner import TrainingSpec
-from unnaive.core.links import joint_log_probabilities, log_probabilities, probabilities
+from unnaive.core.links import clear_lead, joint_log_probabilities, log_probabilities, probabilities
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.packed_documents import PackedDocuments
 from unnaive.core.register import Register
@@ -112,9 +112,21 @@ class FittedModel:
         """
         return self.reader.known_terms(documents)
 
-    def scores_and_known(self, documents: Any) -> tuple[Floats, NDArray[np.int64]]:
-        """What `scores` and `known_terms` give, of documents few enough to be held at once: they are read once."""
-        return self.reader.scores_and_known(documents)
+    def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
+        """What `scores` and `known_terms` give, of documents few enough to be held at once: they are read once.
+
+        Where the best class leads every other by more than `clear`, it may get 0 and the others −∞: sooner found, and
+        enough for who asked `clear_lead`.
+        """
+        return self.reader.scores_and_known(documents, clear)
+
+    def clear_lead(self, p: float) -> float:
+        """How far the best score must lead every other for a probability of at least p; ∞ where leads do not tell."""
+        if self.multilabel:
+            return np.inf
+        if self.calibration is not None:
+            return self.calibration.clear_lead(self.scorer.link, len(self.classes), p)
+        return clear_lead(self.scorer.link, len(self.classes), p)
 
     def predict(self, documents: Any) -> Any:
         """The labels of each document in the form in which labels came; label sets by score, the highest first."""

@@ -230,15 +230,15 @@ nb::tuple by_term(const Doubles& arcs, const Vector<int64_t>& terms, const Vecto
                         numpy_of(std::move(found.ends)));
 }
 
-// (scores, how many mentions of terms each text has)
-nb::tuple scores(HeldScorer& self, nb::handle texts, const Threads& threads, size_t limit) {
+// (scores, how many mentions of terms each text has); scores are 0 and −∞ where a class leads by more than `clear`.
+nb::tuple scores(HeldScorer& self, nb::handle texts, double clear, const Threads& threads, size_t limit) {
   const Held input = held(texts, limit);
   NumpyArray<double> out(nb::make_tuple(input.documents.count, self.linear.classes));
   NumpyArray<int64_t> known(nb::cast(input.documents.count));
   {
     nb::gil_scoped_release release;
     const std::shared_lock<std::shared_mutex> lock(self.engine.mutex());
-    self.scorer.scores(input.documents, threads, listen, out.data, known.data);
+    self.scorer.scores(input.documents, threads, listen, clear, out.data, known.data);
   }
   return nb::make_tuple(out.array, known.array);
 }
@@ -286,7 +286,7 @@ NB_MODULE(_kernel, m) {
   nb::class_<HeldScorer>(m, "Scorer")
       .def("__init__", &make_scorer, "engine"_a, "arcs"_a, "arc_class"_a, "ends"_a, "class_background"_a,
            "term_background"_a, "bias"_a, "binary"_a, "fast"_a, "columns"_a)
-      .def("scores", &scores, "texts"_a, "threads"_a, "limit"_a)
+      .def("scores", &scores, "texts"_a, "clear"_a, "threads"_a, "limit"_a)
       .def("best", &best, "texts"_a, "threads"_a, "limit"_a);
   m.def("read_files", &files, "paths"_a, "threads"_a);
   // for comparison: the loops for any processor, or for this one; says which there were
