@@ -5,7 +5,7 @@
 #include <random>
 
 #include "_kernel_chars_python.h"
-#include "_kernel_files.h"
+#include "_kernel_files_ahead.h"
 #include "_kernel_score.h"
 #include "_kernel_terms_python.h"
 
@@ -146,17 +146,36 @@ struct HeldScorer {
   Scorer scorer;
 };
 
-nb::tuple files(const std::vector<nb::bytes>& names, unsigned threads) {
-  FileTexts texts;
+std::vector<std::string> paths_of(const std::vector<nb::bytes>& names) {
   std::vector<std::string> paths;
   for (const nb::bytes& name : names) paths.emplace_back(name.c_str(), name.size());
+  return paths;
+}
+
+// (bytes of all files, where each ends, which are not UTF-8), or (the file that could not be read, errno).
+nb::tuple numpy_files(FileTexts texts) {
+  if (texts.error) return nb::make_tuple(texts.failed, texts.error);
+  auto odd = converted<uint8_t>(texts.odd.data(), texts.odd.size());
+  return nb::make_tuple(numpy_of(std::move(texts.blob)), numpy_of(std::move(texts.ends)), numpy_of(std::move(odd)));
+}
+
+nb::tuple files(const std::vector<nb::bytes>& names, unsigned threads) {
+  FileTexts texts;
+  const std::vector<std::string> paths = paths_of(names);
   {
     nb::gil_scoped_release release;
     texts = read_files(paths, threads);
   }
-  if (texts.error) return nb::make_tuple(texts.failed, texts.error);
-  auto odd = converted<uint8_t>(texts.odd.data(), texts.odd.size());
-  return nb::make_tuple(numpy_of(std::move(texts.blob)), numpy_of(std::move(texts.ends)), numpy_of(std::move(odd)));
+  return numpy_files(std::move(texts));
+}
+
+nb::tuple take_files(FilesAhead& ahead) {
+  FileTexts texts;
+  {
+    nb::gil_scoped_release release;
+    texts = ahead.take();
+  }
+  return numpy_files(std::move(texts));
 }
 
 Linear linear_of(const Doubles& arcs, const Vector<int32_t>& arc_class, const Vector<int64_t>& ends,
@@ -289,6 +308,15 @@ NB_MODULE(_kernel, m) {
       .def("scores", &scores, "texts"_a, "clear"_a, "threads"_a, "limit"_a)
       .def("best", &best, "texts"_a, "threads"_a, "limit"_a);
   m.def("read_files", &files, "paths"_a, "threads"_a);
+  nb::class_<FilesAhead>(m, "FilesAhead")
+      .def(
+          "__init__",
+          [](FilesAhead* self, const std::vector<nb::bytes>& paths, size_t batch, size_t most) {
+            if (!batch) throw nb::value_error("a batch has at least one file");
+            new (self) FilesAhead(paths_of(paths), batch, most);
+          },
+          "paths"_a, "batch"_a, "most"_a)
+      .def("take", &take_files);
   // for comparison: the loops for any processor, or for this one; says which there were
   m.def("use_wide", [](bool wide) {
     const bool before = loops.sort_ids != loops_for(false).sort_ids;
