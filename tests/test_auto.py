@@ -355,6 +355,21 @@ class TestDefault:
         assert model.classes_.tolist() == ["food", "politics", "sport"]
         assert model.predict(["garlic pasta"]).tolist() == ["food"]
 
+    def test_nothing_can_be_held_out_of_classes_with_one_document(self):
+        texts, labels = ["good ball", "fair vote"], ["sport", "politics"]
+        model = TextClassifier().fit(texts, labels)
+        lines = report_lines(model.scorer_.recipe["report"])
+        assert lines == [
+            "nothing was chosen on held-out documents, since no class has two documents, one to be held out"
+        ]
+        assert not model.fitted_.calibrated
+        with pytest.raises(UnnaiveError, match="train it with more documents"):
+            model.predict_set(["ball"])
+        for asked in ({"calibrate": True}, {"decision": "scut"}, {"optimise": "macro-f1"}):
+            for name in ("auto", "multinomial"):
+                with pytest.raises(UnnaiveError, match="no class has two documents, so none can be held out"):
+                    TextClassifier(name, **asked).fit(texts, labels)
+
     def test_one_class_is_refused(self):
         with pytest.raises(BadData, match="at least two classes"):
             TextClassifier().fit(TEXTS, ["sport"] * len(TEXTS))
@@ -445,7 +460,9 @@ class TestReport:
         assert found["held-out"] == 18
         assert report_lines(found)[0] in shown.out
         assert json.loads(run("inspect", "my.model", "--json")[1].out)["search"] == found
-        assert "training documents held out" in " ".join(run("inspect", "my.model")[1].out.split())
+        inspected = " ".join(run("inspect", "my.model")[1].out.split())
+        assert "training documents held out" in inspected
+        assert "probabilities calibrated while models were pooled; sets with a confidence by 18" in inspected
         code, shown = run("train", "data.csv", "-o", "my.model", "--budget", "fast", "-m", "svm")
         assert (code, "--budget is for the model auto" in shown.err) == (2, True)
 

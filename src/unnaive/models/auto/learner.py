@@ -146,7 +146,7 @@ class Auto(DocumentsModel):
             clock.expect_pooling(len(planned) * size.classes * sum(len(one.held_out) for one in splits))
         if not splits:  # no class has two documents: nothing can be held out
             members = default_members([view.name for view in planned])
-            report = {"budget": self.budget, "left-out": ["any search: no class has two documents to hold one out"]}
+            report = {"budget": self.budget, "no-search": "no class has two documents, one to be held out"}
             return {"kind": "single", "members": members, "bias": [-2.0] * size.classes, "report": report}, None
         tell = _Teller(progress, len(planned) * len(plan.candidates) * len(splits))
         search = Search(
