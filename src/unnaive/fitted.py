@@ -171,7 +171,7 @@ class FittedModel:
 
     @property
     def calibrated(self) -> bool:
-        """Whether probabilities were fitted to held-out documents: by a calibration, or by a model that chose on them."""
+        """Whether probabilities were fitted to held-out documents, by a calibration or by a model that chooses."""
         return self.calibration is not None or (self.spec.model.keeps_choice and self.conformal is not None)
 
     def predict_joint_log_proba(self, documents: Any) -> Floats:
