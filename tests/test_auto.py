@@ -310,7 +310,29 @@ class TestRecipe:
 
     def test_other_classes(self):
         recipe = {"kind": "single", "members": [], "bias": [1.0, 2.0, 3.0], "report": {}}
-        assert place_classes(recipe, [1, -1, 0], 4)["bias"] == [3.0, 1.0, 0.0, 0.0]
+        assert place_classes(recipe, [1, -1, 0], 4)["bias"] == [3.0, 1.0, 2.0, 2.0]  # new ones: the mean
+
+    def test_a_class_that_an_update_brings_is_not_taken_for_the_rest(self):
+        # one of seven documents is of the new class, so an unknown text hardly ever is
+        texts, labels = [*TEXTS, *["pasta with garlic", "soup with bread", "rice with fish"]], [*LABELS, *["food"] * 3]
+        once = TextClassifier().fit(texts, labels)
+        later = TextClassifier().fit(TEXTS, LABELS).partial_fit(texts[18:], labels[18:], grow=True)
+        assert later.predict_proba(["zzz"])[0, 0] == pytest.approx(once.predict_proba(["zzz"])[0, 0], abs=0.1)
+        assert later.predict(["garlic bread", "zzz"]).tolist()[0] == "food" != later.predict(["zzz"])[0]
+
+    @pytest.mark.parametrize("exclusive", [True, False])
+    def test_a_class_without_documents_changes_nothing_for_the_others(self, tickets, exclusive):
+        texts, labels = tickets
+        documents = TextClassifier().fit(texts, labels).fitted_.documents
+        X, Y, terms = documents.X, documents.Y, documents.vocabulary.terms
+        C = Y.shape[1]
+        wider = csr_array((Y.data, np.where(Y.indices > 0, Y.indices + 1, 0), Y.indptr), shape=(Y.shape[0], C + 1))
+        there = np.r_[0, 2 : C + 1]
+        want, found = (Auto(budget="fast").learn(X, one, exclusive=exclusive, terms=terms) for one in (Y, wider))
+        assert np.array_equal(found.scores(X)[:, there], want.scores(X))
+        assert np.array_equal(found.held_out[1][:, there], want.held_out[1])
+        assert found.scores(X)[:, 1].max() < -1e5
+        assert found.recipe["members"] == want.recipe["members"]
 
     @pytest.mark.parametrize(
         "change",
