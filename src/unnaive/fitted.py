@@ -172,11 +172,19 @@ class FittedModel:
     def conformal_scores(self) -> ConformalScores:
         """How held-out documents scored, or an error that says how to get them."""
         if self.conformal is None:
+            more = "calibrate='temperature' (--calibrate temperature)"
+            if self.spec.model.keeps_choice:
+                more = "more documents, of which it can hold some out"
             raise UnnaiveError(
                 f"this {self.spec.model.title} kept no scores of held-out documents, which sets with a confidence "
-                "need; train it with calibrate='temperature' (--calibrate temperature)"
+                f"need; train it with {more}"
             )
         return self.conformal
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether probabilities were fitted to held-out documents, by a calibration or by a model that chooses."""
+        return self.calibration is not None or (self.spec.model.keeps_choice and self.conformal is not None)
 
     def predict_joint_log_proba(self, documents: Any) -> Floats:
         """log p(c, d) up to a constant of the document, of exclusive classes; else log p of each class by itself."""
