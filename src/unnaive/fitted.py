@@ -14,7 +14,7 @@ from unnaive.conformal import ConformalScores
 from unnaive.core.documents import CountRows, DocumentReader, TextDocuments
 from unnaive.core.kept_documents import KeptDocuments
 from unnaive.core.learner import TrainingSpec
-from unnaive.core.links import joint_log_probabilities, log_probabilities, probabilities
+from unnaive.core.links import clear_lead, joint_log_probabilities, log_probabilities, probabilities
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.packed_documents import PackedDocuments
 from unnaive.core.register import Register
@@ -113,9 +113,21 @@ class FittedModel:
         """
         return self.reader.known_terms(documents)
 
-    def scores_and_known(self, documents: Any) -> tuple[Floats, NDArray[np.int64]]:
-        """What `scores` and `known_terms` give, of documents few enough to be held at once: they are read once."""
-        return self.reader.scores_and_known(documents)
+    def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
+        """What `scores` and `known_terms` give, of documents few enough to be held at once: they are read once.
+
+        Where the best class leads every other by more than `clear`, it may get 0 and the others −∞: sooner found, and
+        enough for who asked `clear_lead`.
+        """
+        return self.reader.scores_and_known(documents, clear)
+
+    def clear_lead(self, p: float) -> float:
+        """How far the best score must lead every other for a probability of at least p; ∞ where leads do not tell."""
+        if self.multilabel:
+            return np.inf
+        if self.calibration is not None:
+            return self.calibration.clear_lead(self.scorer.link, len(self.classes), p)
+        return clear_lead(self.scorer.link, len(self.classes), p)
 
     def predict(self, documents: Any) -> Any:
         """The labels of each document in the form in which labels came; label sets by score, the highest first."""
@@ -161,11 +173,19 @@ class FittedModel:
     def conformal_scores(self) -> ConformalScores:
         """How held-out documents scored, or an error that says how to get them."""
         if self.conformal is None:
+            more = "calibrate='temperature' (--calibrate temperature)"
+            if self.spec.model.keeps_choice:
+                more = "more documents, of which it can hold some out"
             raise UnnaiveError(
                 f"this {self.spec.model.title} kept no scores of held-out documents, which sets with a confidence "
-                "need; train it with calibrate='temperature' (--calibrate temperature)"
+                f"need; train it with {more}"
             )
         return self.conformal
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether probabilities were fitted to held-out documents, by a calibration or by a model that chooses."""
+        return self.calibration is not None or (self.spec.model.keeps_choice and self.conformal is not None)
 
     def predict_joint_log_proba(self, documents: Any) -> Floats:
         """log p(c, d) up to a constant of the document, of exclusive classes; else log p of each class by itself."""

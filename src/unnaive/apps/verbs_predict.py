@@ -219,7 +219,7 @@ class Predictor:
         """(labels, their values, known_terms) of documents with `one_label`, whose scores are held at once."""
         import numpy as np
 
-        scores, values, known = self._score(texts)
+        scores, values, known = self._score(texts, self._clear_lead)
         best = scores.argmax(axis=1)
         shown = values[np.arange(len(best)), best]
         names = [str(label) for label in self.fitted.classes]
@@ -233,9 +233,17 @@ class Predictor:
             labels[row], shown[row] = label, values[row].max()
         return labels, shown.tolist(), known.tolist()
 
-    def _score(self, texts: Sequence[str]) -> tuple[Floats, Floats, Any]:
+    @cached_property
+    def _clear_lead(self) -> float:
+        """The lead of the best score from which nobody sees, in six digits, that its probability is not 1."""
+        from unnaive.apps.writers import WRITTEN_AS_ONE
+
+        seen = self.kind != "probability" or (self.below is not None and self.below > WRITTEN_AS_ONE)
+        return float("inf") if seen else self.fitted.clear_lead(WRITTEN_AS_ONE)
+
+    def _score(self, texts: Sequence[str], clear: float = float("inf")) -> tuple[Floats, Floats, Any]:
         """(scores, the values that are shown, known_terms) of documents, which are counted as seen."""
-        scores, known = self.fitted.scores_and_known(texts)
+        scores, known = self.fitted.scores_and_known(texts, clear)
         self.seen += len(texts)
         self.guessed += int((known == 0).sum())
         return scores, self.fitted.probabilities(scores) if self.kind == "probability" else scores, known

@@ -41,7 +41,7 @@ def register(app: typer.Typer) -> None:
     app.command()(train)
 
 
-@reading("A CSV, TSV, JSONL or Parquet file, a folder with a folder for each class, or - for stdin.")
+@reading("A CSV, TSV, JSONL or Parquet file, a folder with a folder for each class, or - for stdin.", ahead=True)
 @token_options()
 def train(
     source: DataFile,

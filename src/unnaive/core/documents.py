@@ -42,8 +42,11 @@ class DocumentReader(Protocol):
     def known_terms(self, documents: Any) -> NDArray[np.int64]:
         """How many mentions of terms that the model knows each document has (n_docs,)."""
 
-    def scores_and_known(self, documents: Any) -> tuple[Floats, NDArray[np.int64]]:
-        """Scores of documents that are few enough to be held at once, and what `known_terms` gives of them."""
+    def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
+        """Scores of documents that are few enough to be held at once, and what `known_terms` gives of them.
+
+        Where the best class leads every other by more than `clear`, it may get 0 and the others −∞.
+        """
 
     def read_one(self, document: Any) -> tuple[Sparse, list[Span]]:
         """One document as a row of counts (1, n_terms), and where its terms are, if it is a text."""
@@ -70,7 +73,7 @@ class CountRows:
         """There is no faster way."""
         return None
 
-    def scores_and_known(self, documents: Any) -> tuple[Floats, NDArray[np.int64]]:
+    def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
         """Scores of a few rows, and the sum of each."""
         return self.scorer.scores(documents), self.known_terms(documents)
 
@@ -112,10 +115,10 @@ class TextDocuments:
             chunk = texts[start : start + step]
             yield fused.scores(chunk) if fused else self.scorer.scores(self._counter.count(chunk))
 
-    def scores_and_known(self, documents: Any) -> tuple[Floats, NDArray[np.int64]]:
+    def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
         """Scores of a few texts and how many mentions of terms each has, in one pass where it goes."""
         if self._fused:
-            return self._fused.scores_and_known(documents)
+            return self._fused.scores_and_known(documents, clear)
         if self._fused_tf_idf:
             return self._fused_tf_idf.scores(documents), self._count_known(documents)
         X = self._counter.count(documents)

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "_kernel_chars_python.h"
-#include "_kernel_files.h"
+#include "_kernel_files_ahead.h"
 #include "_kernel_score.h"
 #include "_kernel_terms_python.h"
 
@@ -13,7 +13,7 @@ namespace unnaive {
 
 uint64_t hash_seed = 0;
 uint8_t kinds[kMaxCode + 1] = {};
-Loops loops = loops_for(false);
+std::atomic<const Loops*> loops{&kPlainLoops};
 
 nb::tuple count(Engine& engine, nb::handle texts, bool grow, const Threads& threads, size_t limit) {
   const Held input = held(texts, limit);
@@ -43,9 +43,17 @@ nb::tuple time_phases(Engine& engine, nb::handle texts, const Threads& threads, 
   return nb::make_tuple(took.head, took.copy, took.shards, took.merge, took.join);
 }
 
+// For as long as it lives, nobody changes the engine's tables. Another thread may have the lock and want the GIL, so
+// that nobody waits for it with the GIL.
+std::shared_lock<std::shared_mutex> reading(Engine& engine) {
+  nb::gil_scoped_release release;
+  return std::shared_lock<std::shared_mutex>(engine.mutex());
+}
+
 // The tokens of one text as they are read, for comparison with the reference.
 nb::list tokens(Engine& engine, nb::str text, size_t limit) {
   nb::list words;
+  const auto lock = reading(engine);
   engine.each_token(document_of(text.ptr(), 0, limit), [&](const Token* batch, unsigned n, bool) {
     for (unsigned i = 0; i < n; ++i)
       words.append(nb::str(reinterpret_cast<const char*>(batch[i].text), batch[i].length));
@@ -63,11 +71,7 @@ void learn(Engine& engine, nb::handle texts, bool grow, const Threads& threads, 
 // The words that wait for their stems.
 nb::list pending(Engine& engine) {
   nb::list words;
-  std::shared_lock<std::shared_mutex> lock(engine.mutex(), std::defer_lock);
-  {
-    nb::gil_scoped_release release;  // another thread may hold the lock and want the GIL
-    lock.lock();
-  }
+  const auto lock = reading(engine);
   for (uint32_t entry = engine.resolved(); entry < engine.surfaces().size(); ++entry) {
     const Bytes word = engine.surfaces()[entry];
     words.append(nb::str(reinterpret_cast<const char*>(word.data), word.size));
@@ -116,13 +120,13 @@ nb::tuple terms(Engine& engine) {
 
 // What Python knows, read once; the engines keep no reference of their own.
 const Entities& html_entities() {
-  static const Entities* entities = [] {
-    auto* found = new Entities();
+  static Kept<Entities> entities;
+  return entities.get([] {
+    Entities found;
     for (auto [name, text] : nb::cast<nb::dict>(nb::module_::import_("html.entities").attr("html5")))
-      found->emplace(nb::cast<std::string>(name), nb::cast<std::string>(text));
+      found.emplace(nb::cast<std::string>(name), nb::cast<std::string>(text));
     return found;
-  }();
-  return *entities;
+  });
 }
 
 void make_engine(Engine* self, bool lowercase, bool turkish, bool digits, uint32_t min_length, bool cut_runs,
@@ -146,17 +150,36 @@ struct HeldScorer {
   Scorer scorer;
 };
 
-nb::tuple files(const std::vector<nb::bytes>& names, unsigned threads) {
-  FileTexts texts;
+std::vector<std::string> paths_of(const std::vector<nb::bytes>& names) {
   std::vector<std::string> paths;
   for (const nb::bytes& name : names) paths.emplace_back(name.c_str(), name.size());
+  return paths;
+}
+
+// (bytes of all files, where each ends, which are not UTF-8), or (the file that could not be read, errno).
+nb::tuple numpy_files(FileTexts texts) {
+  if (texts.error) return nb::make_tuple(texts.failed, texts.error);
+  auto odd = converted<uint8_t>(texts.odd.data(), texts.odd.size());
+  return nb::make_tuple(numpy_of(std::move(texts.blob)), numpy_of(std::move(texts.ends)), numpy_of(std::move(odd)));
+}
+
+nb::tuple files(const std::vector<nb::bytes>& names, unsigned threads) {
+  FileTexts texts;
+  const std::vector<std::string> paths = paths_of(names);
   {
     nb::gil_scoped_release release;
     texts = read_files(paths, threads);
   }
-  if (texts.error) return nb::make_tuple(texts.failed, texts.error);
-  auto odd = converted<uint8_t>(texts.odd.data(), texts.odd.size());
-  return nb::make_tuple(numpy_of(std::move(texts.blob)), numpy_of(std::move(texts.ends)), numpy_of(std::move(odd)));
+  return numpy_files(std::move(texts));
+}
+
+nb::tuple take_files(FilesAhead& ahead) {
+  FileTexts texts;
+  {
+    nb::gil_scoped_release release;
+    texts = ahead.take();
+  }
+  return numpy_files(std::move(texts));
 }
 
 Linear linear_of(const Doubles& arcs, const Vector<int32_t>& arc_class, const Vector<int64_t>& ends,
@@ -230,15 +253,15 @@ nb::tuple by_term(const Doubles& arcs, const Vector<int64_t>& terms, const Vecto
                         numpy_of(std::move(found.ends)));
 }
 
-// (scores, how many mentions of terms each text has)
-nb::tuple scores(HeldScorer& self, nb::handle texts, const Threads& threads, size_t limit) {
+// (scores, how many mentions of terms each text has); scores are 0 and −∞ where a class leads by more than `clear`.
+nb::tuple scores(HeldScorer& self, nb::handle texts, double clear, const Threads& threads, size_t limit) {
   const Held input = held(texts, limit);
   NumpyArray<double> out(nb::make_tuple(input.documents.count, self.linear.classes));
   NumpyArray<int64_t> known(nb::cast(input.documents.count));
   {
     nb::gil_scoped_release release;
     const std::shared_lock<std::shared_mutex> lock(self.engine.mutex());
-    self.scorer.scores(input.documents, threads, listen, out.data, known.data);
+    self.scorer.scores(input.documents, threads, listen, clear, out.data, known.data);
   }
   return nb::make_tuple(out.array, known.array);
 }
@@ -261,10 +284,13 @@ NB_MODULE(_kernel, m) {
 #if defined(__x86_64__) && defined(__POPCNT__)
   if (!__builtin_cpu_supports("popcnt")) throw nb::import_error("this processor, of before 2009, cannot count bits");
 #endif
-  fill_kinds();
-  loops = loops_for(has_wide());
-  std::random_device random;
-  hash_seed = static_cast<uint64_t>(random()) << 32 | random();
+  static std::once_flag filled;  // a module that is imported again finds the tables of the first time in use
+  std::call_once(filled, [] {
+    fill_kinds();
+    loops = loops_for(has_wide());
+    std::random_device random;
+    hash_seed = static_cast<uint64_t>(random()) << 32 | random();
+  });
   nb::class_<Threads>(m, "Threads")
       .def(
           "__init__", [](Threads* self, unsigned most, size_t worth) { new (self) Threads{most, worth}; }, "most"_a,
@@ -286,15 +312,20 @@ NB_MODULE(_kernel, m) {
   nb::class_<HeldScorer>(m, "Scorer")
       .def("__init__", &make_scorer, "engine"_a, "arcs"_a, "arc_class"_a, "ends"_a, "class_background"_a,
            "term_background"_a, "bias"_a, "binary"_a, "fast"_a, "columns"_a)
-      .def("scores", &scores, "texts"_a, "threads"_a, "limit"_a)
+      .def("scores", &scores, "texts"_a, "clear"_a, "threads"_a, "limit"_a)
       .def("best", &best, "texts"_a, "threads"_a, "limit"_a);
   m.def("read_files", &files, "paths"_a, "threads"_a);
+  nb::class_<FilesAhead>(m, "FilesAhead")
+      .def(
+          "__init__",
+          [](FilesAhead* self, const std::vector<nb::bytes>& paths, size_t batch, size_t most) {
+            if (!batch) throw nb::value_error("a batch has at least one file");
+            new (self) FilesAhead(paths_of(paths), batch, most);
+          },
+          "paths"_a, "batch"_a, "most"_a)
+      .def("take", &take_files);
   // for comparison: the loops for any processor, or for this one; says which there were
-  m.def("use_wide", [](bool wide) {
-    const bool before = loops.sort_ids != loops_for(false).sort_ids;
-    loops = loops_for(wide && has_wide());
-    return before;
-  });
+  m.def("use_wide", [](bool wide) { return loops.exchange(loops_for(wide && has_wide())) != &kPlainLoops; });
   m.def("all_str", &all_str, "texts"_a);
   m.def("by_term", &by_term, "arcs"_a, "terms"_a, "ends"_a, "n_terms"_a);
   add_vocabularies(m);

@@ -4,6 +4,7 @@
 #include <nanobind/ndarray.h>
 
 #include "_kernel_engine.h"
+#include "_kernel_kept.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -30,9 +31,9 @@ nb::object numpy_of(Array<T> array) {
   return numpy_of(std::move(array), {size});
 }
 
-const nb::module_& numpy() {
-  static const auto* numpy = new nb::module_(nb::module_::import_("numpy"));
-  return *numpy;
+const nb::object& numpy() {
+  static Kept<nb::object> numpy;
+  return numpy.get([] { return nb::object(nb::module_::import_("numpy")); });
 }
 
 // A new array of numpy's own and its memory: for a single prediction that is quicker than to hand over ours.
@@ -49,8 +50,8 @@ struct NumpyArray {
   }
 
   static const nb::object& type() {
-    static const auto* type = new nb::object(numpy().attr("dtype")(std::is_same_v<T, double> ? "float64" : "int64"));
-    return *type;
+    static Kept<nb::object> type;
+    return type.get([] { return nb::object(numpy().attr("dtype")(std::is_same_v<T, double> ? "float64" : "int64")); });
   }
 };
 

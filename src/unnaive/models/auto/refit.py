@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from unnaive.core.linear import Linear
 from unnaive.core.products import take_columns
 from unnaive.core.weighting import tf_idf
-from unnaive.models.auto.members import HINGES, Training, Weights, fit_family
+from unnaive.models.auto.members import HINGES, NEVER, Training, Weights, fit_family
 from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe
 from unnaive.models.auto.views import find_views
@@ -39,8 +39,8 @@ def refit(
     """
     X, Y = csr_array(X), csr_array(Y)
     bias, parts, stop = np.array(recipe["bias"], np.float64), [], Event()
-    order = order_classes(Y)
-    back, ordered = np.argsort(order), csr_array(Y[:, order])
+    seen = order_classes(Y)[: count_classes(Y)]  # a class without documents changes nothing for the others
+    ordered = csr_array(Y[:, seen])
     for view in find_views(X, terms, Y.shape[1]):
         members = [one for one in recipe["members"] if one["view"] == view.name]
         if members:
@@ -50,9 +50,13 @@ def refit(
                 documents, weighting, ordered, sample_weight, tol=TOL, random_state=random_state, n_jobs=n_jobs,
                 listen=lambda: _raise_if(stop),
             )  # fmt: skip
-            weights, offset = _fit_members(members, data, stop)
-            bias += offset[back]
-            parts.append((view.columns, Linear(weights.astype(np.float32)[back], offset[back], weighting=weighting)))
+            found, offset = _fit_members(members, data, stop)
+            weights = np.zeros((len(bias), found.shape[1]), np.float32)
+            weights[seen] = found
+            never = np.full(len(bias), NEVER)
+            never[seen] = offset
+            bias += never
+            parts.append((view.columns, Linear(weights, never, weighting=weighting)))
     link = "one-of-all" if recipe["kind"] == "single" else "log-odds"
     parts = [(columns, Linear(one.sparse_weights, np.zeros(len(bias)), weighting=one.weighting, link=link))
              for columns, one in parts]  # fmt: skip
@@ -95,6 +99,15 @@ def _fit_members(members: list[Recipe], data: Training, stop: Event) -> Weights:
 def _raise_if(stop: Event) -> None:
     if stop.is_set():
         raise KeyboardInterrupt
+
+
+def count_classes(Y: Sparse) -> int:
+    """How many classes have documents.
+
+    >>> count_classes(csr_array([[0, 0, 1], [1, 0, 0]]))
+    2
+    """
+    return len(np.unique(Y.indices))
 
 
 def order_classes(Y: Sparse) -> Ids:
