@@ -116,7 +116,7 @@ class Auto(DocumentsModel):
         if targets is None:
             return choose_multilabel(
                 X, Y, views[0], self.budget, weight=sample_weight, random_state=self.random_state, n_jobs=self.n_jobs,
-                told=_Teller(progress, 3 * (5 if X.shape[0] < FEW else 3)), clock=clock, terms=terms,
+                on_candidate=_Teller(progress, 3 * (5 if X.shape[0] < FEW else 3)), clock=clock, terms=terms,
             )  # fmt: skip
         plan = make_plan(size, self.budget if clock is None else clock.left())
         return self._choose(X, targets, views, size, plan, sample_weight, progress, clock, terms)
@@ -155,7 +155,7 @@ class Auto(DocumentsModel):
         tell = _Teller(progress, len(planned) * len(plan.candidates) * len(splits))
         search = Search(
             X, targets, size.classes, splits, weight=weight, random_state=self.random_state, n_jobs=self.n_jobs,
-            told=tell, now=time.perf_counter if clock is None else clock.now,
+            on_candidate=tell, now=time.perf_counter if clock is None else clock.now,
         )  # fmt: skip
         chosen: list[ChosenView] = []
         for number, view in enumerate(planned):
@@ -174,8 +174,8 @@ class Auto(DocumentsModel):
             if skipped:
                 words = f"{count_noun(skipped, 'candidate')} on {view.name}, since the time was up"
                 plan = replace(plan, left_out=(*plan.left_out, words))
-        recipe, scores, shares = pool_views(chosen, search.soft)
-        right = count_right(chosen, search.truth, search.soft)
+        recipe, scores, shares = pool_views(chosen, search.soft_targets)
+        right = count_right(chosen, search.truth, search.soft_targets)
         report = make_report(
             self.budget, plan, chosen, shares, right, len(search.truth), passages.count_documents() / len(targets)
         )
