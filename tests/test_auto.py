@@ -104,6 +104,17 @@ class TestPlans:
         cheap, dear = (make_plan(Size(10_000, 20, {"words": cells}), "normal") for cells in (10**6, 18 * 10**6))
         assert (cheap.training, dear.training, cheap.held_out) == (10_000, 6_000, 2_500)
 
+    def test_words_alone_get_more_documents_before_they_get_fewer(self):
+        # 4.4 for words and characters of 1,500 documents without NB-SVM, 2.0 for all of it on words of 6,000
+        size = Size(11_314, 20, {"words": 1_750_000, "words and pairs": 4_400_000, "characters": 11_000_000})
+        plan = make_plan(size, 4.0)
+        assert (plan.views, plan.training, {one.family for one in plan.candidates}) == (
+            ("words",), 6_000, {"complement", "maxent", "nbsvm"}
+        )  # fmt: skip
+        assert plan.left_out == ("most settings of each family", "pairs of words", "characters")
+        assert plan.cost(size) == pytest.approx(2.0, abs=0.05)
+        assert make_plan(size, 4.5).views == ("words", "characters")
+
     def test_too_large_for_anything_is_still_a_plan(self):
         plan = make_plan(Size(10**9, 1000, {"words": 10**11}), "normal")
         assert {one.family for one in plan.candidates} == {"complement"}

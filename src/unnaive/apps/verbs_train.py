@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.apps.options import AsJson, KeyFile, parse_select, reading
-from unnaive.apps.out_of_core import Limits
+from unnaive.apps.out_of_core import CHECKPOINT_EVERY, Limits
 from unnaive.apps.screen import echo, visible_json
 from unnaive.apps.spark_engine import Engine, Master, Ship, SparkEngine, train_on_spark
 from unnaive.apps.word_options import token_options
@@ -122,7 +122,7 @@ def train(
     ] = None,
     checkpoint_every: Annotated[
         str, typer.Option(metavar="SIZE", help="Text between two checkpoints.", rich_help_panel=LARGE_DATA)
-    ] = "256M",
+    ] = CHECKPOINT_EVERY,
     cache: Annotated[
         Path | None,
         typer.Option(

@@ -35,6 +35,7 @@ using unnaive::kAhead;
 using unnaive::LogCounts;
 using unnaive::Weighted;
 
+constexpr int64_t kBlockCells = 512;      // scores that go through each step of the softmax together: 4 kB
 constexpr int64_t kGroupCells = 1 << 20;  // posteriors that several threads hold at a time: 8 MB
 
 template <typename Index>

@@ -52,6 +52,10 @@ class DocumentReader(Protocol):
         """One document as a row of counts (1, n_terms), and where its terms are, if it is a text."""
 
     @property
+    def fused(self) -> bool:
+        """Whether the kernel scores documents as it reads them, in a moment and without Python's lock."""
+
+    @property
     def term_names(self) -> Sequence[str]:
         """The names of the columns."""
 
@@ -90,6 +94,11 @@ class CountRows:
             )
         row.sum_duplicates()
         return row, []
+
+    @property
+    def fused(self) -> bool:
+        """Rows of counts are multiplied."""
+        return False
 
     @property
     def term_names(self) -> Sequence[str]:
@@ -143,6 +152,11 @@ class TextDocuments:
         ids = self.vocabulary.ids(term for _, _, term in found)
         columns, counts = np.unique(ids[ids >= 0], return_counts=True)
         return csr_array((counts, columns, [0, len(columns)]), shape=(1, len(self.vocabulary))), found
+
+    @property
+    def fused(self) -> bool:
+        """By the fused scorer, where there is one and the kernel is it."""
+        return BACKEND == "native" and self.rule.segmenter is None and self._fused is not None
 
     @property
     def term_names(self) -> Sequence[str]:
