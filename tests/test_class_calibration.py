@@ -7,16 +7,8 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 from unnaive import TextClassifier
-from unnaive.calibration import (
-    FITS,
-    Isotonic,
-    Platt,
-    Temperature,
-    calibration_from_dict,
-    fit_isotonic,
-    fit_platt,
-    fit_temperature,
-)
+from unnaive.calibration import Isotonic, Platt, Temperature, calibration_from_dict
+from unnaive.calibration_fits import FITS, fit_isotonic, fit_platt, fit_temperature
 from unnaive.core.links import comparable_scores
 from unnaive.errors import BadData, BadModel, UnknownName, UnnaiveWarning
 from unnaive.evaluation.reliability import (

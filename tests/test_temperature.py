@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from unnaive import TextClassifier
-from unnaive.calibration import Temperature, fit_temperature
+from unnaive.calibration import Temperature
+from unnaive.calibration_fits import fit_temperature
 from unnaive.errors import BadData, BadModel
 
 RNG = np.random.default_rng(0)

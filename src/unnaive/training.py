@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.calibration import FITS
+from unnaive.calibration_fits import FITS
 from unnaive.core.counts import Counts
 from unnaive.core.folds import block_folds, out_of_fold, rarest_classes
 from unnaive.core.kept_documents import KeptDocuments

@@ -11,7 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from unnaive.calibration import FITS, Calibration
+from unnaive.calibration import Calibration
+from unnaive.calibration_fits import FITS
 from unnaive.conformal import ConformalScores
 from unnaive.core.folds import out_of_fold
 from unnaive.core.learner import HeldOut, TrainingSpec

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from unnaive.audit.label_errors import MEMBERS
-from unnaive.calibration import fit_temperature
+from unnaive.calibration_fits import fit_temperature
 from unnaive.core.folds import folds, out_of_fold
 from unnaive.core.targets import one_label_matrix
 from unnaive.core.weighting import presence

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from unnaive.audit.leave_one_out import LeaveOneOut
 from unnaive.audit.unfinished import Unfinished
-from unnaive.calibration import Temperature, fit_temperature
+from unnaive.calibration import Temperature
+from unnaive.calibration_fits import fit_temperature
 from unnaive.core.dual import softmax
 from unnaive.core.folds import out_of_fold
 from unnaive.core.intervals import wilson_interval

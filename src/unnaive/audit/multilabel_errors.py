@@ -20,7 +20,7 @@ from unnaive.audit.findings import LOOK, RELABEL, Finding
 from unnaive.audit.label_errors import N_FOLDS, ErrorEstimate, Tell, count_errors
 from unnaive.audit.material import AuditData
 from unnaive.audit.unfinished import Unfinished
-from unnaive.calibration import fit_platt
+from unnaive.calibration_fits import fit_platt
 from unnaive.core.dual import squared_hinge
 from unnaive.core.folds import out_of_fold
 from unnaive.core.weighting import tf_idf

@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.calibration import Temperature, fit_temperature
+from unnaive.calibration import Temperature
+from unnaive.calibration_fits import fit_temperature
 from unnaive.core.dual import squared_hinge
 from unnaive.core.products import product
 from unnaive.explain import Explanation

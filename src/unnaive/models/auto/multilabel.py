@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from unnaive.calibration import soft_targets
+from unnaive.calibration_fits import soft_targets
 from unnaive.core.folds import block_folds, rarest_classes
 from unnaive.core.products import take_columns
 from unnaive.core.shared_passages import find_shared_passages
