@@ -135,7 +135,7 @@ def _count(source: DataFile, how: _Counting, hashes: LearntHashes | None, *, mul
                 if hashes is not None:
                     hashes.add(texts, labels)
                 X, units = counter.count_with_units(texts)
-                writer.add(X, codes.matrix(labels, unlabelled=None), units)
+                writer.add(X, codes.matrix(labels, unlabelled=None).tocsr(), units)
                 n_docs += len(labels)
                 _check_room(X.shape[1], how.rule, budget)
         source.warn_about_labels(codes.labels, n_docs + n_dropped, n_dropped, multilabel=multilabel)
