@@ -292,12 +292,13 @@ def registering(asked: bool, key: Path | None, frozen: bool) -> Finish | None:
     from dataclasses import replace
 
     from unnaive.errors import UnnaiveError
-    from unnaive.receipts import read_key, register_documents
 
     if key is not None and not asked:
         raise UnnaiveError("--key is for the register; add --register")
     if not asked:
         return None
+    from unnaive.receipts import read_key, register_documents
+
     if frozen:
         raise UnnaiveError("a frozen model cannot forget, so it has no register; leave one of the two out")
     secret = read_key(key)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -94,6 +93,8 @@ def _taken(parts: list[Sparse]) -> Iterator[Sparse]:
 
 def row_hashes(table: Sparse, rows: slice, *, values: bool = True) -> NDArray[np.uint64]:
     """A hash of the columns and values of each row, or of the columns alone (n_rows, 2)."""
+    import hashlib
+
     ends = table.indptr[rows.start : rows.stop + 1]
     first, last = int(ends[0]), int(ends[-1])
     columns = memoryview(table.indices[first:last].astype("<i4")).cast("B")

@@ -219,5 +219,5 @@ def _without_unlabelled(
 
 def _reorder_classes(counts: Counts, rows: NDArray[np.int64]) -> Counts:
     """The sums of the classes `rows`, in that order; corpus totals stay."""
-    tables = (take_rows(stored(counts, name), rows) for name in ("class_terms", "class_df"))
-    return Counts(counts.n_docs, counts.class_docs[rows], *tables, counts.terms, counts.df)
+    class_terms, class_df = (take_rows(stored(counts, name), rows) for name in ("class_terms", "class_df"))
+    return Counts(counts.n_docs, counts.class_docs[rows], class_terms, class_df, counts.terms, counts.df)

@@ -385,7 +385,7 @@ nb::tuple files(const std::vector<nb::bytes>& names, unsigned threads) {
   const std::vector<std::string> paths = paths_of(names);
   {
     nb::gil_scoped_release release;
-    texts = read_files(paths, threads);
+    texts = read_files(paths.data(), paths.size(), threads);
   }
   return numpy_files(std::move(texts));
 }
@@ -548,6 +548,8 @@ NB_MODULE(_kernel, m) {
     loops = loops_for(wide && has_wide());
     return before;
   });
+  // bytes to be filled, in memory that goes from hand to hand: to get pages anew takes longer than to fill them
+  m.def("empty_bytes", [](size_t size) { return numpy_of(Array<uint8_t>::unset(size)); });
   m.def("all_str", &all_str, "texts"_a);
   m.def("by_term", &by_term, "arcs"_a, "terms"_a, "ends"_a, "n_terms"_a);
   m.def("term_order", &term_order, "terms"_a, "ends"_a);

@@ -46,10 +46,9 @@ class FilesAhead {
   void work() {
     std::exception_ptr problem;
     try {
-      std::vector<Growing> parts(1);
       for (size_t from = 0; from < paths_.size(); from += batch_) {
         const size_t count = std::min(batch_, paths_.size() - from);
-        if (!put(read_files(paths_.data() + from, count, parts))) break;
+        if (!put(read_files(paths_.data() + from, count, 1))) break;
       }
     } catch (...) {
       problem = std::current_exception();
