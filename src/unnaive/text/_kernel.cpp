@@ -377,7 +377,9 @@ std::vector<std::string> paths_of(const std::vector<nb::bytes>& names) {
 nb::tuple numpy_files(FileTexts texts) {
   if (texts.error) return nb::make_tuple(texts.failed, texts.error);
   auto odd = converted<uint8_t>(texts.odd.data(), texts.odd.size());
-  return nb::make_tuple(numpy_of(std::move(texts.blob)), numpy_of(std::move(texts.ends)), numpy_of(std::move(odd)));
+  const size_t bytes = texts.bytes();
+  return nb::make_tuple(numpy_of(std::move(texts.blob), {bytes}), numpy_of(std::move(texts.ends)),
+                        numpy_of(std::move(odd)));
 }
 
 nb::tuple files(const std::vector<nb::bytes>& names, unsigned threads) {
@@ -548,8 +550,6 @@ NB_MODULE(_kernel, m) {
     loops = loops_for(wide && has_wide());
     return before;
   });
-  // bytes to be filled, in memory that goes from hand to hand: to get pages anew takes longer than to fill them
-  m.def("empty_bytes", [](size_t size) { return numpy_of(Array<uint8_t>::unset(size)); });
   m.def("all_str", &all_str, "texts"_a);
   m.def("by_term", &by_term, "arcs"_a, "terms"_a, "ends"_a, "n_terms"_a);
   m.def("term_order", &term_order, "terms"_a, "ends"_a);

@@ -14,11 +14,13 @@
 namespace unnaive {
 
 struct FileTexts {
-  Array<uint8_t> blob;
+  Array<uint8_t> blob;  // may have room behind the last text
   Array<int64_t> ends;
   std::vector<uint8_t> odd;  // 1 for files that are not UTF-8; they are in the blob as they are
   size_t failed = 0;         // the file that could not be read, and why
   int error = 0;
+
+  size_t bytes() const { return ends.size() ? static_cast<size_t>(ends[ends.size() - 1]) : 0; }
 };
 
 // Files one after another in memory that has room for more.
@@ -50,8 +52,8 @@ inline int append_file(const char* path, FileBytes& out) {
 // The files from `from` to `to`, on one thread.
 inline void read_shard(const std::string* paths, size_t from, size_t to, FileTexts& texts, FileBytes& out,
                        std::atomic<int>& error) {
-  constexpr size_t kUsual = size_t{1} << 12;  // bytes of a file
-  out.bytes = Array<uint8_t>::unset(std::min((to - from + 16) * kUsual, kHugePage));
+  // most of it is never touched; huge pages would be cleared whole
+  out.bytes = Array<uint8_t>::unset(std::min((to - from) << 16, kHugePage - 1));
   for (size_t i = from; i < to && !error.load(std::memory_order_relaxed); ++i) {
     const size_t start = out.used;
     const int failure = append_file(paths[i].c_str(), out);
@@ -70,7 +72,7 @@ inline void read_shard(const std::string* paths, size_t from, size_t to, FileTex
   }
 }
 
-// Files by so many threads. What one thread reads stays where it is, unless most of the room would be left empty.
+// Files by so many threads; what one thread has read stays where it is.
 inline FileTexts read_files(const std::string* paths, size_t count, unsigned threads) {
   FileTexts texts;
   texts.ends = Array<int64_t>(count + 1);
@@ -84,12 +86,11 @@ inline FileTexts read_files(const std::string* paths, size_t count, unsigned thr
   texts.error = error;
   if (texts.error) return texts;
   for (size_t i = 0; i < count; ++i) texts.ends[i + 1] += texts.ends[i];
-  if (n == 1 && parts[0].used >= parts[0].bytes.size() / 2) {
+  if (n == 1) {
     texts.blob = std::move(parts[0].bytes);
-    texts.blob.resize(parts[0].used);
     return texts;
   }
-  texts.blob = Array<uint8_t>::unset(static_cast<size_t>(texts.ends[count]));
+  texts.blob = Array<uint8_t>::unset(texts.bytes());
   run_sharded(n, stop, [&](unsigned s) {
     uint8_t* to = texts.blob.data() + texts.ends[count * s / n];
     if (parts[s].used) std::memcpy(to, parts[s].bytes.data(), parts[s].used);

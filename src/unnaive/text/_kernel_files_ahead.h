@@ -37,7 +37,7 @@ class FilesAhead {
     }
     FileTexts texts = std::move(waiting_.front());
     waiting_.pop_front();
-    bytes_ -= texts.blob.size();
+    bytes_ -= texts.bytes();
     changed_.notify_all();
     return texts;
   }
@@ -63,7 +63,7 @@ class FilesAhead {
   bool put(FileTexts texts) {
     const bool failed = texts.error != 0;
     std::unique_lock<std::mutex> lock(mutex_);
-    bytes_ += texts.blob.size();
+    bytes_ += texts.bytes();
     waiting_.push_back(std::move(texts));
     changed_.notify_all();
     changed_.wait(lock, [this] { return stopped_ || bytes_ < most_; });

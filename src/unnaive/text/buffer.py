@@ -85,8 +85,7 @@ class TextBuffer(Sequence[str]):
             at, sizes[row] = self.offsets[row + 1], len(encoded)
         parts.append(self.blob[at : self.offsets[-1]])
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
-        blob = np.concatenate(parts, out=None if kernel is None else kernel.empty_bytes(int(offsets[-1])))
-        return TextBuffer(blob, offsets, self.encodings)
+        return TextBuffer(np.concatenate(parts), offsets, self.encodings)
 
     def count_empty(self) -> int:
         """How many texts have no character."""
