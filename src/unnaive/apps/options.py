@@ -311,6 +311,20 @@ def split_list(text: str) -> list[str]:
     return list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
 
 
+def parse_select(text: str | None) -> Any:
+    """ "2000" or "chi2:2000" as TextClassifier takes it.
+
+    >>> parse_select("2000"), parse_select("chi2:30"), parse_select(None)
+    (2000, ('chi2', 30), None)
+    """
+    if text is None:
+        return None
+    measure, _, number = text.rpartition(":")
+    if not number.strip().isdecimal():
+        raise UnnaiveError(f"--select is {text!r}; give a number of terms such as 2000, or chi2:2000")
+    return (measure, int(number)) if measure else int(number)
+
+
 def parse_number(word: str) -> float:
     """A number, or a sentence about what it should be."""
     try:
