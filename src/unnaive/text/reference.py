@@ -77,8 +77,11 @@ class ReferenceScorer:
         self.engine = engine
         self.linear = replace(linear, arcs=linear.arcs.tocsr()) if hasattr(linear.arcs, "tocsr") else linear
 
-    def scores_and_known(self, texts: Texts) -> tuple[Scores, NDArray[np.int64]]:
-        """(n_texts, n_classes) scores, and (n_texts,) how many mentions of terms each text has."""
+    def scores_and_known(self, texts: Texts, clear: float = np.inf) -> tuple[Scores, NDArray[np.int64]]:
+        """(n_texts, n_classes) scores, and (n_texts,) how many mentions of terms each text has.
+
+        The kernel need not score texts whose best class leads by more than `clear`; here they are scored all the same.
+        """
         counts, ids, ends = self.engine.count(texts, grow=False)
         known = np.diff(np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])[ends])
         counts = np.ones_like(counts) if self.linear.binary else counts
