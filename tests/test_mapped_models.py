@@ -76,7 +76,7 @@ def test_without_the_library_a_model_is_read_all_the_same(saved, monkeypatch):
     assert np.array_equal(found.scores(NEW), expected)
     assert found.scorer.bias.flags.writeable  # no pages of the file, which an update replaces
     saved.write_bytes(saved.read_bytes()[:-1])
-    with pytest.raises(BadModel, match="tickets.model: this is no model, or a damaged one"):
+    with pytest.raises(BadModel, match=r"tickets\.model: this is no model, or a damaged one"):
         load(saved)
 
 
