@@ -131,9 +131,8 @@ def open_matrix(folder: Path) -> CachedMatrix:
             raise BadData(f"the matrix in {folder} {problem}; remove the folder and count again")
     X = _table(arrays, "X", tables["X"][1])
     X.has_canonical_format = True
-    indices, ends = (
-        arrays[f"Y.{part}"].astype(np.int64) for part in ("indices", "indptr")
-    )  # as `read_targets` has them
+    # 64 bits, as `read_targets` has them
+    indices, ends = (arrays[f"Y.{part}"].astype(np.int64) for part in ("indices", "indptr"))
     Y = csr_array((Y_data, indices, ends), shape=tables["Y"][1])
     units = None
     if of_units is not None:
