@@ -29,6 +29,7 @@ FORMATS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndj
            ".pq": "parquet"}  # fmt: skip
 FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|-?inf|nan")
+WRITTEN_AS_ONE = 1 - 4e-7  # probabilities from here on are 1 in six digits
 ROWS = 256  # of a table that are spelt at a time, so that they are written while the processor has them at hand
 REFUSED = (".json", ".xlsx", ".xls", ".db", ".sqlite", ".zst", ".arrow", ".feather", ".html", ".model")
 
@@ -202,7 +203,7 @@ class CsvWriter:
             self._file.write(self._delimiter.join(quote(name, self._delimiter) for name in header) + "\n")
             self._started = True
         missing = [None] * len(new[0])
-        columns = [_texts_of(before.get(name, missing)) for name in layout.first] + [_texts_of(one) for one in new]
+        columns = [_texts_of(before.get(name, missing)) for name in layout.first] + [_new_texts(one) for one in new]
         self._file.flush()
         for start in range(0, len(columns[0]), ROWS):
             rows = slice(start, start + ROWS)
@@ -254,11 +255,24 @@ def writing_behind(writer: CsvWriter) -> Iterator[WritingBehind]:
 def _texts_of(column: Sequence[Any]) -> TextBuffer:
     """The cells of a column as texts of a table; as they are in memory where that goes."""
     found = column.texts() if isinstance(column, KeptColumn) else None
-    if found is not None:
-        return found
-    cells = [_plain(value).encode("utf-8", "backslashreplace") for value in column]
+    return found if found is not None else _joined([_encode(value) for value in column])
+
+
+def _new_texts(column: Sequence[Any]) -> TextBuffer:
+    """The same of a predicted column, whose values are of one type and few: most labels, counts and 1.0 come again."""
+    if column and isinstance(column[0], float):  # 0.0 and −0.0 would be one key, and are two cells
+        return _joined([b"1" if value == 1.0 else _encode(value) for value in column])
+    cells = {value: _encode(value) for value in set(column)}
+    return _joined([cells[value] for value in column])
+
+
+def _encode(value: Any) -> bytes:
+    return _plain(value).encode("utf-8", "backslashreplace")
+
+
+def _joined(cells: list[bytes]) -> TextBuffer:
     offsets = np.zeros(len(cells) + 1, np.int64)
-    np.cumsum([len(cell) for cell in cells], out=offsets[1:])
+    np.cumsum(np.fromiter(map(len, cells), np.int64, len(cells)), out=offsets[1:])
     return TextBuffer(np.frombuffer(b"".join(cells), np.uint8), offsets)
 
 
