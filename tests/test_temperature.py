@@ -60,7 +60,9 @@ def test_a_clear_lead_has_the_probability_that_was_asked_for(link, value):
             if not np.isfinite(lead):
                 assert link in ("one-of-all", "noisy-or")
                 continue
-            others = -lead - np.append(drawn.exponential(size=(50, n_classes - 1)), np.zeros((1, n_classes - 1)), axis=0)
+            others = -lead - np.append(
+                drawn.exponential(size=(50, n_classes - 1)), np.zeros((1, n_classes - 1)), axis=0
+            )
             scores = np.hstack([np.zeros((51, 1)), others]) - 1000 * drawn.random((51, 1))
             shares = probabilities(link, scores, exclusive=True)
             if value is not None:
