@@ -152,7 +152,7 @@ class FloatRows {
            std::ldexp(largest_bias_, -50);
   }
 
-  static constexpr double kMost = 1e24;     // 2³² times as much, 256 times, is still a float
+  static constexpr double kMost = 1e24;       // 2³² times as much, 256 times, is still a float
   static constexpr double kLeast = 0x1p-120;  // its rounding bound is above what underflows
 
   Linear linear_;

@@ -23,10 +23,7 @@ class Scorer {
  public:
   // Term t of the engine has column columns[t] of the weights, or column t where there are no columns.
   Scorer(Engine& engine, const Linear& linear, std::vector<uint32_t> columns, bool fast)
-      : engine_(engine),
-        linear_(linear),
-        columns_(std::move(columns)),
-        fast_(fast && linear.classes > 1) {}
+      : engine_(engine), linear_(linear), columns_(std::move(columns)), fast_(fast && linear.classes > 1) {}
 
   // Also how many mentions of terms each document has. Where the best class is sure to lead by more than `clear`, its
   // score is 0 and that of the others −∞.
