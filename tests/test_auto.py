@@ -104,6 +104,17 @@ class TestPlans:
         cheap, dear = (make_plan(Size(10_000, 20, {"words": cells}), "normal") for cells in (10**6, 18 * 10**6))
         assert (cheap.training, dear.training, cheap.held_out) == (10_000, 6_000, 2_500)
 
+    def test_words_alone_get_more_documents_before_they_get_fewer(self):
+        # 4.4 for words and characters of 1,500 documents without NB-SVM, 2.0 for all of it on words of 6,000
+        size = Size(11_314, 20, {"words": 1_750_000, "words and pairs": 4_400_000, "characters": 11_000_000})
+        plan = make_plan(size, 4.0)
+        assert (plan.views, plan.training, {one.family for one in plan.candidates}) == (
+            ("words",), 6_000, {"complement", "maxent", "nbsvm"}
+        )  # fmt: skip
+        assert plan.left_out == ("most settings of each family", "pairs of words", "characters")
+        assert plan.cost(size) == pytest.approx(2.0, abs=0.05)
+        assert make_plan(size, 4.5).views == ("words", "characters")
+
     def test_too_large_for_anything_is_still_a_plan(self):
         plan = make_plan(Size(10**9, 1000, {"words": 10**11}), "normal")
         assert {one.family for one in plan.candidates} == {"complement"}
@@ -310,7 +321,29 @@ class TestRecipe:
 
     def test_other_classes(self):
         recipe = {"kind": "single", "members": [], "bias": [1.0, 2.0, 3.0], "report": {}}
-        assert place_classes(recipe, [1, -1, 0], 4)["bias"] == [3.0, 1.0, 0.0, 0.0]
+        assert place_classes(recipe, [1, -1, 0], 4)["bias"] == [3.0, 1.0, 2.0, 2.0]  # new ones: the mean
+
+    def test_a_class_that_an_update_brings_is_not_taken_for_the_rest(self):
+        # one of seven documents is of the new class, so an unknown text hardly ever is
+        texts, labels = [*TEXTS, *["pasta with garlic", "soup with bread", "rice with fish"]], [*LABELS, *["food"] * 3]
+        once = TextClassifier().fit(texts, labels)
+        later = TextClassifier().fit(TEXTS, LABELS).partial_fit(texts[18:], labels[18:], grow=True)
+        assert later.predict_proba(["zzz"])[0, 0] == pytest.approx(once.predict_proba(["zzz"])[0, 0], abs=0.1)
+        assert later.predict(["garlic bread", "zzz"]).tolist()[0] == "food" != later.predict(["zzz"])[0]
+
+    @pytest.mark.parametrize("exclusive", [True, False])
+    def test_a_class_without_documents_changes_nothing_for_the_others(self, tickets, exclusive):
+        texts, labels = tickets
+        documents = TextClassifier().fit(texts, labels).fitted_.documents
+        X, Y, terms = documents.X, documents.Y, documents.vocabulary.terms
+        C = Y.shape[1]
+        wider = csr_array((Y.data, np.where(Y.indices > 0, Y.indices + 1, 0), Y.indptr), shape=(Y.shape[0], C + 1))
+        there = np.r_[0, 2 : C + 1]
+        want, found = (Auto(budget="fast").learn(X, one, exclusive=exclusive, terms=terms) for one in (Y, wider))
+        assert np.array_equal(found.scores(X)[:, there], want.scores(X))
+        assert np.array_equal(found.held_out[1][:, there], want.held_out[1])
+        assert found.scores(X)[:, 1].max() < -1e5
+        assert found.recipe["members"] == want.recipe["members"]
 
     @pytest.mark.parametrize(
         "change",
@@ -354,6 +387,21 @@ class TestDefault:
         model = TextClassifier().fit([*TEXTS, "pasta with garlic"], [*LABELS, "food"])
         assert model.classes_.tolist() == ["food", "politics", "sport"]
         assert model.predict(["garlic pasta"]).tolist() == ["food"]
+
+    def test_nothing_can_be_held_out_of_classes_with_one_document(self):
+        texts, labels = ["good ball", "fair vote"], ["sport", "politics"]
+        model = TextClassifier().fit(texts, labels)
+        lines = report_lines(model.scorer_.recipe["report"])
+        assert lines == [
+            "nothing was chosen on held-out documents, since no class has two documents, one to be held out"
+        ]
+        assert not model.fitted_.calibrated
+        with pytest.raises(UnnaiveError, match="train it with more documents"):
+            model.predict_set(["ball"])
+        for asked in ({"calibrate": True}, {"decision": "scut"}, {"optimise": "macro-f1"}):
+            for name in ("auto", "multinomial"):
+                with pytest.raises(UnnaiveError, match="no class has two documents, so none can be held out"):
+                    TextClassifier(name, **asked).fit(texts, labels)
 
     def test_one_class_is_refused(self):
         with pytest.raises(BadData, match="at least two classes"):
@@ -445,7 +493,9 @@ class TestReport:
         assert found["held-out"] == 18
         assert report_lines(found)[0] in shown.out
         assert json.loads(run("inspect", "my.model", "--json")[1].out)["search"] == found
-        assert "training documents held out" in " ".join(run("inspect", "my.model")[1].out.split())
+        inspected = " ".join(run("inspect", "my.model")[1].out.split())
+        assert "training documents held out" in inspected
+        assert "probabilities calibrated while models were pooled; sets with a confidence by 18" in inspected
         code, shown = run("train", "data.csv", "-o", "my.model", "--budget", "fast", "-m", "svm")
         assert (code, "--budget is for the model auto" in shown.err) == (2, True)
 

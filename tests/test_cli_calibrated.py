@@ -137,6 +137,8 @@ def test_optimise(run):
         run("train", "train.csv", "-o", "d.model", "-m", "complement", "--optimise", "macro_f1"),
         "did you mean 'macro-f1'?",
     )
+    wrong = run("train", "train.csv", "-o", "d.model", "-m", "complement", "--optimise", "f1")
+    refused(wrong, "there are accuracy, macro-f1; a file of costs ends in .csv")
     refused(run("train", "train.csv", "-o", "d.model", "-m", "complement", "--optimise", "cost.csv"), "cannot be read")
     refused(run("train", "train.csv", "-o", "d.model", "-m", "complement", "--optimise", "train.csv"), "train.csv")
     with Path("costs.csv").open("a", encoding="utf-8") as file:

@@ -240,11 +240,19 @@ def test_a_kept_matrix_is_used_again_and_only_for_the_same_data(model, tmp_path)
     assert "taken from" not in run(*words, str(tmp_path / "one.model")).output
     again = run(*words, str(tmp_path / "two.model"))
     assert "the counted matrix of the same data is taken from" in again.output
+    assert "a.jsonl: text from text, labels from label, 40 rows" in again.output
     assert (tmp_path / "one.model").read_bytes() == (tmp_path / "two.model").read_bytes()
     assert open_matrix(tmp_path / "cache" / "matrix").X.shape[0] == 40
     write_jsonl(path, make_rows(41))
     assert "taken from" not in run(*words, str(tmp_path / "three.model")).output
     assert open_matrix(tmp_path / "cache" / "matrix").X.shape[0] == 41
+
+
+def test_checkpoints_at_a_distance_need_a_folder(tmp_path):
+    path = write_jsonl(tmp_path / "a.jsonl", make_rows(40))
+    result = run(str(path), "-o", str(tmp_path / "a.model"), "-m", "multinomial", "--checkpoint-every", "1M")
+    assert "--checkpoint-every is for checkpoints; add --checkpoint FOLDER" in result.output
+    assert not (tmp_path / "a.model").exists()
 
 
 def test_a_damaged_matrix_is_refused(tmp_path):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from unnaive import TextClassifier
 from unnaive.calibration import Platt, Temperature, fit_temperature
 from unnaive.core.links import clear_lead, probabilities
 from unnaive.errors import BadData, BadModel
@@ -14,7 +15,8 @@ Y = np.eye(4, dtype=int)[RIGHT]
 
 
 def loss(temperature, scores, link="log-odds"):
-    return -(temperature.log_probabilities(link, scores) * Y).sum()
+    soft = (400 * Y + 1 / 4) / 401  # one more document, of any of the four classes
+    return -(temperature.log_probabilities(link, scores) * soft).sum()
 
 
 def test_overconfident_scores_are_brought_back():
@@ -37,7 +39,22 @@ def test_no_evidence_is_uniform_and_is_left_out_of_the_fit():
     found = fit_temperature("noisy-or", scores, np.array([[1, 0], [1, 0], [1, 0], [0, 1]]), exclusive=True)
     p = found.probabilities("noisy-or", scores)
     assert p[0].tolist() == [0.5, 0.5]
-    assert p[1] == pytest.approx([2 / 3, 1 / 3], abs=1e-3)
+    assert p[1] == pytest.approx([2.5 / 4, 1.5 / 4], abs=1e-5)  # two of three, and one more of either class
+
+
+def test_held_out_documents_that_are_all_right_make_no_document_certain():
+    scores = np.array([[3.0, 0.0], [0.0, 3.0]] * 20)
+    found = fit_temperature("log-odds", scores, np.eye(2, dtype=int)[[0, 1] * 20], exclusive=True)
+    assert found.probabilities("log-odds", scores)[0] == pytest.approx([40.5 / 41, 0.5 / 41], abs=1e-6)
+    found = fit_temperature("margin", scores - 1.5, np.eye(2, dtype=int)[[0, 1] * 20], exclusive=False)
+    assert found.probabilities("margin", scores - 1.5)[0] == pytest.approx([41 / 42, 1 / 42], abs=1e-6)  # Platt's
+
+
+def test_costs_reach_the_doubtful_documents_of_data_that_is_easily_told_apart():
+    texts = ["ball game the", "goal match the", "vote law the", "tax party the"] * 10
+    costs = {"sport": {"sport": 0, "politics": 100}, "politics": {"sport": 1, "politics": 0}}
+    model = TextClassifier("auto", budget="fast", optimise=costs).fit(texts, (["sport"] * 2 + ["politics"] * 2) * 10)
+    assert model.predict(["the", "vote law the", "ball game"]).tolist() == ["sport", "politics", "sport"]
 
 
 def test_damaged_or_meaningless_temperatures_are_refused():

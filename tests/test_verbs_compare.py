@@ -182,3 +182,12 @@ def test_a_folder_with_the_name_of_a_collection_is_read_and_the_other_is_named(r
     plain = run("compare", "./tickets", *options, "--json", "-")
     assert "the collection" not in plain.stderr
     assert json.loads(plain.stdout)["summaries"][0]["mean"] == 1.0
+
+
+def test_without_names_auto_is_a_row_like_any_other(run, tmp_path):
+    rows = [f"{text} {number % 7},{label}" for number in range(12) for text, label in (("ball", "a"), ("vote", "b"))]
+    (tmp_path / "data.csv").write_text("\n".join(["text,label", *rows]))
+    result = run("compare", "data.csv", "--folds", 2, "--json", "-", "--measures", "accuracy")
+    found = {row["contender"]: row["mean"] for row in json.loads(result.stdout)["summaries"]}
+    assert list(found)[:2] == ["auto", "multinomial"]
+    assert found["auto"] == 1.0

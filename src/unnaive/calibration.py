@@ -258,19 +258,22 @@ def calibration_from_dict(stored: Any) -> Calibration:
 def fit_temperature(link: str, scores: Floats, Y: Any, *, exclusive: bool) -> Temperature:
     """The temperature with the least log-loss on held-out scores (n_docs, n_classes) and labels Y.
 
+    As if one more document had been seen, of any of the classes; without it, held-out documents that are all right
+    would make T = 0 and every new document certain. Of thousands nobody notices.
+
     Convex in 1/T (and the offset), so one minimum. Documents whose right class has no evidence at all (ℓ = −∞) are
     left out, since no temperature mends them. Guo et al. (2017), On calibration of modern neural networks.
 
     >>> scores = np.array([[0.0, 5.0], [0.0, 5.0], [0.0, 5.0], [0.0, 5.0]])   # "certain", right in three of four
     >>> warm = fit_temperature("log-odds", scores, np.array([[0, 1], [0, 1], [0, 1], [1, 0]]), exclusive=True)
-    >>> warm.probabilities("log-odds", scores)[0].round(3)
-    array([0.25, 0.75])
+    >>> warm.probabilities("log-odds", scores)[0].round(3)                    # 3½ of 5 with one more of either class
+    array([0.3, 0.7])
     """
     if exclusive:
         return Temperature(_exclusive_temperature(_logits(link, scores), csr_array(Y)))
     logits, truth = _logits(link, scores).ravel(), csr_array(Y).toarray().ravel() != 0
     known = np.isfinite(logits)
-    slope, offset = _logistic_line(logits[known], truth[known])
+    slope, offset = _logistic_line(logits[known], soft_targets(truth[known]))
     return Temperature(1 / slope, offset, exclusive=False)
 
 
@@ -323,10 +326,18 @@ def _known(odds: Floats, column: Any) -> tuple[Floats, NDArray[np.bool_]]:
     return odds[finite], truth[finite]
 
 
+def soft_targets(truth: NDArray[np.bool_]) -> Floats:
+    """(n₁+1)/(n₁+2) in the place of 1 and 1/(n₀+2) in that of 0, for n₁ ones and n₀ zeros, of any shape. Platt (1999).
+
+    >>> soft_targets(np.array([True, False, False]))
+    array([0.66666667, 0.25      , 0.25      ])
+    """
+    ones = int(truth.sum())
+    return np.where(truth, (ones + 1) / (ones + 2), 1 / (truth.size - ones + 2))
+
+
 def _platt_line(odds: Floats, truth: NDArray[np.bool_]) -> tuple[float, float]:
-    positive = int(truth.sum())
-    targets = np.where(truth, (positive + 1) / (positive + 2), 1 / (len(truth) - positive + 2))
-    return _logistic_line(odds, targets)
+    return _logistic_line(odds, soft_targets(truth))
 
 
 def _isotonic_curve(odds: Floats, truth: NDArray[np.bool_]) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -353,13 +364,18 @@ def _exclusive_temperature(logits: Floats, Y: Any) -> float:
     right = logits[np.arange(len(logits)), Y.indices]
     known = np.isfinite(right)
     gaps = logits[known] - right[known, None]  # gap 0 is the right class
-    apart = np.abs(gaps[np.isfinite(gaps) & (gaps != 0)])
+    possible = np.isfinite(gaps)
+    apart = np.abs(gaps[possible & (gaps != 0)])
     if not apart.size:
         return 1.0
     from scipy.optimize import minimize_scalar  # a tenth of a second that only fitting should cost
 
+    # the right class is 1 − ε, ε = 1/(n+1) is spread over the classes that have any evidence
+    spread = float((np.where(possible, gaps, 0.0).sum(axis=1) / possible.sum(axis=1)).mean()) / (len(gaps) + 1)
+
     def loss(log_value: float) -> float:
-        return float(np.logaddexp.reduce(gaps * np.exp(-log_value), axis=1).mean())
+        scale = np.exp(-log_value)
+        return float(np.logaddexp.reduce(gaps * scale, axis=1).mean() - spread * scale)
 
     usual = float(np.log(np.median(apart)))  # the loss is convex in 1/T, hence has one minimum in log T
     best = minimize_scalar(loss, bounds=(usual - 12, usual + 12), method="bounded")

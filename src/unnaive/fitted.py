@@ -18,8 +18,9 @@ from unnaive.core.links import clear_lead, joint_log_probabilities, log_probabil
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.packed_documents import PackedDocuments
 from unnaive.core.register import Register
+from unnaive.core.sample_weights import check_sample_weight
 from unnaive.core.scorer import Scorer
-from unnaive.core.targets import class_codes, label_sets
+from unnaive.core.targets import class_codes, label_sets, read_targets
 from unnaive.core.text_hashes import TextHashes
 from unnaive.decisions import Argmax, Decision
 from unnaive.errors import UnnaiveError
@@ -172,11 +173,19 @@ class FittedModel:
     def conformal_scores(self) -> ConformalScores:
         """How held-out documents scored, or an error that says how to get them."""
         if self.conformal is None:
+            more = "calibrate='temperature' (--calibrate temperature)"
+            if self.spec.model.keeps_choice:
+                more = "more documents, of which it can hold some out"
             raise UnnaiveError(
                 f"this {self.spec.model.title} kept no scores of held-out documents, which sets with a confidence "
-                "need; train it with calibrate='temperature' (--calibrate temperature)"
+                f"need; train it with {more}"
             )
         return self.conformal
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether probabilities were fitted to held-out documents, by a calibration or by a model that chooses."""
+        return self.calibration is not None or (self.spec.model.keeps_choice and self.conformal is not None)
 
     def predict_joint_log_proba(self, documents: Any) -> Floats:
         """log p(c, d) up to a constant of the document, of exclusive classes; else log p of each class by itself."""
@@ -216,6 +225,18 @@ class FittedModel:
     def labels_of(self, scores: Floats) -> Any:
         """What `scores` gave, as the labels that `predict` gives."""
         return self._labels(iter([scores]))
+
+    def subset_accuracy(self, documents: Any, labels: Any, n_docs: int, sample_weight: Any = None) -> float:
+        """The share of the `n_docs` documents whose labels are all right, weighted."""
+        truth, given = (
+            label_sets(targets.Y, targets.classes)
+            for targets in (
+                read_targets(labels, n_docs, multilabel=True if self.multilabel else None),
+                read_targets(self.predict(documents), n_docs, multilabel=True if self.multilabel else None),
+            )
+        )
+        right = [set(one) == set(two) for one, two in zip(truth, given, strict=True)]
+        return float(np.average(right, weights=check_sample_weight(sample_weight, n_docs)))
 
     def explain(self, document: Any, label: Label | None = None, *, against: Label | None = None) -> Explanation:
         """Which terms spoke for and against a class, by default the one with the best score."""

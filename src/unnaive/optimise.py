@@ -44,7 +44,8 @@ def read_optimise(value: Any) -> Any:
             try:
                 choose(list(NAMED), str(value), "aim")
             except UnknownName as problem:
-                raise UnknownName(f"{problem} A file of costs ends in .csv") from None
+                more = " A" if str(problem).endswith("?") else "; a"
+                raise UnknownName(f"{problem}{more} file of costs ends in .csv") from None
         return read_costs(Path(value))
     if isinstance(value, Mapping) and all(isinstance(row, Mapping) for row in value.values()) and value:
         return {str(true): _cost_row(str(true), row.items()) for true, row in value.items()}

@@ -156,6 +156,7 @@ def _learn(
         return _with_tuning_of(before, fitted)
     tuning = _find_tuning(spec, targets, tune)
     if held_out is None and (spec.calibration or tuning or spec.optimise == "macro-f1"):
+        _check_some_can_be_held_out(targets)
         n_folds = min(N_FOLDS, X.shape[0])
         scores = out_of_fold_scores(
             spec, X, targets, weight, terms=named.vocabulary, progress=progress, n_folds=n_folds
@@ -163,6 +164,15 @@ def _learn(
         rows = np.arange(X.shape[0]) if targets.multilabel else np.flatnonzero(np.diff(targets.Y.indptr))
         held_out = HeldOut(rows, scores[rows])  # documents without a label, where a model takes such, tell nothing
     return _tuned(fitted, held_out, targets, tuning)
+
+
+def _check_some_can_be_held_out(targets: Targets) -> None:
+    """An error where a held-out document would always be one of a class that was not learnt."""
+    if not targets.multilabel and not bool((targets.Y.sum(axis=0) > 1).any()):
+        raise UnnaiveError(
+            "no class has two documents, so none can be held out to calibrate or to tune decisions by; give more "
+            "documents, or train without"
+        )
 
 
 def warn_about_lone_terms(named: NamedCounts) -> None:

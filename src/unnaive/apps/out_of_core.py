@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from unnaive.reading.datafiles import DataFile
     from unnaive.scale.streaming import Report
 
+CHECKPOINT_EVERY = "256M"
 LARGE = 256 << 20  # bytes of input from which documents models are trained through a matrix on disk
 
 
@@ -32,7 +33,7 @@ class Limits:
 
     memory: str | None = None
     checkpoint: Path | None = None
-    checkpoint_every: str = "256M"
+    checkpoint_every: str = CHECKPOINT_EVERY
     cache: Path | None = None
     scratch: Path | None = None
 
@@ -95,6 +96,8 @@ def _resources(limits: Limits, source: DataFile, classifier: TextClassifier) -> 
     from unnaive.scale.streaming import Resources
 
     checkpoint = None
+    if limits.checkpoint is None and limits.checkpoint_every != CHECKPOINT_EVERY:
+        raise UnnaiveError("--checkpoint-every is for checkpoints; add --checkpoint FOLDER")
     if limits.checkpoint is not None:
         of = fingerprint(source, classifier.token_rule)
         checkpoint = Checkpoint(limits.checkpoint, of, parse_size(limits.checkpoint_every))

@@ -59,7 +59,7 @@ def inspect(
 
 def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int) -> dict[str, Any]:
     """What there is to know of a model and its file, as plain values."""
-    from unnaive.apps.verbs_train import describe_search
+    from unnaive.apps.train_summary import describe_search
     from unnaive.store import documents_bytes
 
     kept, spec = fitted.statistic, fitted.spec
@@ -80,6 +80,7 @@ def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int
         "calibration": fitted.calibration and fitted.calibration.kind,
         "temperature": getattr(fitted.calibration, "value", None),
         "optimised_for": describe_aim(spec.optimise),
+        "calibrated": fitted.calibrated,
         "held_out_documents": fitted.conformal and fitted.conformal.overall.n,
         "documents": None if kept is None else _plain_number(kept.n_docs),
         "documents_bytes": documents_bytes(path),
@@ -148,7 +149,7 @@ def show_description(found: dict[str, Any]) -> None:
     from rich.markup import escape
 
     from unnaive.apps.screen import console, format_size, plain_table
-    from unnaive.apps.verbs_train import search_lines
+    from unnaive.apps.train_summary import search_lines
 
     screen = console()
     screen.print(f"[bold]{escape(found['file'])}[/]: {found['title']}, {format_size(found['bytes'])}")
@@ -201,7 +202,7 @@ def describe_calibration(found: dict[str, Any]) -> str:
     """How probabilities were calibrated, in words."""
     kind, held_out = found["calibration"], found["held_out_documents"]
     words = {
-        None: "as the model gives them",
+        None: "calibrated while models were pooled" if found["calibrated"] else "as the model gives them",
         "temperature": f"calibrated by a temperature of {found['temperature'] or 1:.3g}",
         "platt": "calibrated by a logistic line for each class (Platt)",
         "isotonic": "calibrated by a rising function for each class (isotonic)",

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "_avx2.h"
 #include "_checks.h"
 #include "_products_cell_table.h"
 #include "_products_cells.h"
@@ -34,6 +35,7 @@ using unnaive::kAhead;
 using unnaive::LogCounts;
 using unnaive::Weighted;
 
+constexpr int64_t kBlockCells = 512;      // scores that go through each step of the softmax together: 4 kB
 constexpr int64_t kGroupCells = 1 << 20;  // posteriors that several threads hold at a time: 8 MB
 
 template <typename Index>
@@ -78,9 +80,7 @@ namespace plain {
 #include "_products_weighted.h"
 }  // namespace plain
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define UNNAIVE_WIDE 1
-// no fused multiply-add: results must not depend on the processor
+#ifdef UNNAIVE_AVX2
 #pragma GCC push_options
 #pragma GCC target("avx2")
 namespace wide {
@@ -91,16 +91,9 @@ namespace wide {
 #include "_products_weighted.h"
 }  // namespace wide
 #pragma GCC pop_options
-#endif
-
-bool has_wide() {
-#ifdef UNNAIVE_WIDE
-  static const bool found = __builtin_cpu_supports("avx2");
-  return found;
 #else
-  return false;
+namespace wide = plain;
 #endif
-}
 
 template <typename T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -128,9 +121,7 @@ void run_product(Vector<Index> starts, Vector<int32_t> columns, Vector<double> v
                "a column of the sparse matrix is no row of the dense one");
   require(height(out) == X.rows && out.shape(1) == dense.shape(1), "the product has another shape");
   nb::gil_scoped_release free;
-#ifdef UNNAIVE_WIDE
-  if (has_wide()) return wide::product(X, dense.data(), out.data(), width);
-#endif
+  if (has_avx2()) return wide::product(X, dense.data(), out.data(), width);
   plain::product(X, dense.data(), out.data(), width);
 }
 
@@ -141,9 +132,7 @@ void run_transposed(Vector<Index> starts, Vector<int32_t> columns, Vector<double
   check_inside(columns.data(), columns.size(), height(out), "a column of the sparse matrix is no row of the product");
   require(height(dense) == X.rows && out.shape(1) == dense.shape(1), "the product has another shape");
   nb::gil_scoped_release free;
-#ifdef UNNAIVE_WIDE
-  if (has_wide()) return wide::transposed(X, dense.data(), out.data(), width);
-#endif
+  if (has_avx2()) return wide::transposed(X, dense.data(), out.data(), width);
   plain::transposed(X, dense.data(), out.data(), width);
 }
 
@@ -159,9 +148,7 @@ void run_add_tf_idf(Vector<int64_t> starts, Vector<int32_t> columns, Vector<doub
   require(height(out) == X.rows && out.shape(1) == weights.shape(1), "the scores have another shape");
   const auto width = static_cast<int64_t>(out.shape(1));
   nb::gil_scoped_release free;
-#ifdef UNNAIVE_WIDE
-  if (has_wide()) return wide::add_tf_idf(X, place.data(), idf.data(), weights.data(), out.data(), width);
-#endif
+  if (has_avx2()) return wide::add_tf_idf(X, place.data(), idf.data(), weights.data(), out.data(), width);
   plain::add_tf_idf(X, place.data(), idf.data(), weights.data(), out.data(), width);
 }
 
@@ -260,9 +247,7 @@ class ScalingDocuments {
     padded.resize(static_cast<size_t>(X.stride), -INFINITY);
     const Labels labels{targets.data(), weight.data(), padded.data()};
     nb::gil_scoped_release free;
-#ifdef UNNAIVE_WIDE
-    if (has_wide()) return wide::expectations(X, labels, weights.data(), expected.data(), threads);
-#endif
+    if (has_avx2()) return wide::expectations(X, labels, weights.data(), expected.data(), threads);
     return plain::expectations(X, labels, weights.data(), expected.data(), threads);
   }
 

@@ -22,7 +22,6 @@ SQLITE = "sqlite:"
 LABELS = "labels"  # of a record that `unnaive label` wrote: the view of the labels that stand
 RECORD_TABLES = {"labelling", "decisions", LABELS}
 BUFFER = 1 << 20  # bytes of a column of Parquet that are read at a time
-DATASET_FILES = ("dataset_dict.json", "dataset_info.json", "state.json")
 
 
 def _check_file(path: str, what: str) -> Path:
@@ -79,11 +78,6 @@ class ParquetTable(Table):
         with explain_arrow_errors(self.path, "a damaged Parquet file"):
             for batch in self.file.iter_batches(batch_size=BATCH_ROWS, columns=list(dict.fromkeys(wanted))):
                 yield [batch.column(name).to_pylist() for name in wanted]
-
-
-def is_dataset_folder(path: str) -> bool:
-    """Whether a folder was written by `save_to_disk` of Hugging Face's datasets."""
-    return any(Path(path, name).is_file() for name in DATASET_FILES)
 
 
 class DatasetTable(Table):

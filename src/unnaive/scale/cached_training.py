@@ -75,8 +75,8 @@ def train_cached(
             cached = _count_source(source, _Counting(rule, n_jobs, resources.memory, folder, of), hashes)
         else:
             report.notes.append(f"the counted matrix of the same data is taken from {keep}")
-            source.options.log.columns = Columns.from_dict(cached.of["columns"])
-            source.options.log.rows = cached.X.shape[0]
+            log = source.options.log
+            log.source, log.columns, log.rows = source.name, Columns.from_dict(cached.of["columns"]), cached.X.shape[0]
         targets = cached.targets(multilabel=cached.multilabel)
         refuse_one_class(targets)
         report.documents = cached.X.shape[0]

@@ -57,8 +57,9 @@ inline int append_file(const char* path, Growing& out) {
 }
 
 // The files from `from` to `to`, on one thread.
-inline void read_shard(const std::vector<std::string>& paths, size_t from, size_t to, FileTexts& texts, Growing& out,
+inline void read_shard(const std::string* paths, size_t from, size_t to, FileTexts& texts, Growing& out,
                        std::atomic<int>& error) {
+  out.used = 0;
   for (size_t i = from; i < to && !error.load(std::memory_order_relaxed); ++i) {
     const size_t start = out.used;
     const int failure = append_file(paths[i].c_str(), out);
@@ -77,27 +78,30 @@ inline void read_shard(const std::vector<std::string>& paths, size_t from, size_
   }
 }
 
-inline FileTexts read_files(const std::vector<std::string>& paths, unsigned threads) {
+// Some files, with a thread for each of the `parts`, whose memory is used again from call to call.
+inline FileTexts read_files(const std::string* paths, size_t count, std::vector<Growing>& parts) {
   FileTexts texts;
-  texts.ends = Array<int64_t>(paths.size() + 1);
-  texts.ends[0] = 0;
-  texts.odd.resize(paths.size());
-  const auto n = static_cast<unsigned>(std::max<size_t>(1, std::min<size_t>({threads, paths.size() / 64, 64})));
-  std::vector<Growing> parts(n);
+  texts.ends = Array<int64_t>(count + 1);
+  texts.odd.resize(count);
+  const auto n = static_cast<unsigned>(parts.size());
   std::atomic<int> error{0};
   Stop stop;
-  run_sharded(n, stop, [&](unsigned s) {
-    read_shard(paths, paths.size() * s / n, paths.size() * (s + 1) / n, texts, parts[s], error);
-  });
+  run_sharded(n, stop,
+              [&](unsigned s) { read_shard(paths, count * s / n, count * (s + 1) / n, texts, parts[s], error); });
   texts.error = error;
   if (texts.error) return texts;
-  for (size_t i = 0; i < paths.size(); ++i) texts.ends[i + 1] += texts.ends[i];
-  texts.blob = Array<uint8_t>(static_cast<size_t>(texts.ends[paths.size()]));
+  for (size_t i = 0; i < count; ++i) texts.ends[i + 1] += texts.ends[i];
+  texts.blob = Array<uint8_t>::unset(static_cast<size_t>(texts.ends[count]));
   run_sharded(n, stop, [&](unsigned s) {
-    uint8_t* to = texts.blob.data() + texts.ends[paths.size() * s / n];
+    uint8_t* to = texts.blob.data() + texts.ends[count * s / n];
     if (parts[s].used) std::memcpy(to, parts[s].data, parts[s].used);
   });
   return texts;
+}
+
+inline FileTexts read_files(const std::vector<std::string>& paths, unsigned threads) {
+  std::vector<Growing> parts(std::max<size_t>(1, std::min<size_t>({threads, paths.size() / 64, 64})));
+  return read_files(paths.data(), paths.size(), parts);
 }
 
 }  // namespace unnaive

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
+from threading import local
 from typing import Any
 
 from unnaive.errors import UnnaiveError, choose
@@ -119,11 +120,17 @@ def stemmer_name(stem: str, language: str | None) -> str:
     return SNOWBALL[choose(list(SNOWBALL), language or "", "Snowball stemmer")]
 
 
-@lru_cache(maxsize=8)
-def _stemmer(name: str) -> Any:
-    import Stemmer
+_of_thread = local()
 
-    return Stemmer.Stemmer(name)
+
+def _stemmer(name: str) -> Any:
+    """The stemmer of this thread: one must not be used by two at once, which only the GIL keeps from happening."""
+    found = _of_thread.__dict__.get(name)
+    if found is None:
+        import Stemmer
+
+        found = _of_thread.__dict__[name] = Stemmer.Stemmer(name)
+    return found
 
 
 def stems(words: Iterable[str], stem: str, language: str | None) -> list[str]:

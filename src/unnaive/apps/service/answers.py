@@ -89,7 +89,7 @@ def model_card(fitted: FittedModel, terms: int) -> dict[str, Any]:
         "reading": {name: value for name, value in rule.items() if value != usual[name]},
         "multilabel": fitted.multilabel,
         "probabilistic": fitted.probabilistic,
-        "calibrated": fitted.calibration is not None,
+        "calibrated": fitted.calibrated,
         "decision": describe_decision(fitted.decision),
         "network": has_network(fitted),
         "documents": None if kept is None else float(kept.n_docs),

@@ -17,11 +17,12 @@ from unnaive.core.shared_passages import find_shared_passages
 from unnaive.core.targets import single_labels
 from unnaive.errors import BadData, UnnaiveError, count_noun
 from unnaive.models.auto.clock import Clock
+from unnaive.models.auto.members import NEVER
 from unnaive.models.auto.multilabel import choose_multilabel
 from unnaive.models.auto.plan import BUDGETS, FEW, Plan, Size, default_members, make_plan, usual_first
 from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe, place_classes
-from unnaive.models.auto.refit import order_classes, refit
+from unnaive.models.auto.refit import count_classes, order_classes, refit
 from unnaive.models.auto.report import make_report
 from unnaive.models.auto.search import ChosenView, Search, block_splits, count_right, pool_views
 from unnaive.models.auto.views import View, find_views
@@ -88,16 +89,19 @@ class Auto(DocumentsModel):
     ) -> Pool:  # fmt: skip
         """Choose on held-out documents, then train on all."""
         X, Y = csr_array(X), csr_array(Y)
-        order = order_classes(Y)
+        order, n_classes = order_classes(Y), Y.shape[1]
+        seen = order[: count_classes(Y)]  # the scores of a class without documents would upset temperatures and pools
         with one_blas_thread():
-            recipe, held_out = self._search(X, csr_array(Y[:, order]), exclusive, sample_weight, progress, terms)
-        recipe = place_classes(recipe, order.tolist(), len(order))
+            recipe, held_out = self._search(X, csr_array(Y[:, seen]), exclusive, sample_weight, progress, terms)
+        recipe = place_classes(recipe, seen.tolist(), n_classes)
         pool = refit(
             recipe, X, Y, terms, sample_weight=sample_weight, random_state=self.random_state, n_jobs=self.n_jobs
         )
         if held_out is not None:
             rows, scores = held_out
-            pool = replace(pool, held_out=(rows, scores[:, np.argsort(order)]))
+            all_scores = np.full((len(rows), n_classes), NEVER)
+            all_scores[:, seen] = scores
+            pool = replace(pool, held_out=(rows, all_scores))
         return pool
 
     def _search(
@@ -146,7 +150,7 @@ class Auto(DocumentsModel):
             clock.expect_pooling(len(planned) * size.classes * sum(len(one.held_out) for one in splits))
         if not splits:  # no class has two documents: nothing can be held out
             members = default_members([view.name for view in planned])
-            report = {"budget": self.budget, "left-out": ["any search: no class has two documents to hold one out"]}
+            report = {"budget": self.budget, "no-search": "no class has two documents, one to be held out"}
             return {"kind": "single", "members": members, "bias": [-2.0] * size.classes, "report": report}, None
         tell = _Teller(progress, len(planned) * len(plan.candidates) * len(splits))
         search = Search(

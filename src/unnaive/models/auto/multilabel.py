@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from unnaive.calibration import soft_targets
 from unnaive.core.folds import block_folds, rarest_classes
 from unnaive.core.products import take_columns
 from unnaive.core.shared_passages import find_shared_passages
@@ -43,7 +44,7 @@ def choose_multilabel(
     chosen: Sequence[Candidate] = MEMBERS
     if X.shape[0] < LEAST:
         factors, slope, levels, held_out = np.ones(len(MEMBERS)), 1.0, np.zeros(Y.shape[1]), None
-        report: dict[str, Any] = {"budget": budget, "left-out": ["any search: too few documents to hold some out"]}
+        report: dict[str, Any] = {"budget": budget, "no-search": f"fewer than {LEAST} documents came"}
     else:
         n_folds = 5 if X.shape[0] < FEW else 3
         groups = rarest_classes(Y)
@@ -124,14 +125,13 @@ def fit_log_odds(scores: Floats, Y: Sparse) -> tuple[float, Floats]:
     """
     from scipy.optimize import minimize
 
-    truth = csr_array(Y).toarray() != 0
-    signs = np.where(truth, 1.0, -1.0)
+    truth = soft_targets(csr_array(Y).toarray() != 0)  # cells that are all right do not make a model certain
 
     def objective(point: Floats) -> tuple[float, Floats]:
         slope, level, own = point[0], point[1], point[2:]
-        margins = signs * (slope * scores + (level + own))
-        losses = np.logaddexp(0.0, -margins)
-        slopes = -signs / (1.0 + np.exp(np.minimum(margins, 500.0)))
+        odds = slope * scores + (level + own)
+        losses = np.logaddexp(0.0, odds) - truth * odds
+        slopes = 1.0 / (1.0 + np.exp(np.clip(-odds, -500.0, 500.0))) - truth
         by_class = slopes.sum(axis=0)
         gradient = np.concatenate([[(slopes * scores).sum(), by_class.sum()], by_class + SHRINK * own])
         return (losses.sum() + SHRINK / 2 * (own**2).sum()) / len(scores), gradient / len(scores)

@@ -131,19 +131,23 @@ def _plans(size: Size, budget: str | float) -> Iterator[Plan]:
     yield plan
     plan = _leave(plan, "most settings of each family", candidates=BRIEF)
     yield plan
+    larger = [plan]  # on words alone, these may cost less than the leanest on characters
     for training, held_out in ((3_000, 2_000), (1_500, 1_500)):
         if n > training:
             sampled = f"all but {training:,} documents while searching"
-            yield _leave(plan, sampled, training=training, held_out=held_out)
-    if n > 1_500:
-        plan = _leave(plan, "all but 1,500 documents while searching", training=1_500, held_out=1_500)
+            larger.append(_leave(larger[0], sampled, training=training, held_out=held_out))
+            plan = larger[-1]
+            yield plan
     if PAIRS in views:
-        plan = _leave(plan, "pairs of words", views=tuple(view for view in views if view != PAIRS))
+        without_pairs = tuple(view for view in views if view != PAIRS)
+        larger = [_leave(one, "pairs of words", views=without_pairs) for one in larger]
+        plan = larger[-1]
         yield plan
     plan = _without(plan, "nbsvm")
     yield plan
     if CHARACTERS in plan.views and len(plan.views) > 1:
         kept = tuple(view for view in plan.views if view != CHARACTERS)
+        yield from (replace(one, left_out=(*one.left_out, "characters"), views=kept) for one in larger)
         plan = _leave(plan, "characters", views=kept)
         yield plan
     yield _without(plan, "maxent")

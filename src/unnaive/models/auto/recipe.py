@@ -56,12 +56,14 @@ def _are_numbers(values: Any) -> bool:
 
 
 def place_classes(recipe: Recipe, places: Sequence[int], n_classes: int) -> Recipe:
-    """The recipe for other classes: old class i is number places[i] now, −1 where it is gone; new ones have no bias.
+    """The recipe for other classes: old class i is number places[i] now, −1 where it is gone; new ones have the mean.
 
-    >>> place_classes({"bias": [0.5, -0.5]}, [0, 2], 3)["bias"]
-    [0.5, 0.0, -0.5]
+    The bias holds the level of the link too, which all classes share: a class with none would be taken for nearly all.
+
+    >>> place_classes({"bias": [-2.0, -3.0]}, [0, 2], 3)["bias"]
+    [-2.0, -2.5, -3.0]
     """
-    bias = [0.0] * n_classes
+    bias = [sum(recipe["bias"]) / max(len(recipe["bias"]), 1)] * n_classes
     for place, value in zip(places, recipe["bias"], strict=True):
         if place >= 0:
             bias[int(place)] = value

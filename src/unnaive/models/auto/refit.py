@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from threading import Event
@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from unnaive.core.linear import Linear
 from unnaive.core.products import take_columns
 from unnaive.core.weighting import tf_idf
-from unnaive.models.auto.members import HINGES, Training, Weights, fit_family
+from unnaive.models.auto.members import HINGES, NEVER, Training, Weights, fit_family
 from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe
 from unnaive.models.auto.views import find_views
@@ -31,32 +31,32 @@ def refit(
     sample_weight: Floats | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
-    told: Callable[[str], None] | None = None,
 ) -> Pool:
     """The pool that `recipe` gives on documents X (n_docs, n_terms) with labels Y (n_docs, n_classes).
 
     terms         names of the columns, from which the views follow; None for one view of all columns
     random_state  seed of the solvers; the result does not depend on n_jobs
-    told          called with the name of each view before it is fitted
     """
     X, Y = csr_array(X), csr_array(Y)
     bias, parts, stop = np.array(recipe["bias"], np.float64), [], Event()
-    order = order_classes(Y)
-    back, ordered = np.argsort(order), csr_array(Y[:, order])
+    seen = order_classes(Y)[: count_classes(Y)]  # a class without documents changes nothing for the others
+    ordered = csr_array(Y[:, seen])
     for view in find_views(X, terms, Y.shape[1]):
         members = [one for one in recipe["members"] if one["view"] == view.name]
         if members:
-            if told is not None:
-                told(view.name)
             documents = take_columns(X, view.columns)
             weighting = tf_idf(documents, sample_weight, view.df)
             data = Training.of(
                 documents, weighting, ordered, sample_weight, tol=TOL, random_state=random_state, n_jobs=n_jobs,
                 listen=lambda: _raise_if(stop),
             )  # fmt: skip
-            weights, offset = _fit_members(members, data, stop)
-            bias += offset[back]
-            parts.append((view.columns, Linear(weights.astype(np.float32)[back], offset[back], weighting=weighting)))
+            found, offset = _fit_members(members, data, stop)
+            weights = np.zeros((len(bias), found.shape[1]), np.float32)
+            weights[seen] = found
+            never = np.full(len(bias), NEVER)
+            never[seen] = offset
+            bias += never
+            parts.append((view.columns, Linear(weights, never, weighting=weighting)))
     link = "one-of-all" if recipe["kind"] == "single" else "log-odds"
     parts = [(columns, Linear(one.sparse_weights, np.zeros(len(bias)), weighting=one.weighting, link=link))
              for columns, one in parts]  # fmt: skip
@@ -99,6 +99,15 @@ def _fit_members(members: list[Recipe], data: Training, stop: Event) -> Weights:
 def _raise_if(stop: Event) -> None:
     if stop.is_set():
         raise KeyboardInterrupt
+
+
+def count_classes(Y: Sparse) -> int:
+    """How many classes have documents.
+
+    >>> count_classes(csr_array([[0, 0, 1], [1, 0, 0]]))
+    2
+    """
+    return len(np.unique(Y.indices))
 
 
 def order_classes(Y: Sparse) -> Ids:

@@ -75,6 +75,8 @@ def report_lines(report: dict[str, Any]) -> list[str]:
         f"  {100 * one['share']:3.0f} %  {one['view']}: {one['model']}, {_measured(one)} by itself"
         for one in rows[:SHOWN]
     ]
+    if report.get("no-search"):
+        lines.append(f"nothing was chosen on held-out documents, since {report['no-search']}")
     if report.get("left-out"):
         lines.append(f"left out to stay within the budget: {'; '.join(report['left-out'])}")
     return lines
