@@ -436,6 +436,7 @@ def test_the_command_line_compares_by_folds(spark, table, tmp_path):
         ("multinomial", 0), ("complement", 0), ("multinomial", 1), ("complement", 1)
     ]  # fmt: skip
     assert sum(one["n_test"] for one in records if one["model"] == "multinomial" and one["measure"] == "accuracy") == N
+    assert {one["n_train"] + one["n_test"] for one in records} == {N}
     assert all(0.2 < one["value"] <= 1 for one in records)  # eight classes: chance is an eighth
 
 
