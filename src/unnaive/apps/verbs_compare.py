@@ -167,6 +167,8 @@ def run_plan(plan: Plan, material: Material, file: Path, jobs: int) -> list[Reco
         try:
             return run(plan, material, file, jobs=jobs, progress=show)
         except KeyboardInterrupt:
+            if not file.exists():
+                raise Interrupted("interrupted before anything was measured") from None
             raise Interrupted(f"interrupted; what was measured is in {file}, run the same command to go on") from None
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.core.arrays import StoredMatrix
 from unnaive.sparse import csr_array
 from unnaive.types import Ids, Sparse
 
@@ -21,6 +21,19 @@ def move_columns(table: Sparse, columns: Ids | None, n_columns: int) -> Sparse:
         return csr_array((table.data, table.indices, table.indptr), shape=(table.shape[0], n_columns))
     indices = np.asarray(columns, np.int32)[table.indices]
     return sorted_cells(csr_array((table.data, indices, table.indptr), shape=(table.shape[0], n_columns)))
+
+
+def take_rows(table: Sparse | StoredMatrix, rows: Ids) -> StoredMatrix:
+    """Some rows of a table, in that order.
+
+    >>> take_rows(csr_array([[1, 2], [0, 3]]), np.array([1, 0])).tocsr().toarray()
+    array([[0, 3],
+           [1, 2]])
+    """
+    sizes = np.diff(table.indptr)[rows]
+    ends = np.concatenate([np.zeros(1, sizes.dtype), np.cumsum(sizes, dtype=sizes.dtype)])
+    cells = np.repeat(table.indptr[:-1][rows] - ends[:-1], sizes) + np.arange(ends[-1], dtype=sizes.dtype)
+    return StoredMatrix(table.data[cells], table.indices[cells], ends, (len(rows), table.shape[1]))
 
 
 def sorted_cells(table: Sparse) -> Sparse:
@@ -81,6 +94,8 @@ def _pop_in_order(parts: list[Sparse]) -> Iterator[Sparse]:
 
 def row_hashes(table: Sparse, rows: slice, *, values: bool = True) -> NDArray[np.uint64]:
     """A hash of the columns and values of each row, or of the columns alone (n_rows, 2)."""
+    import hashlib
+
     ends = table.indptr[rows.start : rows.stop + 1]
     first, last = int(ends[0]), int(ends[-1])
     columns = memoryview(table.indices[first:last].astype("<i4")).cast("B")
