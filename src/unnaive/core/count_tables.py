@@ -75,7 +75,7 @@ def stack_rows(parts: list[Sparse], width: int) -> Sparse:
     canonical = all(part.has_canonical_format for part in parts)
     data, indices = np.empty(n_entries, np.result_type(*(part.data for part in parts))), np.empty(n_entries, index)
     ends, entry, row = np.zeros(n_rows + 1, index), 0, 0
-    for part in _taken(parts):
+    for part in _pop_in_order(parts):
         inside = slice(entry, entry + part.nnz)
         data[inside], indices[inside] = part.data, part.indices
         ends[row + 1 : row + part.shape[0] + 1] = part.indptr[1:] + index(entry)
@@ -85,7 +85,8 @@ def stack_rows(parts: list[Sparse], width: int) -> Sparse:
     return stacked
 
 
-def _taken(parts: list[Sparse]) -> Iterator[Sparse]:
+def _pop_in_order(parts: list[Sparse]) -> Iterator[Sparse]:
+    """Each of the matrices, which leaves the list before it is used."""
     parts.reverse()
     while parts:
         yield parts.pop()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
-from operator import attrgetter
 from pathlib import Path
 
 from unnaive.errors import BadData, UnnaiveWarning

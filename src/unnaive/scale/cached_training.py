@@ -77,11 +77,11 @@ def train_cached(
             report.notes.append(f"the counted matrix of the same data is taken from {keep}")
             log = source.options.log
             log.source, log.columns, log.rows = source.name, Columns.from_dict(cached.of["columns"]), cached.X.shape[0]
+        stack.enter_context(arrays_on_disk(resources.scratch))  # what learners make of the matrix is as large as it is
         targets = cached.targets(multilabel=cached.multilabel)
         refuse_one_class(targets)
         report.documents = cached.X.shape[0]
         on_counted(report.documents)
-        stack.enter_context(arrays_on_disk(resources.scratch))  # what learners make of the matrix is as large as it is
         fitted = train(
             spec, cached.X, targets, vocabulary=cached.vocabulary, token_rule=rule, n_jobs=n_jobs, progress=progress,
             tune=True, units=cached.units,

@@ -30,7 +30,8 @@ from unnaive.scale.read_ahead import counting_threads, in_small_blocks, read_ahe
 from unnaive.scale.sums import UNLABELLED
 from unnaive.text.buffer import TextBuffer
 from unnaive.text.tokens import TokenRule
-from unnaive.training import TUNED_FROM, check_spec, train_from_counts, warn_about_lone_terms
+from unnaive.training import check_spec, train_from_counts, warn_about_lone_terms
+from unnaive.tuned_models import TUNED_FROM
 
 Documents = tuple[Any, Sequence[tuple[Any, ...]]]  # texts and their label sets
 OnDocuments = Callable[[Any, Sequence[tuple[Any, ...]]], None]
