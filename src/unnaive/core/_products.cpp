@@ -217,13 +217,14 @@ class ScalingDocuments {
     std::vector<int64_t> lists(starts.data(), starts.data() + starts.size());
     std::vector<int32_t> listed(classes.data(), classes.data() + classes.size());
     nb::gil_scoped_release free;
-    std::vector<double> scales = packing_scales(in_rows, in_lists, chunk), ones(static_cast<size_t>(in_rows.size), 1.0);
-    if (scales.size() == ones.size())
+    const auto n_docs = static_cast<size_t>(in_rows.size);
+    unnaive::LongVector<double> scales = packing_scales(in_rows, in_lists, chunk);
+    if (scales.size() == n_docs)
       packed_ = std::make_unique<CellDocuments<PackedEntry>>(in_rows, in_lists, std::move(lists), std::move(listed),
                                                              width, chunk, std::move(scales));
     else
       plain_ = std::make_unique<CellDocuments<PlainEntry>>(in_rows, in_lists, std::move(lists), std::move(listed),
-                                                           width, chunk, std::move(ones));
+                                                           width, chunk, unnaive::LongVector<double>(n_docs, 1.0));
   }
 
   // The log-likelihood; what is expected of every cell is added to `expected`.

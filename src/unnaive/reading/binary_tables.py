@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 SQLITE = "sqlite:"
 LABELS = "labels"  # of a record that `unnaive label` wrote: the view of the labels that stand
 RECORD_TABLES = {"labelling", "decisions", LABELS}
+BUFFER = 1 << 20  # bytes of a column of Parquet that are read at a time
 
 
 def _check_file(path: str, what: str) -> Path:
@@ -59,7 +60,8 @@ class ParquetTable(Table):
         self.path = path
         found = _check_file(path, "Parquet")
         with explain_arrow_errors(path, "not a whole Parquet file"):
-            self.file = pyarrow.parquet.ParquetFile(found)
+            # by default the first rows come when all of a row group has been read, and that each time anew
+            self.file = pyarrow.parquet.ParquetFile(found, pre_buffer=False, buffer_size=BUFFER)
         self.names = tuple(self.file.schema_arrow.names)
         self.types = dict(zip(self.names, self.file.schema_arrow.types, strict=True))
 

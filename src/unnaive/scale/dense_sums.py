@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.core.arrays import StoredMatrix
 from unnaive.core.counts import Counts
 from unnaive.core.products import NATIVE
-from unnaive.sparse import csr_array
 from unnaive.types import Sparse
 
 MOST_CELLS = 1 << 22  # classes × terms: 32 MB
@@ -21,6 +21,7 @@ class DenseSums:
     """Counts of documents that come bit by bit, of one class each.
 
     >>> sums = DenseSums()
+    >>> from scipy.sparse import csr_array
     >>> X, Y = csr_array(np.array([[2, 1]], np.int32)), csr_array([[0, 1]])
     >>> sums.add(X, Y), sums.take().class_terms.toarray()
     (True, array([[0, 0],
@@ -88,7 +89,7 @@ class DenseSums:
             return Counts.zero(0, 0)
         ends, columns, sums, documents, terms, df = found
         shape, ends = (n_classes, n_terms), ends.astype(np.int32)
-        class_terms, class_df = (csr_array((part, columns, ends), shape=shape) for part in (sums, documents))
+        class_terms, class_df = (StoredMatrix(part, columns, ends, shape) for part in (sums, documents))
         counts = Counts(self._class_docs.sum(), self._class_docs, class_terms, class_df, terms, df)
         self._start()
         return counts
