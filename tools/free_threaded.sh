@@ -3,7 +3,7 @@
 # build/, and the tests of all that is native or used by several threads. Further arguments go to pytest.
 #
 # Dependencies are taken as wheels, of an older version where the newest has none for this interpreter; what has none at
-# all is built from source, and left out with a note where that fails: models are read without safetensors, and tests of
+# all is built from source, and left out with a note where that fails. Models are read without safetensors, and tests of
 # stems are skipped without PyStemmer. Of those that are there, PyStemmer would switch the GIL on; PYTHON_GIL=0 keeps it
 # off, since every thread has stemmers of its own.
 set -euo pipefail
@@ -16,15 +16,22 @@ venv=build/free-threaded-$("$python" -c 'import sys; print("%d.%d.%d" % sys.vers
 [ -x "$venv/bin/pip" ] || "$python" -m venv "$venv"
 install=("$venv/bin/pip" install --quiet --disable-pip-version-check)
 
-mapfile -t needed < <("$python" -c '
-import tomllib
+list() { # the dependencies of the package, or those of its tests
+  "$python" -c '
+import sys, tomllib
 project = tomllib.load(open("pyproject.toml", "rb"))["project"]
-tests = ("pytest", "hypothesis", "pandas", "polars", "openpyxl")
-extra = [one for one in project["optional-dependencies"]["dev"] if one.startswith(tests)]
-print(*project["dependencies"], *extra, "openpyxl", sep="\n")')
-for package in "${needed[@]}"; do
-  "${install[@]}" --only-binary :all: "$package" 2>/dev/null || "${install[@]}" --prefer-binary "$package" >build/free-threaded.log 2>&1 \
-    || echo "note: $package cannot be had for $python; build/free-threaded.log says why, where it was the last"
+extras = project["optional-dependencies"]
+tests = [one for one in extras["dev"] if one.startswith(("pytest", "hypothesis", "pandas", "polars"))] + extras["excel"]
+print(*(project["dependencies"] if sys.argv[1] == "package" else tests), sep="\n")' "$1"
+}
+leave_out() { echo "note: there is no $1 for $python; it is left out"; }
+mapfile -t package < <(list package)
+mapfile -t tests < <(list tests)
+for one in "${package[@]}"; do
+  "${install[@]}" --only-binary :all: "$one" 2>/dev/null || "${install[@]}" --prefer-binary "$one" >/dev/null 2>&1 || leave_out "$one"
+done
+for one in "${tests[@]}"; do
+  "${install[@]}" --only-binary :all: "$one" 2>/dev/null || leave_out "$one"
 done
 "${install[@]}" --no-deps --force-reinstall .
 
