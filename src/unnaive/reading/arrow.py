@@ -10,10 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.reading.binary_tables import ParquetTable, explain_arrow_errors
-from unnaive.reading.blocks import NotPlain, map_in_order, native
+from unnaive.reading.blocks import NotPlain, map_in_order
 from unnaive.reading.columns import Columns
 from unnaive.reading.options import BATCH_ROWS
 from unnaive.text.buffer import TextBuffer, as_texts
+
+try:
+    import unnaive.reading._rows as native
+except ImportError:  # built without a compiler
+    native = None
 
 
 @dataclass(frozen=True, eq=False)
