@@ -100,7 +100,7 @@ def clear_lead(link: str, n_classes: int, p: float) -> float:
 
     1 − p = Σ_other e^−lead / (1 + Σ_other e^−lead) < (n_classes − 1) e^−lead; ∞ where a lead does not tell.
 
-    >>> float(clear_lead("softmax", 2, 1 - np.exp(-10))), clear_lead("one-of-all", 2, 0.9)
+    >>> round(clear_lead("softmax", 2, 1 - np.exp(-10)), 9), clear_lead("one-of-all", 2, 0.9)
     (10.0, inf)
     """
     if LINKS[link].log_odds is not _as_they_are:
