@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from unnaive import TextClassifier
+from unnaive.apps.cli import exit_code
 from unnaive.errors import BadData, UnnaiveWarning
 from unnaive.scale import follow as following
 from unnaive.scale.follow import FollowOptions, Journal, follow
@@ -104,6 +105,21 @@ def test_bad_lines_are_left_out_with_a_warning(model, tmp_path, monkeypatch):
     source.write_text("x")
     with pytest.raises(BadData, match="has become shorter"):
         run_until_idle(model, source, monkeypatch)
+
+
+def test_stdin_is_followed_where_no_file_is_named(model, tmp_path, monkeypatch, capsys):
+    (tmp_path / "in.jsonl").write_text(lines(records(3)))
+    with (tmp_path / "in.jsonl").open() as arriving:
+        monkeypatch.setattr("sys.stdin", arriving)
+        assert exit_code(["update", str(model), "--follow", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["documents"] == 3
+    assert model.read_bytes() == expected(tmp_path / "e.model", records(3))
+    for words, sentence in (
+        ([], "no DATA to learn was named; give a file, a folder, or - for stdin"),
+        ([str(tmp_path / "in.jsonl"), "--batch", "b"], "--batch and --every are for a stream; add --follow"),
+    ):
+        assert exit_code(["update", str(model), *words]) == 2
+        assert capsys.readouterr().err == f"unnaive: {sentence}\n"
 
 
 @pytest.mark.slow

@@ -436,6 +436,7 @@ def test_the_command_line_compares_by_folds(spark, table, tmp_path):
         ("multinomial", 0), ("complement", 0), ("multinomial", 1), ("complement", 1)
     ]  # fmt: skip
     assert sum(one["n_test"] for one in records if one["model"] == "multinomial" and one["measure"] == "accuracy") == N
+    assert {one["n_train"] + one["n_test"] for one in records} == {N}
     assert all(0.2 < one["value"] <= 1 for one in records)  # eight classes: chance is an eighth
 
 
@@ -445,6 +446,7 @@ def test_the_command_line_compares_by_folds(spark, table, tmp_path):
         (["--engine", "sparc"], "no engine called 'sparc'; there are local, spark; did you mean 'spark'?"),
         (["--master", "yarn"], "--master is for Spark; add --engine spark"),
         (["--engine", "spark", "--holdout", "0.2"], "train --engine spark has no --holdout; leave it out, or use"),
+        (["--engine", "spark", "--memory", "2G"], "train --engine spark has no --memory; leave it out, or use"),
         (["--engine", "spark", "--model", "knn"], "needs all documents in one place; Spark trains multinomial"),
     ],
 )
@@ -454,6 +456,14 @@ def test_mistakes_of_the_command_line_are_one_sentence(table, tmp_path, capsys, 
     assert sentence in said
     assert said.count("\n") == 1
     assert not (tmp_path / "x.model").exists()
+
+
+def test_sets_of_labels_are_refused_on_spark(table, tmp_path, capsys):
+    TextClassifier("multinomial").fit(["good ball", "fair vote"], ["sport", "politics"]).save(tmp_path / "a.model")
+    for words in (["--confidence", "0.9"], ["--by-class"], ["--at-least-one"]):
+        assert run("predict", tmp_path / "a.model", table, "-o", tmp_path / "x.csv", "--engine", "spark", *words) == 2
+        assert f"predict --engine spark has no {words[0]}; leave it out" in capsys.readouterr().err
+    assert not (tmp_path / "x.csv").exists()
 
 
 def test_what_spark_cannot_read_is_one_sentence(spark, tmp_path, capsys):

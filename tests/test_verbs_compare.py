@@ -79,6 +79,7 @@ def test_compare_of_a_file_takes_80_percent(run, tmp_path):
         (("plot", "absent.jsonl"), BadData, "absent.jsonl"),
         (("compare", "ticket"), UnknownName, "did you mean 'tickets'?"),
         (("compare", "tickets", "--models", ","), BadData, "no models to compare"),
+        (("compare", "two.csv", "--models", "complement"), BadData, "none of 2 documents is left to measure on"),
         (("compare", "tickets", "--models", "multinomial:alpha=much"), UnnaiveError, "give a number, such as 1.0"),
         (("compare", "tickets", "--vocabulary", "1e3"), UnnaiveError, "a vocabulary size came as '1e3'"),
         (("compare", "tickets", "--html", "."), UnnaiveError, ". is a folder"),
@@ -96,7 +97,8 @@ def test_compare_of_a_file_takes_80_percent(run, tmp_path):
         (("reproduce", "iir", "--data", "nowhere"), BadData, "--data names nowhere, which is not there"),
     ],
 )
-def test_mistakes_are_sentences(run, words, error, message):
+def test_mistakes_are_sentences(run, tmp_path, words, error, message):
+    (tmp_path / "two.csv").write_text("text,label\ngood ball,sport\nfair vote,politics\n")
     result = run(*words)
     assert isinstance(result.exception, error), result.output
     assert message in str(result.exception)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from unnaive import __version__
 from unnaive.calibration import Calibration, calibration_from_dict
 from unnaive.conformal import ConformalScores
-from unnaive.core.arrays import FLOATS, StoredMatrix, read_stored
+from unnaive.core.arrays import FLOATS, StoredMatrix, read_stored, stored
 from unnaive.core.counts import Counts
 from unnaive.core.kept_documents import KeptDocuments
 from unnaive.core.learner import DOCUMENTS_LIMIT, TrainingSpec
@@ -155,7 +155,7 @@ def _pack_counts(named: NamedCounts, in_use: Vocabulary) -> Arrays:
     for name in ("n_docs", "class_docs", "terms", "df"):
         arrays[f"counts.{name}"] = narrow(np.atleast_1d(getattr(counts, name)))
     for name in ("class_terms", "class_df"):
-        table = getattr(counts, name)
+        table = stored(counts, name)
         for part in ("data", "indices", "indptr"):
             arrays[f"counts.{name}.{part}"] = narrow(getattr(table, part))
     return arrays

@@ -21,7 +21,7 @@ from unnaive.packed_models import pack
 from unnaive.reading.sources import check_exists, hash_file
 from unnaive.store import write_arrays
 from unnaive.text.buffer import as_texts
-from unnaive.training import was_tuned
+from unnaive.tuned_models import was_tuned
 from unnaive.updates import Statistic, kept_statistic, train_from
 
 KIND = "unnaive unlearning"

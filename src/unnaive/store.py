@@ -144,8 +144,11 @@ def _reason(problem: Exception) -> str:
 
 def _read(path: Path) -> tuple[Arrays, dict[str, Any]]:
     """Arrays and description of a file; the library checks sizes against the file before it hands out anything."""
-    from safetensors import SafetensorError, safe_open
-
+    try:
+        from safetensors import SafetensorError, safe_open
+    except ImportError:  # there is none for some interpreters without a GIL
+        arrays, about = _read_mapped(path)
+        return {name: array.copy() for name, array in arrays.items()}, about
     try:
         with safe_open(path, framework="np") as file:
             about = _description(file.metadata() or {})

@@ -52,15 +52,14 @@ def learn_out_of_core(
     `needs_corpus` names an option that needs all documents in memory, if one was given. `on_counted` is told how many
     documents there are when all of them are counted.
     """
-    from unnaive.scale.cached_training import train_cached
-    from unnaive.scale.streaming import NeedsDocuments, train_stream
-
     if needs_corpus is not None:
         if limits.asked:
             raise UnnaiveError(
                 f"{needs_corpus} needs all documents in memory; it does not go with --memory, --checkpoint or --cache"
             )
         return None
+    from unnaive.scale.streaming import NeedsDocuments, train_stream
+
     spec, rule = classifier.spec(), classifier.token_rule
     resources = _resources(limits, source, classifier)
     # 8 bytes a document are kept in memory only where that is not limited, and where nothing is recorded on the way
@@ -85,8 +84,11 @@ def learn_out_of_core(
             f"--checkpoint is for models that learn from counts, which {spec.model.title} with these options does not; "
             "--cache FOLDER keeps its counted documents"
         )
-    large = limits.memory is not None or limits.cache is not None or input_size(source) >= LARGE
-    return train_cached(spec, source, rule, keep=limits.cache, progress=progress, **common) if large else None
+    if limits.memory is None and limits.cache is None and input_size(source) < LARGE:
+        return None
+    from unnaive.scale.cached_training import train_cached
+
+    return train_cached(spec, source, rule, keep=limits.cache, progress=progress, **common)
 
 
 def _resources(limits: Limits, source: DataFile, classifier: TextClassifier) -> Any:

@@ -166,14 +166,14 @@ def _make_smaller(
 
 def registering(asked: bool, key: Path | None, frozen: bool) -> Finish | None:
     """What adds a register of its documents to a model, if it was asked for."""
-    from unnaive.receipts import read_key, register_documents
-
     if key is not None and not asked:
         raise UnnaiveError("--key is for the register; add --register")
     if not asked:
         return None
     if frozen:
         raise UnnaiveError("a frozen model cannot forget, so it has no register; leave one of the two out")
+    from unnaive.receipts import read_key, register_documents
+
     secret = read_key(key)
 
     def register(fitted: FittedModel, corpus: Corpus) -> FittedModel:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from unnaive.fitted import FittedModel
     from unnaive.reading.datafiles import DataFile
 
+EVERY = 5.0  # seconds
 Output = Annotated[
     Path | None, typer.Option("-o", "--output", help="Write the changed model here, and leave MODEL as it is.")
 ]
@@ -28,15 +29,19 @@ def register(app: typer.Typer) -> None:
     app.command()(remake)
 
 
-@reading("More labelled documents: a file, a folder with a folder for each class, or - for stdin.")
+@reading(
+    "More labelled documents: a file, a folder with a folder for each class, or - for stdin (the default of --follow).",
+    default=None,
+)
 def update(
     model: ModelFile,
-    source: DataFile,
+    source: DataFile | None,
+    read_like: Callable[[list[str]], DataFile],
     grow: Annotated[bool, typer.Option("--grow", help="Take in classes that the model does not have.")] = False,
     follow: Annotated[
         bool, typer.Option("--follow", help="Go on learning lines of JSON as they come, until Ctrl-C.")
     ] = False,
-    every: Annotated[float, typer.Option(help="Seconds between two writes, with --follow.")] = 5.0,
+    every: Annotated[float, typer.Option(help="Seconds between two writes, with --follow.")] = EVERY,
     batch: Annotated[
         str | None,
         typer.Option(metavar="KEY", help="With --follow: the id of a batch, which is learnt once and as a whole."),
@@ -53,9 +58,16 @@ def update(
 
     unnaive update tickets.model arriving.jsonl --follow
     """
+    from unnaive.errors import UnnaiveError
+
     if follow:
-        follow_source(model, source, grow=grow, every=every, batch=batch, output=output, as_json=as_json)
+        arriving = source or read_like(["-"])
+        follow_source(model, arriving, grow=grow, every=every, batch=batch, output=output, as_json=as_json)
         return
+    if source is None:
+        raise UnnaiveError("no DATA to learn was named; give a file, a folder, or - for stdin")
+    if batch is not None or every != EVERY:
+        raise UnnaiveError("--batch and --every are for a stream; add --follow")
 
     from unnaive.classifier import TextClassifier
     from unnaive.receipts import read_key, unlock_register

@@ -146,7 +146,7 @@ def records_path(source: DataFile, material: Material) -> Path:
 
 
 def default_models(on_spark: bool = False) -> list[str]:
-    """The models that are compared when none are named: `auto` and those that train in seconds, on Spark in one pass."""
+    """The models compared when none are named: `auto` and those that train in seconds, on Spark in one pass."""
     from unnaive.models.catalogue import MODELS, find_model
 
     known = [name for name in FAMILY if name in MODELS]
@@ -167,6 +167,8 @@ def run_plan(plan: Plan, material: Material, file: Path, jobs: int) -> list[Reco
         try:
             return run(plan, material, file, jobs=jobs, progress=show)
         except KeyboardInterrupt:
+            if not file.exists():
+                raise Interrupted("interrupted before anything was measured") from None
             raise Interrupted(f"interrupted; what was measured is in {file}, run the same command to go on") from None
 
 

@@ -88,6 +88,7 @@ def predict(
     if spark is not None:
         others = {"--document": document, "--all": every, "--top": top > 1, "--unknown": unknown, "--json": as_json}
         others |= {"--reject-below": reject_below is not None, "--explain": explain, "--unbuffered": unbuffered}
+        others |= {"--confidence": confidence is not None, "--by-class": by_class, "--at-least-one": at_least_one}
         spark.refuse("predict", others | {"--no-keep-columns": not keep_columns, "--excel-safe": excel_safe})
         predict_on_spark(spark, load(model), source, output)
         return

@@ -163,7 +163,8 @@ def train(
     finish = registering(register, key, frozen)
     spark = SparkEngine.asked(engine, master, ship)
     if spark is not None:
-        spark.refuse("train", {"--holdout": holdout is not None, "--register": register, "--max-size": max_size})
+        others = {"--holdout": holdout is not None, "--register": register, "--max-size": max_size}
+        spark.refuse("train", others | {"--memory": memory, "--checkpoint": checkpoint, "--cache": cache})
         summary = train_on_spark(spark, classifier, source, output, test=test, frozen=frozen)
     else:
         limits = Limits(memory, checkpoint, checkpoint_every, cache, output.absolute().parent)

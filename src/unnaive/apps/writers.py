@@ -16,7 +16,7 @@ from unnaive.apps.output import open_output
 from unnaive.apps.screen import visible_json
 from unnaive.errors import UnnaiveError
 from unnaive.reading.csv_lines import csv_lines, quote
-from unnaive.reading.kept import KeptColumn
+from unnaive.reading.kept_columns import KeptColumn
 from unnaive.text.buffer import TextBuffer
 
 if TYPE_CHECKING:
@@ -64,8 +64,11 @@ class Layout:
     classes     a column for each of these classes, none without --all
     top         how many labels, each with its value, for every document
     multilabel  labels of one document are several
-    sets        the set of labels that holds the right one with a confidence
+    explain     the terms that spoke most for the label
     excel_safe  CSV and TSV without cells that a spreadsheet takes for a formula
+    sets        the set of labels that holds the right one with a confidence
+    kept        the columns of the input that are written again; none where there are only texts, which get ids
+    types       their types in Parquet, where the input has any
     """
 
     kind: str
@@ -183,7 +186,7 @@ class CsvWriter:
                 lines.append([*layout.first, *layout.flat(record)])
                 self._started = True
             new = layout.one_label(record) if layout.plain else layout.flat(record).values()
-            lines.append([_plain(value) for value in (*layout.before(record).values(), *new)])
+            lines.append([_cell_text(value) for value in (*layout.before(record).values(), *new)])
         if layout.excel_safe:
             lines = [[without_formula(cell) for cell in cells] for cells in lines]
         delimiter = self._delimiter
@@ -267,7 +270,7 @@ def _new_texts(column: Sequence[Any]) -> TextBuffer:
 
 
 def _encode(value: Any) -> bytes:
-    return _plain(value).encode("utf-8", "backslashreplace")
+    return _cell_text(value).encode("utf-8", "backslashreplace")
 
 
 def _joined(cells: list[bytes]) -> TextBuffer:
@@ -285,7 +288,7 @@ def without_formula(cell: str) -> str:
     return f"'{cell}" if cell[:1] in FORMULA_STARTS and not NUMBER.fullmatch(cell) else cell
 
 
-def _plain(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     """A value as a cell of text; the labels of a multilabel document are joined by ";"."""
     if type(value) is str:
         return value
@@ -294,7 +297,7 @@ def _plain(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, list) and all(isinstance(one, (str, float)) for one in value):
-        return ";".join(map(_plain, value))
+        return ";".join(map(_cell_text, value))
     return visible_json(value, default=str) if isinstance(value, (list, dict)) else str(value)
 
 

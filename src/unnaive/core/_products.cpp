@@ -5,6 +5,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <atomic>
@@ -217,13 +218,14 @@ class ScalingDocuments {
     std::vector<int64_t> lists(starts.data(), starts.data() + starts.size());
     std::vector<int32_t> listed(classes.data(), classes.data() + classes.size());
     nb::gil_scoped_release free;
-    std::vector<double> scales = packing_scales(in_rows, in_lists, chunk), ones(static_cast<size_t>(in_rows.size), 1.0);
-    if (scales.size() == ones.size())
+    const auto n_docs = static_cast<size_t>(in_rows.size);
+    unnaive::LongVector<double> scales = packing_scales(in_rows, in_lists, chunk);
+    if (scales.size() == n_docs)
       packed_ = std::make_unique<CellDocuments<PackedEntry>>(in_rows, in_lists, std::move(lists), std::move(listed),
                                                              width, chunk, std::move(scales));
     else
       plain_ = std::make_unique<CellDocuments<PlainEntry>>(in_rows, in_lists, std::move(lists), std::move(listed),
-                                                           width, chunk, std::move(ones));
+                                                           width, chunk, unnaive::LongVector<double>(n_docs, 1.0));
   }
 
   // The log-likelihood; what is expected of every cell is added to `expected`.
@@ -310,31 +312,36 @@ nb::object run_class_sums(Vector<Index> starts, Vector<int32_t> columns, Vector<
   return python_of(sums, corpus);
 }
 
-using Cells = nb::ndarray<uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Cells = std::vector<nb::ndarray<uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
 
-CellTable table_of(const Cells& cells) {
-  return {cells.data(), static_cast<int64_t>(cells.shape(0)), static_cast<int64_t>(cells.shape(1))};
+std::vector<CellRow> table_of(const Cells& cells) {
+  std::vector<CellRow> table;
+  for (const auto& row : cells) table.push_back({row.data(), static_cast<int64_t>(row.size())});
+  return table;
 }
 
 // Adds documents of one class each; what their counts add up to, or 0 if one of them is none: then nothing is added.
 template <typename Index>
 int64_t run_add_documents(Vector<Index> starts, Vector<int32_t> columns, Vector<int32_t> values,
                           Vector<int32_t> classes, Cells out) {
-  const CellTable table = table_of(out);
+  const std::vector<CellRow> table = table_of(out);
   require(columns.size() == values.size(), "a sparse matrix has as many columns as values");
   check_starts(starts.data(), starts.size(), columns.size(), "the row ends of a sparse matrix fall or pass its end");
-  check_inside(columns.data(), columns.size(), table.width, "a column of the sparse matrix is no term");
   require(classes.size() + 1 == starts.size(), "a document has no class, or two");
-  check_inside(classes.data(), classes.size(), table.classes, "a document has a class that is not there");
+  check_inside(classes.data(), classes.size(), static_cast<int64_t>(table.size()),
+               "a document has a class that is not there");
+  for (size_t row = 0; row < classes.size(); ++row)
+    check_inside(columns.data() + starts.data()[row], static_cast<size_t>(starts.data()[row + 1] - starts.data()[row]),
+                 table[classes.data()[row]].terms, "a column of the sparse matrix is no term");
   nb::gil_scoped_release free;
-  return add_documents<Index>({starts.data(), columns.data(), values.data(), height(starts) - 1, table.width},
-                              classes.data(), table);
+  return add_documents<Index>({starts.data(), columns.data(), values.data(), height(starts) - 1, 0}, classes.data(),
+                              table);
 }
 
-// What python_of gives of a table of cells, of its first terms.
+// What python_of gives of rows of cells, of the first terms.
 nb::tuple run_list_cells(Cells cells, int64_t n_terms) {
-  const CellTable table = table_of(cells);
-  require(n_terms >= 0 && n_terms <= table.width, "a table of cells has not so many terms");
+  const std::vector<CellRow> table = table_of(cells);
+  require(n_terms >= 0, "a table has no fewer than 0 terms");
   std::vector<ClassSums> sums;
   std::vector<uint64_t> corpus;
   {

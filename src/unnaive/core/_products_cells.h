@@ -91,7 +91,8 @@ Entry entry_of(int64_t place, double value, double scale) {
 // Terms of a part are ascending, or ordered by the size of their runs: where these end is then no surprise to the
 // processor, and is worth it if much belongs to a term.
 template <class Entry>
-ChunkRuns<Entry> runs_by_chunk(const PartMatrix& X, int64_t chunk, const std::vector<double>& scale, bool by_size) {
+ChunkRuns<Entry> runs_by_chunk(const PartMatrix& X, int64_t chunk, const unnaive::LongVector<double>& scale,
+                               bool by_size) {
   const std::vector<int32_t> parts = part_starts(X);
   ChunkRuns<Entry> out;
   out.entries.resize(static_cast<size_t>(X.starts[X.size] + kEntriesAhead));
@@ -175,7 +176,7 @@ ChunkLists<Entry> lists_by_chunk(const ChunkRuns<Entry>& all, const std::vector<
 template <class Entry>
 struct CellDocuments {
   int64_t size, n_rows, width, stride, chunk;
-  std::vector<double> scale;               // of documents
+  unnaive::LongVector<double> scale;       // of documents
   unnaive::LongVector<int64_t> starts;     // the rows of document d are by_document[starts[d]] …
   unnaive::LongVector<Entry> by_document;  // places are rows
   std::vector<int64_t> list_starts;
@@ -184,7 +185,7 @@ struct CellDocuments {
   ChunkLists<Entry> listed;
 
   CellDocuments(const PartMatrix& in_rows, const PartMatrix& in_lists, std::vector<int64_t> starts_of_lists,
-                std::vector<int32_t> classes, int64_t n_classes, int64_t chunk_size, std::vector<double> scales)
+                std::vector<int32_t> classes, int64_t n_classes, int64_t chunk_size, unnaive::LongVector<double> scales)
       : size(in_rows.size),
         n_rows(in_rows.n_terms),
         width(n_classes),
@@ -207,9 +208,10 @@ struct CellDocuments {
 
 // The scale of each document whose values are counts times it, all of them small enough to pack; nothing if some are
 // not.
-inline std::vector<double> packing_scales(const PartMatrix& in_rows, const PartMatrix& in_lists, int64_t chunk) {
+inline unnaive::LongVector<double> packing_scales(const PartMatrix& in_rows, const PartMatrix& in_lists,
+                                                  int64_t chunk) {
   if (in_rows.n_terms > kPackedPlaces || chunk > kPackedPlaces) return {};
-  std::vector<double> scales(static_cast<size_t>(in_rows.size), 1.0);
+  unnaive::LongVector<double> scales(static_cast<size_t>(in_rows.size), 1.0);
   for (int64_t d = 0; d < in_rows.size; ++d) {
     double least = INFINITY;
     for (const PartMatrix& X : {in_rows, in_lists})

@@ -202,7 +202,7 @@ double expectations(const CellDocuments<Entry>& X, const Labels& labels, const d
                     int64_t threads) {
   const int64_t chunks = (X.size + X.chunk - 1) / X.chunk, cells = X.chunk * X.stride;
   const int64_t group = threads == 1 ? 1 : std::min(std::max<int64_t>(kGroupCells / cells, threads), chunks);
-  std::vector<double> space(group * cells + 8), likelihoods(X.size);
+  unnaive::LongVector<double> space(group * cells + 8), likelihoods(X.size);
   double* room = space.data() + (8 - reinterpret_cast<uintptr_t>(space.data()) / sizeof(double) % 8) % 8;
   for (int64_t first = 0; first < chunks; first += group) {
     const int64_t last = std::min(first + group, chunks), parts = threads == 1 ? kParts : 1;

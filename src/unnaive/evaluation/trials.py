@@ -222,6 +222,11 @@ class TrialRunner:
         key = (trial.split, trial.train_size, trial.terms, material.rule)
         if self._last is None or self._last[0] != key:
             train_rows, test_rows = self.split_rows(trial)
+            if not len(test_rows):
+                raise BadData(
+                    f"{self.material.name}: none of {count_noun(len(train_rows), 'document')} is left to measure on; "
+                    "give more of them, or a smaller training size"
+                )
             counts = counts_of_rows(material, train_rows, test_rows)
             try:
                 terms = select_terms(counts, material.vocabulary, min_df=self.plan.min_df, select=trial.terms)

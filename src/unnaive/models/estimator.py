@@ -79,9 +79,8 @@ class Model(Settings, Protocol):
     statistic: ClassVar[Literal["counts", "documents"]]
     takes_sample_weight: ClassVar[bool] = True
     probabilistic: ClassVar[bool] = True  # has predict_proba
-    generative: ClassVar[bool] = (
-        True  # its scores are log joint probabilities: no decision_function, as in scikit-learn
-    )
+    # its scores are log joint probabilities, so that it has no decision_function, as in scikit-learn
+    generative: ClassVar[bool] = True
     takes_unlabelled: ClassVar[bool] = False  # documents may come without a label, and are learnt from
     takes_terms: ClassVar[bool] = False  # `learn` is told the names of the terms
     keeps_choice: ClassVar[bool] = False  # it chooses on held-out documents, and updates hold to that: see `relearn`

@@ -11,7 +11,7 @@ from unnaive.errors import BadData
 from unnaive.reading.folder_listing import is_dataset_folder, list_class_files
 from unnaive.text.backend import kernel
 
-FILES_AT_A_TIME = 2048
+FILES_AT_A_TIME = 512
 MOST_AHEAD = 64 << 20  # bytes that may wait to be learnt from
 
 

@@ -58,7 +58,7 @@ def list_files(folder: str | Path, *, follow_links: bool = False, root: str | Pa
         entry = next(waiting[-1], None)
         if entry is None:
             waiting.pop()
-        elif not _is_folder(entry, root, follow_links):
+        elif entry.is_file(follow_symlinks=False) or not _is_folder(entry, root, follow_links):
             yield entry.path
         elif not follow_links or (real := os.path.realpath(entry.path)) not in seen:
             if follow_links:
@@ -69,7 +69,7 @@ def list_files(folder: str | Path, *, follow_links: bool = False, root: str | Pa
 def _scan(folder: str | Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            return sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
+            return sorted((entry for entry in entries if not entry.name.startswith(".")), key=attrgetter("name"))
     except OSError as problem:
         shown = str(folder) if len(str(folder)) <= 400 else str(folder)[:77] + "..."
         raise BadData(f"folder {shown} cannot be read ({problem.strerror}); check its permissions") from problem

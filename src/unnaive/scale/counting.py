@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from unnaive.core.arrays import StoredMatrix, stored
 from unnaive.core.counts import Counts
 from unnaive.core.named_counts import NamedCounts
 from unnaive.scale.memory import table_budget, table_bytes
@@ -67,7 +68,7 @@ class DocumentCounter:
         """Count some documents."""
         if not len(label_sets):
             return
-        X = self._counter.count(texts, grow=True)
+        X = StoredMatrix(*self._counter.count_arrays(texts, grow=True), canonical=True)
         Y = self.codes.matrix(label_sets)
         self._n_terms = X.shape[1]
         self.has_terms = self.has_terms or X.nnz > 0
@@ -135,7 +136,7 @@ class DocumentCounter:
         `find_min_df`; `min_df` and `n_pruned` say how many.
         """
         counts, vocabulary = self._sums.total(), self.vocabulary
-        letters, cells = len(vocabulary.to_arrays()[0]), counts.class_terms.nnz
+        letters, cells = len(vocabulary.to_arrays()[0]), stored(counts, "class_terms").nnz
         # runs or not, the same sums give the same model: both ask whether that fits
         if self.runs or (self._budget is not None and model_bytes(len(vocabulary), letters, cells) > self._budget):
             del counts, vocabulary

@@ -18,7 +18,6 @@ from unnaive.training import train_from_counts
 
 if TYPE_CHECKING:
     from unnaive.core.learner import TrainingSpec
-    from unnaive.evaluation.tally import Tally
     from unnaive.evaluation.trials import Contender, Plan
     from unnaive.text.tokens import TokenRule
 
@@ -64,13 +63,21 @@ def cross_validate(df: Any, plan: Plan, rule: TokenRule, *, name: str = "data") 
         records = []
         for number, part in enumerate(parts):
             others = folded.where(F.col("fold") != number).drop("fold")
+            rest = total - counts[number]
             for contender in plan.contenders:
                 started = time.perf_counter()
-                fitted = _train(contender, plan, total - counts[number], others, rule, kind)
+                fitted = _train(contender, plan, rest, others, rule, kind)
                 _, tally = evaluate(part, fitted, missing="skip")
-                records += _records(
-                    contender, plan, number, fitted, tally, time.perf_counter() - started, name, n_folds
-                )
+                common = _record_fields(contender, plan, number, n_folds, name, time.perf_counter() - started)
+                sizes: dict[str, Any] = {
+                    "n_train": int(rest.counts.n_docs),
+                    "n_test": tally.n,
+                    "n_terms": fitted.scorer.n_terms,
+                }
+                records += [
+                    Record(**common, **sizes, measure=measure, value=float(MEASURES[measure](tally)))
+                    for measure in plan.measures
+                ]
         return records
     finally:
         folded.unpersist()
@@ -92,16 +99,18 @@ def _train(
     ).fitted_
 
 
-def _records(
-    contender: Contender, plan: Plan, number: int, fitted: FittedModel, tally: Tally, seconds: float, name: str,
-    n_folds: int,
-) -> list[Record]:  # fmt: skip
-    return [
-        Record(
-            data=f"{name}#spark", protocol=f"{n_folds} folds", split=number, seed=plan.seed, model=contender.model,
-            parameters=dict(contender.settings), measure=measure, value=float(MEASURES[measure](tally)),
-            seconds=float(f"{seconds:.3g}"), min_df=plan.min_df, n_test=tally.n, n_terms=fitted.scorer.n_terms,
-            versions=versions(),
-        )
-        for measure in plan.measures
-    ]  # fmt: skip
+def _record_fields(
+    contender: Contender, plan: Plan, number: int, n_folds: int, name: str, seconds: float
+) -> dict[str, Any]:
+    """What the records of one model on one fold have in common."""
+    return {
+        "data": f"{name}#spark",
+        "protocol": f"{n_folds} folds",
+        "split": number,
+        "seed": plan.seed,
+        "model": contender.model,
+        "parameters": dict(contender.settings),
+        "seconds": float(f"{seconds:.3g}"),
+        "min_df": plan.min_df,
+        "versions": versions(),
+    }

@@ -160,7 +160,9 @@ std::vector<std::string> paths_of(const std::vector<nb::bytes>& names) {
 nb::tuple numpy_files(FileTexts texts) {
   if (texts.error) return nb::make_tuple(texts.failed, texts.error);
   auto odd = converted<uint8_t>(texts.odd.data(), texts.odd.size());
-  return nb::make_tuple(numpy_of(std::move(texts.blob)), numpy_of(std::move(texts.ends)), numpy_of(std::move(odd)));
+  const size_t bytes = texts.bytes();
+  return nb::make_tuple(numpy_of(std::move(texts.blob), {bytes}), numpy_of(std::move(texts.ends)),
+                        numpy_of(std::move(odd)));
 }
 
 nb::tuple files(const std::vector<nb::bytes>& names, unsigned threads) {
@@ -168,7 +170,7 @@ nb::tuple files(const std::vector<nb::bytes>& names, unsigned threads) {
   const std::vector<std::string> paths = paths_of(names);
   {
     nb::gil_scoped_release release;
-    texts = read_files(paths, threads);
+    texts = read_files(paths.data(), paths.size(), threads);
   }
   return numpy_files(std::move(texts));
 }

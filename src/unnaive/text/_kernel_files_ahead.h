@@ -37,7 +37,7 @@ class FilesAhead {
     }
     FileTexts texts = std::move(waiting_.front());
     waiting_.pop_front();
-    bytes_ -= texts.blob.size();
+    bytes_ -= texts.bytes();
     changed_.notify_all();
     return texts;
   }
@@ -46,10 +46,9 @@ class FilesAhead {
   void work() {
     std::exception_ptr problem;
     try {
-      std::vector<Growing> parts(1);
       for (size_t from = 0; from < paths_.size(); from += batch_) {
         const size_t count = std::min(batch_, paths_.size() - from);
-        if (!put(read_files(paths_.data() + from, count, parts))) break;
+        if (!put(read_files(paths_.data() + from, count, 1))) break;
       }
     } catch (...) {
       problem = std::current_exception();
@@ -64,7 +63,7 @@ class FilesAhead {
   bool put(FileTexts texts) {
     const bool failed = texts.error != 0;
     std::unique_lock<std::mutex> lock(mutex_);
-    bytes_ += texts.blob.size();
+    bytes_ += texts.bytes();
     waiting_.push_back(std::move(texts));
     changed_.notify_all();
     changed_.wait(lock, [this] { return stopped_ || bytes_ < most_; });

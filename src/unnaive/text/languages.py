@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import local
 from typing import Any
 
-from unnaive.errors import UnnaiveError, choose
+from unnaive.errors import MissingExtra, UnnaiveError, choose
 from unnaive.text import _unicode_table
 
 STOPWORDS = Path(__file__).with_name("stopwords")
@@ -127,10 +127,16 @@ def _stemmer(name: str) -> Any:
     """The stemmer of this thread: one must not be used by two at once, which only the GIL keeps from happening."""
     found = _of_thread.__dict__.get(name)
     if found is None:
-        import Stemmer
-
-        found = _of_thread.__dict__[name] = Stemmer.Stemmer(name)
+        found = _of_thread.__dict__[name] = _make_stemmer(name)
     return found
+
+
+def _make_stemmer(name: str) -> Any:
+    try:
+        import Stemmer
+    except ImportError as problem:  # not every interpreter without a GIL can have it
+        raise MissingExtra("stems come from PyStemmer, which is not installed; try: pip install PyStemmer") from problem
+    return Stemmer.Stemmer(name)
 
 
 def stems(words: Iterable[str], stem: str, language: str | None) -> list[str]:
