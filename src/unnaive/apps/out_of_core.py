@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from unnaive.fitted import FittedModel
     from unnaive.reading.datafiles import DataFile
     from unnaive.scale.streaming import Report
+    from unnaive.text.tokens import TokenRule
 
 CHECKPOINT_EVERY = "256M"
 LARGE = 256 << 20  # bytes of input from which documents models are trained through a matrix on disk
@@ -61,8 +62,10 @@ def learn_out_of_core(
                 f"{needs_corpus} needs all documents in memory; it does not go with --memory, --checkpoint or --cache"
             )
         return None
-    spec, rule = classifier.spec(), classifier.token_rule
-    resources = _resources(limits, source, classifier)
+    spec, size = classifier.spec(), input_size(source)
+    large = limits.memory is not None or limits.cache is not None or size >= LARGE
+    rule = classifier.token_rule_of(lambda: size) if large else classifier.token_rule
+    resources = _resources(limits, source, rule)
     # 8 bytes a document are kept in memory only where that is not limited, and where nothing is recorded on the way
     hashed = limits.memory is None and limits.checkpoint is None
     common: dict[str, Any] = {
@@ -85,11 +88,10 @@ def learn_out_of_core(
             f"--checkpoint is for models that learn from counts, which {spec.model.title} with these options does not; "
             "--cache FOLDER keeps its counted documents"
         )
-    large = limits.memory is not None or limits.cache is not None or input_size(source) >= LARGE
     return train_cached(spec, source, rule, keep=limits.cache, progress=progress, **common) if large else None
 
 
-def _resources(limits: Limits, source: DataFile, classifier: TextClassifier) -> Any:
+def _resources(limits: Limits, source: DataFile, rule: TokenRule) -> Any:
     from unnaive.core.byte_sizes import parse_size
     from unnaive.scale.checkpoint import Checkpoint, fingerprint
     from unnaive.scale.memory import parse_memory
@@ -99,7 +101,7 @@ def _resources(limits: Limits, source: DataFile, classifier: TextClassifier) -> 
     if limits.checkpoint is None and limits.checkpoint_every != CHECKPOINT_EVERY:
         raise UnnaiveError("--checkpoint-every is for checkpoints; add --checkpoint FOLDER")
     if limits.checkpoint is not None:
-        of = fingerprint(source, classifier.token_rule)
+        of = fingerprint(source, rule)
         checkpoint = Checkpoint(limits.checkpoint, of, parse_size(limits.checkpoint_every))
     memory = None if limits.memory is None else parse_memory(limits.memory)
     return Resources(memory, limits.scratch, checkpoint)

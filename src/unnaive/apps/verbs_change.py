@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
 
 
 @reading(
-    "More labelled documents: a file, a folder with a folder for each class, or - for stdin, the default with --follow.",
+    "More labelled documents: a file, a folder with a folder for each class, or - for stdin (the default of --follow).",
     default=None,
 )
 def update(

@@ -69,7 +69,11 @@ def cross_validate(df: Any, plan: Plan, rule: TokenRule, *, name: str = "data") 
                 fitted = _train(contender, plan, rest, others, rule, kind)
                 _, tally = evaluate(part, fitted, missing="skip")
                 common = _record_fields(contender, plan, number, n_folds, name, time.perf_counter() - started)
-                sizes = {"n_train": int(rest.counts.n_docs), "n_test": tally.n, "n_terms": fitted.scorer.n_terms}
+                sizes: dict[str, Any] = {
+                    "n_train": int(rest.counts.n_docs),
+                    "n_test": tally.n,
+                    "n_terms": fitted.scorer.n_terms,
+                }
                 records += [
                     Record(**common, **sizes, measure=measure, value=float(MEASURES[measure](tally)))
                     for measure in plan.measures
