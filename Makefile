@@ -13,10 +13,10 @@ endif
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick test lint format bench docs reproductions sanitize attack wheel clean
+.PHONY: help setup demo quick test lint format bench docs reproductions sanitize attack free-threaded wheel clean
 
 help:      ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: .venv/ready  ## build .venv with the package (editable), its native kernel and the developer tools
 
@@ -65,6 +65,9 @@ sanitize: setup  ## all native modules under the address, undefined-behaviour an
 
 attack: setup  ## corrupted files, hostile texts, kill -9 and races, for minutes; one table, nothing crashed or lost
 	$(BIN)/python tools/attack.py
+
+free-threaded:  ## the native tests on a Python without a GIL, in its own environment (PYTHON=python3.13t)
+	bash tools/free_threaded.sh $(PYTHON)
 
 wheel:     ## the source archive and manylinux wheels in dist/, each installed and tried without network or compiler
 	bash tools/wheels.sh

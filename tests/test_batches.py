@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from unnaive.errors import BadData, UnnaiveWarning
 from unnaive.reading import batches, blocks
+from unnaive.reading.arrow import ArrowCells
 from unnaive.reading.datafiles import DataFile
 from unnaive.reading.options import ReadOptions
 from unnaive.text.buffer import TextBuffer
@@ -160,6 +161,18 @@ def test_parquet(tmp_path, kind, labels):
     assert same(path)[0][0] == "çay"
     assert same(path, text=("title", "text"))[0][0] == "A\nçay"
     assert same(path, id="title")[2][0] == "A"
+
+
+@pytest.mark.parametrize(
+    "cells", [["a", "b", "a", "", "ç", "b"], ["a", None, "a", "", None, "b"], [3, 1, None, 3, 1, 7]]
+)
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_distinct_cells_of_arrow_stand_for_all(cells, kind):
+    array = pa.array(cells, kind) if "a" in cells else pa.array(cells)
+    for part in (array, array.slice(2), array.slice(1, 0)):
+        codes, values = ArrowCells(part).distinct()
+        assert [values[code] for code in codes.tolist()] == part.to_pylist()
+        assert len(values) == len(set(part.to_pylist()))
 
 
 def test_parquet_of_numbers_and_of_strings_that_are_not_utf8(tmp_path):

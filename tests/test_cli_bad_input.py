@@ -12,7 +12,7 @@ import pytest
 
 from unnaive import TextClassifier
 from unnaive.apps.cli import exit_code
-from unnaive.store import FORMAT
+from unnaive.packed_models import FORMAT
 
 GOOD = "text,label\nthe ball is round,sport\nthe vote is in,politics\nwarm bread,food\n"
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from unnaive.apps import writers
+from unnaive.fitted import FittedModel
 from unnaive.reading.blocks import native
 from unnaive.reading.csv_lines import by_rows, csv_lines
 from unnaive.text.buffer import TextBuffer
@@ -73,6 +74,39 @@ def test_columns_give_what_records_give(run, tmp_path, monkeypatch, options, kin
     monkeypatch.setattr(writers.CsvWriter, "takes_columns", property(lambda self: False))
     assert predict() == by_columns
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("options", [[], ["--reject-below", "0.9999998"], ["--unknown", "none"]])
+@pytest.mark.parametrize("calibrate", [[], ["--calibrate", "temperature"]])
+def test_probabilities_of_clear_leads_are_written_as_exact_ones_are(run, tmp_path, monkeypatch, options, calibrate):
+    drawn = np.random.default_rng(8)
+    words = np.array([f"w{number}" for number in range(60)])
+    shares = drawn.dirichlet(np.full(60, 0.8), size=3)
+    # long texts are certain, short ones not; some lie in between, where the sixth digit decides
+    rows = [(drawn.choice(words, drawn.integers(1, 120), p=shares[row % 3]), f"c{row % 3}") for row in range(900)]
+    lines = "".join(json.dumps({"text": " ".join(text), "label": label}) + "\n" for text, label in rows)
+    (tmp_path / "data.jsonl").write_text(lines, encoding="utf-8")
+    assert run("train", "data.jsonl", "--model", "multinomial", "-o", "m.model", *calibrate)[0] == 0
+    outputs, clear = [], []
+    scores_and_known = FittedModel.scores_and_known
+
+    def spied(fitted, texts, lead):
+        found = scores_and_known(fitted, texts, lead)
+        clear.append(int(np.isneginf(found[0]).any(axis=1).sum()))
+        return found
+
+    monkeypatch.setattr(FittedModel, "scores_and_known", spied)
+    for cores in ({0}, {0, 1}, {0, 1, 2, 3}, None):
+        if cores is None:
+            monkeypatch.setattr(FittedModel, "clear_lead", lambda *_: np.inf)
+        else:
+            monkeypatch.setattr("os.sched_getaffinity", lambda _, cores=cores: cores, raising=False)
+        assert run("predict", "m.model", "data.jsonl", "-o", "out.csv", *options)[0] == 0
+        outputs.append((tmp_path / "out.csv").read_bytes())
+    assert outputs == outputs[:1] * 4
+    assert clear[-1] == 0
+    if native is not None:
+        assert (min(clear[:3]) > 100) == ("--reject-below" not in options)
 
 
 def test_a_disk_that_is_full_is_told_and_leaves_nothing(run, tmp_path, monkeypatch):

@@ -8,9 +8,10 @@ from unnaive import HigherOrderNB, HigherOrderSmoothing, TextClassifier
 from unnaive.core.linear import Linear
 from unnaive.core.weighting import Weighting, presence
 from unnaive.errors import BadData, BadModel, UnknownName, UnnaiveError
-from unnaive.models.higher_order.learner import Mixture, path_labels, path_weighting, smoothed
+from unnaive.models.higher_order.learner import path_labels, path_weighting
 from unnaive.models.higher_order.path_scorer import PathScorer
 from unnaive.models.higher_order.paths import FirstPass, SecondPass, class_paths, term_paths
+from unnaive.models.higher_order.smoothing import Mixture, smoothed
 
 # d0: ball match; d1: match vote; d2: vote law
 X = csr_array([[2, 1, 0, 0], [0, 1, 1, 0], [0, 0, 3, 1]])

@@ -3,6 +3,7 @@
 import json
 import mmap
 import random
+import sys
 import warnings
 
 import numpy as np
@@ -66,6 +67,17 @@ def test_every_model_predicts_alike(tmp_path, name):
     assert np.array_equal(copied.scores(NEW), mapped.scores(NEW))
     assert copied.predict(NEW).tolist() == mapped.predict(NEW).tolist()
     assert copied.strongest_terms("food", 3) == mapped.strongest_terms("food", 3)
+
+
+def test_without_the_library_a_model_is_read_all_the_same(saved, monkeypatch):
+    expected = load(saved).scores(NEW)
+    monkeypatch.setitem(sys.modules, "safetensors", None)  # there is none for some interpreters without a GIL
+    found = load(saved)
+    assert np.array_equal(found.scores(NEW), expected)
+    assert found.scorer.bias.flags.writeable  # no pages of the file, which an update replaces
+    saved.write_bytes(saved.read_bytes()[:-1])
+    with pytest.raises(BadModel, match=r"tickets\.model: this is no model, or a damaged one"):
+        load(saved)
 
 
 def test_a_replaced_file_stays_as_it_was_for_its_readers(saved):

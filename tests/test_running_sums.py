@@ -64,19 +64,22 @@ def test_what_a_dense_table_cannot_hold_is_left_to_others(monkeypatch):
 @needs_native
 def test_broken_matrices_are_refused():
     sound = {"starts": np.array([0, 2]), "columns": np.array([0, 1], np.int32), "values": np.array([2, 1], np.int32),
-             "classes": np.array([1], np.int32), "cells": np.zeros((2, 2), np.uint64)}  # fmt: skip
+             "classes": np.array([1], np.int32), "cells": [np.zeros(n, np.uint64) for n in (0, 2)]}  # fmt: skip
     assert NATIVE.add_documents(*sound.values()) == 3
-    assert sound["cells"].tolist() == [[0, 0], [(2 << 32) + 1, (1 << 32) + 1]]
+    assert [row.tolist() for row in sound["cells"]] == [[], [(2 << 32) + 1, (1 << 32) + 1]]
     for change in (
         {"starts": np.array([0, 3])},
         {"starts": np.array([0, -1])},
         {"columns": np.array([0, 2], np.int32)},
         {"values": np.array([1], np.int32)},
+        {"classes": np.array([0], np.int32)},  # whose row is shorter
         {"classes": np.array([2], np.int32)},
         {"classes": np.array([-1], np.int32)},
         {"classes": np.array([0, 0], np.int32)},
     ):
         with pytest.raises(ValueError, match=r"matrix|class"):
             NATIVE.add_documents(*(sound | change).values())
-    with pytest.raises(ValueError, match="not so many terms"):
-        NATIVE.list_cells(sound["cells"], 3)
+    with pytest.raises(TypeError):
+        NATIVE.add_documents(*(sound | {"cells": [np.zeros(2), np.zeros(2)]}).values())  # would fill a copy
+    with pytest.raises(ValueError, match="fewer than 0 terms"):
+        NATIVE.list_cells(sound["cells"], -1)

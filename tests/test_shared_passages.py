@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from unnaive import TextClassifier
 from unnaive.core import shared_passages
 from unnaive.core.folds import block_folds, rarest_classes
-from unnaive.core.shared_passages import PAIRS, TERMS, SharedPassages, find_shared_passages
+from unnaive.core.shared_passages import PAIRS_IN_COMMON, TERMS_IN_COMMON, SharedPassages, find_shared_passages
 from unnaive.evaluation.evaluate import evaluate
 from unnaive.models.auto.report import report_lines
 from unnaive.text.counting import TextCounter
@@ -55,7 +55,7 @@ def test_as_brute_force_finds_them(ngrams):
     wanted = np.array([(" " in term) == (ngrams == (1, 2)) for term in vocabulary.terms])
     dense = (X.toarray() > 0)[:, wanted]
     rare = dense[:, (dense.sum(axis=0) >= 2) & (dense.sum(axis=0) <= 5)]  # at least five documents, else a fiftieth
-    least, share = PAIRS if ngrams == (1, 2) else TERMS
+    least, share = PAIRS_IN_COMMON if ngrams == (1, 2) else TERMS_IN_COMMON
     expected = []
     for one in range(240):
         for other in range(one + 1, 240):

@@ -6,6 +6,8 @@ import subprocess
 import sys
 
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 import pytest
 import scipy.sparse
 from typer.testing import CliRunner
@@ -24,6 +26,12 @@ from unnaive.apps.cli import exit_code
 code = exit_code(["predict", sys.argv[1], "-d", "a goal"])
 print(code, [name for name in sys.argv[2:] if name in sys.modules])
 """
+TRAIN = """
+import sys
+from unnaive.apps.cli import exit_code
+code = exit_code(["train", sys.argv[1], "-m", "multinomial", "-o", sys.argv[2]])
+print(code, [name for name in ("pandas", "pyarrow.compute") if name in sys.modules])
+"""
 
 
 @pytest.fixture
@@ -39,6 +47,16 @@ def test_predicting_a_text_imports_nothing_heavy(model):
     )
     assert done.stdout.splitlines()[1].startswith("1,sport,")
     assert done.stdout.splitlines()[2] == "0 []"
+
+
+def test_reading_parquet_imports_no_pandas(tmp_path):
+    columns = pyarrow.table({"text": TEXTS * 100, "label": LABELS * 100})
+    pyarrow.parquet.write_table(columns, tmp_path / "data.parquet")
+    done = subprocess.run(
+        [sys.executable, "-c", TRAIN, str(tmp_path / "data.parquet"), str(tmp_path / "new.model")],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.splitlines()[-1] == "0 []"
 
 
 def test_matrices_of_a_file_are_made_when_asked_for(model):

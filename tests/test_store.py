@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from unnaive import TextClassifier, atomic, store
+from unnaive import TextClassifier, atomic, packed_models, store
 from unnaive.decisions import TopK
 from unnaive.errors import BadData, BadModel, UnnaiveError, UnnaiveWarning
 from unnaive.models.catalogue import MODELS, find_model
@@ -572,6 +572,6 @@ def test_an_unfitted_classifier_is_not_stored(path):
     assert not path.exists()
 
 
-@pytest.mark.parametrize("kind", store.SCORERS)
+@pytest.mark.parametrize("kind", packed_models.SCORERS)
 def test_the_table_of_scorers_names_each_by_its_kind(kind):
-    assert store.find_scorer(kind).kind == kind
+    assert packed_models.find_scorer(kind).kind == kind

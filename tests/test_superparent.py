@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from support.networks import check_scores_by_network
 
 from unnaive import SuperParentTAN
 from unnaive.errors import BadData, UnnaiveError
@@ -29,21 +30,7 @@ def random_documents(seed=0, n_docs=160, n_terms=6, n_classes=3):
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_scores_are_log_probabilities_of_the_network(scheme):
     X, Y = random_documents()
-    model = superparent_tan(X, Y, features=5, scheme=scheme)
-    scores = model.scores(X[:20])
-    names = [f"w{i}" for i in range(6)]
-    for c in range(3):
-        network = model.network(c, names, ["a", "b", "c"])
-        for d in range(20):
-            row = X[[d]].toarray()[0]
-            known = {name: int(row[int(name[1:])] > 0) for name in network.nodes[1:]}
-            top = network.nodes[0]
-            if scheme == "multiclass":
-                expected = np.log(network.probability({**known, top: c}))
-            else:
-                both = [network.probability({**known, top: state}) for state in (0, 1)]
-                expected = np.log(both[1] / both[0])
-            assert scores[d, c] == pytest.approx(expected, abs=1e-9)
+    check_scores_by_network(superparent_tan(X, Y, features=5, scheme=scheme), X[:20], scheme)
 
 
 def test_the_pair_that_tells_only_together_gets_an_arc():

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from unnaive import TextClassifier
-from unnaive.calibration import Temperature, fit_temperature
+from unnaive.calibration import Platt, Temperature, fit_temperature
+from unnaive.core.links import clear_lead, probabilities
 from unnaive.errors import BadData, BadModel
 
 RNG = np.random.default_rng(0)
@@ -62,3 +63,28 @@ def test_damaged_or_meaningless_temperatures_are_refused():
             Temperature.from_dict(stored)
     with pytest.raises(BadData, match="exclusive=False"):
         fit_temperature("log-odds", np.zeros((1, 2)), np.array([[1, 1]]), exclusive=True)
+
+
+@pytest.mark.parametrize("link", ["softmax", "log-odds", "one-of-all", "noisy-or"])
+@pytest.mark.parametrize("value", [None, 0.5, 3.0])
+def test_a_clear_lead_has_the_probability_that_was_asked_for(link, value):
+    drawn = np.random.default_rng(7)
+    for n_classes in (2, 3, 20):
+        for p in (0.5, 0.99, 1 - 4e-7):
+            lead = clear_lead(link, n_classes, p)
+            if value is not None:
+                lead = Temperature(value).clear_lead(link, n_classes, p)
+            if not np.isfinite(lead):
+                assert link in ("one-of-all", "noisy-or")
+                continue
+            others = -lead - np.append(
+                drawn.exponential(size=(50, n_classes - 1)), np.zeros((1, n_classes - 1)), axis=0
+            )
+            scores = np.hstack([np.zeros((51, 1)), others]) - 1000 * drawn.random((51, 1))
+            shares = probabilities(link, scores, exclusive=True)
+            if value is not None:
+                shares = Temperature(value).probabilities(link, scores)
+            assert shares[:, 0].min() >= p - 1e-12  # where all others are as near as may be, rounding alone is below
+            assert shares[-1, 0] <= p + (1 - p) ** 2 + 1e-12  # and no smaller lead would do: 1 / (1 + (1 − p))
+    assert Temperature(2.0, exclusive=False).clear_lead("softmax", 3, 0.9) == np.inf
+    assert Platt((1.0,), (0.0,)).clear_lead("softmax", 3, 0.9) == np.inf

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# make wheel: the source archive, and from it a manylinux wheel for every Python from 3.11 on that is found, in dist/.
+# make wheel: the source archive, and from it a manylinux wheel for every Python from 3.11 on that is found, with a GIL
+# or without one (3.13t, 3.14t), in dist/.
 # PYTHONS="python3.12 /opt/python3.13/bin/python" names others. Each wheel is then tried by check_wheel.sh.
 #
 # One wheel for each Python, not one of the stable ABI: the kernel reads the characters of a str where they lie
@@ -10,10 +11,10 @@ cd "$(dirname "$0")/.."
 work=build/release
 rm -rf "$work/raw" "$work/sdist" && mkdir -p "$work/raw" "$work/sdist" dist
 
-find_pythons() { # one for each version: on the PATH first, then pyenv's
+find_pythons() { # one for each version and kind: on the PATH first, then pyenv's
   local seen=" " python version
-  for python in ${PYTHONS:-python3 python3.11 python3.12 python3.13 python3.14 "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.1[1-4]*/bin/python3}; do
-    version=$("$python" -c 'import sys, venv, ensurepip; print("%d.%d" % sys.version_info[:2] if sys.version_info >= (3, 11) else "")' 2>/dev/null) || continue
+  for python in ${PYTHONS:-python3 python3.11 python3.12 python3.13 python3.14 python3.13t python3.14t "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.1[1-4]*/bin/python3}; do
+    version=$("$python" -c 'import sys, venv, ensurepip; print("%d.%d%s" % (*sys.version_info[:2], sys.abiflags) if sys.version_info >= (3, 11) else "")' 2>/dev/null) || continue
     case "$seen" in *" $version "*) continue ;; esac
     [ -n "$version" ] && seen="$seen$version " && echo "$python"
   done
@@ -34,7 +35,7 @@ cp "$sdist" dist/
 echo "dist/$(basename "$sdist"): $(tar tzf "$sdist" | wc -l) files"
 
 for python in "${pythons[@]}"; do
-  tag=$("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
+  tag=$("$python" -c 'import sys; name = "cp%d%d" % sys.version_info[:2]; print(f"{name}-{name}{sys.abiflags}")') # cp313-cp313t without a GIL
   builder=$work/builder-$tag
   [ -x "$builder/bin/pip" ] || "$python" -m venv "$builder"
   "$builder/bin/pip" wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$work/raw" "$sdist"

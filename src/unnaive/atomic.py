@@ -9,7 +9,6 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import secrets
 import stat
 import warnings
 from collections.abc import Iterator
@@ -85,7 +84,7 @@ def _remove_unheld(path: Path) -> bool:
 def _open_temporary(target: Path) -> tuple[Path, int]:
     """A new, locked file beside the target."""
     while True:
-        temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+        temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
         handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o666)
         with suppress(OSError):  # some file systems have no locks; then leftovers are not removed either
             fcntl.flock(handle, fcntl.LOCK_EX)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.core.arrays import is_number
-from unnaive.core.links import LINKS, comparable_scores
+from unnaive.core.links import LINKS, clear_lead, comparable_scores
 from unnaive.core.logs import log_softmax
 from unnaive.errors import BadData, BadModel, choose
 from unnaive.sparse import csc_array, csr_array
@@ -42,6 +42,9 @@ class Calibration(Protocol):
 
     def probabilities(self, link: str, scores: Floats) -> Floats:
         """p of each class for each document (n_docs, n_classes)."""
+
+    def clear_lead(self, link: str, n_classes: int, p: float) -> float:
+        """How far the best score must lead every other for its probability to be at least p; ∞ where no lead tells."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON from which `calibration_from_dict` makes an equal value."""
@@ -85,6 +88,10 @@ class Temperature:
         """p of each class for each document (n_docs, n_classes)."""
         return np.exp(self.log_probabilities(link, scores))
 
+    def clear_lead(self, link: str, n_classes: int, p: float) -> float:
+        """T times as far as without it."""
+        return self.value * clear_lead(link, n_classes, p) if self.exclusive else np.inf
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON from which `from_dict` makes an equal value."""
         return {"kind": self.kind, **asdict(self)}
@@ -126,6 +133,10 @@ class _OneVsRest:
         """log p of each class for each document (n_docs, n_classes); −∞ where p is 0."""
         with np.errstate(divide="ignore"):
             return np.log(self.probabilities(link, scores))
+
+    def clear_lead(self, link: str, n_classes: int, p: float) -> float:
+        """No lead tells how probable each class is by itself."""
+        return np.inf
 
 
 @dataclass(frozen=True)

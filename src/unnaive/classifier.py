@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +14,10 @@ from numpy.typing import NDArray
 from unnaive.compress import compress_model
 from unnaive.core.byte_sizes import parse_size
 from unnaive.core.learner import DOCUMENTS_LIMIT, TrainingSpec, calibration_name
-from unnaive.core.protocol import Protocol, available_if
+from unnaive.core.protocol import available_if
 from unnaive.core.register import Register
 from unnaive.core.sample_weights import check_sample_weight
-from unnaive.core.settings import same_value, unknown_setting
+from unnaive.core.settings import unknown_setting
 from unnaive.core.targets import Targets, label_sets, read_targets, refuse_one_class
 from unnaive.core.text_hashes import TextHashes, join_text_hashes
 from unnaive.core.unlabelled import read_partly_labelled
@@ -28,7 +27,7 @@ from unnaive.errors import BadData, UnknownName, UnnaiveError, UnnaiveWarning, c
 from unnaive.explain import Explanation
 from unnaive.fitted import FittedModel
 from unnaive.models.catalogue import find_model, make_model
-from unnaive.models.estimator import subset_accuracy
+from unnaive.models.parameters import ModelParameters, named_parameters
 from unnaive.optimise import read_optimise
 from unnaive.store import load, save
 from unnaive.text.buffer import TextBuffer
@@ -50,7 +49,7 @@ from unnaive.updates import (
 )
 
 
-class TextClassifier(Protocol):
+class TextClassifier(ModelParameters):
     """A text classifier of the Bayesian family; a scikit-learn estimator whose X is raw texts.
 
     Counts, or counted documents where a model learns from those, are kept for the whole vocabulary, and `min_df` and
@@ -152,7 +151,6 @@ class TextClassifier(Protocol):
     """
 
     fitted_: FittedModel
-    _settings: dict[str, Any]
 
     def __init__(
         self,
@@ -214,6 +212,8 @@ class TextClassifier(Protocol):
         self.random_state = random_state
         self.documents_limit = documents_limit
         self._settings = settings
+
+    _named = named_parameters(__init__)
 
     # Learning.
 
@@ -295,7 +295,7 @@ class TextClassifier(Protocol):
         TextClassifier(model='bernoulli', alpha=0.5)  # 2 classes, 4 terms
         """
         before = self._fitted()
-        kept = {name: value for name, value in self.get_params().items() if name in _named()}
+        kept = {name: value for name, value in self.get_params().items() if name in self._named}
         settings = self._settings if parameters.get("model", self.model) == self.model else {}
         other = type(self)(**kept, **settings).set_params(**parameters)
         spec = other.spec()
@@ -351,7 +351,7 @@ class TextClassifier(Protocol):
     def score(self, texts: Any, labels: Any, sample_weight: Any = None) -> float:
         """The share of texts whose labels are all right."""
         documents = as_texts(texts)
-        return subset_accuracy(self._fitted(), documents, labels, len(documents), sample_weight)
+        return self._fitted().subset_accuracy(documents, labels, len(documents), sample_weight)
 
     def explain(self, text: str, label: Label | None = None, *, against: Label | None = None) -> Explanation:
         """Which terms spoke for and against a class, by default the one with the best score."""
@@ -386,7 +386,7 @@ class TextClassifier(Protocol):
         spec, rule = fitted.spec, fitted.token_rule
         if rule is None:
             raise UnnaiveError("this model was trained on counts, not on texts; use its estimator")
-        changed = {name: value for name, value in spec.model.changed_settings().items() if name not in _named()}
+        changed = {name: value for name, value in spec.model.changed_settings().items() if name not in cls._named}
         made = cls(
             spec.model.name, **_rule_parameters(rule), min_df=spec.min_df, select=spec.select, decision=spec.decision,
             calibrate=spec.calibrate, class_weight=spec.class_weight, random_state=spec.random_state,
@@ -445,7 +445,7 @@ class TextClassifier(Protocol):
         runtime = {"random_state": self.random_state, "n_jobs": self.n_jobs}
         unknown = [name for name in self._settings if name not in self._known_settings()]
         if unknown:
-            known = [*self._known_settings(), *_named()]
+            known = [*self._known_settings(), *self._named]
             raise UnknownName(f"{self.model}: {unknown_setting(unknown[0], known)}")
         spec = TrainingSpec(
             make_model(self.model, self._settings, **runtime), self.min_df, self.select, self.decision, self.calibrate,
@@ -488,53 +488,11 @@ class TextClassifier(Protocol):
         """What was learnt, with the settings as they are now; refused if texts would be read otherwise."""
         before = self._fitted()
         self._check_same_rule(before)
-        return FittedModel(**{**before.__getstate__(), "spec": spec, "token_rule": rule, "n_jobs": self.n_jobs})
+        return replace(before, spec=spec, token_rule=rule, n_jobs=self.n_jobs)
 
     def _check_same_rule(self, before: FittedModel) -> None:
         if self.token_rule != before.token_rule:
             raise UnnaiveError("what was counted depends on how texts were read; to read them otherwise, fit again")
-
-    # scikit-learn's protocol.
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """All parameters, those of the model among them."""
-        return {name: self.__dict__[name] for name in _named()} | self._settings
-
-    def set_params(self, **parameters: Any) -> Self:
-        """Change parameters; a setting that the model does not have is an error."""
-        for name in _named():
-            if name in parameters:
-                setattr(self, name, parameters.pop(name))
-        known = self._known_settings()
-        for name, value in parameters.items():
-            if name not in known:
-                raise UnknownName(f"Invalid parameter: {unknown_setting(name, [*_named(), *known])}")
-            self._settings = {**self._settings, name: value}
-        return self
-
-    def _known_settings(self) -> list[str]:
-        return [name for name in find_model(self.model).declared() if name not in _named()]
-
-    if not TYPE_CHECKING:  # else a type checker would take any attribute for a setting
-
-        def __getattr__(self, name: str) -> Any:
-            settings = self.__dict__.get("_settings", {})
-            if name in settings:
-                return settings[name]
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        ours = name.startswith("_") or name.endswith("_") or name in _named()
-        if "_settings" in self.__dict__ and not ours and name in self._known_settings():
-            self._settings = {**self._settings, name: value}
-        else:
-            super().__setattr__(name, value)
-
-    def _changed(self) -> dict[str, Any]:
-        defaults = _named()
-        return {
-            name: value for name, value in self.get_params().items() if not same_value(value, defaults.get(name, ...))
-        }
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
@@ -583,18 +541,6 @@ def _changed_text_hashes(before: FittedModel, change: str, texts: Any, sample_we
         return None
     changed: TextHashes = getattr(before.text_hashes, change)(as_texts(texts))
     return changed
-
-
-def _named() -> dict[str, Any]:
-    """The constructor's named parameters with their defaults."""
-    return _NAMED
-
-
-_NAMED = {
-    parameter.name: parameter.default
-    for parameter in list(inspect.signature(TextClassifier.__init__).parameters.values())[1:]
-    if parameter.kind is not parameter.VAR_KEYWORD
-}
 
 
 def _rule_parameters(rule: TokenRule) -> dict[str, Any]:

@@ -18,8 +18,9 @@ from unnaive.core.scorer import Scorer
 from unnaive.core.weighting import presence
 from unnaive.errors import UnnaiveError
 from unnaive.fitted import FittedModel
+from unnaive.packed_models import pack
 from unnaive.sparse import csr_array, issparse
-from unnaive.store import pack, write_arrays
+from unnaive.store import write_arrays
 from unnaive.text.counting import TextCounter
 from unnaive.types import Floats, Ids
 

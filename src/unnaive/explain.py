@@ -8,7 +8,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from html import escape
 from math import floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
@@ -174,12 +173,12 @@ class Explanation:
         marks = "".join(_mark(stretch, value / largest) for stretch, value in self.marked())
         rows = "".join(
             f"<tr><td style='text-align:right'>{self._shown(one.value)}</td><td style='text-align:left'>"
-            f"{escape(_times(one))}</td></tr>"
+            f"{_escape(_times(one))}</td></tr>"
             for one in (*self.strongest(1), *self.strongest(-1))
         )
         base = f"<tr><td style='text-align:right'>{self._shown(self.base)}</td><td><i>{self.base_name}</i></td></tr>"
         return (
-            f"<div><p><b>{escape(self.title)}</b></p><p style='white-space:pre-wrap'>{marks}</p>"
+            f"<div><p><b>{_escape(self.title)}</b></p><p style='white-space:pre-wrap'>{marks}</p>"
             f"<table>{base}{rows}</table></div>"
         )
 
@@ -226,11 +225,17 @@ def _style(share: float) -> str:
     return f"bold black on {colour}" if abs(share) > 0.6 else f"bold {colour}" if abs(share) > 0.25 else colour
 
 
+def _escape(text: str) -> str:
+    from html import escape  # it loads a table of all entities, which most programs never need
+
+    return escape(text)
+
+
 def _mark(stretch: str, share: float) -> str:
     if abs(share) < 0.02:
-        return escape(stretch)
+        return _escape(stretch)
     colour = "46,160,67" if share > 0 else "218,54,51"
-    return f"<span style='background:rgba({colour},{0.15 + 0.6 * abs(share):.2f})'>{escape(stretch)}</span>"
+    return f"<span style='background:rgba({colour},{0.15 + 0.6 * abs(share):.2f})'>{_escape(stretch)}</span>"
 
 
 def _escaped(term: str) -> str:

@@ -14,12 +14,13 @@ from unnaive.conformal import ConformalScores
 from unnaive.core.documents import CountRows, DocumentReader, TextDocuments
 from unnaive.core.kept_documents import KeptDocuments
 from unnaive.core.learner import TrainingSpec
-from unnaive.core.links import joint_log_probabilities, log_probabilities, probabilities
+from unnaive.core.links import clear_lead, joint_log_probabilities, log_probabilities, probabilities
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.packed_documents import PackedDocuments
 from unnaive.core.register import Register
+from unnaive.core.sample_weights import check_sample_weight
 from unnaive.core.scorer import Scorer
-from unnaive.core.targets import class_codes, label_sets
+from unnaive.core.targets import class_codes, label_sets, read_targets
 from unnaive.core.text_hashes import TextHashes
 from unnaive.decisions import Argmax, Decision
 from unnaive.errors import UnnaiveError
@@ -112,9 +113,21 @@ class FittedModel:
         """
         return self.reader.known_terms(documents)
 
-    def scores_and_known(self, documents: Any) -> tuple[Floats, NDArray[np.int64]]:
-        """What `scores` and `known_terms` give, of documents few enough to be held at once: they are read once."""
-        return self.reader.scores_and_known(documents)
+    def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
+        """What `scores` and `known_terms` give, of documents few enough to be held at once: they are read once.
+
+        Where the best class leads every other by more than `clear`, it may get 0 and the others −∞: sooner found, and
+        enough for who asked `clear_lead`.
+        """
+        return self.reader.scores_and_known(documents, clear)
+
+    def clear_lead(self, p: float) -> float:
+        """How far the best score must lead every other for a probability of at least p; ∞ where leads do not tell."""
+        if self.multilabel:
+            return np.inf
+        if self.calibration is not None:
+            return self.calibration.clear_lead(self.scorer.link, len(self.classes), p)
+        return clear_lead(self.scorer.link, len(self.classes), p)
 
     def predict(self, documents: Any) -> Any:
         """The labels of each document in the form in which labels came; label sets by score, the highest first."""
@@ -212,6 +225,18 @@ class FittedModel:
     def labels_of(self, scores: Floats) -> Any:
         """What `scores` gave, as the labels that `predict` gives."""
         return self._labels(iter([scores]))
+
+    def subset_accuracy(self, documents: Any, labels: Any, n_docs: int, sample_weight: Any = None) -> float:
+        """The share of the `n_docs` documents whose labels are all right, weighted."""
+        truth, given = (
+            label_sets(targets.Y, targets.classes)
+            for targets in (
+                read_targets(labels, n_docs, multilabel=True if self.multilabel else None),
+                read_targets(self.predict(documents), n_docs, multilabel=True if self.multilabel else None),
+            )
+        )
+        right = [set(one) == set(two) for one, two in zip(truth, given, strict=True)]
+        return float(np.average(right, weights=check_sample_weight(sample_weight, n_docs)))
 
     def explain(self, document: Any, label: Label | None = None, *, against: Label | None = None) -> Explanation:
         """Which terms spoke for and against a class, by default the one with the best score."""

@@ -17,10 +17,11 @@ from unnaive.core.register import HASH, LabelSets, Register, as_bytes, document_
 from unnaive.core.text_hashes import TextHashes
 from unnaive.errors import BadData, UnnaiveError, count_noun
 from unnaive.fitted import FittedModel
+from unnaive.packed_models import pack
 from unnaive.reading.sources import check_exists, hash_file
-from unnaive.store import pack, write_arrays
+from unnaive.store import write_arrays
 from unnaive.text.buffer import as_texts
-from unnaive.training import was_tuned
+from unnaive.tuned_models import was_tuned
 from unnaive.updates import Statistic, kept_statistic, train_from
 
 KIND = "unnaive unlearning"

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.calibration import FITS, Calibration
-from unnaive.conformal import ConformalScores
+from unnaive.calibration import FITS
 from unnaive.core.counts import Counts
 from unnaive.core.folds import block_folds, out_of_fold, rarest_classes
 from unnaive.core.kept_documents import KeptDocuments
@@ -25,16 +24,15 @@ from unnaive.core.targets import Targets
 from unnaive.decisions import Decision, default_decision
 from unnaive.errors import UnnaiveError, UnnaiveWarning, choose, count_noun
 from unnaive.fitted import FittedModel
-from unnaive.optimise import least_cost, read_optimise, tune_macro_f1
+from unnaive.optimise import least_cost, read_optimise
 from unnaive.text.backend import thread_count
 from unnaive.text.gram_units import GramUnits
 from unnaive.text.tokens import GRAM
 from unnaive.text.vocabulary import Vocabulary
+from unnaive.tuned_models import N_FOLDS, find_tuning, keep_tuning, tune_model
 from unnaive.tuning import TUNINGS
 from unnaive.types import Floats, Ids, Progress, Sparse
 
-TUNED_FROM = 50  # documents: with fewer, held-out scores say too little to tune thresholds by
-N_FOLDS = 5
 FEWEST_TEXTS = 20  # with fewer, nothing is said of terms that no two of them share
 DECISIONS = ("argmax", "untuned", *TUNINGS)
 
@@ -153,8 +151,8 @@ def _learn(
         scorer = replace(scorer, held_out=None)  # type: ignore[type-var]  # only dataclasses have the field
     fitted = make_fitted(spec, named, targets.target_type, scorer, active, **kept)
     if before is not None:
-        return _with_tuning_of(before, fitted)
-    tuning = _find_tuning(spec, targets, tune)
+        return keep_tuning(before, fitted)
+    tuning = find_tuning(spec, targets, tune)
     if held_out is None and (spec.calibration or tuning or spec.optimise == "macro-f1"):
         _check_some_can_be_held_out(targets)
         n_folds = min(N_FOLDS, X.shape[0])
@@ -163,7 +161,7 @@ def _learn(
         )  # fmt: skip
         rows = np.arange(X.shape[0]) if targets.multilabel else np.flatnonzero(np.diff(targets.Y.indptr))
         held_out = HeldOut(rows, scores[rows])  # documents without a label, where a model takes such, tell nothing
-    return _tuned(fitted, held_out, targets, tuning)
+    return tune_model(fitted, held_out, targets, tuning)
 
 
 def _check_some_can_be_held_out(targets: Targets) -> None:
@@ -192,16 +190,6 @@ def warn_about_lone_terms(named: NamedCounts) -> None:
         )
 
 
-def _find_tuning(spec: TrainingSpec, targets: Targets, tune: bool) -> str | None:
-    """The name of the tuning that the decision asks for; None for none."""
-    if spec.optimise == "macro-f1" and targets.multilabel:
-        return "scut"  # a threshold for the best F1 of each class
-    if isinstance(spec.decision, str):
-        return spec.decision if spec.decision in TUNINGS else None
-    by_default = spec.decision is None and tune and targets.multilabel and targets.Y.shape[0] >= TUNED_FROM
-    return "best" if by_default else None
-
-
 def train_from_counts(
     spec: TrainingSpec,
     named: NamedCounts,
@@ -219,17 +207,7 @@ def train_from_counts(
     named = named.in_order()
     scorer, active = make_scorer(spec, named, None, None, None, None, exclusive=target_type == "single")
     made = make_fitted(spec, named, target_type, scorer, active, counts=named, **reading)
-    return made if before is None else _with_tuning_of(before, made)
-
-
-def _with_tuning_of(before: FittedModel, made: FittedModel) -> FittedModel:
-    """With the decision, the calibration and the held-out scores of before, where they fit."""
-    decision = _kept_decision(made.spec, before, made) or made.decision
-    calibration = _kept_calibration(made.spec, before, made)
-    conformal = before.conformal if calibration == before.calibration else None
-    if conformal is not None:
-        conformal = conformal.for_classes(before.classes, made.classes)
-    return replace(made, decision=decision, calibration=calibration, conformal=conformal)
+    return made if before is None else keep_tuning(before, made)
 
 
 def make_scorer(
@@ -308,50 +286,6 @@ def _untuned_decision(spec: TrainingSpec, target_type: str, scorer: Scorer) -> D
     return default_decision("single" if spec.decision == "argmax" else target_type, scorer.link, scorer.n_classes)
 
 
-def _tuned(fitted: FittedModel, held_out: HeldOut | None, targets: Targets, tuning: str | None) -> FittedModel:
-    """With the calibration, the decision and the conformal scores that held-out scores give."""
-    spec, link = fitted.spec, fitted.scorer.link
-    if held_out is not None and len(held_out.rows):
-        scores, Y = held_out.scores, targets.Y[held_out.rows]
-        if spec.calibration is not None:
-            calibration = FITS[spec.calibration](link, scores, Y, exclusive=not targets.multilabel)
-            fitted = replace(fitted, calibration=calibration)
-        if fitted.probabilistic:
-            log_p = _cross_fitted(fitted, scores, Y)
-            fitted = replace(fitted, conformal=ConformalScores.of(log_p, Y))
-        if tuning is not None:
-            fitted = replace(fitted, decision=TUNINGS[tuning](scores, Y, link))
-    if spec.optimise in (None, "accuracy") or targets.multilabel:
-        return fitted
-    if not fitted.probabilistic:
-        raise UnnaiveError(
-            f"{spec.model.title} gives no probabilities to optimise by; calibrate it with temperature, platt or "
-            "isotonic"
-        )
-    if isinstance(spec.optimise, dict):
-        return replace(fitted, decision=least_cost(spec.optimise, fitted.classes))
-    if held_out is None or not len(held_out.rows):
-        return fitted
-    return replace(fitted, decision=tune_macro_f1(np.exp(log_p), Y))
-
-
-def _cross_fitted(fitted: FittedModel, scores: Floats, Y: Sparse) -> Floats:
-    """log p of held-out documents (n_docs, n_classes), each by a calibration that was fitted without it.
-
-    A calibration fits the documents that it was made of a little too well, the isotonic one more than a little: sets
-    made of such probabilities would cover less than they promise.
-    """
-    kind, link = fitted.spec.calibration, fitted.scorer.link
-    if kind is None or len(scores) < 2 * N_FOLDS:
-        return fitted.log_probabilities(scores)
-
-    def score(train: Ids, aside: Ids) -> Floats:
-        calibration = FITS[kind](link, scores[train], Y[train], exclusive=not fitted.multilabel)
-        return calibration.log_probabilities(link, scores[aside])
-
-    return out_of_fold(score, Y, n_folds=N_FOLDS, seed=fitted.spec.random_state)
-
-
 def out_of_fold_scores(
     spec: TrainingSpec,
     X: Sparse,
@@ -386,45 +320,3 @@ def out_of_fold_scores(
         groups = rarest_classes(targets.Y)
         dealt = block_folds(groups, n_folds, find_shared_passages(X, groups, terms).order())
     return out_of_fold(score, targets.Y, n_folds=n_folds, seed=spec.random_state, fold=dealt)
-
-
-def _kept_calibration(spec: TrainingSpec, before: FittedModel, made: FittedModel) -> Calibration | None:
-    """A calibration outlives an update, as long as it is of no single classes or the classes are the same."""
-    if spec.calibration is None or before.calibration is None:
-        return None
-    if before.calibration.n_classes is None or before.classes == made.classes:
-        return before.calibration
-    warnings.warn(
-        f"the classes have changed, so the {spec.calibration} calibration of each class is gone; fit anew to calibrate "
-        "again",
-        UnnaiveWarning,
-        stacklevel=4,
-    )
-    return None
-
-
-def _kept_decision(spec: TrainingSpec, before: FittedModel, made: FittedModel) -> Decision | None:
-    """A tuned decision outlives an update, as long as the classes are the same."""
-    if not was_tuned(spec, before):
-        return None
-    if before.classes == made.classes:
-        return before.decision
-    warnings.warn(
-        f"the classes have changed, so the decision tuned by {_tuning_name(spec)} is gone; fit anew to tune it again",
-        UnnaiveWarning,
-        stacklevel=4,
-    )
-    return None
-
-
-def _tuning_name(spec: TrainingSpec) -> str:
-    if spec.optimise in (None, "accuracy"):
-        return str(spec.decision or "best")
-    return "costs" if isinstance(spec.optimise, dict) else str(spec.optimise)
-
-
-def was_tuned(spec: TrainingSpec, before: FittedModel) -> bool:
-    """Whether held-out scores made the decision: by name, or by default for multilabel targets."""
-    if spec.decision is not None and spec.optimise in (None, "accuracy"):
-        return spec.decision in tuple(TUNINGS)
-    return before.decision != default_decision(before.target_type, before.scorer.link, before.scorer.n_classes)

@@ -15,8 +15,9 @@ from unnaive import TextClassifier
 from unnaive.core.text_hashes import TextHashes
 from unnaive.errors import BadModel, UnnaiveError
 from unnaive.models.catalogue import MODELS, find_model
+from unnaive.packed_models import pack
 from unnaive.receipts import register_documents
-from unnaive.store import load, pack
+from unnaive.store import load
 from unnaive.store import save as save_model
 
 TEXTS = ["good ball, good game", "fair vote in a fair law", "warm soup with bread", "the ball is lost", "a new law"] * 3

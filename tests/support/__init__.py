@@ -1,1 +1,1 @@
-"""What tests of several folders share: a browser, processes that are killed at work."""
+"""What tests of several folders share: a browser, processes that are killed at work, scores by definition."""

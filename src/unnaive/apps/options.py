@@ -15,6 +15,7 @@ from unnaive.errors import BadData, UnnaiveError, choose
 if TYPE_CHECKING:
     from unnaive.reading.corpus import Corpus
     from unnaive.reading.datafiles import DataFile
+    from unnaive.reading.folder_ahead import FolderAhead
 
 INPUT = "Input"  # panels of the help
 OUTPUT = "Output"
@@ -123,12 +124,13 @@ _SHARED: dict[str, tuple[Any, Any]] = {
 
 
 def reading(
-    help: str, *, optional: bool = False, default: Any = inspect.Parameter.empty
+    help: str, *, optional: bool = False, default: Any = inspect.Parameter.empty, ahead: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a verb the DATA argument and the options of reading in the place of its parameter `source`.
 
     An optional DATA is stdin without one; with `default=None` the verb is handed None. A parameter `read_like` of the
-    verb is no option: it gets a function that makes the data file of other paths, read with the same options.
+    verb is no option: it gets a function that makes the data file of other paths, read with the same options. With
+    `ahead`, labelled files of a folder are read from now on, while the verb imports what it needs.
     """
     data = Annotated[list[str] | None, typer.Argument(metavar="DATA", help=help, show_default=False)]
     if optional:
@@ -143,7 +145,8 @@ def reading(
             paths = given.pop("data")
             if "read_like" in own:
                 given["read_like"] = functools.partial(data_file, **shared)
-            return verb(source=data_file(paths, **shared) if paths else None, **given)
+            begun = _read_ahead(paths, shared) if ahead and paths else None
+            return verb(source=data_file(paths, **shared, ahead=begun) if paths else None, **given)
 
         keyword = inspect.Parameter.KEYWORD_ONLY
         shown: list[inspect.Parameter] = []
@@ -158,6 +161,12 @@ def reading(
         return wrapper
 
     return decorate
+
+
+def _read_ahead(paths: list[str], shared: dict[str, Any]) -> FolderAhead | None:
+    from unnaive.reading.folder_ahead import read_folder_ahead
+
+    return read_folder_ahead(paths, shared["format"], follow_links=shared["follow_links"])
 
 
 def with_quiet(verb: Callable[..., Any]) -> Callable[..., Any]:
@@ -199,6 +208,7 @@ def data_file(
     skip_bad: bool,
     follow_links: bool,
     max_line: int,
+    ahead: FolderAhead | None = None,
 ) -> DataFile:
     """The data file that the options describe."""
     from unnaive.reading.datafiles import DataFile
@@ -216,6 +226,7 @@ def data_file(
         skip_bad=skip_bad,
         follow_links=follow_links,
         max_line=max_line << 20,
+        ahead=ahead,
     )
     return DataFile(
         tuple(paths),
@@ -298,6 +309,20 @@ def split_list(text: str) -> list[str]:
     ['svm', 'knn']
     """
     return list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+
+
+def parse_select(text: str | None) -> Any:
+    """ "2000" or "chi2:2000" as TextClassifier takes it.
+
+    >>> parse_select("2000"), parse_select("chi2:30"), parse_select(None)
+    (2000, ('chi2', 30), None)
+    """
+    if text is None:
+        return None
+    measure, _, number = text.rpartition(":")
+    if not number.strip().isdecimal():
+        raise UnnaiveError(f"--select is {text!r}; give a number of terms such as 2000, or chi2:2000")
+    return (measure, int(number)) if measure else int(number)
 
 
 def parse_number(word: str) -> float:

@@ -53,18 +53,17 @@ def learn_out_of_core(
     `needs_corpus` names an option that needs all documents in memory, if one was given. `on_counted` is told how many
     documents there are when all of them are counted.
     """
-    from unnaive.scale.cached_training import train_cached
-    from unnaive.scale.streaming import NeedsDocuments, train_stream
-
     if needs_corpus is not None:
         if limits.asked:
             raise UnnaiveError(
                 f"{needs_corpus} needs all documents in memory; it does not go with --memory, --checkpoint or --cache"
             )
         return None
-    spec, size = classifier.spec(), input_size(source)
-    large = limits.memory is not None or limits.cache is not None or size >= LARGE
-    rule = classifier.token_rule_of(lambda: size) if large else classifier.token_rule
+    from unnaive.scale.streaming import NeedsDocuments, train_stream
+
+    spec, rule = classifier.spec(), classifier.token_rule
+    if not learns_from_sums(spec) and _is_large(limits, source):
+        rule = classifier.token_rule_of(lambda: input_size(source))
     resources = _resources(limits, source, rule)
     # 8 bytes a document are kept in memory only where that is not limited, and where nothing is recorded on the way
     hashed = limits.memory is None and limits.checkpoint is None
@@ -88,7 +87,16 @@ def learn_out_of_core(
             f"--checkpoint is for models that learn from counts, which {spec.model.title} with these options does not; "
             "--cache FOLDER keeps its counted documents"
         )
-    return train_cached(spec, source, rule, keep=limits.cache, progress=progress, **common) if large else None
+    if not _is_large(limits, source):
+        return None
+    from unnaive.scale.cached_training import train_cached
+
+    return train_cached(spec, source, rule, keep=limits.cache, progress=progress, **common)
+
+
+def _is_large(limits: Limits, source: DataFile) -> bool:
+    """Whether documents go through a matrix on disk."""
+    return limits.memory is not None or limits.cache is not None or input_size(source) >= LARGE
 
 
 def _resources(limits: Limits, source: DataFile, rule: TokenRule) -> Any:

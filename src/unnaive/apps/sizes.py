@@ -17,7 +17,7 @@ def measure_cost(classifier: TextClassifier, corpus: Corpus, limit: int, multila
     """Measures before and after, on a fifth of the documents, of the same model trained on the rest."""
     import numpy as np
 
-    from unnaive.apps.verbs_train import as_targets
+    from unnaive.apps.measuring import as_targets
     from unnaive.compress import compress_model
     from unnaive.core.folds import folds
     from unnaive.core.targets import read_targets
@@ -32,7 +32,7 @@ def measure_cost(classifier: TextClassifier, corpus: Corpus, limit: int, multila
 
 def compare_measures(before: FittedModel, after: FittedModel, corpus: Corpus) -> dict[str, Any]:
     """What was measured of two models on the same documents."""
-    from unnaive.apps.verbs_train import measure
+    from unnaive.apps.measuring import measure
 
     return {"before": measure(before, corpus), "after": measure(after, corpus)}
 
@@ -52,8 +52,8 @@ def describe_size(small: Compressed, limit: int) -> dict[str, Any]:
 
 def size_sentences(about: dict[str, Any], multilabel: bool) -> list[str]:
     """What was done to a model, and what it cost, for people."""
+    from unnaive.apps.measuring import headline
     from unnaive.apps.screen import format_size
-    from unnaive.apps.verbs_train import headline
     from unnaive.errors import count_noun
 
     limit, before = format_size(about["limit"]), format_size(about["bytes_before"])

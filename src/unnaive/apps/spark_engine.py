@@ -97,6 +97,7 @@ def train_on_spark(
     frozen: bool = False,
 ) -> dict[str, Any]:
     """Train, measure if asked, write; the sizes and measures as plain values, as `train_file` has them."""
+    from unnaive.apps.train_summary import describe_training
     from unnaive.spark.files import label_column, read_source, text_column
     from unnaive.spark.fitting import check_trainable, fit
     from unnaive.store import check_writable, save
@@ -112,19 +113,9 @@ def train_on_spark(
         measured = {"test": _measure(spark, replace(source, paths=tuple(test)), fitted)} if test else {}
         save(fitted, output, frozen=frozen)
     n_docs = None if fitted.counts is None else int(fitted.counts.counts.n_docs)
-    return {
-        "model": classifier.model,
-        "file": str(output),
-        "bytes": output.stat().st_size,
-        "documents_bytes": 0,  # executors keep none
-        "documents": n_docs,
-        "classes": len(fitted.classes),
-        "terms": fitted.scorer.n_terms,
-        "multilabel": fitted.multilabel,
-        "seconds": round(time.perf_counter() - start, 3),
-        "read": f"{source.name} on Spark: {columns.describe()}",
-        **measured,
-    }
+    seconds, read = time.perf_counter() - start, f"{source.name} on Spark: {columns.describe()}"
+    found = describe_training(classifier.model, fitted, output, n_docs=n_docs, seconds=seconds, read=read)
+    return found | measured
 
 
 def predict_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile, output: Path | None) -> None:
@@ -171,6 +162,7 @@ def evaluate_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile
 
 
 def _measure(spark: Any, source: DataFile, fitted: FittedModel, *, classes: bool = False) -> dict[str, Any]:
+    from unnaive.apps.measuring import describe_tally
     from unnaive.apps.output import read_as_trained
     from unnaive.spark.evaluating import evaluate
     from unnaive.spark.files import label_column, read_source, text_column
@@ -178,12 +170,7 @@ def _measure(spark: Any, source: DataFile, fitted: FittedModel, *, classes: bool
     df, columns = read_source(spark, read_as_trained(source, fitted), labelled=True)
     rows = df.select(text_column(df, columns), label_column(df, columns))
     names, tally = evaluate(rows, fitted, missing="skip")
-    found: dict[str, Any] = {
-        "documents": tally.n,
-        "accuracy": tally.accuracy,
-        "micro-f1": tally.micro("f1"),
-        "macro-f1": tally.macro("f1"),
-    }
+    found = describe_tally(tally)
     if classes:
         found["multilabel"] = fitted.multilabel
         learnt = set(map(str, fitted.classes))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.options import AsJson, KeyFile, ModelFile, reading
+from unnaive.apps.options import AsJson, KeyFile, ModelFile, parse_select, reading
 from unnaive.apps.screen import echo, visible_json
 
 if TYPE_CHECKING:
@@ -214,7 +214,6 @@ def remake(
 
     unnaive remake tickets.model --set alpha=0.01 -o sharper.model
     """
-    from unnaive.apps.verbs_train import parse_select
     from unnaive.classifier import TextClassifier
     from unnaive.core.settings import parse_settings
     from unnaive.errors import UnnaiveError

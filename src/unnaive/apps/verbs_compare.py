@@ -146,7 +146,7 @@ def records_path(source: DataFile, material: Material) -> Path:
 
 
 def default_models(on_spark: bool = False) -> list[str]:
-    """The models that are compared when none are named: auto and those that train in seconds, on Spark in one pass."""
+    """The models compared when none are named: `auto` and those that train in seconds, on Spark in one pass."""
     from unnaive.models.catalogue import MODELS, find_model
 
     known = [name for name in FAMILY if name in MODELS]

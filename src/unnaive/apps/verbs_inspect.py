@@ -59,7 +59,7 @@ def inspect(
 
 def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int) -> dict[str, Any]:
     """What there is to know of a model and its file, as plain values."""
-    from unnaive.apps.verbs_train import describe_search
+    from unnaive.apps.train_summary import describe_search
     from unnaive.store import documents_bytes
 
     kept, spec = fitted.statistic, fitted.spec
@@ -149,7 +149,7 @@ def show_description(found: dict[str, Any]) -> None:
     from rich.markup import escape
 
     from unnaive.apps.screen import console, format_size, plain_table
-    from unnaive.apps.verbs_train import search_lines
+    from unnaive.apps.train_summary import search_lines
 
     screen = console()
     screen.print(f"[bold]{escape(found['file'])}[/]: {found['title']}, {format_size(found['bytes'])}")

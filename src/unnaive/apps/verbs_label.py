@@ -118,7 +118,7 @@ def label(
     keywords = None if hints is None else read_hints(hints)
     record = open_record(source, output, split_list(classes or ""), multilabel=multilabel)
     if export is not None or import_ is not None:
-        _move(record, export, import_, to, who_labels(who))
+        _move(record, export, import_, to)
         return
     labelling = Labelling(
         record, strategy=Strategy(random_share=random_share, seed=seed), hints=keywords, double=double, again=again
@@ -255,7 +255,7 @@ def _run(labelling: Labelling, who: str, *, terminal: bool, host: str, port: int
     serve_page(labelling, who, host=host, port=port)
 
 
-def _move(record: LabelRecord, export: Path | None, import_: Path | None, to: str | None, who: str) -> None:
+def _move(record: LabelRecord, export: Path | None, import_: Path | None, to: str | None) -> None:
     from unnaive.labelling.moving import export_labels, import_labels
 
     try:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,17 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.apps.options import AsJson, ModelFile, reading
+from unnaive.apps.predictor import Predictor, Record
 from unnaive.apps.screen import echo
 from unnaive.apps.spark_engine import Engine, Master, Ship, SparkEngine, predict_on_spark
 
 if TYPE_CHECKING:
-    from unnaive.apps.writers import Write
-    from unnaive.fitted import FittedModel
+    from unnaive.apps.writers import Layout, Write
     from unnaive.reading.datafiles import Batch, DataFile
-    from unnaive.types import Floats
-
-Record = dict[str, Any]
-REJECTED = "unknown"  # the label of rejected documents, unless --unknown names another
 
 
 def register(app: typer.Typer) -> None:
@@ -110,12 +105,14 @@ def predict(
     layout.sets = confidence is not None
     source = read_as_trained(source, fitted)
     with open_writer(output, kind, layout) as write:
-        for batch in read_batches(source, document, unbuffered, keep_columns and not people):
-            if not layout.kept:
-                layout.kept, layout.types = tuple(batch.kept), batch.types
-            write_batch(predictor, batch, print_lines if people else write)
-            if (unbuffered or document) and output is None:
-                sys.stdout.flush()
+        batches = lay_out(read_batches(source, document, unbuffered, keep_columns and not people), layout)
+        if output is not None and writes_columns(predictor, write) and fitted.reader.fused:
+            write_ahead(predictor, batches, write)
+        else:
+            for batch in batches:
+                write_batch(predictor, batch, print_lines if people else write)
+                if (unbuffered or document) and output is None:
+                    sys.stdout.flush()
     if not document:
         say_what_was_read(source)
     predictor.tell_unknown()
@@ -141,20 +138,53 @@ def read_batches(source: DataFile, documents: list[str] | None, unbuffered: bool
         yield from watched.batches(labelled=False, keep=keep)
 
 
+def lay_out(batches: Iterable[Batch], layout: Layout) -> Iterator[Batch]:
+    """The batches, of which the first tells the layout which columns there are."""
+    for batch in batches:
+        if not layout.kept:
+            layout.kept, layout.types = tuple(batch.kept), batch.types
+        yield batch
+
+
+def writes_columns(predictor: Predictor, write: Write) -> bool:
+    """Whether predictions are made and written by whole columns, without a record for each document."""
+    return predictor.one_label and getattr(write, "takes_columns", False)
+
+
+def write_ahead(predictor: Predictor, batches: Iterable[Batch], write: Any) -> None:
+    """Predict and write all batches by columns, two of them predicted at a time while others are read and written.
+
+    What one of them does by itself, another's threads would wait for.
+    """
+    from unnaive.reading.blocks import map_in_order
+
+    chunks = (chunk for batch in batches for chunk in cut_batch(predictor, batch))
+    for chunk, new in map_in_order(lambda chunk: (chunk, predictor.predict_columns(chunk.texts)), chunks, threads=2):
+        predictor.count_seen(new[2])
+        write.write_columns(chunk.kept or {"id": chunk.ids}, new)
+
+
 def write_batch(predictor: Predictor, batch: Batch, write: Write) -> None:
-    """Predict and write the documents of a batch, as many at a time as their scores may be held at once."""
+    """Predict and write the documents of a batch."""
+    whole_columns = writes_columns(predictor, write)
+    for chunk in cut_batch(predictor, batch):
+        if whole_columns:
+            new = predictor.predict_columns(chunk.texts)
+            predictor.count_seen(new[2])
+            write.write_columns(chunk.kept or {"id": chunk.ids}, new)  # type: ignore[attr-defined]
+        else:
+            write(with_columns(predictor.predict(chunk.ids, chunk.texts), chunk.kept))
+
+
+def cut_batch(predictor: Predictor, batch: Batch) -> Iterator[Batch]:
+    """The batch, or parts of it: as many documents at a time as their scores may be held at once."""
     from unnaive.core.documents import chunk_size
 
     step = chunk_size(len(predictor.fitted.classes))  # scores of many classes are large
-    whole_columns = predictor.one_label and getattr(write, "takes_columns", False)
     for start in range(0, len(batch.texts), step):
-        chunk = slice(start, start + step)
-        ids, texts = batch.ids[chunk], batch.texts[chunk]
-        columns = {name: values[chunk] for name, values in batch.kept.items()}
-        if whole_columns:
-            write.write_columns(columns or {"id": ids}, predictor.predict_columns(texts))  # type: ignore[attr-defined]
-        else:
-            write(with_columns(predictor.predict(ids, texts), columns))
+        part = slice(start, start + step)
+        kept = {name: values[part] for name, values in batch.kept.items()}
+        yield replace(batch, texts=batch.texts[part], labels=batch.labels[part], ids=batch.ids[part], kept=kept)
 
 
 def with_columns(records: list[Record], columns: Mapping[str, Sequence[Any]]) -> list[Record]:
@@ -164,141 +194,6 @@ def with_columns(records: list[Record], columns: Mapping[str, Sequence[Any]]) ->
     for record, values in zip(records, rows, strict=False):
         record["kept"] = dict(zip(names, values, strict=True))
     return records
-
-
-@dataclass
-class Predictor:
-    """Texts to records: labels with their values, what else was asked for, and how many words the model knows.
-
-    top      best classes of each document that are shown; every: all of them, in the order of the classes
-    unknown  the label of documents without a known word; below: a probability that the best label must reach
-    confidence  of the set of labels that is shown too; None for none
-    show_text  whether records have the text itself, for people to see how it begins
-    """
-
-    fitted: FittedModel
-    top: int = 1
-    every: bool = False
-    explain: bool = False
-    unknown: str | None = None
-    below: float | None = None
-    confidence: float | None = None
-    by_class: bool = False
-    at_least_one: bool = False
-    show_text: bool = False
-    seen: int = 0
-    guessed: int = 0
-
-    @property
-    def kind(self) -> str:
-        """What is shown with a label: a probability where the model has them, else a score."""
-        return "probability" if self.fitted.probabilistic else "score"
-
-    def check(self) -> None:
-        """An error if documents are to be rejected by probabilities that the model does not have."""
-        from unnaive.errors import UnnaiveError
-
-        if self.below is not None and not self.fitted.probabilistic:
-            raise UnnaiveError(f"{self.fitted.spec.model.title} gives no probabilities to reject by; "
-                               "train it with --calibrate temperature")  # fmt: skip
-        if self.confidence is None and (self.by_class or self.at_least_one):
-            raise UnnaiveError("--by-class and --at-least-one are for sets of labels; add --confidence 0.9")
-        if self.confidence is not None:
-            from unnaive.conformal import check_confidence
-
-            check_confidence(self.confidence)
-            self.fitted.conformal_scores()
-
-    @property
-    def one_label(self) -> bool:
-        """Whether every document gets the best class alone, or a name for none."""
-        from unnaive.decisions import Argmax
-
-        return isinstance(self.fitted.decision, Argmax) and not self.fitted.multilabel
-
-    def predict_columns(self, texts: Sequence[str]) -> tuple[list[str], list[float], list[int]]:
-        """(labels, their values, known_terms) of documents with `one_label`, whose scores are held at once."""
-        import numpy as np
-
-        scores, values, known = self._score(texts)
-        best = scores.argmax(axis=1)
-        shown = values[np.arange(len(best)), best]
-        names = [str(label) for label in self.fitted.classes]
-        labels = [names[code] for code in best.tolist()]
-        rejected = {}
-        if self.below is not None:
-            rejected = dict.fromkeys(np.flatnonzero(shown < self.below).tolist(), self.unknown or REJECTED)
-        if self.unknown is not None:
-            rejected |= dict.fromkeys(np.flatnonzero(known == 0).tolist(), self.unknown)
-        for row, label in rejected.items():
-            labels[row], shown[row] = label, values[row].max()
-        return labels, shown.tolist(), known.tolist()
-
-    def _score(self, texts: Sequence[str]) -> tuple[Floats, Floats, Any]:
-        """(scores, the values that are shown, known_terms) of documents, which are counted as seen."""
-        scores, known = self.fitted.scores_and_known(texts)
-        self.seen += len(texts)
-        self.guessed += int((known == 0).sum())
-        return scores, self.fitted.probabilities(scores) if self.kind == "probability" else scores, known
-
-    def predict(self, ids: Sequence[str], texts: Sequence[str]) -> list[Record]:
-        """A record for each document, whose scores are held at once."""
-        import numpy as np
-
-        scores, values, known = self._score(texts)
-        given = self.fitted.label_sets_of(scores)
-        order = np.argsort(-scores, axis=1, kind="stable")[:, : self.top] if self.top > 1 else None
-        sets = None
-        if self.confidence is not None:
-            sets = self.fitted.sets_of(
-                scores, self.confidence, by_class=self.by_class, at_least_one=self.at_least_one
-            )  # fmt: skip
-        records, kind = [], self.kind
-        for row, (name, n_known) in enumerate(zip(ids, known.tolist(), strict=True)):
-            record = self._record(values[row], list(given[row]), n_known, kind)
-            record["id"] = name
-            if self.show_text:
-                record["text"] = texts[row]
-            if sets is not None:
-                record["set"] = list(sets[row])
-            if order is not None:
-                record["top"] = [(self.fitted.classes[c], float(values[row, c])) for c in order[row]]
-            if self.explain:
-                record["why"] = self.fitted.explain(texts[row], given[row][0] if given[row] else None)
-            records.append(record)
-        return records
-
-    def _record(self, values: Floats, labels: list[Any], known: int, kind: str) -> Record:
-        """Labels, the most probable first, unless they are rejected."""
-        place = self._places
-        if len(labels) > 1:
-            labels.sort(key=lambda label: -values[place[label]])
-        shown = [float(values[place[label]]) for label in labels]
-        if self.unknown is not None and not known:
-            labels, shown = [self.unknown], [float(values.max())]
-        elif self.below is not None and max(shown, default=0.0) < self.below:
-            labels, shown = [self.unknown or REJECTED], [float(values.max())]
-        record: Record = {"labels": labels, "values": shown, "kind": kind, "known_terms": known}
-        if self.every:
-            record["all"] = values.tolist()
-        return record
-
-    @cached_property
-    def _places(self) -> dict[Any, int]:
-        return {label: column for column, label in enumerate(self.fitted.classes)}
-
-    def tell_unknown(self) -> None:
-        """A note on documents without a known word."""
-        from unnaive.apps.screen import note
-        from unnaive.errors import count_noun
-
-        if self.guessed:
-            advice = "" if self.unknown is not None else "; --unknown LABEL gives them a label of their own"
-            verb = "has" if self.guessed == 1 else "have"
-            note(
-                f"{self.guessed:,} of {count_noun(self.seen, 'document')} {verb} no word that the model knows "
-                f"(known_terms 0){advice}"
-            )
 
 
 def print_lines(records: Sequence[Record]) -> None:

@@ -16,7 +16,7 @@ from unnaive.apps.output import open_output
 from unnaive.apps.screen import visible_json
 from unnaive.errors import UnnaiveError
 from unnaive.reading.csv_lines import csv_lines, quote
-from unnaive.reading.kept import KeptColumn
+from unnaive.reading.kept_columns import KeptColumn
 from unnaive.text.buffer import TextBuffer
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ FORMATS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndj
            ".pq": "parquet"}  # fmt: skip
 FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|-?inf|nan")
+WRITTEN_AS_ONE = 1 - 4e-7  # probabilities from here on are 1 in six digits
 ROWS = 256  # of a table that are spelt at a time, so that they are written while the processor has them at hand
 REFUSED = (".json", ".xlsx", ".xls", ".db", ".sqlite", ".zst", ".arrow", ".feather", ".html", ".model")
 
@@ -63,8 +64,11 @@ class Layout:
     classes     a column for each of these classes, none without --all
     top         how many labels, each with its value, for every document
     multilabel  labels of one document are several
-    sets        the set of labels that holds the right one with a confidence
+    explain     the terms that spoke most for the label
     excel_safe  CSV and TSV without cells that a spreadsheet takes for a formula
+    sets        the set of labels that holds the right one with a confidence
+    kept        the columns of the input that are written again; none where there are only texts, which get ids
+    types       their types in Parquet, where the input has any
     """
 
     kind: str
@@ -182,7 +186,7 @@ class CsvWriter:
                 lines.append([*layout.first, *layout.flat(record)])
                 self._started = True
             new = layout.one_label(record) if layout.plain else layout.flat(record).values()
-            lines.append([_plain(value) for value in (*layout.before(record).values(), *new)])
+            lines.append([_cell_text(value) for value in (*layout.before(record).values(), *new)])
         if layout.excel_safe:
             lines = [[without_formula(cell) for cell in cells] for cells in lines]
         delimiter = self._delimiter
@@ -202,7 +206,7 @@ class CsvWriter:
             self._file.write(self._delimiter.join(quote(name, self._delimiter) for name in header) + "\n")
             self._started = True
         missing = [None] * len(new[0])
-        columns = [_texts_of(before.get(name, missing)) for name in layout.first] + [_texts_of(one) for one in new]
+        columns = [_texts_of(before.get(name, missing)) for name in layout.first] + [_new_texts(one) for one in new]
         self._file.flush()
         for start in range(0, len(columns[0]), ROWS):
             rows = slice(start, start + ROWS)
@@ -254,11 +258,24 @@ def writing_behind(writer: CsvWriter) -> Iterator[WritingBehind]:
 def _texts_of(column: Sequence[Any]) -> TextBuffer:
     """The cells of a column as texts of a table; as they are in memory where that goes."""
     found = column.texts() if isinstance(column, KeptColumn) else None
-    if found is not None:
-        return found
-    cells = [_plain(value).encode("utf-8", "backslashreplace") for value in column]
+    return found if found is not None else _joined([_encode(value) for value in column])
+
+
+def _new_texts(column: Sequence[Any]) -> TextBuffer:
+    """The same of a predicted column, whose values are of one type and few: most labels, counts and 1.0 come again."""
+    if column and isinstance(column[0], float):  # 0.0 and −0.0 would be one key, and are two cells
+        return _joined([b"1" if value == 1.0 else _encode(value) for value in column])
+    cells = {value: _encode(value) for value in set(column)}
+    return _joined([cells[value] for value in column])
+
+
+def _encode(value: Any) -> bytes:
+    return _cell_text(value).encode("utf-8", "backslashreplace")
+
+
+def _joined(cells: list[bytes]) -> TextBuffer:
     offsets = np.zeros(len(cells) + 1, np.int64)
-    np.cumsum([len(cell) for cell in cells], out=offsets[1:])
+    np.cumsum(np.fromiter(map(len, cells), np.int64, len(cells)), out=offsets[1:])
     return TextBuffer(np.frombuffer(b"".join(cells), np.uint8), offsets)
 
 
@@ -271,7 +288,7 @@ def without_formula(cell: str) -> str:
     return f"'{cell}" if cell[:1] in FORMULA_STARTS and not NUMBER.fullmatch(cell) else cell
 
 
-def _plain(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     """A value as a cell of text; the labels of a multilabel document are joined by ";"."""
     if type(value) is str:
         return value
@@ -280,7 +297,7 @@ def _plain(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, list) and all(isinstance(one, (str, float)) for one in value):
-        return ";".join(map(_plain, value))
+        return ";".join(map(_cell_text, value))
     return visible_json(value, default=str) if isinstance(value, (list, dict)) else str(value)
 
 

@@ -16,9 +16,8 @@ from unnaive.errors import count_noun
 
 FEWEST = 10  # documents of a class: with fewer neither learning nor measuring it means much
 SHORTEST_TYPO = 5  # characters: shorter names are one letter apart by nature
-MERGE_FROM = (
-    0.25  # of the documents of both, whose label the model exchanges for the other's: lower end of the interval
-)
+# share of the documents of both whose label the model exchanges for the other's: lower end of the interval
+MERGE_FROM = 0.25
 
 
 def class_findings(data: AuditData) -> list[Finding]:

@@ -88,7 +88,7 @@ def _conflicts(data: AuditData, group: Ids, labels: Counter[tuple[str, ...]]) ->
 
 def _near(data: AuditData, pairs: Pairs) -> Iterator[Finding]:
     """For each group of near duplicates, one finding for each row but the first, about its most similar partner."""
-    for first, second, similarity in _closest(pairs, len(data)):
+    for first, second, similarity in _closest(pairs):
         shares = f"{100 * similarity:.0f} % of its terms are those of row {data.numbers[first]}"
         parts = {data.part(first), data.part(second)}
         if parts == {TRAIN, TEST}:
@@ -107,7 +107,7 @@ def _near(data: AuditData, pairs: Pairs) -> Iterator[Finding]:
             yield data.finding(second, "near-duplicate", shares, DROP, score=similarity, others=[first])
 
 
-def _closest(pairs: Pairs, n_docs: int) -> Iterator[tuple[int, int, float]]:
+def _closest(pairs: Pairs) -> Iterator[tuple[int, int, float]]:
     """(first, second, similarity): each row that is near an earlier one, with the most similar of these."""
     order = np.lexsort((pairs.first, -pairs.similarity, pairs.second))
     second = pairs.second[order]

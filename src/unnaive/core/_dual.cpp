@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "_avx2.h"
 #include "_dual_hinge.h"
 #include "_dual_jobs.h"
 #include "_dual_rows.h"
@@ -31,9 +32,7 @@ namespace plain {
 #include "_dual_softmax_loops.h"
 }  // namespace plain
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define UNNAIVE_WIDE 1
-// no fused multiply-add: results must not depend on the processor
+#ifdef UNNAIVE_AVX2
 #pragma GCC push_options
 #pragma GCC target("avx2")
 namespace wide {
@@ -43,30 +42,19 @@ namespace wide {
 #include "_dual_softmax_loops.h"
 }  // namespace wide
 #pragma GCC pop_options
-#endif
-
-bool has_wide() {
-#ifdef UNNAIVE_WIDE
-  static const bool found = __builtin_cpu_supports("avx2");
-  return found;
 #else
-  return false;
+namespace wide = plain;
 #endif
-}
 
 template <typename Value>
 HingeLoops<Value> hinge_loops() {
-#ifdef UNNAIVE_WIDE
-  if (has_wide()) return {wide::hinge_pass<Value>, wide::hinge_value<Value>};
-#endif
+  if (has_avx2()) return {wide::hinge_pass<Value>, wide::hinge_value<Value>};
   return {plain::hinge_pass<Value>, plain::hinge_value<Value>};
 }
 
 template <typename Value>
 SoftmaxLoops<Value> softmax_loops() {
-#ifdef UNNAIVE_WIDE
-  if (has_wide()) return {wide::add_scores<Value>, wide::softmax_pass<Value>, wide::softmax_total<Value>};
-#endif
+  if (has_avx2()) return {wide::add_scores<Value>, wide::softmax_pass<Value>, wide::softmax_total<Value>};
   return {plain::add_scores<Value>, plain::softmax_pass<Value>, plain::softmax_total<Value>};
 }
 

@@ -8,18 +8,12 @@ inline Four exp_of(Four x) {
   constexpr double kRound = 6755399441055744.0;  // 1.5 · 2^52: adding it leaves a whole number in the low bits
   const Four shifted = x * 1.4426950408889634074 + kRound, k = shifted - kRound;
   const Four r = (x - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10;  // |r| ≤ log 2 / 2
-  Four sum = r * (1.0 / 6227020800.0) + 1.0 / 479001600.0;  // of Taylor's series, up to r^13
-  sum = sum * r + 1.0 / 39916800.0;
-  sum = sum * r + 1.0 / 3628800.0;
-  sum = sum * r + 1.0 / 362880.0;
-  sum = sum * r + 1.0 / 40320.0;
-  sum = sum * r + 1.0 / 5040.0;
-  sum = sum * r + 1.0 / 720.0;
-  sum = sum * r + 1.0 / 120.0;
-  sum = sum * r + 1.0 / 24.0;
-  sum = sum * r + 1.0 / 6.0;
-  sum = sum * r + 0.5;
-  sum = sum * r * r + r + 1.0;
+  // Taylor's series up to r^13, by pairs: a third of the steps that wait for one another, compared with Horner's rule
+  const Four r2 = r * r, r4 = r2 * r2;
+  const Four low = (0.5 + r * (1.0 / 6.0)) + r2 * (1.0 / 24.0 + r * (1.0 / 120.0));
+  const Four middle = (1.0 / 720.0 + r * (1.0 / 5040.0)) + r2 * (1.0 / 40320.0 + r * (1.0 / 362880.0));
+  const Four high = (1.0 / 3628800.0 + r * (1.0 / 39916800.0)) + r2 * (1.0 / 479001600.0 + r * (1.0 / 6227020800.0));
+  const Four sum = r2 * (low + r4 * (middle + r4 * high)) + r + 1.0;
   const FourBits power = (reinterpret_cast<FourBits>(shifted) << 52) + (uint64_t{1023} << 52);  // 2^k
   const Four found = sum * reinterpret_cast<Four>(power);
   const auto large = x >= -708.0;

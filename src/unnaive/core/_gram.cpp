@@ -49,12 +49,13 @@ void by_term(const Rows& documents, const Rows& postings, double* out) {
   }
 }
 
-// The same number as Σ_{d ∋ i} Σ_{e ∋ i} K_de, K_de the terms that documents d and e share: 2·Σ_i df_i² steps. Only the
-// documents that share a term with d are cleared after it: never all of them, which would be n_docs² steps.
-void by_document(const Rows& documents, const Rows& postings, double* out) {
+// add(d, i, Σ_{e ∋ i} K_de) for every document d and term i of its, K_de the terms that documents d and e share:
+// 2·Σ_i df_i² steps. Only the documents that share a term with d are cleared after it: never all of them, which would
+// be n_docs² steps.
+template <class Add>
+void each_shared(const Rows& documents, const Rows& postings, const Add& add) {
   std::vector<uint32_t> shared(documents.size);
   std::vector<int32_t> touched(documents.size + 1);  // one more, as a place is written before it is taken
-  std::vector<uint64_t> sums(postings.size);
   for (int64_t d = 0; d < documents.size; ++d) {
     size_t n_touched = 0;
     for (const int32_t* i = documents.begin(d); i != documents.end(d); ++i)
@@ -65,10 +66,16 @@ void by_document(const Rows& documents, const Rows& postings, double* out) {
     for (const int32_t* i = documents.begin(d); i != documents.end(d); ++i) {
       uint64_t sum = 0;
       for (const int32_t* e = postings.begin(*i); e != postings.end(*i); ++e) sum += shared[*e];
-      sums[*i] += sum;
+      add(d, *i, sum);
     }
     for (size_t k = 0; k < n_touched; ++k) shared[touched[k]] = 0;
   }
+}
+
+// The same number as Σ_{d ∋ i} Σ_{e ∋ i} K_de.
+void by_document(const Rows& documents, const Rows& postings, double* out) {
+  std::vector<uint64_t> sums(postings.size);
+  each_shared(documents, postings, [&](int64_t, int32_t i, uint64_t sum) { sums[i] += sum; });
   for (int64_t i = 0; i < postings.size; ++i) out[i] = static_cast<double>(sums[i]);
 }
 
@@ -90,26 +97,13 @@ void cross_by_term(const Rows& documents, const Rows& postings, const Rows& labe
   }
 }
 
-// The same numbers as Σ_{d ∋ i, d in c} Σ_{e ∋ i} K_de: 2·Σ_i df_i² steps.
+// The same numbers as Σ_{d ∋ i, d in c} Σ_{e ∋ i} K_de.
 void cross_by_document(const Rows& documents, const Rows& postings, const Rows& labels, int64_t n_classes,
                        double* out) {
-  std::vector<uint32_t> shared(documents.size);
-  std::vector<int32_t> touched(documents.size + 1);
-  for (int64_t d = 0; d < documents.size; ++d) {
-    size_t n_touched = 0;
-    for (const int32_t* i = documents.begin(d); i != documents.end(d); ++i)
-      for (const int32_t* e = postings.begin(*i); e != postings.end(*i); ++e) {
-        touched[n_touched] = *e;
-        n_touched += shared[*e]++ == 0;
-      }
-    for (const int32_t* i = documents.begin(d); i != documents.end(d); ++i) {
-      uint64_t sum = 0;
-      for (const int32_t* e = postings.begin(*i); e != postings.end(*i); ++e) sum += shared[*e];
-      for (const int32_t* c = labels.begin(d); c != labels.end(d); ++c)
-        out[*i * n_classes + *c] += static_cast<double>(sum);
-    }
-    for (size_t k = 0; k < n_touched; ++k) shared[touched[k]] = 0;
-  }
+  each_shared(documents, postings, [&](int64_t d, int32_t i, uint64_t sum) {
+    for (const int32_t* c = labels.begin(d); c != labels.end(d); ++c)
+      out[i * n_classes + *c] += static_cast<double>(sum);
+  });
 }
 
 template <void (*Walk)(const Rows&, const Rows&, const Rows&, int64_t, double*)>

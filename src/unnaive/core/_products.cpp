@@ -5,6 +5,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <atomic>
@@ -19,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "_avx2.h"
 #include "_checks.h"
 #include "_products_cell_table.h"
 #include "_products_cells.h"
@@ -34,6 +36,7 @@ using unnaive::kAhead;
 using unnaive::LogCounts;
 using unnaive::Weighted;
 
+constexpr int64_t kBlockCells = 512;      // scores that go through each step of the softmax together: 4 kB
 constexpr int64_t kGroupCells = 1 << 20;  // posteriors that several threads hold at a time: 8 MB
 
 template <typename Index>
@@ -78,9 +81,7 @@ namespace plain {
 #include "_products_weighted.h"
 }  // namespace plain
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define UNNAIVE_WIDE 1
-// no fused multiply-add: results must not depend on the processor
+#ifdef UNNAIVE_AVX2
 #pragma GCC push_options
 #pragma GCC target("avx2")
 namespace wide {
@@ -91,16 +92,9 @@ namespace wide {
 #include "_products_weighted.h"
 }  // namespace wide
 #pragma GCC pop_options
-#endif
-
-bool has_wide() {
-#ifdef UNNAIVE_WIDE
-  static const bool found = __builtin_cpu_supports("avx2");
-  return found;
 #else
-  return false;
+namespace wide = plain;
 #endif
-}
 
 template <typename T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -128,9 +122,7 @@ void run_product(Vector<Index> starts, Vector<int32_t> columns, Vector<double> v
                "a column of the sparse matrix is no row of the dense one");
   require(height(out) == X.rows && out.shape(1) == dense.shape(1), "the product has another shape");
   nb::gil_scoped_release free;
-#ifdef UNNAIVE_WIDE
-  if (has_wide()) return wide::product(X, dense.data(), out.data(), width);
-#endif
+  if (has_avx2()) return wide::product(X, dense.data(), out.data(), width);
   plain::product(X, dense.data(), out.data(), width);
 }
 
@@ -141,9 +133,7 @@ void run_transposed(Vector<Index> starts, Vector<int32_t> columns, Vector<double
   check_inside(columns.data(), columns.size(), height(out), "a column of the sparse matrix is no row of the product");
   require(height(dense) == X.rows && out.shape(1) == dense.shape(1), "the product has another shape");
   nb::gil_scoped_release free;
-#ifdef UNNAIVE_WIDE
-  if (has_wide()) return wide::transposed(X, dense.data(), out.data(), width);
-#endif
+  if (has_avx2()) return wide::transposed(X, dense.data(), out.data(), width);
   plain::transposed(X, dense.data(), out.data(), width);
 }
 
@@ -159,9 +149,7 @@ void run_add_tf_idf(Vector<int64_t> starts, Vector<int32_t> columns, Vector<doub
   require(height(out) == X.rows && out.shape(1) == weights.shape(1), "the scores have another shape");
   const auto width = static_cast<int64_t>(out.shape(1));
   nb::gil_scoped_release free;
-#ifdef UNNAIVE_WIDE
-  if (has_wide()) return wide::add_tf_idf(X, place.data(), idf.data(), weights.data(), out.data(), width);
-#endif
+  if (has_avx2()) return wide::add_tf_idf(X, place.data(), idf.data(), weights.data(), out.data(), width);
   plain::add_tf_idf(X, place.data(), idf.data(), weights.data(), out.data(), width);
 }
 
@@ -230,13 +218,14 @@ class ScalingDocuments {
     std::vector<int64_t> lists(starts.data(), starts.data() + starts.size());
     std::vector<int32_t> listed(classes.data(), classes.data() + classes.size());
     nb::gil_scoped_release free;
-    std::vector<double> scales = packing_scales(in_rows, in_lists, chunk), ones(static_cast<size_t>(in_rows.size), 1.0);
-    if (scales.size() == ones.size())
+    const auto n_docs = static_cast<size_t>(in_rows.size);
+    unnaive::LongVector<double> scales = packing_scales(in_rows, in_lists, chunk);
+    if (scales.size() == n_docs)
       packed_ = std::make_unique<CellDocuments<PackedEntry>>(in_rows, in_lists, std::move(lists), std::move(listed),
                                                              width, chunk, std::move(scales));
     else
       plain_ = std::make_unique<CellDocuments<PlainEntry>>(in_rows, in_lists, std::move(lists), std::move(listed),
-                                                           width, chunk, std::move(ones));
+                                                           width, chunk, unnaive::LongVector<double>(n_docs, 1.0));
   }
 
   // The log-likelihood; what is expected of every cell is added to `expected`.
@@ -260,9 +249,7 @@ class ScalingDocuments {
     padded.resize(static_cast<size_t>(X.stride), -INFINITY);
     const Labels labels{targets.data(), weight.data(), padded.data()};
     nb::gil_scoped_release free;
-#ifdef UNNAIVE_WIDE
-    if (has_wide()) return wide::expectations(X, labels, weights.data(), expected.data(), threads);
-#endif
+    if (has_avx2()) return wide::expectations(X, labels, weights.data(), expected.data(), threads);
     return plain::expectations(X, labels, weights.data(), expected.data(), threads);
   }
 
@@ -325,31 +312,36 @@ nb::object run_class_sums(Vector<Index> starts, Vector<int32_t> columns, Vector<
   return python_of(sums, corpus);
 }
 
-using Cells = nb::ndarray<uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Cells = std::vector<nb::ndarray<uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
 
-CellTable table_of(const Cells& cells) {
-  return {cells.data(), static_cast<int64_t>(cells.shape(0)), static_cast<int64_t>(cells.shape(1))};
+std::vector<CellRow> table_of(const Cells& cells) {
+  std::vector<CellRow> table;
+  for (const auto& row : cells) table.push_back({row.data(), static_cast<int64_t>(row.size())});
+  return table;
 }
 
 // Adds documents of one class each; what their counts add up to, or 0 if one of them is none: then nothing is added.
 template <typename Index>
 int64_t run_add_documents(Vector<Index> starts, Vector<int32_t> columns, Vector<int32_t> values,
                           Vector<int32_t> classes, Cells out) {
-  const CellTable table = table_of(out);
+  const std::vector<CellRow> table = table_of(out);
   require(columns.size() == values.size(), "a sparse matrix has as many columns as values");
   check_starts(starts.data(), starts.size(), columns.size(), "the row ends of a sparse matrix fall or pass its end");
-  check_inside(columns.data(), columns.size(), table.width, "a column of the sparse matrix is no term");
   require(classes.size() + 1 == starts.size(), "a document has no class, or two");
-  check_inside(classes.data(), classes.size(), table.classes, "a document has a class that is not there");
+  check_inside(classes.data(), classes.size(), static_cast<int64_t>(table.size()),
+               "a document has a class that is not there");
+  for (size_t row = 0; row < classes.size(); ++row)
+    check_inside(columns.data() + starts.data()[row], static_cast<size_t>(starts.data()[row + 1] - starts.data()[row]),
+                 table[classes.data()[row]].terms, "a column of the sparse matrix is no term");
   nb::gil_scoped_release free;
-  return add_documents<Index>({starts.data(), columns.data(), values.data(), height(starts) - 1, table.width},
-                              classes.data(), table);
+  return add_documents<Index>({starts.data(), columns.data(), values.data(), height(starts) - 1, 0}, classes.data(),
+                              table);
 }
 
-// What python_of gives of a table of cells, of its first terms.
+// What python_of gives of rows of cells, of the first terms.
 nb::tuple run_list_cells(Cells cells, int64_t n_terms) {
-  const CellTable table = table_of(cells);
-  require(n_terms >= 0 && n_terms <= table.width, "a table of cells has not so many terms");
+  const std::vector<CellRow> table = table_of(cells);
+  require(n_terms >= 0, "a table has no fewer than 0 terms");
   std::vector<ClassSums> sums;
   std::vector<uint64_t> corpus;
   {

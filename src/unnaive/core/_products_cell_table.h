@@ -1,37 +1,39 @@
-// Sums of documents of one class each in a table of classes × terms that stays between batches; a cell is that of
-// _products_sums.h.
+// Sums of documents of one class each in rows of cells, one for each class, that stay between batches; a cell is that
+// of _products_sums.h.
 #pragma once
+#include <algorithm>
 #include <vector>
 
 #include "_products_sums.h"
 
-// The cells of class c are cells[c * width] … cells[c * width + width - 1].
-struct CellTable {
+// As long as the terms that the class has met: those behind it are zero.
+struct CellRow {
   uint64_t* cells;
-  int64_t classes, width;
+  int64_t terms;
 };
 
 // What all values add up to; 0 where one of them is no count above 0, and nothing was added then.
 template <typename Index>
-int64_t add_documents(const CountRows<Index>& X, const int32_t* classes, const CellTable& table) {
+int64_t add_documents(const CountRows<Index>& X, const int32_t* classes, const std::vector<CellRow>& table) {
   int64_t total = 0;
   for (int64_t k = X.starts[0]; k < X.starts[X.rows]; ++k) {
     if (X.values[k] <= 0) return 0;
     total += X.values[k];
   }
-  for (int64_t row = 0; row < X.rows; ++row) add_row(X, row, table.cells + classes[row] * table.width);
+  for (int64_t row = 0; row < X.rows; ++row) add_row(X, row, table[classes[row]].cells);
   return total;
 }
 
 // The cells of each class that are not zero, of the first `terms`. Every cell is written, and kept unless it is zero.
-inline std::vector<ClassSums> list_cells(const CellTable& table, int64_t terms) {
+inline std::vector<ClassSums> list_cells(const std::vector<CellRow>& table, int64_t terms) {
   std::vector<ClassSums> sums;
   std::vector<int32_t> kept_terms(static_cast<size_t>(terms) + 1);
   std::vector<uint64_t> kept_cells(static_cast<size_t>(terms) + 1);
-  for (int64_t c = 0; c < table.classes; ++c) {
-    const uint64_t* cells = table.cells + c * table.width;
+  for (const CellRow& row : table) {
+    const uint64_t* cells = row.cells;
+    const int64_t end = std::min(row.terms, terms);
     size_t kept = 0;
-    for (int64_t t = 0; t < terms; ++t) {
+    for (int64_t t = 0; t < end; ++t) {
       kept_terms[kept] = static_cast<int32_t>(t);
       kept_cells[kept] = cells[t];
       kept += cells[t] != 0;

@@ -15,6 +15,7 @@
 constexpr int kCountBits = 12;
 constexpr int64_t kPackedPlaces = int64_t{1} << (32 - kCountBits);
 constexpr int64_t kEntriesAhead = 12;  // entries between a prefetch and its use
+constexpr int64_t kRunsAhead = 4;      // likewise of runs
 constexpr int64_t kParts = 32;         // of the cells, which threads share out
 
 // Documents are counts, or counts over their sum: then a count and a place go into four bytes, a quarter of what an
@@ -61,7 +62,7 @@ struct Border {
   int64_t run, entry;
 };
 
-// Entries of every chunk by term, ascending; places are documents, counted from the first of the chunk. Part p of chunk
+// Entries of every chunk by term; places are documents, counted from the first of the chunk. Part p of chunk
 // i begins at borders[i · kParts + p].
 template <class Entry>
 struct ChunkRuns {
@@ -87,8 +88,11 @@ Entry entry_of(int64_t place, double value, double scale) {
   return Entry::of(place, std::is_same_v<Entry, PackedEntry> ? std::nearbyint(value / scale) : value);
 }
 
+// Terms of a part are ascending, or ordered by the size of their runs: where these end is then no surprise to the
+// processor, and is worth it if much belongs to a term.
 template <class Entry>
-ChunkRuns<Entry> runs_by_chunk(const PartMatrix& X, int64_t chunk, const std::vector<double>& scale) {
+ChunkRuns<Entry> runs_by_chunk(const PartMatrix& X, int64_t chunk, const unnaive::LongVector<double>& scale,
+                               bool by_size) {
   const std::vector<int32_t> parts = part_starts(X);
   ChunkRuns<Entry> out;
   out.entries.resize(static_cast<size_t>(X.starts[X.size] + kEntriesAhead));
@@ -101,15 +105,17 @@ ChunkRuns<Entry> runs_by_chunk(const PartMatrix& X, int64_t chunk, const std::ve
     for (int64_t k = X.starts[first]; k < X.starts[last]; ++k)
       if (next[X.terms[k]]++ == 0) terms.push_back(X.terms[k]);
     std::sort(terms.begin(), terms.end());
-    int64_t part = 0;
-    for (const int32_t term : terms) {
-      for (; part < kParts && parts[part] <= term; ++part) out.borders.push_back(at);
-      const int64_t size = next[term];
-      out.runs.push_back({term, static_cast<int32_t>(size)});
-      next[term] = at.entry;
-      at = {at.run + 1, at.entry + size};
+    auto begin = terms.begin();
+    for (int64_t part = 0; part < kParts; ++part) {
+      const auto end = part + 1 < kParts ? std::lower_bound(begin, terms.end(), parts[part + 1]) : terms.end();
+      if (by_size) std::stable_sort(begin, end, [&](int32_t a, int32_t b) { return next[a] < next[b]; });
+      out.borders.push_back(at);
+      for (; begin < end; ++begin) {
+        const int64_t size = std::exchange(next[*begin], at.entry);
+        out.runs.push_back({*begin, static_cast<int32_t>(size)});
+        at = {at.run + 1, at.entry + size};
+      }
     }
-    for (; part < kParts; ++part) out.borders.push_back(at);
     for (int64_t d = first; d < last; ++d)
       X.each(d, [&](int32_t term, double value) {
         out.entries[next[term]++] = entry_of<Entry>(d - first, value, scale[d]);
@@ -117,6 +123,51 @@ ChunkRuns<Entry> runs_by_chunk(const PartMatrix& X, int64_t chunk, const std::ve
     for (const int32_t term : terms) next[term] = 0;
   }
   out.borders.push_back(at);
+  out.runs.resize(out.runs.size() + kRunsAhead);
+  return out;
+}
+
+// An entry, and where the list of its term begins.
+template <class Entry>
+struct ListEntry {
+  Entry entry;
+  int32_t start;
+};
+
+struct Group {
+  int32_t length, size;  // of the lists, and how many entries in a row have lists of this length
+};
+
+// Entries of every chunk by term, as in ChunkRuns; most runs would have one or two of them, so that each has its list.
+template <class Entry>
+struct ChunkLists {
+  std::vector<Border> borders;  // `run` is the number of a group
+  unnaive::LongVector<Group> groups;
+  unnaive::LongVector<ListEntry<Entry>> entries;
+};
+
+template <class Entry>
+ChunkLists<Entry> lists_by_chunk(const ChunkRuns<Entry>& all, const std::vector<int64_t>& list_starts) {
+  ChunkLists<Entry> out;
+  out.entries.reserve(all.entries.size());
+  const auto here = [&] {
+    return Border{static_cast<int64_t>(out.groups.size()), static_cast<int64_t>(out.entries.size())};
+  };
+  for (size_t part = 0; part + 1 < all.borders.size(); ++part) {
+    out.borders.push_back(here());
+    const Entry* entry = all.entries.data() + all.borders[part].entry;
+    int64_t before = -1;
+    for (int64_t run = all.borders[part].run; run < all.borders[part + 1].run; ++run) {
+      const auto [term, size] = all.runs[run];
+      const int64_t start = list_starts[term], length = list_starts[term + 1] - start;
+      if (length != before) out.groups.push_back({static_cast<int32_t>(length), 0});
+      before = length;
+      out.groups.back().size += size;
+      for (const Entry* const stop = entry + size; entry < stop; ++entry)
+        out.entries.push_back({*entry, static_cast<int32_t>(start)});
+    }
+  }
+  out.borders.push_back(here());
   return out;
 }
 
@@ -125,15 +176,16 @@ ChunkRuns<Entry> runs_by_chunk(const PartMatrix& X, int64_t chunk, const std::ve
 template <class Entry>
 struct CellDocuments {
   int64_t size, n_rows, width, stride, chunk;
-  std::vector<double> scale;               // of documents
+  unnaive::LongVector<double> scale;       // of documents
   unnaive::LongVector<int64_t> starts;     // the rows of document d are by_document[starts[d]] …
   unnaive::LongVector<Entry> by_document;  // places are rows
   std::vector<int64_t> list_starts;
   std::vector<int32_t> list_classes;
-  ChunkRuns<Entry> rows, listed;
+  ChunkRuns<Entry> rows;
+  ChunkLists<Entry> listed;
 
   CellDocuments(const PartMatrix& in_rows, const PartMatrix& in_lists, std::vector<int64_t> starts_of_lists,
-                std::vector<int32_t> classes, int64_t n_classes, int64_t chunk_size, std::vector<double> scales)
+                std::vector<int32_t> classes, int64_t n_classes, int64_t chunk_size, unnaive::LongVector<double> scales)
       : size(in_rows.size),
         n_rows(in_rows.n_terms),
         width(n_classes),
@@ -143,8 +195,8 @@ struct CellDocuments {
         starts(in_rows.starts, in_rows.starts + in_rows.size + 1),
         list_starts(std::move(starts_of_lists)),
         list_classes(std::move(classes)),
-        rows(runs_by_chunk<Entry>(in_rows, chunk, scale)),
-        listed(runs_by_chunk<Entry>(in_lists, chunk, scale)) {
+        rows(runs_by_chunk<Entry>(in_rows, chunk, scale, true)),
+        listed(lists_by_chunk(runs_by_chunk<Entry>(in_lists, chunk, scale, false), list_starts)) {
     by_document.reserve(static_cast<size_t>(starts.back() + kEntriesAhead));
     for (int64_t d = 0; d < size; ++d)
       in_rows.each(d, [&](int32_t row, double value) { by_document.push_back(entry_of<Entry>(row, value, scale[d])); });
@@ -156,9 +208,10 @@ struct CellDocuments {
 
 // The scale of each document whose values are counts times it, all of them small enough to pack; nothing if some are
 // not.
-inline std::vector<double> packing_scales(const PartMatrix& in_rows, const PartMatrix& in_lists, int64_t chunk) {
+inline unnaive::LongVector<double> packing_scales(const PartMatrix& in_rows, const PartMatrix& in_lists,
+                                                  int64_t chunk) {
   if (in_rows.n_terms > kPackedPlaces || chunk > kPackedPlaces) return {};
-  std::vector<double> scales(static_cast<size_t>(in_rows.size), 1.0);
+  unnaive::LongVector<double> scales(static_cast<size_t>(in_rows.size), 1.0);
   for (int64_t d = 0; d < in_rows.size; ++d) {
     double least = INFINITY;
     for (const PartMatrix& X : {in_rows, in_lists})

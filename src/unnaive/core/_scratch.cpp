@@ -30,8 +30,8 @@ struct Handler {
 constexpr int kSetHandler = 304;
 
 void* allocate(void*, size_t size) {
-  ScratchFiles& files = ScratchFiles::instance();
-  return files.takes(size) ? files.map(size, false) : std::malloc(size ? size : 1);
+  void* block = nullptr;
+  return ScratchFiles::instance().map(size, false, block) ? block : std::malloc(size ? size : 1);
 }
 
 void* zeros(void*, size_t count, size_t each) { return allocate_zeros(count, each); }

@@ -33,21 +33,19 @@ class ScratchFiles {
     least_ = least;
   }
 
-  bool takes(size_t size) {
+  // Whether a block of this size lies in a file: then `block` is one, of anything or of zeros, or nullptr where the
+  // disk has no room. One question, since another thread may set the folder between two.
+  bool map(size_t size, bool zeros, void*& block) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    return !folder_.empty() && size >= least_ && size > 0;
-  }
-
-  // Anything, or zeros; nullptr where the disk has no room.
-  void* map(size_t size, bool zeros) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (void* block = take_idle(size)) {
+    if (folder_.empty() || size < least_ || size == 0) return false;
+    block = take_idle(size);
+    if (block) {
       if (zeros) std::memset(block, 0, size);
-      return block;
+      return true;
     }
-    void* block = map_file(folder_, size);
+    block = map_file(folder_, size);
     if (block) sizes_[block] = size;
-    return block;
+    return true;
   }
 
   // Bytes of a block that `map` gave, at least those that were asked for; 0 for any other.
@@ -130,8 +128,9 @@ class ScratchFiles {
 // Zeros, in a file if they are many; nullptr where there is no room. `free_scratch` takes them, and blocks of malloc.
 inline void* allocate_zeros(size_t count, size_t each) {
   if (each && count > SIZE_MAX / each) return nullptr;
-  ScratchFiles& files = ScratchFiles::instance();
-  return files.takes(count * each) ? files.map(count * each, true) : std::calloc(count ? count : 1, each ? each : 1);
+  void* block = nullptr;
+  if (ScratchFiles::instance().map(count * each, true, block)) return block;
+  return std::calloc(count ? count : 1, each ? each : 1);
 }
 
 inline void free_scratch(void* block) {
@@ -147,10 +146,9 @@ struct ScratchAllocator {
   ScratchAllocator(const ScratchAllocator<Other>&) {}
 
   T* allocate(size_t n) {
-    ScratchFiles& files = ScratchFiles::instance();
-    if (!files.takes(n * sizeof(T)))
+    void* block = nullptr;
+    if (!ScratchFiles::instance().map(n * sizeof(T), false, block))
       return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{alignof(T)}));
-    void* block = files.map(n * sizeof(T), false);
     if (!block) throw std::bad_alloc();
     return static_cast<T*>(block);
   }

@@ -19,7 +19,7 @@ FLOATS = (np.float32, np.float64)
 
 def csr_arrays(name: str, table: Sparse, *, index: Any = None) -> Arrays:
     """The three arrays of a sparse matrix by the names that `read_csr` looks for; `index` narrows its indices."""
-    table = csr_array(table)
+    table = table if isinstance(table, StoredMatrix) else csr_array(table)
     parts = {part: getattr(table, part) for part in PARTS}
     if index is not None:
         parts |= {part: parts[part].astype(index) for part in ("indices", "indptr")}
@@ -28,7 +28,10 @@ def csr_arrays(name: str, table: Sparse, *, index: Any = None) -> Arrays:
 
 @dataclass(frozen=True, eq=False)
 class StoredMatrix:
-    """The three arrays of a sparse matrix whose indices have been looked at, for `lazy_matrices`."""
+    """The three arrays of a sound sparse matrix, for `lazy_matrices`: from a file, or made here without SciPy.
+
+    `canonical` where it is known that columns ascend in each row.
+    """
 
     format: ClassVar[str] = "csr"
 
@@ -36,10 +39,29 @@ class StoredMatrix:
     indices: NDArray[Any]
     indptr: NDArray[Any]
     shape: tuple[int, int]
+    canonical: bool = False
+
+    @property
+    def nnz(self) -> int:
+        """How many cells it has."""
+        return len(self.data)
 
     def tocsr(self) -> Sparse:
         """The matrix over them."""
-        return csr_array((self.data, self.indices, self.indptr), shape=self.shape)
+        matrix = csr_array((self.data, self.indices, self.indptr), shape=self.shape)
+        if self.canonical:
+            matrix.has_canonical_format = True  # so that nobody needs to look
+        return matrix
+
+    def row_sums(self) -> NDArray[Any]:
+        """Σ_t of each row (n_rows,). Whole numbers add up in any order; fractions as SciPy adds them."""
+        if self.data.dtype.kind == "f":
+            return self.tocsr().sum(axis=1)  # type: ignore[no-any-return]
+        sums = np.zeros(self.shape[0], self.data.dtype)
+        filled = np.flatnonzero(np.diff(self.indptr))
+        if len(filled):
+            sums[filled] = np.add.reduceat(self.data, self.indptr[filled])
+        return sums
 
     @property
     def in_order(self) -> bool:

@@ -7,6 +7,32 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+from unnaive.text.locks import fork_safe_lock
+
+
+class _Limit:
+    """The limit that all threads inside share: the first one sets it, and the last one lifts it."""
+
+    def __init__(self) -> None:
+        self._lock = fork_safe_lock()
+        self._inside = 0
+        self._limiter: Any = None
+
+    def enter(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limiter = _controller().limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limiter.restore_original_limits()
+
+
+_LIMIT = _Limit()
+
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
@@ -15,8 +41,11 @@ def one_blas_thread() -> Iterator[None]:
     >>> with one_blas_thread():
     ...     pass
     """
-    with _controller().limit(limits=1, user_api="blas"):
+    _LIMIT.enter()
+    try:
         yield
+    finally:
+        _LIMIT.leave()
 
 
 @cache

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.core.arrays import StoredMatrix
 from unnaive.sparse import csr_array
 from unnaive.types import Ids, Sparse
 
@@ -21,6 +21,19 @@ def move_columns(table: Sparse, columns: Ids | None, n_columns: int) -> Sparse:
         return csr_array((table.data, table.indices, table.indptr), shape=(table.shape[0], n_columns))
     indices = np.asarray(columns, np.int32)[table.indices]
     return sorted_cells(csr_array((table.data, indices, table.indptr), shape=(table.shape[0], n_columns)))
+
+
+def take_rows(table: Sparse | StoredMatrix, rows: Ids) -> StoredMatrix:
+    """Some rows of a table, in that order.
+
+    >>> take_rows(csr_array([[1, 2], [0, 3]]), np.array([1, 0])).tocsr().toarray()
+    array([[0, 3],
+           [1, 2]])
+    """
+    sizes = np.diff(table.indptr)[rows]
+    ends = np.concatenate([np.zeros(1, sizes.dtype), np.cumsum(sizes, dtype=sizes.dtype)])
+    cells = np.repeat(table.indptr[:-1][rows] - ends[:-1], sizes) + np.arange(ends[-1], dtype=sizes.dtype)
+    return StoredMatrix(table.data[cells], table.indices[cells], ends, (len(rows), table.shape[1]))
 
 
 def sorted_cells(table: Sparse) -> Sparse:
@@ -62,7 +75,7 @@ def stack_rows(parts: list[Sparse], width: int) -> Sparse:
     canonical = all(part.has_canonical_format for part in parts)
     data, indices = np.empty(n_entries, np.result_type(*(part.data for part in parts))), np.empty(n_entries, index)
     ends, entry, row = np.zeros(n_rows + 1, index), 0, 0
-    for part in _taken(parts):
+    for part in _pop_in_order(parts):
         inside = slice(entry, entry + part.nnz)
         data[inside], indices[inside] = part.data, part.indices
         ends[row + 1 : row + part.shape[0] + 1] = part.indptr[1:] + index(entry)
@@ -72,7 +85,8 @@ def stack_rows(parts: list[Sparse], width: int) -> Sparse:
     return stacked
 
 
-def _taken(parts: list[Sparse]) -> Iterator[Sparse]:
+def _pop_in_order(parts: list[Sparse]) -> Iterator[Sparse]:
+    """Each of the matrices, which leaves the list before it is used."""
     parts.reverse()
     while parts:
         yield parts.pop()
@@ -80,6 +94,8 @@ def _taken(parts: list[Sparse]) -> Iterator[Sparse]:
 
 def row_hashes(table: Sparse, rows: slice, *, values: bool = True) -> NDArray[np.uint64]:
     """A hash of the columns and values of each row, or of the columns alone (n_rows, 2)."""
+    import hashlib
+
     ends = table.indptr[rows.start : rows.stop + 1]
     first, last = int(ends[0]), int(ends[-1])
     columns = memoryview(table.indices[first:last].astype("<i4")).cast("B")

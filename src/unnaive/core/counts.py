@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.core.arrays import lazy_matrices
+from unnaive.core.arrays import StoredMatrix, lazy_matrices, stored
 from unnaive.core.class_sums import canonical, class_sums
 from unnaive.core.products import NATIVE
 from unnaive.errors import BadData
@@ -87,7 +87,8 @@ class Counts:
     @property
     def class_totals(self) -> NDArray[Any]:
         """Occurrences of all terms in each class, N_i• (n_classes,)."""
-        totals: NDArray[Any] = self.class_terms.sum(axis=1)
+        table = stored(self, "class_terms")
+        totals: NDArray[Any] = table.row_sums() if isinstance(table, StoredMatrix) else table.sum(axis=1)
         return totals
 
     @property
@@ -149,7 +150,7 @@ class Counts:
 
     def grown(self, n_classes: int, n_terms: int) -> Counts:
         """The same sums with room for classes and terms that come after those already there."""
-        if (n_classes, n_terms) == self.class_terms.shape:
+        if (n_classes, n_terms) == (self.n_classes, self.n_terms):
             return self
         more = n_classes - self.n_classes, n_terms - self.n_terms
 
@@ -193,17 +194,15 @@ class Counts:
         >>> Counts.of(csr_array([[2, 0, 1]]), csr_array([[1]])).reordered(np.array([2, 1, 0])).class_terms.toarray()
         array([[1, 0, 2]])
         """
-        place = np.empty(len(order), self.class_df.indices.dtype)
+        tables = stored(self, "class_terms"), stored(self, "class_df")
+        place = np.empty(len(order), tables[1].indices.dtype)
         place[order] = np.arange(len(order), dtype=place.dtype)
-        tables = (self.class_terms, self.class_df)
         alike = _same_cells(*tables)  # as they are where all documents count in whole
         cells = [_sorted_cells(table, place) for table in (tables[:1] if alike else tables)]
         moved = [
-            csr_array((table.data.take(numbers), columns, table.indptr), shape=table.shape)
+            StoredMatrix(table.data.take(numbers), columns, table.indptr, table.shape, canonical=True)
             for table, (columns, numbers) in zip(tables, cells * 2 if alike else cells, strict=True)
         ]
-        for table in moved:
-            table.has_canonical_format = True
         return Counts(self.n_docs, self.class_docs, moved[0], moved[1], self.terms[order], self.df[order])
 
 

@@ -42,11 +42,18 @@ class DocumentReader(Protocol):
     def known_terms(self, documents: Any) -> NDArray[np.int64]:
         """How many mentions of terms that the model knows each document has (n_docs,)."""
 
-    def scores_and_known(self, documents: Any) -> tuple[Floats, NDArray[np.int64]]:
-        """Scores of documents that are few enough to be held at once, and what `known_terms` gives of them."""
+    def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
+        """Scores of documents that are few enough to be held at once, and what `known_terms` gives of them.
+
+        Where the best class leads every other by more than `clear`, it may get 0 and the others −∞.
+        """
 
     def read_one(self, document: Any) -> tuple[Sparse, list[Span]]:
         """One document as a row of counts (1, n_terms), and where its terms are, if it is a text."""
+
+    @property
+    def fused(self) -> bool:
+        """Whether the kernel scores documents as it reads them, in a moment and without Python's lock."""
 
     @property
     def term_names(self) -> Sequence[str]:
@@ -70,7 +77,7 @@ class CountRows:
         """There is no faster way."""
         return None
 
-    def scores_and_known(self, documents: Any) -> tuple[Floats, NDArray[np.int64]]:
+    def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
         """Scores of a few rows, and the sum of each."""
         return self.scorer.scores(documents), self.known_terms(documents)
 
@@ -87,6 +94,11 @@ class CountRows:
             )
         row.sum_duplicates()
         return row, []
+
+    @property
+    def fused(self) -> bool:
+        """Rows of counts are multiplied."""
+        return False
 
     @property
     def term_names(self) -> Sequence[str]:
@@ -112,10 +124,10 @@ class TextDocuments:
             chunk = texts[start : start + step]
             yield fused.scores(chunk) if fused else self.scorer.scores(self._counter.count(chunk))
 
-    def scores_and_known(self, documents: Any) -> tuple[Floats, NDArray[np.int64]]:
+    def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
         """Scores of a few texts and how many mentions of terms each has, in one pass where it goes."""
         if self._fused:
-            return self._fused.scores_and_known(documents)
+            return self._fused.scores_and_known(documents, clear)
         if self._fused_tf_idf:
             return self._fused_tf_idf.scores(documents), self._count_known(documents)
         X = self._counter.count(documents)
@@ -140,6 +152,11 @@ class TextDocuments:
         ids = self.vocabulary.ids(term for _, _, term in found)
         columns, counts = np.unique(ids[ids >= 0], return_counts=True)
         return csr_array((counts, columns, [0, len(columns)]), shape=(1, len(self.vocabulary))), found
+
+    @property
+    def fused(self) -> bool:
+        """By the fused scorer, where there is one and the kernel is it."""
+        return BACKEND == "native" and self.rule.segmenter is None and self._fused is not None
 
     @property
     def term_names(self) -> Sequence[str]:

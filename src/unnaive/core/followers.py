@@ -1,9 +1,9 @@
-"""Pairs of words as what the words of a document leave open: which word follows which.
+"""Counts of pairs of words in a small form, for model files: which words follow each word of a document.
 
 A word that a document has n times has n followers there: other words of the document, or none at the end of a run. They
-are listed word by word, each word's own in ascending order, so that they tell of the counts of pairs and of nothing
-else. A follower is the place of its word among those of the document: a small number, that does not depend on other
-documents. The pairs and their counts follow from it.
+are listed word by word, each word's own in ascending order, so that the list holds the counts of pairs and nothing else
+of the text. A follower is stored as the place of its word among those of the document: a small number, which does not
+depend on other documents. `without_pairs` makes the list of the counts, `with_pairs` the counts of the list.
 """
 
 from __future__ import annotations
@@ -28,7 +28,11 @@ def has_pairs(terms: Vocabulary) -> bool:
 
 
 def list_followers(places: NDArray[Any], table: Sparse) -> Sparse:
-    """1 + the place of each follower, 0 for none, in a row for each document: as many as it has mentions of words."""
+    """The followers as a table: a row for each document, with as many cells as it has mentions of words.
+
+    places  1 + the place of each follower, 0 for none; of all documents, one after another
+    table   the counts of words (n_docs, n_words)
+    """
     ends = np.concatenate([[0], np.cumsum(table.sum(axis=1))]).astype(np.int64)
     columns = np.arange(ends[-1]) - np.repeat(ends[:-1], np.diff(ends))
     shape = table.shape[0], int(np.diff(ends).max(initial=0))
@@ -36,12 +40,15 @@ def list_followers(places: NDArray[Any], table: Sparse) -> Sparse:
 
 
 def no_followers(table: Sparse) -> Sparse:
-    """Those of documents without pairs."""
+    """The followers of documents that have words and no pairs: none at all."""
     return list_followers(np.zeros(int(table.data.sum()), np.int32), table)
 
 
 def without_pairs(terms: Vocabulary, table: Sparse) -> tuple[Vocabulary, Sparse, Sparse] | None:
-    """The words among the terms, their table, and followers; None where there are no pairs, or words do not tell.
+    """The words among the terms, their table, and followers.
+
+    None where this form cannot hold the counts: there are no pairs, or longer n-grams, a pair of which a word is no
+    term, more pairs than mentions of their first word, or counts that are no whole numbers.
 
     >>> words, table, followers = without_pairs(Vocabulary(["go", "go now", "now"]), csr_array([[2, 1, 1]]))
     >>> words.terms, table.toarray().tolist(), followers.data.tolist()  # "go" is followed by "now", and by none
@@ -52,8 +59,8 @@ def without_pairs(terms: Vocabulary, table: Sparse) -> tuple[Vocabulary, Sparse,
     blob, offsets = terms.to_arrays()
     spaces = np.diff(np.concatenate([[0], np.cumsum(blob == SPACE)])[offsets])
     pairs, alone = np.flatnonzero(spaces == 1), np.flatnonzero(spaces == 0)
-    several = bool((spaces > 1).any()) or bool(which_are_grams(terms).any())
-    if several or not len(pairs) or not len(alone) or table.data.dtype.kind != "i":
+    others = bool((spaces > 1).any()) or bool(which_are_grams(terms).any())
+    if others or not len(pairs) or not len(alone) or table.data.dtype.kind != "i":
         return None
     words, W, P = terms.take(alone), take_columns(table, alone), take_columns(table, pairs)
     halves = _halves(words, terms.take(pairs))

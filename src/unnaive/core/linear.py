@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.core.arrays import csr_arrays, lazy_matrices, read_csr, read_floats, read_stored, stored
+from unnaive.core.arrays import StoredMatrix, csr_arrays, lazy_matrices, read_csr, read_floats, read_stored, stored
 from unnaive.core.links import LINKS
 from unnaive.core.products import product
 from unnaive.core.scorer import Contributions, Scorer
@@ -63,7 +63,7 @@ class Linear(Scorer):
 
     @property
     def stored_weights(self) -> Any:
-        """`sparse_weights`, or its arrays as a StoredMatrix where they came from a file and nobody asked for more."""
+        """`sparse_weights`, or its arrays as a StoredMatrix as long as nobody asked for more."""
         return stored(self, "sparse_weights")
 
     @property
@@ -139,14 +139,15 @@ class Linear(Scorer):
     def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
         """Arrays and plain settings from which `from_arrays` makes an equal Linear."""
         arrays: Arrays = {"bias": self.bias}
+        weights = self.stored_weights
         if self.step is not None:
             arrays |= _pack_multiples(self.sparse_weights, self.step)
-        elif issparse(self.sparse_weights):
+        elif isinstance(weights, StoredMatrix) or issparse(weights):
             # sums and differences may leave wider indices; the same model gives the same bytes
-            index = np.int32 if max(self.sparse_weights.nnz, self.n_terms) < 1 << 31 else np.int64
-            arrays |= csr_arrays("weights", self.sparse_weights, index=index)
+            index = np.int32 if max(weights.nnz, self.n_terms) < 1 << 31 else np.int64
+            arrays |= csr_arrays("weights", weights, index=index)
         else:
-            arrays["weights"] = np.asarray(self.sparse_weights)
+            arrays["weights"] = np.asarray(weights)
         optional = {"class_offset": self.class_offset, "term_offset": self.term_offset, "idf": self.weighting.idf}
         arrays |= {name: values for name, values in optional.items() if values is not None}
         shape = [self.n_classes, self.n_terms]

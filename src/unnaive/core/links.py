@@ -37,13 +37,17 @@ def _noisy_or_log_odds(scores: Floats) -> Floats:
         return np.where(scores > 30, scores, np.log(np.expm1(np.minimum(scores, 30))))
 
 
+def _as_they_are(scores: Floats) -> Floats:
+    return scores
+
+
 NEAR_BEST = 0.9  # the best F1, or near it, on the tags of the built-in tickets and on Reuters
 
 LINKS: dict[str, Link] = {
     link.name: link
     for link in (
-        Link("softmax", lambda scores: scores, exclusive=True),
-        Link("log-odds", lambda scores: scores),
+        Link("softmax", _as_they_are, exclusive=True),
+        Link("log-odds", _as_they_are),
         Link("one-of-all", lambda scores: -np.logaddexp(0.0, -scores), exclusive=True),
         Link("noisy-or", _noisy_or_log_odds, share=NEAR_BEST),
         Link("cosine", None, share=NEAR_BEST),
@@ -89,6 +93,19 @@ def probabilities(link: str, scores: Floats, *, exclusive: bool) -> Floats:
     if link == "noisy-or" and not exclusive:
         return -np.expm1(-scores)  # exact also where p is tiny
     return np.exp(log_probabilities(link, scores, exclusive=exclusive))
+
+
+def clear_lead(link: str, n_classes: int, p: float) -> float:
+    """How far the best score must lead every other for its probability, of exclusive classes, to be at least p.
+
+    1 − p = Σ_other e^−lead / (1 + Σ_other e^−lead) < (n_classes − 1) e^−lead; ∞ where a lead does not tell.
+
+    >>> round(clear_lead("softmax", 2, 1 - np.exp(-10)), 9), clear_lead("one-of-all", 2, 0.9)
+    (10.0, inf)
+    """
+    if LINKS[link].log_odds is not _as_they_are:
+        return np.inf
+    return float(np.log(max(1, n_classes - 1)) - np.log1p(-p))
 
 
 def relative(scores: Floats) -> Floats:

@@ -6,17 +6,19 @@ guessed by trying texts; with a key, only by those who have it. The key itself i
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.errors import BadData, BadModel, UnnaiveError, count_noun
+
+if TYPE_CHECKING:
+    from hashlib import blake2b
 
 HASH = "blake2b-128"
 SIZE = 16  # bytes of a hash
@@ -106,7 +108,7 @@ def document_hashes(texts: Sequence[str], labels: LabelSets, key: bytes | None =
     found = bytearray()
     for number, names in enumerate(labels):
         words = json.dumps(sorted(set(names), key=str), ensure_ascii=True).encode()
-        digest = hashlib.blake2b(words + b"\0", digest_size=SIZE, key=key or b"")
+        digest = _blake2b(words + b"\0", digest_size=SIZE, key=key or b"")
         digest.update(_utf8(texts[number]))
         found += digest.digest()
     return np.frombuffer(bytes(found), np.uint8).reshape(-1, SIZE)
@@ -123,12 +125,18 @@ def make_key(secret: bytes) -> bytes:
     """The key of a key file: 16 bytes or more that nobody can guess, such as `openssl rand -out key 32` makes."""
     if len(secret) < SHORTEST_KEY:
         raise UnnaiveError(f"the key has {len(secret)} bytes; give a file of {SHORTEST_KEY} or more random ones")
-    return hashlib.blake2b(secret, digest_size=32, person=b"unnaive key").digest()
+    return _blake2b(secret, digest_size=32, person=b"unnaive key").digest()
 
 
 def key_name(key: bytes | None) -> str | None:
     """What tells keys apart and does not give them away."""
-    return None if key is None else hashlib.blake2b(b"", digest_size=8, key=key, person=b"unnaive key id").hexdigest()
+    return None if key is None else _blake2b(b"", digest_size=8, key=key, person=b"unnaive key id").hexdigest()
+
+
+def _blake2b(data: bytes, **options: Any) -> blake2b:
+    import hashlib  # which loads OpenSSL; few models have a register
+
+    return hashlib.blake2b(data, **options)
 
 
 def as_bytes(hashes: NDArray[np.uint8]) -> list[bytes]:

@@ -1,6 +1,7 @@
-"""Documents that share passages: replies that quote, versions, near copies; told by the rare terms they have in common.
+"""Which documents share passages (replies that quote, versions, near copies): those with many rare terms in common.
 
-A model that has learnt the one knows the other, so held-out documents are new to it only if such stand on one side.
+A model that has learnt one of them knows the others too. Held-out scores are those of new documents only if documents
+that share passages are held out together.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from unnaive.text.gram_units import find_kinds
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Ids, Sparse
 
-RARE, RAREST = 20, 5  # documents that a rare term is in at most: a fiftieth of them, between these two
-# what two documents have in common at least: how many rare terms, and which share of those of the one with fewer
-PAIRS, TERMS = (10, 0.6), (5, 0.5)  # for pairs of words, and for single terms where there are no pairs
-MOST_CELLS = 20_000_000  # of the table of documents by documents: 160 MB; terms are rarer until it fits
+RARE_DF = 5, 20  # a rare term is in at most a fiftieth of the documents; that limit is kept within these two
+# documents share a passage if they have so many rare terms in common, and such a share of those of the one with fewer
+PAIRS_IN_COMMON = 10, 0.6  # where pairs of words are compared
+TERMS_IN_COMMON = 5, 0.5  # where single terms are, since there are no pairs
+MOST_CELLS = 20_000_000  # of the table of documents × documents: 160 MB; common terms are left out until it fits
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,31 +48,31 @@ class SharedPassages:
         >>> SharedPassages(5, np.array([0, 1]), np.array([3, 4]), np.array([10, 12])).order().tolist()
         [0, 3, 1, 4, 2]
         """
-        place = list(range(self.n_docs))  # of a document: one before it in its run, itself for the first
+        parent = list(range(self.n_docs))  # union–find: the root of a run is its first document
         runs: dict[int, list[int]] = {}
 
-        def first_of(row: int) -> int:
-            while place[row] != row:
-                place[row] = place[place[row]]
-                row = place[row]
+        def find_root(row: int) -> int:
+            while parent[row] != row:
+                parent[row] = parent[parent[row]]
+                row = parent[row]
             return row
 
         by_strength = np.lexsort((self.second, self.first, -self.shared))
         for one, other in zip(self.first[by_strength].tolist(), self.second[by_strength].tolist(), strict=True):
-            start, end = sorted((first_of(one), first_of(other)))
+            start, end = sorted((find_root(one), find_root(other)))
             if start != end:
                 runs.setdefault(start, [start]).extend(runs.pop(end, [end]))
-                place[end] = start
-        found = [row for start in range(self.n_docs) if place[start] == start for row in runs.get(start, [start])]
+                parent[end] = start
+        found = [row for start in range(self.n_docs) if parent[start] == start for row in runs.get(start, [start])]
         return np.array(found, np.int64)
 
 
 def find_shared_passages(X: Sparse, group: Ids, terms: Sequence[str] | Vocabulary | None = None) -> SharedPassages:
     """The pairs of documents X (n_docs, n_terms) of the same `group` (n_docs,) with many rare terms in common.
 
-    Rare is a term of at most 20 documents, of few documents fewer, down to 5. Where `terms`, the names of the columns,
-    say that there are pairs of words, those are looked at, since ten rare ones in common are a quotation; else single
-    words, or all columns without names.
+    A rare term is in at most 20 documents; in fewer, down to 5, where there are fewer than 1,000 documents. Where
+    `terms`, the names of the columns, say that there are pairs of words, those are compared, since ten rare ones in
+    common are a quotation; else single words, or all columns where they have no names.
 
     >>> X = csr_array([[1, 1, 1, 1, 1, 0], [1, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0, 3]])
     >>> found = find_shared_passages(X, np.array([0, 0, 0]))
@@ -80,8 +82,8 @@ def find_shared_passages(X: Sparse, group: Ids, terms: Sequence[str] | Vocabular
     X = csr_array(X)
     columns, (least, share) = _columns_to_compare(X.shape[1], terms)
     df = document_frequency(X)
-    most = max(RAREST, min(RARE, X.shape[0] // 50))
-    rare = take_columns(X, np.flatnonzero(columns & (df >= 2) & (df <= most)))
+    max_df = int(np.clip(X.shape[0] // 50, *RARE_DF))
+    rare = take_columns(X, np.flatnonzero(columns & (df >= 2) & (df <= max_df)))
     together, sizes = _terms_of_groups(rare, group)
     table = (together @ together.T).tocoo()
     first, second, shared = table.row, table.col, table.data
@@ -94,12 +96,12 @@ def find_shared_passages(X: Sparse, group: Ids, terms: Sequence[str] | Vocabular
 def _columns_to_compare(
     n_terms: int, terms: Sequence[str] | Vocabulary | None
 ) -> tuple[NDArray[np.bool_], tuple[int, float]]:
-    """(whether each column is compared, what two documents must have in common: PAIRS or TERMS)."""
+    """(whether each column is compared, what two documents must have in common)."""
     if terms is None:
-        return np.ones(n_terms, np.bool_), TERMS
+        return np.ones(n_terms, np.bool_), TERMS_IN_COMMON
     is_gram, is_pair = find_kinds(terms)
     is_pair &= ~is_gram
-    return (is_pair, PAIRS) if is_pair.any() else (~is_gram, TERMS)
+    return (is_pair, PAIRS_IN_COMMON) if is_pair.any() else (~is_gram, TERMS_IN_COMMON)
 
 
 def _terms_of_groups(rare: Sparse, group: Ids) -> tuple[Sparse, Ids]:

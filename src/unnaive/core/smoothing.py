@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.core.arrays import StoredMatrix, lazy_matrices, stored
 from unnaive.core.counts import Counts
 from unnaive.core.linear import refuse_full_table
 from unnaive.errors import UnnaiveError, choose
@@ -20,6 +21,7 @@ from unnaive.sparse import csr_array
 from unnaive.types import Floats, Sparse
 
 
+@lazy_matrices("cells")
 @dataclass(frozen=True, eq=False)
 class LogTable:
     """log p[c, t] = cells[c, t] + of_class[c] + of_term[t]; cells (n_classes, n_terms) holds seen cells only."""
@@ -85,7 +87,7 @@ class Laplace:
 
     def multinomial_log_prob(self, counts: Counts) -> LogTable:
         """log (N_ct + α)/α on seen cells, the class part is log α/(N_c• + αM)."""
-        seen = counts.class_terms
+        seen = stored(counts, "class_terms")
         of_class = np.log(self.alpha) - np.log(counts.class_totals + self.alpha * counts.n_terms)
         return _table(seen, np.log1p(seen.data / self.alpha), of_class, np.zeros(counts.n_terms))
 
@@ -248,7 +250,7 @@ def find_smoothing(name: str, cells: Sparse, *, alpha: float, beta: float, disco
 
 
 def _table(seen: Sparse, logs: Floats, of_class: Floats, of_term: Floats) -> LogTable:
-    return LogTable(csr_array((logs, seen.indices, seen.indptr), seen.shape), of_class, of_term)
+    return LogTable(StoredMatrix(logs, seen.indices, seen.indptr, seen.shape), of_class, of_term)
 
 
 def _by_cell(seen: Sparse, of_class: NDArray[Any]) -> NDArray[Any]:

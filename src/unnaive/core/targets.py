@@ -234,7 +234,7 @@ def class_codes(values: Sequence[Any], classes: Sequence[Label]) -> NDArray[np.i
 
 
 def label_matrix(
-    labels: Sequence[tuple[Any, ...]], classes: Sequence[Label], *, ignore_unknown: bool = False, dtype: Any = np.int64
+    labels: Sequence[tuple[Any, ...]], classes: Sequence[Label], *, ignore_unknown: bool = False
 ) -> csr_array:
     """Y[d, c] = 1 where document d has class c, else 0; (n_docs, n_classes), columns in the order of `classes`.
 
@@ -256,7 +256,7 @@ def label_matrix(
         _refuse_unknown_labels(labels, column)
     indptr = np.concatenate(([0], np.cumsum([len(row) for row in rows], dtype=np.int64)))
     indices = np.fromiter((c for row in rows for c in row), dtype=np.int32, count=int(indptr[-1]))
-    return csr_array((np.ones(len(indices), dtype=dtype), indices, indptr), shape=(len(labels), len(classes)))
+    return csr_array((np.ones(len(indices), dtype=np.int64), indices, indptr), shape=(len(labels), len(classes)))
 
 
 def _refuse_string(labels: tuple[Any, ...]) -> tuple[Any, ...]:

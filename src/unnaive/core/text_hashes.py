@@ -6,7 +6,6 @@ exactly. They say nothing of labels, and they prove nothing: for that, there is 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -94,6 +93,8 @@ def hash_texts(texts: Sequence[str]) -> NDArray[np.uint64]:
 
 def hash_cells(buffer: TextBuffer) -> NDArray[np.uint64]:
     """The same by the standard library, which is the specification."""
+    import hashlib
+
     digests = (hashlib.blake2b(text, digest_size=SIZE).digest() for text in _utf8(buffer))
     return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
 

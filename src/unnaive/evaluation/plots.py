@@ -143,12 +143,14 @@ def panels_figure(
     marked: str = "",
     ink: str = "black",
 ) -> Figure:
-    """Curves in panels side by side, logarithmic along x; `marks` are points (x, y) of the curves, in their order."""
+    """Curves in panels, four in a row, logarithmic along x; `marks` are points (x, y) of the curves, in their order."""
+    columns = min(4, len(panels))
+    rows = -(-len(panels) // columns)
     with style(ink) as library:
-        drawing = library.Figure(figsize=(4.0 * len(panels), 3.6), layout="constrained")
+        drawing = library.Figure(figsize=(4.0 * columns, 3.6 * rows), layout="constrained")
         for place, (title, curves) in enumerate(panels.items()):
-            axes = drawing.add_subplot(1, len(panels), place + 1)
-            axes.set(title=title, xlabel=x, ylabel=y if place == 0 else "", xscale="log")
+            axes = drawing.add_subplot(rows, columns, place + 1)
+            axes.set(title=title, xlabel=x, ylabel=y if place % columns == 0 else "", xscale="log")
             axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
             axes.xaxis.set_minor_formatter(lambda value, _: "")
             for number, curve in enumerate(curves):

@@ -22,9 +22,10 @@ from unnaive.core.scorer import Scorer
 from unnaive.core.settings import setting
 from unnaive.errors import BadModel, choose
 from unnaive.models.distinct_cases import DistinctCases, learning_problems
-from unnaive.models.estimator import DocumentsModel, HasNetwork, class_weight_setting, scheme_setting
+from unnaive.models.estimator import DocumentsModel, class_weight_setting, scheme_setting
 from unnaive.models.hierarchical.cases import codes_of
 from unnaive.models.hierarchical.tree_shape import distinct_name
+from unnaive.models.mixins import HasNetwork
 from unnaive.models.naive_bayes import LINK_OF_SCHEME
 from unnaive.types import Floats, Ids, Progress, Sparse
 

@@ -7,24 +7,30 @@ keeps them. Either can be updated, merged and made to forget. scikit-learn is im
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.core.arrays import find_sparse_problem
 from unnaive.core.counts import Counts
 from unnaive.core.learner import TrainingSpec
 from unnaive.core.named_counts import NamedCounts
-from unnaive.core.network import Network
 from unnaive.core.protocol import Protocol, available_if
 from unnaive.core.sample_weights import check_sample_weight
 from unnaive.core.scorer import Scorer
-from unnaive.core.settings import Settings, setting, shorten, unknown_setting
-from unnaive.core.targets import Targets, label_sets, read_targets
+from unnaive.core.settings import Settings, setting, unknown_setting
+from unnaive.core.targets import Targets
 from unnaive.errors import BadData, UnknownName
 from unnaive.fitted import FittedModel
-from unnaive.sparse import csr_array, issparse
+from unnaive.models.input_checks import (
+    check_documents,
+    check_known_classes,
+    check_labelled,
+    check_target_type,
+    has_more_columns,
+    read_classes,
+)
 from unnaive.training import train, train_from_counts
 from unnaive.types import Floats, Progress, Sparse
 from unnaive.updates import (
@@ -73,9 +79,8 @@ class Model(Settings, Protocol):
     statistic: ClassVar[Literal["counts", "documents"]]
     takes_sample_weight: ClassVar[bool] = True
     probabilistic: ClassVar[bool] = True  # has predict_proba
-    generative: ClassVar[bool] = (
-        True  # its scores are log joint probabilities: no decision_function, as in scikit-learn
-    )
+    # its scores are log joint probabilities, so that it has no decision_function, as in scikit-learn
+    generative: ClassVar[bool] = True
     takes_unlabelled: ClassVar[bool] = False  # documents may come without a label, and are learnt from
     takes_terms: ClassVar[bool] = False  # `learn` is told the names of the terms
     keeps_choice: ClassVar[bool] = False  # it chooses on held-out documents, and updates hold to that: see `relearn`
@@ -157,32 +162,33 @@ class Model(Settings, Protocol):
         before, spec = self.__dict__.get("fitted_"), self._spec()
         if before is None and classes is None and not grow:
             raise BadData("classes must be passed on the first call to partial_fit, unless grow=True")
-        wider = grow and before is not None and _is_wider(X, before)
+        wider = grow and before is not None and has_more_columns(X, before)
         documents, targets, names = self._check_labelled(X, y, None if wider else before)
         weight = check_sample_weight(sample_weight, documents.shape[0])
         new = statistic_of(spec, documents, targets, None, weight)
         if before is None:
-            refuse_mixed_labels(new.classes, _plain_classes(classes))
-            new = new if classes is None else over_known_classes(new, _plain_classes(classes))
+            refuse_mixed_labels(new.classes, read_classes(classes))
+            new = new if classes is None else over_known_classes(new, read_classes(classes))
             return self._learn(train_from, spec, new, targets.target_type, feature_names=names)
-        _refuse_other_form(targets, before)
+        check_target_type(targets, before)
         if classes is not None:
-            _check_listed_classes(_plain_classes(classes), before, grow)
-            new = over_known_classes(new, {*_plain_classes(classes), *new.classes})
-        return self._learn(learn_more, _with_spec(before, spec), new, grow=grow, feature_names=names)
+            if not grow:
+                check_known_classes(read_classes(classes), before)
+            new = over_known_classes(new, {*read_classes(classes), *new.classes})
+        return self._learn(learn_more, replace(before, spec=spec), new, grow=grow, feature_names=names)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Take documents out again: the model is then the one that never saw them."""
         before, spec = self._fitted(), self._spec()
         documents, targets, _ = self._check_labelled(X, y, before)
-        _refuse_other_form(targets, before)
+        check_target_type(targets, before)
         weight = check_sample_weight(sample_weight, documents.shape[0])
         gone = statistic_of(spec, documents, targets, None, weight)
-        return self._learn(forget_documents, _with_spec(before, spec), gone)
+        return self._learn(forget_documents, replace(before, spec=spec), gone)
 
     def merge(self, other: Model) -> Self:
         """Take over all that `other` has learnt: the model is then the one trained on the documents of both."""
-        return self._learn(merge_models, _with_spec(self._fitted(), self._spec()), other._fitted())
+        return self._learn(merge_models, replace(self._fitted(), spec=self._spec()), other._fitted())
 
     def _learn(self, train: Callable[..., FittedModel], *about: Any, **more: Any) -> Self:
         """Replace what was learnt by what `train` makes."""
@@ -239,7 +245,7 @@ class Model(Settings, Protocol):
         """Accuracy; for multilabel targets the share of documents whose labels are all right."""
         fitted = self._fitted()
         documents = self._check_documents(X, fitted)[0]
-        return subset_accuracy(fitted, documents, y, documents.shape[0], sample_weight)
+        return fitted.subset_accuracy(documents, y, documents.shape[0], sample_weight)
 
     def explain(self, document: Any, label: Any = None, *, against: Any = None) -> Any:
         """What each column of a document (1, n_terms) adds to the score of a class; see `TextClassifier.explain`."""
@@ -258,109 +264,21 @@ class Model(Settings, Protocol):
             raise AttributeError(f"this {type(self).__name__} has no attribute 'feature_names_in_'")
         return np.array(names, dtype=object)
 
-    # The border: what is handed in is checked once, here.
+    # What is handed in is checked once.
 
     def _spec(self) -> TrainingSpec:
         """How to train, with the settings as they are now: later changes do not reach into what was learnt."""
         return TrainingSpec(type(self)(**self.get_params()), class_weight=getattr(self, "class_weight", None))
 
     def _check_documents(self, X: Any, fitted: FittedModel | None) -> tuple[Sparse, tuple[str, ...] | None]:
-        """X as a csr_array without duplicate entries, and the names of its columns; checked against `fitted`."""
-        from sklearn.utils.validation import validate_data
-
-        problem = find_sparse_problem(X) if issparse(X) else None
-        if problem:
-            raise BadData(f"X {problem}; build the matrix again, for instance with scipy.sparse.csr_array")
-        probe = _probe(type(self).__name__, self.__sklearn_tags__(), fitted)
-        documents = csr_array(validate_data(probe, X, accept_sparse="csr", reset=fitted is None))
-        if not documents.has_canonical_format:
-            documents = documents.copy()
-            documents.sum_duplicates()
-        names = getattr(probe, "feature_names_in_", None)
-        return documents, None if names is None else tuple(names.tolist())
+        """X, whose columns must be those of `fitted` unless that is None, and the names of its columns."""
+        return check_documents(self, X, fitted)
 
     def _check_labelled(
         self, X: Any, y: Any, fitted: FittedModel | None = None, *, multilabel: bool | None = None
     ) -> tuple[Sparse, Targets, tuple[str, ...] | None]:
-        """X and y to learn from, checked."""
-        from sklearn.utils.validation import column_or_1d, validate_data
-
-        if y is None:
-            validate_data(_probe(type(self).__name__, self.__sklearn_tags__(), None), X, y)  # says that y is required
-        documents, names = self._check_documents(X, fitted)
-        if documents.nnz and documents.data.min() < 0:
-            raise BadData(
-                f"Negative values in data passed to {type(self).__name__} (input X), which learns from counts; shift "
-                "or drop the features that fall below 0"
-            )
-        if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1 and not issparse(y):
-            y = column_or_1d(y, warn=True)
-        return documents, read_targets(y, documents.shape[0], multilabel=multilabel), names
-
-
-def _probe(name: str, tags: Any, fitted: FittedModel | None) -> Any:
-    """A stand-in for the estimator that scikit-learn's validation may set attributes on, and compares X with."""
-    probe = type(name, (), {"__sklearn_tags__": lambda self: tags})()
-    if fitted is not None:
-        probe.n_features_in_ = fitted.scorer.n_terms
-        if fitted.feature_names is not None:
-            probe.feature_names_in_ = np.array(fitted.feature_names, dtype=object)
-    return probe
-
-
-def subset_accuracy(fitted: FittedModel, documents: Any, labels: Any, n_docs: int, sample_weight: Any) -> float:
-    """The share of documents whose labels are all right, weighted."""
-    truth, given = (
-        label_sets(targets.Y, targets.classes)
-        for targets in (
-            read_targets(labels, n_docs, multilabel=True if fitted.multilabel else None),
-            read_targets(fitted.predict(documents), n_docs, multilabel=True if fitted.multilabel else None),
-        )
-    )
-    right = [set(one) == set(two) for one, two in zip(truth, given, strict=True)]
-    return float(np.average(right, weights=check_sample_weight(sample_weight, n_docs)))
-
-
-class LinearAttributes:
-    """coef_ and intercept_ as scikit-learn has them, of models whose scorer is a Linear over weighted features.
-
-    They multiply the features that the model makes of counts (`scorer_.weighting`); of two exclusive classes there is
-    one row, for the second.
-    """
-
-    fitted_: FittedModel
-
-    @property
-    def coef_(self) -> Floats:
-        """Weights (n_classes, n_terms); one row for two exclusive classes."""
-        return self._one_row(self.scorer_.weights())  # type: ignore[attr-defined]
-
-    @property
-    def intercept_(self) -> Floats:
-        """Biases (n_classes,); one for two exclusive classes."""
-        return self._one_row(np.asarray(self.scorer_.bias))  # type: ignore[attr-defined]
-
-    def _one_row(self, values: Floats) -> Floats:
-        exclusive_pair = len(values) == 2 and not self.fitted_.multilabel
-        return values[1:] - values[:1] if exclusive_pair else values
-
-
-class HasNetwork:
-    """`network(label)` of models that are Bayesian networks."""
-
-    def network(self, label: Any, terms: Any = None, member: int = 0) -> Network:
-        """The network of a class, for looking at and for export (`to_bif`, `to_uai`, `to_dict`).
-
-        label   one of `classes_`
-        terms   names of the columns of X; those that `fit` saw, or x0, x1, … by default
-        member  of the networks that are averaged, the best being 0
-        """
-        fitted = self._fitted()  # type: ignore[attr-defined]
-        names = fitted.reader.term_names if terms is None else terms
-        network: Network = fitted.scorer.network(
-            fitted.class_index(label), names, [str(one) for one in fitted.classes], member
-        )
-        return network
+        """X and y to learn from, and the names of the columns of X."""
+        return check_labelled(self, X, y, fitted, multilabel=multilabel)
 
 
 class CountsModel(Model):
@@ -406,48 +324,6 @@ class CountsModel(Model):
     def feature_count_(self) -> Floats:
         """Occurrences of each term in each class (n_classes, n_terms), dense, as in scikit-learn."""
         return np.asarray(self.counts_.class_terms.toarray(), np.float64)
-
-
-def _with_spec(fitted: FittedModel, spec: TrainingSpec) -> FittedModel:
-    """The same model with settings that were changed since it was fitted."""
-    return FittedModel(**{**fitted.__getstate__(), "spec": spec})
-
-
-def _plain_classes(classes: Any) -> list[Any]:
-    if classes is None:
-        return []
-    given = [label.item() if isinstance(label, np.generic) else label for label in np.asarray(classes).tolist()]
-    if len(set(given)) != len(given):
-        raise BadData(
-            f"classes={shorten(given)} is not the same as on last call to partial_fit: it names a class twice"
-        )
-    return given
-
-
-def _check_listed_classes(classes: list[Any], before: FittedModel, grow: bool) -> None:
-    unknown = [label for label in classes if label not in set(before.classes)]
-    if unknown and not grow:
-        raise BadData(
-            f"classes={shorten(classes)} is not the same as on last call to partial_fit: class {unknown[0]!r} is none "
-            f"of the {len(before.classes)} that the model has; pass grow=True to add it"
-        )
-
-
-def _refuse_other_form(targets: Targets, before: FittedModel) -> None:
-    if targets.multilabel != before.multilabel:
-        raise BadData(
-            f"labels came as {targets.target_type!r} and were {before.target_type!r} before; keep to one label, or to "
-            "any number, for each document"
-        )
-
-
-def _is_wider(X: Any, before: FittedModel) -> bool:
-    """Whether X has columns beyond those known, which must come first and in their order."""
-    shape = X.shape if hasattr(X, "shape") else np.shape(X)
-    known, columns = list(before.feature_names or ()), list(getattr(X, "columns", []))
-    if known and columns and columns[: len(known)] != known:
-        raise BadData("the columns of X do not begin with those learnt before; put new terms after them")
-    return len(shape) == 2 and shape[1] > before.scorer.n_terms
 
 
 class DocumentsModel(Model):

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.core.arrays import stored
 from unnaive.core.counts import Counts
 from unnaive.core.linear import Linear, refuse_full_table
 from unnaive.core.settings import setting
@@ -106,7 +107,7 @@ class MultinomialNB(_SmoothedNB):
     def rule(self, counts: Counts, *, exclusive: bool = True) -> Linear:
         """weight[c, t] = log p(t|c), less log p(t|c̄) for one-vs-rest."""
         scheme = self.scheme_for(exclusive)
-        smoothing = self.smoothing_of(counts.class_terms)
+        smoothing = self.smoothing_of(stored(counts, "class_terms"))
         if scheme == "multiclass":
             table, bias = smoothing.multinomial_log_prob(counts), log_prior(counts, self.prior)
         else:
@@ -279,7 +280,7 @@ def _given_prior(prior: Any, n_classes: int) -> Floats:
 
 def _linear(table: LogTable, bias: Floats, weighting: Weighting, link: str) -> Linear:
     term_offset = table.of_term if table.of_term.any() else None
-    return Linear(table.cells, bias, table.of_class, term_offset, weighting, link)
+    return Linear(stored(table, "cells"), bias, table.of_class, term_offset, weighting, link)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,8 @@ from unnaive.core.counts import Counts
 from unnaive.core.linear import Linear, refuse_full_table
 from unnaive.core.settings import setting
 from unnaive.core.weighting import Weighting, document_weighting, presence
-from unnaive.models.estimator import DocumentsModel, LinearAttributes, class_weight_setting
+from unnaive.models.estimator import DocumentsModel, class_weight_setting
+from unnaive.models.mixins import LinearAttributes
 from unnaive.models.svm import HingeModel
 from unnaive.types import Floats, Progress, Sparse
 

@@ -232,20 +232,17 @@ def strongest_arcs(model: NoisyOr, class_index: int, k: int = 20) -> list[Arc]:
     return [Arc(int(row.indices[at]), float(-np.expm1(-row.data[at]))) for at in order]
 
 
-def gate_network(
-    arcs: Sequence[Arc], class_name: str, terms: Sequence[str], presence: NDArray[np.float64] | None = None
-) -> Network:
+def gate_network(arcs: Sequence[Arc], class_name: str, terms: Sequence[str]) -> Network:
     """The gate of one class over `arcs`: terms are roots, the class is their noisy-OR (eq. 7).
 
-    `presence` (n_terms,) is the share of documents with each term, one half by default; a document sets all of them, so
-    posteriors do not depend on it. Terms left out of `arcs` are taken as absent.
+    Every term is in half of the documents: a document sets all of them, so that posteriors do not depend on it. Terms
+    left out of `arcs` are taken as absent.
     """
     if len(arcs) > LARGEST_GATE:
         raise BadData(f"a gate of {len(arcs)} terms has a table too large to write; choose at most {LARGEST_GATE}")
-    shares = [0.5 if presence is None else float(presence[arc.term]) for arc in arcs]
     names = [terms[arc.term] for arc in arcs]
     target = class_name if class_name not in names else f"class {class_name}"
-    roots = tuple(np.array([1 - share, share]) for share in shares)
+    roots = tuple(np.array([0.5, 0.5]) for _ in arcs)
     table = noisy_or_table([arc.weight for arc in arcs])
     parents = (*(() for _ in arcs), tuple(range(len(arcs))))
     return Network((*names, target), parents, (*roots, table))

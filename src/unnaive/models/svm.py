@@ -12,7 +12,8 @@ from unnaive.core.linear import Linear
 from unnaive.core.progress import solver_events
 from unnaive.core.settings import setting
 from unnaive.core.weighting import DOCUMENT_WEIGHTINGS, Weighting, document_weighting
-from unnaive.models.estimator import IteratedModel, LinearAttributes, class_weight_setting
+from unnaive.models.estimator import IteratedModel, class_weight_setting
+from unnaive.models.mixins import LinearAttributes
 from unnaive.text.backend import thread_count
 from unnaive.types import Floats, Progress, Sparse
 

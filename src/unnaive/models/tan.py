@@ -24,8 +24,9 @@ from unnaive.core.selection import class_gain, information_gain, top_k
 from unnaive.core.settings import setting
 from unnaive.core.weighting import presence
 from unnaive.errors import BadModel, choose
-from unnaive.models.estimator import DocumentsModel, HasNetwork, class_weight_setting, scheme_setting
+from unnaive.models.estimator import DocumentsModel, class_weight_setting, scheme_setting
 from unnaive.models.hierarchical.tree_shape import distinct_name
+from unnaive.models.mixins import HasNetwork
 from unnaive.models.naive_bayes import LINK_OF_SCHEME
 from unnaive.types import Floats, Ids, Progress, Sparse
 

@@ -16,7 +16,7 @@ from unnaive.reading.blocks import NotPlain, read_csv, read_json
 from unnaive.reading.columns import Columns
 from unnaive.reading.corpus import Labels
 from unnaive.reading.json_tables import JsonTable
-from unnaive.reading.kept import KeptColumn
+from unnaive.reading.kept_columns import KeptColumn
 from unnaive.reading.tables import CsvTable, Table
 from unnaive.text.buffer import TextBuffer, TextChunks, as_texts
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SQLITE = "sqlite:"
 LABELS = "labels"  # of a record that `unnaive label` wrote: the view of the labels that stand
 RECORD_TABLES = {"labelling", "decisions", LABELS}
-DATASET_FILES = ("dataset_dict.json", "dataset_info.json", "state.json")
+BUFFER = 1 << 20  # bytes of a column of Parquet that are read at a time
 
 
 def _check_file(path: str, what: str) -> Path:
@@ -60,7 +60,8 @@ class ParquetTable(Table):
         self.path = path
         found = _check_file(path, "Parquet")
         with explain_arrow_errors(path, "not a whole Parquet file"):
-            self.file = pyarrow.parquet.ParquetFile(found)
+            # by default the first rows come when all of a row group has been read, and that each time anew
+            self.file = pyarrow.parquet.ParquetFile(found, pre_buffer=False, buffer_size=BUFFER)
         self.names = tuple(self.file.schema_arrow.names)
         self.types = dict(zip(self.names, self.file.schema_arrow.types, strict=True))
 
@@ -77,11 +78,6 @@ class ParquetTable(Table):
         with explain_arrow_errors(self.path, "a damaged Parquet file"):
             for batch in self.file.iter_batches(batch_size=BATCH_ROWS, columns=list(dict.fromkeys(wanted))):
                 yield [batch.column(name).to_pylist() for name in wanted]
-
-
-def is_dataset_folder(path: str) -> bool:
-    """Whether a folder was written by `save_to_disk` of Hugging Face's datasets."""
-    return any(Path(path, name).is_file() for name in DATASET_FILES)
 
 
 class DatasetTable(Table):

@@ -10,15 +10,9 @@ from itertools import chain, islice
 from pathlib import Path
 
 from unnaive.errors import BadData, choose
-from unnaive.reading.binary_tables import (
-    SQLITE,
-    DatasetTable,
-    ExcelTable,
-    ParquetTable,
-    SqliteTable,
-    is_dataset_folder,
-)
+from unnaive.reading.binary_tables import SQLITE, DatasetTable, ExcelTable, ParquetTable, SqliteTable
 from unnaive.reading.columns import join_names
+from unnaive.reading.folder_listing import is_dataset_folder
 from unnaive.reading.folders import FilesTable, FolderTable
 from unnaive.reading.json_tables import JsonTable
 from unnaive.reading.options import ReadOptions

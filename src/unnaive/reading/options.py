@@ -10,6 +10,7 @@ from unnaive.errors import BadData
 
 if TYPE_CHECKING:
     from unnaive.reading.columns import Columns
+    from unnaive.reading.folder_ahead import FolderAhead
 
 OnRead = Callable[[int], None]  # called with the number of bytes just read
 
@@ -65,6 +66,7 @@ class ReadOptions:
     max_ratio      bytes that one byte of a packed file may unpack to, once that is more than 64 MiB
     threads        that parse large files; None for all cores
     block          bytes of a large file that are parsed at a time, at most; None for what is fastest
+    ahead          a folder that is being read already
     on_read        told of every chunk of bytes read, for a progress bar
     log            filled while reading
     """
@@ -82,6 +84,7 @@ class ReadOptions:
     max_ratio: int = MAX_RATIO
     threads: int | None = None
     block: int | None = None
+    ahead: FolderAhead | None = None
     on_read: OnRead | None = None
     log: ReadLog = field(default_factory=ReadLog)
 

@@ -134,7 +134,7 @@ def looks_like_data(first: Sequence[str], below: Sequence[Sequence[str]], expect
     if any(_is_value(cell) for cell in cells):
         return True
     if len(cells) == 1:
-        return " " in cells[0] or not _differs(cells[0], [row[0] for row in below])
+        return " " in cells[0] or not _are_phrases([row[0] for row in below])
     recurring = (any(cell == row[place].strip() for row in below) for place, cell in enumerate(cells) if cell)
     return any(recurring)
 
@@ -152,6 +152,6 @@ def _is_value(cell: str) -> bool:
     return bool(sentence or _NUMBER.fullmatch(cell) or _DATE.fullmatch(cell))
 
 
-def _differs(name: str, below: Sequence[str]) -> bool:
-    """Whether one word stands above values of several words each, as a name does."""
-    return not below or sum(" " in value.strip() for value in below) > len(below) / 2
+def _are_phrases(values: Sequence[str]) -> bool:
+    """Whether most values have several words, so that a single word above them is a name; also if there are none."""
+    return not values or sum(" " in value.strip() for value in values) > len(values) / 2

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import codecs
 import difflib
-import hashlib
 import io
 import os
 import stat
@@ -115,6 +114,8 @@ class UnpackedStream(io.RawIOBase):
 
 def hash_file(path: str | Path) -> str:
     """The sha256 of a file."""
+    import hashlib
+
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -87,7 +87,7 @@ class MatrixWriter:
 
 @dataclass(frozen=True, eq=False)
 class CachedMatrix:
-    """X (n_docs, n_terms) over a memory map, Y (n_docs, n_labels), the labels of Y's columns, the terms of X's.
+    """X (n_docs, n_terms) and Y (n_docs, n_labels) over memory maps, the labels of Y's columns, the terms of X's.
 
     `units` are what character n-grams were cut from, where there are any.
     """
@@ -109,19 +109,20 @@ class CachedMatrix:
         classes = sorted_classes(self.labels)
         place = {label: position for position, label in enumerate(classes)}
         places = np.array([place[label] for label in self.labels], np.int64)
-        Y = csr_array((self.Y.data, places[self.Y.indices], self.Y.indptr), shape=(self.Y.shape[0], len(classes)))
+        ones, ends = (part.astype(np.int64) for part in (self.Y.data, self.Y.indptr))  # as `read_targets` has them
+        Y = csr_array((ones, places[self.Y.indices], ends), shape=(self.Y.shape[0], len(classes)))
         Y.sort_indices()
         return Targets(classes, Y, "sets" if multilabel else "single")
 
 
 def open_matrix(folder: Path) -> CachedMatrix:
-    """The matrix in a folder, checked whole; X stays on disk."""
+    """The matrix in a folder, checked whole; its tables stay on disk."""
     arrays, about = open_arrays(folder)
     vocabulary = _vocabulary(arrays, "vocabulary")
     rows = len(arrays["X.indptr"]) - 1
     labels = about["labels"]
-    Y_data = np.ones(len(arrays["Y.indices"]), np.int64)
-    tables = {"X": (arrays["X.data"], (rows, len(vocabulary))), "Y": (Y_data, (rows, len(labels)))}
+    arrays["Y.data"] = np.ones(len(arrays["Y.indices"]), np.int8)
+    tables = {"X": (arrays["X.data"], (rows, len(vocabulary))), "Y": (arrays["Y.data"], (rows, len(labels)))}
     of_units = _vocabulary(arrays, "units") if about.get("grams") else None
     if of_units is not None:
         tables["units"] = arrays["units.data"], (rows, len(of_units))
@@ -131,10 +132,7 @@ def open_matrix(folder: Path) -> CachedMatrix:
             raise BadData(f"the matrix in {folder} {problem}; remove the folder and count again")
     X = _table(arrays, "X", tables["X"][1])
     X.has_canonical_format = True
-    indices, ends = (
-        arrays[f"Y.{part}"].astype(np.int64) for part in ("indices", "indptr")
-    )  # as `read_targets` has them
-    Y = csr_array((Y_data, indices, ends), shape=tables["Y"][1])
+    Y = _table(arrays, "Y", tables["Y"][1])
     units = None
     if of_units is not None:
         units = GramUnits(of_units, _table(arrays, "units", tables["units"][1]), tuple(about["grams"]))

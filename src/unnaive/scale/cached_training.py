@@ -77,11 +77,11 @@ def train_cached(
             report.notes.append(f"the counted matrix of the same data is taken from {keep}")
             log = source.options.log
             log.source, log.columns, log.rows = source.name, Columns.from_dict(cached.of["columns"]), cached.X.shape[0]
+        stack.enter_context(arrays_on_disk(resources.scratch))  # what learners make of the matrix is as large as it is
         targets = cached.targets(multilabel=cached.multilabel)
         refuse_one_class(targets)
         report.documents = cached.X.shape[0]
         on_counted(report.documents)
-        stack.enter_context(arrays_on_disk(resources.scratch))  # what learners make of the matrix is as large as it is
         fitted = train(
             spec, cached.X, targets, vocabulary=cached.vocabulary, token_rule=rule, n_jobs=n_jobs, progress=progress,
             tune=True, units=cached.units,
@@ -135,7 +135,7 @@ def _count(source: DataFile, how: _Counting, hashes: LearntHashes | None, *, mul
                 if hashes is not None:
                     hashes.add(texts, labels)
                 X, units = counter.count_with_units(texts)
-                writer.add(X, codes.matrix(labels, unlabelled=None), units)
+                writer.add(X, codes.matrix(labels, unlabelled=None).tocsr(), units)
                 n_docs += len(labels)
                 _check_room(X.shape[1], how.rule, budget)
         source.warn_about_labels(codes.labels, n_docs + n_dropped, n_dropped, multilabel=multilabel)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from unnaive.core.arrays import StoredMatrix, stored
 from unnaive.core.counts import Counts
 from unnaive.core.named_counts import NamedCounts
 from unnaive.scale.memory import table_budget, table_bytes
@@ -17,12 +18,9 @@ from unnaive.scale.sums import LabelCodes, RunningSums, name_counts
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
-from unnaive.types import Sparse
 
 LETTERS = 10  # of a word, on average; of an n-gram, times its words
 MOST_RUNS = 16  # on disk, before they are merged into one
-
-Look = Callable[[Sparse, Sparse], None]
 
 
 class DocumentCounter:
@@ -31,7 +29,6 @@ class DocumentCounter:
     rule, threads  how texts become terms
     memory         bytes that the whole program may take; None for any number
     folder         where runs are written; needed with `memory` and for checkpoints
-    look           told of every batch's X and Y, for instance to keep them
 
     >>> counter = DocumentCounter(TokenRule())
     >>> counter.add(["good ball", "fair vote"], [("sport",), ("politics",)])
@@ -46,9 +43,8 @@ class DocumentCounter:
         threads: int | None = None,
         memory: int | None = None,
         folder: Path | None = None,
-        look: Look | None = None,
     ) -> None:
-        self.rule, self.threads, self.memory, self.folder, self._look = rule, threads, memory, folder, look
+        self.rule, self.threads, self.memory, self.folder = rule, threads, memory, folder
         self._budget = table_budget(memory)
         self.codes = LabelCodes()
         self.runs: list[str] = []
@@ -72,7 +68,7 @@ class DocumentCounter:
         """Count some documents."""
         if not len(label_sets):
             return
-        X = self._counter.count(texts, grow=True)
+        X = StoredMatrix(*self._counter.count_arrays(texts, grow=True), canonical=True)
         Y = self.codes.matrix(label_sets)
         self._n_terms = X.shape[1]
         self.has_terms = self.has_terms or X.nnz > 0
@@ -80,8 +76,6 @@ class DocumentCounter:
         sizes = np.fromiter(map(len, label_sets), np.int64, len(label_sets))
         self.n_unlabelled += int((sizes == 0).sum())
         self.n_multilabel += int((sizes > 1).sum())
-        if self._look is not None:
-            self._look(X, Y)
         self._sums.add(X, Y)
         letters = LETTERS * self.rule.ngrams[1] * self._n_terms
         if self._budget is not None and table_bytes(self._n_terms, letters, self._sums.n_cells) > self._budget:
@@ -142,7 +136,7 @@ class DocumentCounter:
         `find_min_df`; `min_df` and `n_pruned` say how many.
         """
         counts, vocabulary = self._sums.total(), self.vocabulary
-        letters, cells = len(vocabulary.to_arrays()[0]), counts.class_terms.nnz
+        letters, cells = len(vocabulary.to_arrays()[0]), stored(counts, "class_terms").nnz
         # runs or not, the same sums give the same model: both ask whether that fits
         if self.runs or (self._budget is not None and model_bytes(len(vocabulary), letters, cells) > self._budget):
             del counts, vocabulary

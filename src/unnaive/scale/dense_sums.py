@@ -1,4 +1,5 @@
-"""Sums of documents of one class each in one table of classes × terms, as long as that is small: an addition an entry.
+"""Sums of documents of one class each in a row of all terms for each class, as long as that is small: an addition an
+entry.
 
 What sums.py does with sparse tables for any documents, which takes several times as long.
 """
@@ -8,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.core.arrays import StoredMatrix
 from unnaive.core.counts import Counts
 from unnaive.core.products import NATIVE
-from unnaive.sparse import csr_array
 from unnaive.types import Sparse
 
 MOST_CELLS = 1 << 22  # classes × terms: 32 MB
@@ -21,6 +22,7 @@ class DenseSums:
     """Counts of documents that come bit by bit, of one class each.
 
     >>> sums = DenseSums()
+    >>> from scipy.sparse import csr_array
     >>> X, Y = csr_array(np.array([[2, 1]], np.int32)), csr_array([[0, 1]])
     >>> sums.add(X, Y), sums.take().class_terms.toarray()
     (True, array([[0, 0],
@@ -31,7 +33,7 @@ class DenseSums:
         self._start()
 
     def _start(self) -> None:
-        self._cells = np.zeros((0, 0), np.uint64)
+        self._rows: list[NDArray[np.uint64]] = []  # as long as the terms that the class has met, or longer
         self._class_docs = np.zeros(0, np.int64)
         self._n_terms = self._occurrences = 0
 
@@ -53,42 +55,39 @@ class DenseSums:
         """
         if NATIVE is None or not X.data.dtype == X.indices.dtype == np.int32 or not _one_each(Y):
             return False
-        if self._occurrences + int(X.data.sum(dtype=np.int64)) > MOST_OCCURRENCES or not self._make_room(Y, X):
+        n_classes, n_terms = max(len(self._class_docs), Y.shape[1]), max(self._n_terms, X.shape[1])
+        occurrences = self._occurrences + int(X.data.sum(dtype=np.int64))
+        if n_classes * n_terms > MOST_CELLS or occurrences > MOST_OCCURRENCES:
             return False
         classes = Y.indices.astype(np.int32, copy=False)
-        added = NATIVE.add_documents(X.indptr, X.indices, X.data, classes, self._cells)
+        self._make_room(classes, n_classes, n_terms)
+        added = NATIVE.add_documents(X.indptr, X.indices, X.data, classes, self._rows)
         if not added and X.nnz:
             return False
         self._occurrences += added
-        self._n_terms = max(self._n_terms, X.shape[1])
+        self._n_terms = n_terms
         self._class_docs = _widened(self._class_docs, Y.shape[1]) + np.bincount(classes, minlength=Y.shape[1])
         return True
 
-    def _make_room(self, Y: Sparse, X: Sparse) -> bool:
-        """Whether the table has a cell for each class and term, or now has. It is twice as large as it must be, so that
+    def _make_room(self, classes: NDArray[np.int32], n_classes: int, n_terms: int) -> None:
+        """Let the rows of these classes have a cell for each term, and twice as many where they have not, so that
         copies are rare; what is not yet used takes no memory."""
-        used = len(self._class_docs), self._n_terms
-        wanted = max(used[0], Y.shape[1]), max(used[1], X.shape[1])
-        if wanted[0] * wanted[1] > MOST_CELLS:
-            return False
-        if any(have < want for have, want in zip(self._cells.shape, wanted, strict=True)):
-            room = [
-                have if have >= want else 2 * want for have, want in zip(self._cells.shape, wanted, strict=True)
-            ]  # fmt: skip
-            grown = np.zeros(room, np.uint64)
-            grown[: used[0], : used[1]] = self._cells[: used[0], : used[1]]
-            self._cells = grown
-        return True
+        self._rows += [np.zeros(0, np.uint64)] * (n_classes - len(self._rows))
+        for place in np.unique(classes).tolist():
+            before = self._rows[place][: self._n_terms]
+            if len(self._rows[place]) < n_terms:
+                self._rows[place] = np.zeros(2 * n_terms, np.uint64)
+                self._rows[place][: len(before)] = before
 
     def take(self) -> Counts:
         """The sums so far, which start anew."""
         n_classes, n_terms = len(self._class_docs), self._n_terms
-        found = NATIVE.list_cells(self._cells[:n_classes], n_terms) if n_classes else None
+        found = NATIVE.list_cells(self._rows[:n_classes], n_terms) if n_classes else None
         if found is None:
             return Counts.zero(0, 0)
         ends, columns, sums, documents, terms, df = found
         shape, ends = (n_classes, n_terms), ends.astype(np.int32)
-        class_terms, class_df = (csr_array((part, columns, ends), shape=shape) for part in (sums, documents))
+        class_terms, class_df = (StoredMatrix(part, columns, ends, shape) for part in (sums, documents))
         counts = Counts(self._class_docs.sum(), self._class_docs, class_terms, class_df, terms, df)
         self._start()
         return counts

@@ -37,7 +37,14 @@ MOST_IDS = 100_000  # of batches that the journal remembers, the latest ones
 
 @dataclass(frozen=True)
 class FollowOptions:
-    """text, label: keys of the records; batch: the key of their batch's id, if they have one; every: seconds."""
+    """How records are read, and how often they are learnt.
+
+    text, label  keys of the records
+    batch        the key of the id of a record's batch, if they have one: a batch is learnt once, and whole
+    separator    between several labels in one string
+    every        seconds between two writes of the model
+    grow         learn classes that the model does not have
+    """
 
     text: str = "text"
     label: str = "label"

@@ -9,9 +9,8 @@ from unnaive.core.byte_sizes import parse_size
 from unnaive.errors import UnnaiveError
 
 LARGE_BLOCK = 1 << 20
-FIXED = (
-    160 << 20
-)  # the program, blocks being read, documents being summed: 120 MB measured by benchmarks/out_of_core.py
+# the program, blocks being read, documents being summed: 120 MB measured by benchmarks/out_of_core.py
+FIXED = 160 << 20
 LEAST = 256 << 20
 TERM_BYTES = 80  # of a term: its places in the kernel's tables and in two arrays of sums, beside its letters
 CELL_BYTES = 56  # of a class and term that were seen together: two tables, and their sum while they are merged

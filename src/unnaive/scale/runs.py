@@ -202,7 +202,7 @@ def sum_blocks(blocks: Sequence[RunBlock], n_classes: int) -> RunBlock:
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     order = term_order(blob, ends)
     order = np.arange(len(lengths)) if order is None else order
-    new = ~_equals_next(blob, ends, order)
+    new = ~_equals_previous(blob, ends, order)
     first = np.flatnonzero(new)
     group = np.empty(len(order), np.int64)
     group[order] = np.cumsum(new) - 1
@@ -216,7 +216,7 @@ def sum_blocks(blocks: Sequence[RunBlock], n_classes: int) -> RunBlock:
     return RunBlock(merged[0], merged[1], totals[0], totals[1], sizes, *cells)
 
 
-def _equals_next(blob: NDArray[np.uint8], ends: NDArray[np.int64], order: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _equals_previous(blob: NDArray[np.uint8], ends: NDArray[np.int64], order: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether each term in `order` is the one before it again."""
     lengths = np.diff(ends)
     same = np.zeros(len(order), np.bool_)

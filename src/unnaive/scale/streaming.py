@@ -28,10 +28,10 @@ from unnaive.scale.counting import DocumentCounter
 from unnaive.scale.memory import return_large_blocks
 from unnaive.scale.read_ahead import counting_threads, in_small_blocks, read_ahead
 from unnaive.scale.sums import UNLABELLED
-from unnaive.sparse import import_sparse
 from unnaive.text.buffer import TextBuffer
 from unnaive.text.tokens import TokenRule
-from unnaive.training import TUNED_FROM, check_spec, train_from_counts, warn_about_lone_terms
+from unnaive.training import check_spec, train_from_counts, warn_about_lone_terms
+from unnaive.tuned_models import TUNED_FROM
 
 Documents = tuple[Any, Sequence[tuple[Any, ...]]]  # texts and their label sets
 OnDocuments = Callable[[Any, Sequence[tuple[Any, ...]]], None]
@@ -179,7 +179,6 @@ def count_source(
     rows = report.resumed_at = 0 if checkpoint is None else checkpoint.open(counter)
     held = 0
     with read_ahead(_shown(_skip_rows(source, rows), on_documents)) as batches:
-        import_sparse()  # while the first documents are read
         for texts, labels in batches:
             counter.add(texts, labels)
             after_batch()

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.core.arrays import StoredMatrix, stored
 from unnaive.core.class_sums import canonical
-from unnaive.core.count_tables import stack_rows
+from unnaive.core.count_tables import stack_rows, take_rows
 from unnaive.core.counts import Counts
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.targets import sorted_classes
 from unnaive.scale.dense_sums import DenseSums
 from unnaive.scale.memory import return_small_blocks
-from unnaive.sparse import csr_array
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Label, Sparse
 
@@ -31,7 +31,7 @@ class LabelCodes:
     """Labels ↔ numbers in the order of first occurrence.
 
     >>> codes = LabelCodes()
-    >>> codes.matrix([("b",), (), ("a", "b")]).toarray(), codes.labels
+    >>> codes.matrix([("b",), (), ("a", "b")]).tocsr().toarray(), codes.labels
     (array([[1, 0, 0],
            [0, 1, 0],
            [1, 0, 1]]), ['b', '', 'a'])
@@ -48,7 +48,7 @@ class LabelCodes:
     def __len__(self) -> int:
         return len(self._code)
 
-    def matrix(self, label_sets: Sequence[tuple[Any, ...]], unlabelled: str | None = UNLABELLED) -> Sparse:
+    def matrix(self, label_sets: Sequence[tuple[Any, ...]], unlabelled: str | None = UNLABELLED) -> StoredMatrix:
         """Y (n_docs, labels so far): a document without a label has the class `unlabelled`, or none."""
         code = self._code
         nothing = () if unlabelled is None else (unlabelled,)
@@ -62,7 +62,7 @@ class LabelCodes:
         sizes = np.fromiter(map(len, found), np.int64, len(found))
         ends = np.concatenate([np.zeros(1, np.int32), np.cumsum(sizes)]).astype(np.int32)
         indices = np.array(columns, np.int32)
-        return csr_array((np.ones(len(indices), np.int64), indices, ends), shape=(len(label_sets), len(code)))
+        return StoredMatrix(np.ones(len(indices), np.int64), indices, ends, (len(label_sets), len(code)))
 
 
 class RunningSums:
@@ -73,6 +73,7 @@ class RunningSums:
     long as sums fit in 32 bits. With `dense`, few classes and terms are summed in a table of all of them, which is
     faster and takes 32 MB at most.
 
+    >>> from scipy.sparse import csr_array
     >>> sums = RunningSums()
     >>> sums.add(csr_array([[2]]), csr_array([[1]]))
     >>> sums.add(csr_array([[1, 1]]), csr_array([[0, 1]]))
@@ -92,14 +93,14 @@ class RunningSums:
         """Cells (class, term) in all sums, and entries of documents that wait: what takes memory."""
         return sum(map(_size, self._parts)) + self._entries // 4 + (self._dense.n_cells if self._dense else 0)
 
-    def add(self, X: Sparse, Y: Sparse) -> None:
+    def add(self, X: Sparse | StoredMatrix, Y: Sparse | StoredMatrix) -> None:
         """Some documents X (n_docs, n_terms so far) with their labels Y (n_docs, n_classes so far)."""
         if self._dense is not None:
             if self._dense.add(X, Y):
                 return
             self._parts.append(self._dense.take())
             self._dense = None  # classes, terms and sums only become more
-        self._waiting.append((X, Y))
+        self._waiting.append((X.tocsr(), Y.tocsr()))
         self._entries += X.nnz
         if self._entries >= HELD:
             self._sum_up()
@@ -158,7 +159,7 @@ def _narrow(counts: Counts) -> Counts:
 
 def _with_cells(counts: Counts, kind: type) -> Counts:
     """The same sums with cells of this type."""
-    if counts.class_terms.dtype == kind:
+    if stored(counts, "class_terms").data.dtype == kind:
         return counts
     terms, df = (table.astype(kind, copy=False) for table in (counts.class_terms, counts.class_df))
     df.indices, df.indptr = terms.indices, terms.indptr  # whole counts: the same cells
@@ -218,5 +219,5 @@ def _without_unlabelled(
 
 def _reorder_classes(counts: Counts, rows: NDArray[np.int64]) -> Counts:
     """The sums of the classes `rows`, in that order; corpus totals stay."""
-    tables = csr_array(counts.class_terms[rows, :]), csr_array(counts.class_df[rows, :])
-    return Counts(counts.n_docs, counts.class_docs[rows], *tables, counts.terms, counts.df)
+    class_terms, class_df = (take_rows(stored(counts, name), rows) for name in ("class_terms", "class_df"))
+    return Counts(counts.n_docs, counts.class_docs[rows], class_terms, class_df, counts.terms, counts.df)

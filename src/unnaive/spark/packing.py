@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 from unnaive.core.counts import Counts
 from unnaive.core.named_counts import NamedCounts
 from unnaive.core.targets import sorted_classes
-from unnaive.store import narrow
+from unnaive.packed_models import narrow
 from unnaive.text.vocabulary import Vocabulary
 from unnaive.types import Arrays, Ids, Label, Sparse
 

@@ -19,8 +19,9 @@ from unnaive.core.scorer import Scorer
 from unnaive.core.targets import single_labels
 from unnaive.core.weighting import Weighting
 from unnaive.errors import BadData, UnnaiveError
-from unnaive.models.higher_order.learner import HigherOrderSmoothing, Mixture, path_labels, smoothed
+from unnaive.models.higher_order.learner import HigherOrderSmoothing, path_labels
 from unnaive.models.higher_order.paths import FirstPass, SecondPass
+from unnaive.models.higher_order.smoothing import Mixture, smoothed
 from unnaive.models.maxent.gis import CellDocuments, Cells, Scaling, aligned_zeros
 from unnaive.models.maxent.lbfgs import (
     Ray,

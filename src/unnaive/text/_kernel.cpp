@@ -1,240 +1,19 @@
 // The native text path, as Python sees it: Engine (texts → counts), Scorer (texts → scores), read_files.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <random>
 
-#include "_kernel_files.h"
+#include "_kernel_chars_python.h"
+#include "_kernel_files_ahead.h"
 #include "_kernel_score.h"
-
-namespace nb = nanobind;
-using namespace nb::literals;
+#include "_kernel_terms_python.h"
 
 namespace unnaive {
 
 uint64_t hash_seed = 0;
 uint8_t kinds[kMaxCode + 1] = {};
-Loops loops = loops_for(false);
-
-template <class T>
-using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-// A numpy array that owns the memory of `array`.
-template <class T>
-nb::object numpy_of(Array<T> array, std::initializer_list<size_t> shape) {
-  auto* held = new Array<T>(std::move(array));
-  nb::capsule owner(held, [](void* p) noexcept { delete static_cast<Array<T>*>(p); });
-  nb::object out = nb::cast(nb::ndarray<nb::numpy, T>(held->data(), shape, owner));
-  // numpy has two 64-bit integers and prints the one that nanobind makes as a stranger
-  return std::is_same_v<T, int64_t> ? out.attr("view")("int64") : out;
-}
-
-template <class T>
-nb::object numpy_of(Array<T> array) {
-  const size_t size = array.size();
-  return numpy_of(std::move(array), {size});
-}
-
-const nb::module_& numpy() {
-  static const auto* numpy = new nb::module_(nb::module_::import_("numpy"));
-  return *numpy;
-}
-
-// A new array of numpy's own and its memory: for a single prediction that is quicker than to hand over ours.
-template <class T>
-struct NumpyArray {
-  nb::object array;
-  T* data = nullptr;
-
-  explicit NumpyArray(nb::object shape) : array(numpy().attr("empty")(std::move(shape), type())) {
-    Py_buffer view;
-    if (PyObject_GetBuffer(array.ptr(), &view, PyBUF_WRITABLE) != 0) throw nb::python_error();
-    data = static_cast<T*>(view.buf);
-    PyBuffer_Release(&view);  // the memory stays where it is as long as the array lives
-  }
-
-  static const nb::object& type() {
-    static const auto* type = new nb::object(numpy().attr("dtype")(std::is_same_v<T, double> ? "float64" : "int64"));
-    return *type;
-  }
-};
-
-template <class T, class From>
-Array<T> converted(const From* values, size_t size) {
-  Array<T> out(size);
-  for (size_t i = 0; i < size; ++i) out[i] = static_cast<T>(values[i]);
-  return out;
-}
-
-// The documents of a call, and what keeps them alive while the GIL is released.
-struct Held {
-  Documents documents;
-  std::vector<nb::object> owners;
-};
-
-void check_size(size_t row, size_t size, size_t limit) {
-  if (size > limit) {
-    throw nb::value_error(("text " + std::to_string(row) + " has " + std::to_string(size) + " bytes; a text may have " +
-                           std::to_string(limit) + ", split it into several")
-                              .c_str());
-  }
-}
-
-Document document_of(PyObject* text, size_t row, size_t limit) {
-  if (!PyUnicode_Check(text)) throw nb::type_error(("text " + std::to_string(row) + " is not str").c_str());
-  const auto length = static_cast<size_t>(PyUnicode_GET_LENGTH(text));
-  const auto width = static_cast<uint8_t>(PyUnicode_IS_ASCII(text) ? 0 : PyUnicode_KIND(text));
-  check_size(row, length * (width ? width : 1), limit);
-  return {PyUnicode_DATA(text), length, width, width == 0};
-}
-
-// A tuple holds every string: a list could be changed by another thread.
-Held held_strings(nb::handle texts, size_t limit) {
-  Held held;
-  nb::tuple strings = nb::steal<nb::tuple>(PySequence_Tuple(texts.ptr()));
-  if (!strings.is_valid()) throw nb::python_error();
-  held.documents.count = nb::len(strings);
-  held.documents.strings.reserve(held.documents.count);
-  for (size_t row = 0; row < held.documents.count; ++row)
-    held.documents.strings.push_back(
-        document_of(PyTuple_GET_ITEM(strings.ptr(), static_cast<Py_ssize_t>(row)), row, limit));
-  held.owners.push_back(std::move(strings));
-  return held;
-}
-
-Held held_buffer(nb::handle texts, size_t limit) {
-  Held held;
-  nb::object blob_object = texts.attr("blob"), offsets_object = texts.attr("offsets");
-  const auto blob = nb::cast<Vector<uint8_t>>(blob_object);
-  const auto offsets = nb::cast<Vector<int64_t>>(offsets_object);
-  static const uint8_t nothing = 0;
-  held.documents.blob = blob.size() ? blob.data() : &nothing;
-  held.documents.offsets = offsets.data();
-  held.documents.count = offsets.size() ? offsets.size() - 1 : 0;
-  for (size_t row = 0; row < held.documents.count; ++row) {
-    const int64_t start = offsets.data()[row], end = offsets.data()[row + 1];
-    if (start < 0 || end < start || static_cast<uint64_t>(end) > blob.size())
-      throw nb::value_error("the offsets of a text buffer do not lie within it");
-    check_size(row, static_cast<size_t>(end - start), limit);
-  }
-  held.owners.push_back(nb::cast(blob));
-  held.owners.push_back(nb::cast(offsets));
-  return held;
-}
-
-Held held(nb::handle texts, size_t limit) {
-  const bool listed = PyList_Check(texts.ptr()) || PyTuple_Check(texts.ptr());
-  return listed ? held_strings(texts, limit) : held_buffer(texts, limit);
-}
-
-// Whether a list or tuple has nothing but str in it. Its objects are anywhere in memory, so that they are asked for in
-// time.
-bool all_str(nb::handle texts) {
-  constexpr Py_ssize_t kLead = 16;
-  if (!PyList_Check(texts.ptr()) && !PyTuple_Check(texts.ptr())) return false;
-  const nb::ft_object_guard guard(texts);  // without the GIL another thread could change a list meanwhile
-  PyObject** items = PySequence_Fast_ITEMS(texts.ptr());
-  const Py_ssize_t n = PySequence_Fast_GET_SIZE(texts.ptr());
-  bool all = true;
-  for (Py_ssize_t i = 0; i < n; ++i) {
-    if (i + kLead < n) __builtin_prefetch(items[i + kLead]);
-    all &= PyUnicode_CheckExact(items[i]);
-  }
-  return all;
-}
-
-// Ctrl-C is noticed by the thread that called, between documents.
-void listen() {
-  nb::gil_scoped_acquire gil;
-  if (PyErr_CheckSignals() != 0) throw nb::python_error();
-}
-
-std::vector<Bytes> words_in(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets) {
-  std::vector<Bytes> words;
-  words.reserve(offsets.size());
-  for (size_t i = 0; i + 1 < offsets.size(); ++i) {
-    const int64_t start = offsets.data()[i], end = offsets.data()[i + 1];
-    if (start < 0 || end < start || static_cast<uint64_t>(end) > blob.size())
-      throw nb::value_error("the offsets of words do not lie within their bytes");
-    words.push_back({blob.data() + start, static_cast<size_t>(end - start)});
-  }
-  return words;
-}
-
-// Of a vocabulary that is not trusted: the first term that is not UTF-8, and the first that comes again; -1 for none.
-nb::tuple check_terms(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets) {
-  const std::vector<Bytes> terms = words_in(blob, offsets);
-  int64_t odd = -1, again = -1;
-  {
-    nb::gil_scoped_release release;
-    // all at once are soonest looked at: they are UTF-8 if the whole is, and none begins within a character
-    bool sound = !terms.empty() && terms.back().data + terms.back().size == blob.data() + blob.size() &&
-                 is_utf8(blob.data(), blob.size());
-    for (size_t i = 0; sound && i < terms.size(); ++i) sound = !terms[i].size || (*terms[i].data & 0xC0) != 0x80;
-    WordTable seen;
-    seen.reserve(terms.size());
-    seen.each_token(terms, [&](const Token& token, size_t i) {
-      if (odd >= 0 || again >= 0) return;
-      if (!sound && !is_utf8(terms[i].data, terms[i].size)) odd = static_cast<int64_t>(i);
-      if (seen.insert(token) != i) again = static_cast<int64_t>(i);
-    });
-  }
-  return nb::make_tuple(odd, again);
-}
-
-// The ids of some terms in a vocabulary; those that it lacks get the ids behind its own, in the order in which they
-// come.
-nb::object place_terms(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets, const Vector<uint8_t>& other,
-                       const Vector<int64_t>& other_offsets) {
-  const std::vector<Bytes> terms = words_in(blob, offsets), others = words_in(other, other_offsets);
-  Array<int64_t> ids(others.size());
-  {
-    nb::gil_scoped_release release;
-    WordTable table;
-    table.reserve(terms.size() + others.size());
-    for (const Bytes& term : terms) table.insert(term);
-    for (size_t i = 0; i < others.size(); ++i) ids[i] = table.insert(others[i]);
-  }
-  return numpy_of(std::move(ids));
-}
-
-// None where the terms are in order.
-nb::object term_order(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets) {
-  const std::vector<Bytes> terms = words_in(blob, offsets);
-  Array<int64_t> order;
-  {
-    nb::gil_scoped_release release;
-    order = order_of_terms(terms);
-  }
-  return order.size() ? numpy_of(std::move(order)) : nb::none();
-}
-
-nb::tuple taken_terms(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets, const Vector<int64_t>& chosen) {
-  const std::vector<Bytes> terms = words_in(blob, offsets);
-  for (size_t i = 0; i < chosen.size(); ++i)
-    if (chosen.data()[i] < 0 || static_cast<size_t>(chosen.data()[i]) >= terms.size())
-      throw nb::value_error("there is no term of this number");
-  Array<uint8_t> bytes;
-  Array<int64_t> ends;
-  {
-    nb::gil_scoped_release release;
-    take_terms(terms, chosen.data(), chosen.size(), bytes, ends);
-  }
-  return nb::make_tuple(numpy_of(std::move(bytes)), numpy_of(std::move(ends)));
-}
-
-// (counts, ids, where rows end) in the narrowest integers that scipy takes.
-nb::tuple numpy_rows(Counts counts) {
-  Rows& rows = counts.rows;
-  if (rows.used > 0x7FFFFFFFu) {
-    auto ids = converted<int64_t>(rows.ids.data(), rows.used);
-    return nb::make_tuple(numpy_of(std::move(rows.counts)), numpy_of(std::move(ids)), numpy_of(std::move(counts.ends)));
-  }
-  auto ends = converted<int32_t>(counts.ends.data(), counts.ends.size());
-  return nb::make_tuple(numpy_of(std::move(rows.counts)), numpy_of(std::move(rows.ids)), numpy_of(std::move(ends)));
-}
+std::atomic<const Loops*> loops{&kPlainLoops};
 
 nb::tuple count(Engine& engine, nb::handle texts, bool grow, const Threads& threads, size_t limit) {
   const Held input = held(texts, limit);
@@ -264,9 +43,17 @@ nb::tuple time_phases(Engine& engine, nb::handle texts, const Threads& threads, 
   return nb::make_tuple(took.head, took.copy, took.shards, took.merge, took.join);
 }
 
+// For as long as it lives, nobody changes the engine's tables. Another thread may have the lock and want the GIL, so
+// that nobody waits for it with the GIL.
+std::shared_lock<std::shared_mutex> reading(Engine& engine) {
+  nb::gil_scoped_release release;
+  return std::shared_lock<std::shared_mutex>(engine.mutex());
+}
+
 // The tokens of one text as they are read, for comparison with the reference.
 nb::list tokens(Engine& engine, nb::str text, size_t limit) {
   nb::list words;
+  const auto lock = reading(engine);
   engine.each_token(document_of(text.ptr(), 0, limit), [&](const Token* batch, unsigned n, bool) {
     for (unsigned i = 0; i < n; ++i)
       words.append(nb::str(reinterpret_cast<const char*>(batch[i].text), batch[i].length));
@@ -284,11 +71,7 @@ void learn(Engine& engine, nb::handle texts, bool grow, const Threads& threads, 
 // The words that wait for their stems.
 nb::list pending(Engine& engine) {
   nb::list words;
-  std::shared_lock<std::shared_mutex> lock(engine.mutex(), std::defer_lock);
-  {
-    nb::gil_scoped_release release;  // another thread may hold the lock and want the GIL
-    lock.lock();
-  }
+  const auto lock = reading(engine);
   for (uint32_t entry = engine.resolved(); entry < engine.surfaces().size(); ++entry) {
     const Bytes word = engine.surfaces()[entry];
     words.append(nb::str(reinterpret_cast<const char*>(word.data), word.size));
@@ -337,13 +120,13 @@ nb::tuple terms(Engine& engine) {
 
 // What Python knows, read once; the engines keep no reference of their own.
 const Entities& html_entities() {
-  static const Entities* entities = [] {
-    auto* found = new Entities();
+  static Kept<Entities> entities;
+  return entities.get([] {
+    Entities found;
     for (auto [name, text] : nb::cast<nb::dict>(nb::module_::import_("html.entities").attr("html5")))
-      found->emplace(nb::cast<std::string>(name), nb::cast<std::string>(text));
+      found.emplace(nb::cast<std::string>(name), nb::cast<std::string>(text));
     return found;
-  }();
-  return *entities;
+  });
 }
 
 void make_engine(Engine* self, bool lowercase, bool turkish, bool digits, uint32_t min_length, bool cut_runs,
@@ -367,20 +150,39 @@ struct HeldScorer {
   Scorer scorer;
 };
 
-nb::tuple files(const std::vector<nb::bytes>& names, unsigned threads) {
-  FileTexts texts;
+std::vector<std::string> paths_of(const std::vector<nb::bytes>& names) {
   std::vector<std::string> paths;
   for (const nb::bytes& name : names) paths.emplace_back(name.c_str(), name.size());
-  {
-    nb::gil_scoped_release release;
-    texts = read_files(paths, threads);
-  }
-  if (texts.error) return nb::make_tuple(texts.failed, texts.error);
-  auto odd = converted<uint8_t>(texts.odd.data(), texts.odd.size());
-  return nb::make_tuple(numpy_of(std::move(texts.blob)), numpy_of(std::move(texts.ends)), numpy_of(std::move(odd)));
+  return paths;
 }
 
-using Doubles = Vector<double>;
+// (bytes of all files, where each ends, which are not UTF-8), or (the file that could not be read, errno).
+nb::tuple numpy_files(FileTexts texts) {
+  if (texts.error) return nb::make_tuple(texts.failed, texts.error);
+  auto odd = converted<uint8_t>(texts.odd.data(), texts.odd.size());
+  const size_t bytes = texts.bytes();
+  return nb::make_tuple(numpy_of(std::move(texts.blob), {bytes}), numpy_of(std::move(texts.ends)),
+                        numpy_of(std::move(odd)));
+}
+
+nb::tuple files(const std::vector<nb::bytes>& names, unsigned threads) {
+  FileTexts texts;
+  const std::vector<std::string> paths = paths_of(names);
+  {
+    nb::gil_scoped_release release;
+    texts = read_files(paths.data(), paths.size(), threads);
+  }
+  return numpy_files(std::move(texts));
+}
+
+nb::tuple take_files(FilesAhead& ahead) {
+  FileTexts texts;
+  {
+    nb::gil_scoped_release release;
+    texts = ahead.take();
+  }
+  return numpy_files(std::move(texts));
+}
 
 Linear linear_of(const Doubles& arcs, const Vector<int32_t>& arc_class, const Vector<int64_t>& ends,
                  const Doubles& class_background, const Doubles& term_background, const Doubles& bias, bool binary) {
@@ -453,15 +255,15 @@ nb::tuple by_term(const Doubles& arcs, const Vector<int64_t>& terms, const Vecto
                         numpy_of(std::move(found.ends)));
 }
 
-// (scores, how many mentions of terms each text has)
-nb::tuple scores(HeldScorer& self, nb::handle texts, const Threads& threads, size_t limit) {
+// (scores, how many mentions of terms each text has); scores are 0 and −∞ where a class leads by more than `clear`.
+nb::tuple scores(HeldScorer& self, nb::handle texts, double clear, const Threads& threads, size_t limit) {
   const Held input = held(texts, limit);
   NumpyArray<double> out(nb::make_tuple(input.documents.count, self.linear.classes));
   NumpyArray<int64_t> known(nb::cast(input.documents.count));
   {
     nb::gil_scoped_release release;
     const std::shared_lock<std::shared_mutex> lock(self.engine.mutex());
-    self.scorer.scores(input.documents, threads, listen, out.data, known.data);
+    self.scorer.scores(input.documents, threads, listen, clear, out.data, known.data);
   }
   return nb::make_tuple(out.array, known.array);
 }
@@ -479,17 +281,18 @@ nb::object best(HeldScorer& self, nb::handle texts, const Threads& threads, size
 
 }  // namespace unnaive
 
-#include "_kernel_chars_python.h"
-
 NB_MODULE(_kernel, m) {
   using namespace unnaive;
 #if defined(__x86_64__) && defined(__POPCNT__)
   if (!__builtin_cpu_supports("popcnt")) throw nb::import_error("this processor, of before 2009, cannot count bits");
 #endif
-  fill_kinds();
-  loops = loops_for(has_wide());
-  std::random_device random;
-  hash_seed = static_cast<uint64_t>(random()) << 32 | random();
+  static std::once_flag filled;  // a module that is imported again finds the tables of the first time in use
+  std::call_once(filled, [] {
+    fill_kinds();
+    loops = loops_for(has_wide());
+    std::random_device random;
+    hash_seed = static_cast<uint64_t>(random()) << 32 | random();
+  });
   nb::class_<Threads>(m, "Threads")
       .def(
           "__init__", [](Threads* self, unsigned most, size_t worth) { new (self) Threads{most, worth}; }, "most"_a,
@@ -511,20 +314,22 @@ NB_MODULE(_kernel, m) {
   nb::class_<HeldScorer>(m, "Scorer")
       .def("__init__", &make_scorer, "engine"_a, "arcs"_a, "arc_class"_a, "ends"_a, "class_background"_a,
            "term_background"_a, "bias"_a, "binary"_a, "fast"_a, "columns"_a)
-      .def("scores", &scores, "texts"_a, "threads"_a, "limit"_a)
+      .def("scores", &scores, "texts"_a, "clear"_a, "threads"_a, "limit"_a)
       .def("best", &best, "texts"_a, "threads"_a, "limit"_a);
   m.def("read_files", &files, "paths"_a, "threads"_a);
+  nb::class_<FilesAhead>(m, "FilesAhead")
+      .def(
+          "__init__",
+          [](FilesAhead* self, const std::vector<nb::bytes>& paths, size_t batch, size_t most) {
+            if (!batch) throw nb::value_error("a batch has at least one file");
+            new (self) FilesAhead(paths_of(paths), batch, most);
+          },
+          "paths"_a, "batch"_a, "most"_a)
+      .def("take", &take_files);
   // for comparison: the loops for any processor, or for this one; says which there were
-  m.def("use_wide", [](bool wide) {
-    const bool before = loops.sort_ids != loops_for(false).sort_ids;
-    loops = loops_for(wide && has_wide());
-    return before;
-  });
+  m.def("use_wide", [](bool wide) { return loops.exchange(loops_for(wide && has_wide())) != &kPlainLoops; });
   m.def("all_str", &all_str, "texts"_a);
   m.def("by_term", &by_term, "arcs"_a, "terms"_a, "ends"_a, "n_terms"_a);
-  m.def("term_order", &term_order, "terms"_a, "ends"_a);
-  m.def("take_terms", &taken_terms, "terms"_a, "ends"_a, "chosen"_a);
-  m.def("check_terms", &check_terms, "terms"_a, "ends"_a);
-  m.def("place_terms", &place_terms, "terms"_a, "ends"_a, "others"_a, "other_ends"_a);
+  add_vocabularies(m);
   add_characters(m);
 }

@@ -1,5 +1,6 @@
-// Character grams and tf-idf scores as Python sees them; included by _kernel.cpp behind the helpers that it shares.
+// Character grams and tf-idf scores as Python sees them.
 #pragma once
+#include "_kernel_python.h"
 #include "_kernel_tfidf.h"
 
 namespace unnaive {

@@ -1,5 +1,6 @@
 // Which loops this processor runs: those for any, or those for AVX-512, which give the same.
 #pragma once
+#include <atomic>
 #include <cstring>
 
 #include "_kernel_table.h"
@@ -61,14 +62,20 @@ inline bool has_wide() {
 #endif
 }
 
-inline Loops loops_for(bool wide) {
+inline constexpr Loops kPlainLoops{plain::list_edges, plain::set_tokens, plain::sort_ids};
 #ifdef UNNAIVE_WIDE
-  if (wide) return {wide::list_edges, wide::set_tokens, wide::sort_ids};
+inline constexpr Loops kWideLoops{wide::list_edges, wide::set_tokens, wide::sort_ids};
+#endif
+
+inline const Loops* loops_for(bool wide) {
+#ifdef UNNAIVE_WIDE
+  if (wide) return &kWideLoops;
 #endif
   static_cast<void>(wide);
-  return {plain::list_edges, plain::set_tokens, plain::sort_ids};
+  return &kPlainLoops;
 }
 
-extern Loops loops;  // chosen at import
+extern std::atomic<const Loops*> loops;  // chosen at import
+inline const Loops& chosen_loops() { return *loops.load(std::memory_order_relaxed); }
 
 }  // namespace unnaive

@@ -14,40 +14,33 @@
 namespace unnaive {
 
 struct FileTexts {
-  Array<uint8_t> blob;
+  Array<uint8_t> blob;  // may have room behind the last text
   Array<int64_t> ends;
   std::vector<uint8_t> odd;  // 1 for files that are not UTF-8; they are in the blob as they are
   size_t failed = 0;         // the file that could not be read, and why
   int error = 0;
+
+  size_t bytes() const { return ends.size() ? static_cast<size_t>(ends[ends.size() - 1]) : 0; }
 };
 
-// Bytes that grow in place where the system can, and are not cleared first.
-struct Growing {
-  uint8_t* data = nullptr;
-  size_t size = 0, used = 0;
+// Files one after another in memory that has room for more.
+struct FileBytes {
+  Array<uint8_t> bytes;
+  size_t used = 0;
 
-  Growing() = default;
-  Growing(const Growing&) = delete;
-  Growing& operator=(const Growing&) = delete;
-  ~Growing() { std::free(data); }
   void make_room(size_t more) {
-    if (size - used >= more) return;
-    const size_t wanted = std::max<size_t>(2 * size, used + more);
-    auto* grown = static_cast<uint8_t*>(std::realloc(data, wanted));
-    if (!grown) throw std::bad_alloc();
-    data = grown;
-    size = wanted;
+    if (bytes.size() - used < more) bytes.resize(std::max(2 * bytes.size(), used + more));
   }
 };
 
 // Appends a file to `out`; gives errno.
-inline int append_file(const char* path, Growing& out) {
+inline int append_file(const char* path, FileBytes& out) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return errno;
   int error = 0;
   while (true) {
     out.make_room(size_t{1} << 16);
-    const ssize_t got = read(file, out.data + out.used, out.size - out.used);
+    const ssize_t got = read(file, out.bytes.data() + out.used, out.bytes.size() - out.used);
     if (got > 0) out.used += static_cast<size_t>(got);
     if (got < 0 && errno != EINTR) error = errno;
     if (got == 0 || error) break;
@@ -57,8 +50,10 @@ inline int append_file(const char* path, Growing& out) {
 }
 
 // The files from `from` to `to`, on one thread.
-inline void read_shard(const std::vector<std::string>& paths, size_t from, size_t to, FileTexts& texts, Growing& out,
+inline void read_shard(const std::string* paths, size_t from, size_t to, FileTexts& texts, FileBytes& out,
                        std::atomic<int>& error) {
+  // most of it is never touched; huge pages would be cleared whole
+  out.bytes = Array<uint8_t>::unset(std::min((to - from) << 16, kHugePage - 1));
   for (size_t i = from; i < to && !error.load(std::memory_order_relaxed); ++i) {
     const size_t start = out.used;
     const int failure = append_file(paths[i].c_str(), out);
@@ -67,7 +62,7 @@ inline void read_shard(const std::vector<std::string>& paths, size_t from, size_
       if (error.compare_exchange_strong(none, failure)) texts.failed = i;
       return;
     }
-    uint8_t* text = out.data + start;
+    uint8_t* text = out.bytes.data() + start;
     if (out.used - start >= 3 && std::memcmp(text, "\xEF\xBB\xBF", 3) == 0) {  // a byte order mark
       std::memmove(text, text + 3, out.used - start - 3);
       out.used -= 3;
@@ -77,25 +72,28 @@ inline void read_shard(const std::vector<std::string>& paths, size_t from, size_
   }
 }
 
-inline FileTexts read_files(const std::vector<std::string>& paths, unsigned threads) {
+// Files by so many threads; what one thread has read stays where it is.
+inline FileTexts read_files(const std::string* paths, size_t count, unsigned threads) {
   FileTexts texts;
-  texts.ends = Array<int64_t>(paths.size() + 1);
-  texts.ends[0] = 0;
-  texts.odd.resize(paths.size());
-  const auto n = static_cast<unsigned>(std::max<size_t>(1, std::min<size_t>({threads, paths.size() / 64, 64})));
-  std::vector<Growing> parts(n);
+  texts.ends = Array<int64_t>(count + 1);
+  texts.odd.resize(count);
+  const auto n = static_cast<unsigned>(std::max<size_t>(1, std::min<size_t>({threads, count / 64, 64})));
+  std::vector<FileBytes> parts(n);
   std::atomic<int> error{0};
   Stop stop;
-  run_sharded(n, stop, [&](unsigned s) {
-    read_shard(paths, paths.size() * s / n, paths.size() * (s + 1) / n, texts, parts[s], error);
-  });
+  run_sharded(n, stop,
+              [&](unsigned s) { read_shard(paths, count * s / n, count * (s + 1) / n, texts, parts[s], error); });
   texts.error = error;
   if (texts.error) return texts;
-  for (size_t i = 0; i < paths.size(); ++i) texts.ends[i + 1] += texts.ends[i];
-  texts.blob = Array<uint8_t>(static_cast<size_t>(texts.ends[paths.size()]));
+  for (size_t i = 0; i < count; ++i) texts.ends[i + 1] += texts.ends[i];
+  if (n == 1) {
+    texts.blob = std::move(parts[0].bytes);
+    return texts;
+  }
+  texts.blob = Array<uint8_t>::unset(texts.bytes());
   run_sharded(n, stop, [&](unsigned s) {
-    uint8_t* to = texts.blob.data() + texts.ends[paths.size() * s / n];
-    if (parts[s].used) std::memcpy(to, parts[s].data, parts[s].used);
+    uint8_t* to = texts.blob.data() + texts.ends[count * s / n];
+    if (parts[s].used) std::memcpy(to, parts[s].bytes.data(), parts[s].used);
   });
   return texts;
 }

@@ -90,7 +90,7 @@ class RowCounter {
     flags_.make_room(64 * blocks);
     blocks_.make_room(blocks + 64);
     const SortSpace space{bits_.data(), flags_.data(), blocks_.data(), blocks};
-    loops.sort_ids(row_.data(), size_, space, reinterpret_cast<uint32_t*>(ids));
+    chosen_loops().sort_ids(row_.data(), size_, space, reinterpret_cast<uint32_t*>(ids));
     take_counts(ids, counts);
   }
 

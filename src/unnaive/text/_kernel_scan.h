@@ -26,7 +26,7 @@ class Scanner {
       const size_t blocks = piece.size / 64 + 1;
       text_.make_room(64 * blocks + 16);  // keys are read 16 bytes at a time
       edges_.make_room(64 * (blocks + 1) + kOver);
-      const size_t n = loops.list_edges(piece, fold_, text_.data(), edges_.data()) / 2;
+      const size_t n = chosen_loops().list_edges(piece, fold_, text_.data(), edges_.data()) / 2;
       if (ascii && rule_.min_length <= 2) {
         each_batch<true>(n, table, flush);
       } else {
@@ -42,7 +42,7 @@ class Scanner {
   void each_batch(size_t words, const Table& table, Flush& flush) {
     for (size_t from = 0; from < words; from += kBatch) {
       auto n = static_cast<unsigned>(std::min<size_t>(kBatch, words - from));
-      loops.set_tokens(edges_.data() + 2 * from, n, text_.data(), table.ahead(), batch_.data());
+      chosen_loops().set_tokens(edges_.data() + 2 * from, n, text_.data(), table.ahead(), batch_.data());
       if (!kPlain) n = drop_short(n);
       flush(static_cast<const Token*>(batch_.data()), n, false);
     }

@@ -5,86 +5,9 @@
 #include <limits>
 
 #include "_kernel_engine.h"
+#include "_kernel_float_rows.h"
 
 namespace unnaive {
-
-// score(c) = bias[c] + Σ_t n_t (arcs[c, t] + term_background[t] + class_background[c])
-struct Linear {
-  size_t classes = 0, terms = 0;
-  const double* dense = nullptr;  // (terms, classes), or:
-  const int64_t* ends = nullptr;  // arcs of term t are ends[t] … ends[t + 1] of
-  const int32_t* arc_class = nullptr;
-  const double* arc = nullptr;
-  const double *class_background = nullptr, *term_background = nullptr, *bias = nullptr;
-  bool binary = false;
-
-  // weights of one term for all classes
-  void row(size_t t, double* out) const {
-    for (size_t c = 0; c < classes; ++c)
-      out[c] = term_background[t] + class_background[c] + (dense ? dense[t * classes + c] : 0.0);
-    if (!dense)
-      for (int64_t k = ends[t]; k < ends[t + 1]; ++k) out[arc_class[k]] += arc[k];
-  }
-
-  // Adds n times the arcs of a term.
-  void add_arcs(size_t t, double n, double* out) const {
-    if (dense) {
-      const double* row = dense + t * classes;
-      for (size_t c = 0; c < classes; ++c) out[c] += n * row[c];
-    } else {
-      for (int64_t k = ends[t]; k < ends[t + 1]; ++k) out[arc_class[k]] += n * arc[k];
-    }
-  }
-};
-
-// The arcs of each class, rows of a sparse matrix, in the order of their terms.
-struct TermArcs {
-  Array<double> arc;
-  Array<int32_t> arc_class;
-  Array<int64_t> ends;
-
-  TermArcs(const double* arcs, const int64_t* terms, const int64_t* class_ends, size_t classes, size_t n_terms)
-      : arc(static_cast<size_t>(class_ends[classes])), arc_class(arc.size()), ends(n_terms + 1) {
-    Array<int64_t> next(n_terms + 1);
-    for (size_t k = 0; k < arc.size(); ++k) ++ends[static_cast<size_t>(terms[k]) + 1];
-    for (size_t t = 0; t < n_terms; ++t) next[t + 1] = ends[t + 1] += ends[t];
-    for (size_t c = 0; c < classes; ++c)
-      for (int64_t k = class_ends[c]; k < class_ends[c + 1]; ++k) {
-        const auto at = static_cast<size_t>(next[static_cast<size_t>(terms[k])]++);
-        arc[at] = arcs[k];
-        arc_class[at] = static_cast<int32_t>(c);
-      }
-  }
-};
-
-typedef float Four __attribute__((vector_size(16)));
-
-// Adds the rows of n terms to `sums`; kGroups vectors stay in registers.
-template <unsigned kGroups>
-void add_rows(const Four* rows, size_t groups, const uint32_t* terms, unsigned n, Four* sums) {
-  Four local[kGroups];
-  for (unsigned g = 0; g < kGroups; ++g) local[g] = sums[g];
-  for (unsigned i = 0; i < n; ++i) {
-    const Four* row = rows + terms[i] * groups;
-    for (unsigned g = 0; g < kGroups; ++g) local[g] += row[g];
-  }
-  for (unsigned g = 0; g < kGroups; ++g) sums[g] = local[g];
-}
-
-inline void add_any_rows(const Four* rows, size_t groups, const uint32_t* terms, unsigned n, Four* sums) {
-  for (unsigned i = 0; i < n; ++i) {
-    const Four* row = rows + terms[i] * groups;
-    for (size_t g = 0; g < groups; ++g) sums[g] += row[g];
-  }
-}
-
-using AddRows = void (*)(const Four*, size_t, const uint32_t*, unsigned, Four*);
-
-inline AddRows add_rows_for(size_t groups) {
-  static const AddRows table[] = {add_rows<1>, add_rows<2>, add_rows<3>, add_rows<4>,
-                                  add_rows<5>, add_rows<6>, add_rows<7>, add_rows<8>};
-  return groups >= 1 && groups <= 8 ? table[groups - 1] : add_any_rows;
-}
 
 // The lowest class with the highest score; a NaN wins, as in numpy.
 inline int64_t argmax(const double* scores, size_t n) {
@@ -100,28 +23,33 @@ class Scorer {
  public:
   // Term t of the engine has column columns[t] of the weights, or column t where there are no columns.
   Scorer(Engine& engine, const Linear& linear, std::vector<uint32_t> columns, bool fast)
-      : engine_(engine),
-        linear_(linear),
-        columns_(std::move(columns)),
-        fast_(fast && linear.classes > 1),
-        groups_((linear.classes + 3) / 4),
-        add_(add_rows_for(groups_)) {}
+      : engine_(engine), linear_(linear), columns_(std::move(columns)), fast_(fast && linear.classes > 1) {}
 
-  // Also how many mentions of terms each document has.
-  void scores(const Documents& documents, const Threads& threads, const std::function<void()>& listen, double* out,
-              int64_t* known) {
-    const bool full = worth_full_rows(total_size(documents));
+  // Also how many mentions of terms each document has. Where the best class is sure to lead by more than `clear`, its
+  // score is 0 and that of the others −∞.
+  void scores(const Documents& documents, const Threads& threads, const std::function<void()>& listen, double clear,
+              double* out, int64_t* known) {
+    const bool enough = worth_rows(total_size(documents));
+    const bool full = enough && have_full_rows(), fast = enough && std::isfinite(clear) && have_float_rows();
     each(documents, threads, listen, [&](size_t row, Space& space) {
-      known[row] = exact(documents.at(row), space, full, out + row * linear_.classes);
+      double* scores = out + row * linear_.classes;
+      const Lead lead = fast ? float_lead(documents.at(row), space) : Lead{};
+      if (!(lead.least > clear)) {
+        known[row] = exact(documents.at(row), space, full, scores);
+        return;
+      }
+      known[row] = space.known;
+      std::fill(scores, scores + linear_.classes, -std::numeric_limits<double>::infinity());
+      scores[lead.best] = 0;
     });
   }
 
   void best(const Documents& documents, const Threads& threads, const std::function<void()>& listen, int64_t* out) {
-    const bool fast = worth_rows(total_size(documents));
+    const bool fast = worth_rows(total_size(documents)) && have_float_rows();
     each(documents, threads, listen, [&](size_t row, Space& space) {
-      const int64_t found = fast ? fast_best(documents.at(row), space) : -1;
-      if (found >= 0) {
-        out[row] = found;
+      const Lead lead = fast ? float_lead(documents.at(row), space) : Lead{};
+      if (lead.least > 0) {
+        out[row] = static_cast<int64_t>(lead.best);
         return;
       }
       space.exact.resize(linear_.classes);
@@ -136,8 +64,8 @@ class Scorer {
     std::vector<double> exact;
     Rows row;
     RowCounter columns;
-    std::vector<Four> sums;
-    std::vector<double> totals;
+    FloatSums sums;
+    int64_t known = 0;  // mentions of terms of the document whose lead was looked for
   };
 
   template <class Work>
@@ -157,15 +85,14 @@ class Scorer {
     });
   }
 
-  // Whether there are rows in float, or full ones: they take as long to make as some texts to read, so that they wait
-  // for these.
-  bool worth_rows(size_t bytes) {
-    if (!fast_ || (read_ += bytes) < linear_.terms) return false;
-    std::call_once(filled_, [&] { fill_rows(); });
-    return true;
+  // Whether enough was read for rows in float, or full ones: they take as long to make as some texts to read.
+  bool worth_rows(size_t bytes) { return (read_ += bytes) >= linear_.terms; }
+  bool have_float_rows() {
+    if (fast_) std::call_once(filled_, [&] { rows_ = FloatRows(linear_, columns_); });
+    return fast_;
   }
-  bool worth_full_rows(size_t bytes) {
-    if (linear_.dense || (read_ += bytes) < linear_.terms) return false;
+  bool have_full_rows() {
+    if (linear_.dense) return false;
     std::call_once(full_filled_, [&] { fill_full_rows(); });
     return !full_row_.empty();
   }
@@ -260,100 +187,26 @@ class Scorer {
     for (size_t c = 0; c < linear_.classes; ++c) out[c] += n * weights[c];
   }
 
-  // Weights in float, in the order of the engine's terms, less their mean over the classes, which leaves the best class
-  // as it is.
-  void fill_rows() {
-    rows_ = Array<Four>(linear_.terms * groups_ + 1);
-    std::vector<double> row(linear_.classes);
-    auto* out = reinterpret_cast<float*>(rows_.data());
-    for (size_t t = 0; t < linear_.terms; ++t, out += 4 * groups_) {
-      linear_.row(columns_.empty() ? t : columns_[t], row.data());
-      double mean = 0;
-      for (const double weight : row) mean += weight / static_cast<double>(row.size());
-      for (size_t c = 0; c < 4 * groups_; ++c) {
-        out[c] = c < row.size() ? static_cast<float>(row[c] - mean) : 0.0f;
-        if (c < row.size()) note(row[c], row[c] - mean);
-      }
-    }
-    for (size_t c = 0; c < linear_.classes; ++c) largest_bias_ = larger(largest_bias_, linear_.bias[c]);
+  // Of the sums in float; space.known is how many mentions of terms there are.
+  Lead float_lead(const Document& document, Space& space) {
+    rows_.start(space.sums);
+    engine_.terms().plain() && !linear_.binary ? add_words(document, space) : add_cells(document, space);
+    return rows_.lead(space.sums);
   }
 
-  static double larger(double most, double value) {
-    return std::isfinite(value) ? std::max(most, std::fabs(value)) : std::numeric_limits<double>::infinity();
-  }
-  void note(double weight, double centred) {
-    largest_ = larger(largest_, centred);
-    largest_weight_ = larger(largest_weight_, weight);
-  }
-
-  // Twice what the sums of n terms may be off: in float no more than a batch is added, the rest in double.
-  double doubt(double n) const {
-    const double batch = std::min<double>(n, kBatch) + 4;
-    return 2 * n * (batch * std::ldexp(largest_, -24) + (n + 4) * std::ldexp(largest_weight_, -51)) +
-           std::ldexp(largest_bias_, -50);
+  void add_words(const Document& document, Space& space) {
+    const auto fetch = [&](uint32_t term) { rows_.fetch(term); };
+    engine_.each_batch(document, *space.scratch, fetch,
+                       [&](const uint32_t* terms, unsigned n) { rows_.add(terms, n, space.sums); });
+    space.known = static_cast<int64_t>(space.sums.terms);
   }
 
-  void fetch(uint32_t term) const {
-    // a number, since a word that is no term asks for what is nowhere, which does no harm
-    const auto row = reinterpret_cast<uintptr_t>(rows_.data()) + term * groups_ * sizeof(Four);
-    for (size_t g = 0; g < groups_ && g < 16; g += 4)
-      __builtin_prefetch(reinterpret_cast<const void*>(row + g * sizeof(Four)));
-  }
-
-  // Float sums join the totals and start again.
-  void add_up(Space& space) const {
-    auto* sums = reinterpret_cast<float*>(space.sums.data());
-    for (size_t c = 0; c < linear_.classes; ++c) space.totals[c] += static_cast<double>(sums[c]);
-    std::fill(space.sums.begin(), space.sums.end(), Four{0, 0, 0, 0});
-  }
-
-  // The number of terms whose rows have been added.
-  size_t sum_words(const Document& document, Space& space) {
-    size_t total = 0;
-    const auto ask = [&](uint32_t term) { fetch(term); };
-    engine_.each_batch(document, *space.scratch, ask, [&](const uint32_t* terms, unsigned n) {
-      add_(rows_.data(), groups_, terms, n, space.sums.data());
-      add_up(space);
-      total += n;
-    });
-    return total;
-  }
-
-  // A count of n is a product, whose error is within that of n sums.
-  size_t sum_cells(const Document& document, Space& space) {
+  void add_cells(const Document& document, Space& space) {
     const size_t cells = count_terms(document, space);
+    const int32_t *ids = space.row.ids.data(), *counts = space.row.counts.data();
     space.scratch->row.write(space.row.ids.data(), space.row.counts.data());
-    size_t total = 0;
-    for (size_t i = 0; i < cells; ++i) {
-      const auto n = static_cast<size_t>(linear_.binary ? 1 : space.row.counts[i]);
-      const Four* row = rows_.data() + static_cast<size_t>(space.row.ids[i]) * groups_;
-      for (size_t g = 0; g < groups_; ++g) space.sums[g] += static_cast<float>(n) * row[g];
-      total += n;
-      if (i % kBatch == kBatch - 1) add_up(space);
-    }
-    add_up(space);
-    return total;
-  }
-
-  // The best class, or -1 if only the exact sums can tell.
-  int64_t fast_best(const Document& document, Space& space) {
-    space.sums.assign(groups_, Four{0, 0, 0, 0});
-    space.totals.assign(linear_.classes, 0.0);
-    const bool one_by_one = engine_.terms().plain() && !linear_.binary;
-    const size_t n = one_by_one ? sum_words(document, space) : sum_cells(document, space);
-    double best = -std::numeric_limits<double>::infinity(), second = best;
-    size_t found = 0;
-    for (size_t c = 0; c < linear_.classes; ++c) {
-      const double score = space.totals[c] + linear_.bias[c];
-      if (score > best) {
-        second = best;
-        best = score;
-        found = c;
-      } else if (score > second) {
-        second = score;
-      }
-    }
-    return best - second > doubt(static_cast<double>(n)) ? static_cast<int64_t>(found) : -1;
+    rows_.add_cells(ids, counts, cells, space.sums);
+    space.known = std::accumulate(counts, counts + cells, int64_t{0});
   }
 
   static constexpr unsigned kParts = 8;  // of the documents for each thread, which takes them one by one
@@ -362,14 +215,11 @@ class Scorer {
   Linear linear_;
   std::vector<uint32_t> columns_;
   bool fast_;
-  size_t groups_;
-  AddRows add_;
   std::atomic<size_t> read_{0};  // bytes of the texts so far
   std::once_flag filled_, full_filled_;
-  Array<Four> rows_;
+  FloatRows rows_;
   std::vector<uint32_t> full_row_;  // of a term: its place in full_rows_, from 1; 0 where it has none
   std::vector<double> full_rows_;
-  double largest_ = 0, largest_weight_ = 0, largest_bias_ = 0;
 };
 
 }  // namespace unnaive

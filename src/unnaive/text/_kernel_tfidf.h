@@ -1,6 +1,7 @@
 // Documents → scores of linear models over tf-idf, each with its own columns, without a matrix in between: sublinear
 // counts, idf and length are applied to a document as it is read.
 #pragma once
+#include "../core/_avx2.h"
 #include "../core/_weighted.h"
 #include "_kernel_chars.h"
 
@@ -10,23 +11,16 @@ namespace plain_sums {
 #include "../core/_weighted_rows.h"
 }  // namespace plain_sums
 
-#ifdef UNNAIVE_WIDE
+#ifdef UNNAIVE_AVX2
 #pragma GCC push_options
 #pragma GCC target("avx2")
 namespace wide_sums {
 #include "../core/_weighted_rows.h"
 }  // namespace wide_sums
 #pragma GCC pop_options
-#endif
-
-inline bool has_wide_sums() {
-#ifdef UNNAIVE_WIDE
-  static const bool found = __builtin_cpu_supports("avx2");
-  return found;
 #else
-  return false;
+namespace wide_sums = plain_sums;
 #endif
-}
 
 // out += Σ_t z_t · weights[place_t] / √Σ_t z_t² + bias with z_t = (1 + log n_t) · idf[place_t]
 struct TfIdfPart {
@@ -89,10 +83,8 @@ class TfIdfScorer {
   void add(Space& space, double squares, const Weight* weights, double* out) const {
     const auto size = static_cast<int64_t>(space.cells.size()), width = static_cast<int64_t>(classes_);
     const double length = std::sqrt(squares);
-#ifdef UNNAIVE_WIDE
-    if (has_wide_sums())
+    if (has_avx2())
       return wide_sums::add_rows(space.cells.data(), size, length, weights, space.sums.data(), out, width);
-#endif
     plain_sums::add_rows(space.cells.data(), size, length, weights, space.sums.data(), out, width);
   }
 

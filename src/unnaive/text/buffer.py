@@ -84,9 +84,8 @@ class TextBuffer(Sequence[str]):
             parts += [self.blob[at : self.offsets[row]], encoded]
             at, sizes[row] = self.offsets[row + 1], len(encoded)
         parts.append(self.blob[at : self.offsets[-1]])
-        return TextBuffer(
-            np.concatenate(parts), np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), self.encodings
-        )
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
+        return TextBuffer(np.concatenate(parts), offsets, self.encodings)
 
     def count_empty(self) -> int:
         """How many texts have no character."""

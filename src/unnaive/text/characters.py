@@ -63,12 +63,13 @@ class CharacterEngine:
 
     def vocabulary(self) -> Vocabulary:
         """The terms so far."""
-        if len(self._parts) > 1:
-            arrays = [part.to_arrays() for part in self._parts]
-            sizes = np.concatenate([np.diff(offsets) for _, offsets in arrays])
-            offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-            self._parts = [Vocabulary.trusted(np.concatenate([blob for blob, _ in arrays]), offsets)]
-        return self._parts[0]
+        with self._lock:
+            if len(self._parts) > 1:
+                arrays = [part.to_arrays() for part in self._parts]
+                sizes = np.concatenate([np.diff(offsets) for _, offsets in arrays])
+                offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+                self._parts = [Vocabulary.trusted(np.concatenate([blob for blob, _ in arrays]), offsets)]
+            return self._parts[0]
 
     def count(self, texts: Texts, grow: bool) -> Rows:
         """(counts, ids, where rows end) of the texts; ids ascend in each row."""

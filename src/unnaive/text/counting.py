@@ -68,11 +68,19 @@ class TextCounter:
         units = reduce(add, [units for _, units in parts]) if parts else None
         return self._table([rows for rows, _ in parts]), units
 
+    def count_arrays(self, texts: Any, grow: bool = False) -> tuple[Any, Any, Any, tuple[int, int]]:
+        """(data, indices, indptr, shape) of what `count` gives, for those who need no matrix, and so no SciPy."""
+        return self._arrays([self._engine.count(chunk, grow) for chunk in _chunks(texts)])
+
     def _table(self, parts: list[Any]) -> csr_array:
-        data, indices, indptr = _joined(parts)
-        counts = csr_array((data, indices, indptr), shape=(len(indptr) - 1, len(self._engine)))
+        *arrays, shape = self._arrays(parts)
+        counts = csr_array(tuple(arrays), shape=shape)
         counts.has_canonical_format = True  # known, so that nobody needs to look
         return counts
+
+    def _arrays(self, parts: list[Any]) -> tuple[Any, Any, Any, tuple[int, int]]:
+        data, indices, indptr = _joined(parts)
+        return data, indices, indptr, (len(indptr) - 1, len(self._engine))
 
 
 def _chunks(texts: Any) -> Sequence[Texts]:

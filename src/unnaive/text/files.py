@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os import PathLike, fsencode, fspath, strerror
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +27,17 @@ def read_files(
     not a superset of ASCII, such as utf-16, is used for all files.
     """
     names = [fspath(path) for path in paths]
+    return _decode(names, _native(names, threads) if kernel is not None else _plain(names), encoding)
+
+
+def take_files(reader: Any, names: Sequence[str], encoding: str | None = None) -> TextBuffer:
+    """The same of the next files of a `kernel.FilesAhead`, which are called so."""
+    return _decode(names, _check_read(names, reader.take()), encoding)
+
+
+def _decode(names: Sequence[str], raw: Raw, encoding: str | None) -> TextBuffer:
     everything = encoding is not None and not _extends_ascii(encoding)
-    blob, offsets, odd = _native(names, threads) if kernel is not None else _plain(names)
+    blob, offsets, odd = raw
     rows = range(len(names)) if everything else np.flatnonzero(odd).tolist()
     if not rows:
         return TextBuffer(blob, offsets)
@@ -41,7 +51,11 @@ def read_files(
 
 def _native(names: list[str], threads: int | None) -> Raw:
     """The files' bytes one after another, their offsets, and which are not UTF-8; by the kernel."""
-    found = kernel.read_files([fsencode(name) for name in names], thread_count(threads))
+    return _check_read(names, kernel.read_files([fsencode(name) for name in names], thread_count(threads)))
+
+
+def _check_read(names: Sequence[str], found: Any) -> Raw:
+    """What the kernel has read; an error that names the file which cannot be."""
     if len(found) == 2:
         place, code = found
         raise BadData(f"{names[place]} cannot be read: {strerror(code)}")

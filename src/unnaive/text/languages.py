@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
+from threading import local
 from typing import Any
 
-from unnaive.errors import UnnaiveError, choose
+from unnaive.errors import MissingExtra, UnnaiveError, choose
 from unnaive.text import _unicode_table
 
 STOPWORDS = Path(__file__).with_name("stopwords")
@@ -119,10 +120,22 @@ def stemmer_name(stem: str, language: str | None) -> str:
     return SNOWBALL[choose(list(SNOWBALL), language or "", "Snowball stemmer")]
 
 
-@lru_cache(maxsize=8)
-def _stemmer(name: str) -> Any:
-    import Stemmer
+_of_thread = local()
 
+
+def _stemmer(name: str) -> Any:
+    """The stemmer of this thread: one must not be used by two at once, which only the GIL keeps from happening."""
+    found = _of_thread.__dict__.get(name)
+    if found is None:
+        found = _of_thread.__dict__[name] = _make_stemmer(name)
+    return found
+
+
+def _make_stemmer(name: str) -> Any:
+    try:
+        import Stemmer
+    except ImportError as problem:  # not every interpreter without a GIL can have it
+        raise MissingExtra("stems come from PyStemmer, which is not installed; try: pip install PyStemmer") from problem
     return Stemmer.Stemmer(name)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from threading import Lock
-from weakref import WeakSet
+from weakref import ref
 
-_LOCKS: WeakSet[Lock] = WeakSet()
+_FORKING = Lock()  # one fork at a time
+_REGISTRY = Lock()  # while the list below is read or changed
+_LOCKS: list[ref[Lock]] = []
 _HELD: list[Lock] = []
 
 
@@ -18,19 +20,32 @@ def fork_safe_lock() -> Lock:
     True
     """
     lock = Lock()
-    _LOCKS.add(lock)
+    with _REGISTRY:
+        _LOCKS[:] = [known for known in _LOCKS if known() is not None]
+        _LOCKS.append(ref(lock))
     return lock
 
 
 def _hold_all() -> None:
-    for lock in list(_LOCKS):
-        lock.acquire()
-        _HELD.append(lock)
+    """Take every lock and the registry last: who holds a lock may want the registry for another."""
+    _FORKING.acquire()
+    while True:
+        _REGISTRY.acquire()
+        held = set(map(id, _HELD))
+        more = [lock for known in _LOCKS if (lock := known()) is not None and id(lock) not in held]
+        if not more:
+            return
+        _REGISTRY.release()
+        for lock in more:
+            lock.acquire()
+            _HELD.append(lock)
 
 
 def _release_all() -> None:
     while _HELD:
         _HELD.pop().release()
+    _REGISTRY.release()
+    _FORKING.release()
 
 
 os.register_at_fork(before=_hold_all, after_in_parent=_release_all, after_in_child=_release_all)

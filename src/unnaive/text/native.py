@@ -133,9 +133,13 @@ class NativeScorer:
             columns=often,
         )
 
-    def scores_and_known(self, texts: Texts) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """(n_texts, n_classes) scores, and (n_texts,) how many mentions of terms each text has."""
-        return self.engine.read(self.kernel.scores, texts, learn=False)  # type: ignore[no-any-return]
+    def scores_and_known(self, texts: Texts, clear: float = np.inf) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """(n_texts, n_classes) scores, and (n_texts,) how many mentions of terms each text has.
+
+        Where a class is sure to lead all others by more than `clear`, which sums in float32 often tell, it has 0 and
+        they have −∞.
+        """
+        return self.engine.read(self.kernel.scores, texts, learn=False, clear=clear)  # type: ignore[no-any-return]
 
     def best(self, texts: Texts) -> NDArray[np.int64]:
         """(n_texts,) the class with the highest score, the lowest of equals."""

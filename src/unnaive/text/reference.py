@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from unnaive.errors import BadData
 from unnaive.sparse import csr_array
 from unnaive.text.buffer import LARGEST_TEXT, Texts
+from unnaive.text.locks import fork_safe_lock
 from unnaive.text.tokens import TokenRule, tokens
 from unnaive.text.vocabulary import Vocabulary
 
@@ -27,6 +29,7 @@ class ReferenceEngine:
         self.rule = rule
         self._passes = [replace(rule, analyzer=one) for one in ("word", "char") if rule.analyzer in (one, "both")]
         self.ids = {term: place for place, term in enumerate(vocabulary)}
+        self._growing = fork_safe_lock()  # two threads must not give one id to two terms
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -36,7 +39,8 @@ class ReferenceEngine:
         for place, text in enumerate(texts):
             if len(text) > LARGEST_TEXT:
                 raise BadData(f"text {place} has {len(text)} characters; a text may have {LARGEST_TEXT}, split it")
-        passes = [[self._row(tokens(text, rule), grow) for text in texts] for rule in self._passes]
+        with self._growing if grow else nullcontext():
+            passes = [[self._row(tokens(text, rule), grow) for text in texts] for rule in self._passes]
         rows = [sorted(sum(parts, Counter()).items()) for parts in zip(*passes, strict=True)]
         cells = [cell for row in rows for cell in row]
         ends = np.cumsum([0, *map(len, rows)])
@@ -51,7 +55,8 @@ class ReferenceEngine:
 
     def vocabulary(self) -> Vocabulary:
         """The terms so far."""
-        return Vocabulary(self.ids)
+        with self._growing:
+            return Vocabulary(self.ids)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +77,11 @@ class ReferenceScorer:
         self.engine = engine
         self.linear = replace(linear, arcs=linear.arcs.tocsr()) if hasattr(linear.arcs, "tocsr") else linear
 
-    def scores_and_known(self, texts: Texts) -> tuple[Scores, NDArray[np.int64]]:
-        """(n_texts, n_classes) scores, and (n_texts,) how many mentions of terms each text has."""
+    def scores_and_known(self, texts: Texts, clear: float = np.inf) -> tuple[Scores, NDArray[np.int64]]:
+        """(n_texts, n_classes) scores, and (n_texts,) how many mentions of terms each text has.
+
+        The kernel need not score texts whose best class leads by more than `clear`; here they are scored all the same.
+        """
         counts, ids, ends = self.engine.count(texts, grow=False)
         known = np.diff(np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])[ends])
         counts = np.ones_like(counts) if self.linear.binary else counts

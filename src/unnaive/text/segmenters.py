@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 from unnaive.errors import MissingExtra, choose
 
-HAN = re.compile("[\u3400-\u9fff\U00020000-\U0003ffff]")
 REMEMBERED = 1 << 16  # runs whose words are kept
 
 
+@cache
+def _han() -> re.Pattern[str]:
+    return re.compile("[\u3400-\u9fff\U00020000-\U0003ffff]")
+
+
 def _jieba(module: Any, run: str) -> list[str]:
+    import logging
+
     logging.getLogger("jieba").setLevel(logging.WARNING)  # it tells on stderr that it reads its dictionary
     return list(module.lcut(run))
 
@@ -36,7 +41,7 @@ def check_segmenter(name: str) -> str:
 @lru_cache(maxsize=REMEMBERED)
 def segments(name: str, run: str) -> tuple[tuple[int, int], ...]:
     """Where the words of a run start and end; there are none in a run without Chinese characters."""
-    if not HAN.search(run):
+    if not _han().search(run):
         return ()
     places, start = [], 0
     for word in SEGMENTERS[name](import_module(name), run):

@@ -1,4 +1,4 @@
-"""Term ↔ id: the columns of every matrix; counting.py grows one, store.py writes it as two arrays."""
+"""Term ↔ id: the columns of every matrix; counting.py grows one, packed_models.py writes it as two arrays."""
 
 from __future__ import annotations
 

@@ -17,8 +17,9 @@ from unnaive.classifier import TextClassifier
 from unnaive.errors import UnnaiveError
 from unnaive.fitted import FittedModel
 from unnaive.lazy import lazy_property
+from unnaive.packed_models import pack
 from unnaive.reading.sources import hash_file
-from unnaive.store import load, pack, write_arrays
+from unnaive.store import load, write_arrays
 from unnaive.text.backend import thread_count
 from unnaive.types import Label
 

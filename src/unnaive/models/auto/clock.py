@@ -72,7 +72,7 @@ class Clock:
 
     @classmethod
     def of_work(cls, seconds: float) -> Clock:
-        """From where the work began, if anybody said so, else from now."""
+        """The clock of a budget that counts from where the work began (`work_begins`), else from now."""
         return cls(seconds, began=work_start())
 
     def expect_pooling(self, n_scores: int) -> None:

@@ -117,10 +117,10 @@ class Auto(DocumentsModel):
         if targets is None:
             return choose_multilabel(
                 X, Y, views[0], self.budget, weight=sample_weight, random_state=self.random_state, n_jobs=self.n_jobs,
-                told=_Teller(progress, 3 * (5 if X.shape[0] < FEW else 3)), clock=clock, terms=terms,
+                on_candidate=_Teller(progress, 3 * (5 if X.shape[0] < FEW else 3)), clock=clock, terms=terms,
             )  # fmt: skip
         plan = make_plan(size, self.budget if clock is None else clock.left())
-        return self._choose(X, targets, views, size, plan, sample_weight, progress, clock, terms)
+        return self._choose_single(X, targets, views, size, plan, sample_weight, progress, clock, terms)
 
     def relearn(self, before: Scorer, places: Ids, X: Sparse, Y: Sparse, **same: Any) -> Scorer:
         """The recipe of `before` on these documents, without a search."""
@@ -132,11 +132,11 @@ class Auto(DocumentsModel):
             n_jobs=self.n_jobs,
         )  # fmt: skip
 
-    def _choose(
+    def _choose_single(
         self, X: Sparse, targets: Ids, views: list[View], size: Size, plan: Plan, weight: Floats | None,
         progress: Progress | None, clock: Clock | None, terms: Sequence[str] | None,
     ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
-        """The recipe, and rows with their held-out scores."""
+        """The same for documents with one class each."""
         if len(np.unique(targets)) < 2:
             raise BadData("every document has one class; auto needs at least two classes to tell apart")
         passages = find_shared_passages(X, targets, terms)
@@ -156,31 +156,39 @@ class Auto(DocumentsModel):
         tell = _Teller(progress, len(planned) * len(plan.candidates) * len(splits))
         search = Search(
             X, targets, size.classes, splits, weight=weight, random_state=self.random_state, n_jobs=self.n_jobs,
-            told=tell, now=time.perf_counter if clock is None else clock.now,
+            on_candidate=tell, now=time.perf_counter if clock is None else clock.now,
         )  # fmt: skip
-        chosen: list[ChosenView] = []
-        for number, view in enumerate(planned):
-            cells, later = size.cells[view.name], sum(size.cells[one.name] for one in planned[number + 1 :])
-            done = [size.cells[one.view.name] for one in chosen]
-            if chosen and clock is not None and clock.is_short(cells, later, done):
-                plan = replace(plan, left_out=(*plan.left_out, f"{view.name}, since the time was up"))
-                continue
-            watch = None
-            if clock is not None:
-                plan = replace(plan, candidates=usual_first(plan.candidates))
-                scale = len(targets) / len(splits[0].train)
-                watch = clock.start_view(cells, later, rounds=len(splits), scale=scale)
-            chosen.append(search.choose(view, plan.candidates, watch))
-            skipped = len(plan.candidates) - len(chosen[-1].tried)
-            if skipped:
-                words = f"{count_noun(skipped, 'candidate')} on {view.name}, since the time was up"
-                plan = replace(plan, left_out=(*plan.left_out, words))
-        recipe, scores, shares = pool_views(chosen, search.soft)
-        right = count_right(chosen, search.truth, search.soft)
+        chosen, plan = _choose_views(search, planned, size, plan, clock)
+        recipe, scores, shares = pool_views(chosen, search.soft_targets)
+        right = count_right(chosen, search.truth, search.soft_targets)
         report = make_report(
             self.budget, plan, chosen, shares, right, len(search.truth), passages.count_documents() / len(targets)
         )
         return {**recipe, "report": report}, (search.rows, scores)
+
+
+def _choose_views(
+    search: Search, views: Sequence[View], size: Size, plan: Plan, clock: Clock | None
+) -> tuple[list[ChosenView], Plan]:
+    """What is chosen for each view, and the plan, which names what there was no time for; without a clock, nothing."""
+    chosen: list[ChosenView] = []
+    for number, view in enumerate(views):
+        cells, later = size.cells[view.name], sum(size.cells[one.name] for one in views[number + 1 :])
+        done = [size.cells[one.view.name] for one in chosen]
+        if chosen and clock is not None and clock.is_short(cells, later, done):
+            plan = replace(plan, left_out=(*plan.left_out, f"{view.name}, since the time was up"))
+            continue
+        watch = None
+        if clock is not None:
+            plan = replace(plan, candidates=usual_first(plan.candidates))
+            scale = len(search.targets) / len(search.splits[0].train)
+            watch = clock.start_view(cells, later, rounds=len(search.splits), scale=scale)
+        chosen.append(search.choose(view, plan.candidates, watch))
+        skipped = len(plan.candidates) - len(chosen[-1].tried)
+        if skipped:
+            words = f"{count_noun(skipped, 'candidate')} on {view.name}, since the time was up"
+            plan = replace(plan, left_out=(*plan.left_out, words))
+    return chosen, plan
 
 
 class _Teller:

@@ -17,7 +17,7 @@ from unnaive.core.weighting import tf_idf
 from unnaive.models.auto.clock import Clock
 from unnaive.models.auto.members import FAMILIES, Candidate, Training, fit_family, member_scores, weight_rows
 from unnaive.models.auto.plan import FEW
-from unnaive.models.auto.recipe import Recipe
+from unnaive.models.auto.recipe import Recipe, make_member
 from unnaive.models.auto.search import TOL
 from unnaive.models.auto.views import View
 from unnaive.text.vocabulary import Vocabulary
@@ -31,7 +31,7 @@ LEAST = 10  # documents: with fewer, none is held out
 
 def choose_multilabel(
     X: Sparse, Y: Sparse, view: View, budget: str | float, *, weight: Floats | None, random_state: int,
-    n_jobs: int | None, told: Callable[[str], None], clock: Clock | None = None,
+    n_jobs: int | None, on_candidate: Callable[[str], None], clock: Clock | None = None,
     terms: Sequence[str] | Vocabulary | None = None,
 ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
     """The recipe, and rows with their out-of-fold log-odds; none where there are too few documents.
@@ -50,7 +50,7 @@ def choose_multilabel(
         groups = rarest_classes(Y)
         fold = block_folds(groups, n_folds, find_shared_passages(X, groups, terms).order())
         fold = np.unique(fold, return_inverse=True)[1]  # of few documents a fold may have none
-        found, rows, left_out = _out_of_fold(X, Y, view, weight, fold, random_state, n_jobs, told, clock)
+        found, rows, left_out = _out_of_fold(X, Y, view, weight, fold, random_state, n_jobs, on_candidate, clock)
         chosen, scores = list(found), [one[rows] for one in found.values()]
         spread = [float(one.std()) or 1.0 for one in scores]
         factors = 1 / np.array(spread)
@@ -58,21 +58,13 @@ def choose_multilabel(
         slope, levels = fit_log_odds(np.asarray(total), csr_array(Y[rows]))
         held_out = rows, slope * np.asarray(total) + levels
         report = _report(budget, view, chosen, scores, held_out[1], csr_array(Y[rows])) | {"left-out": left_out}
-    members = [
-        {
-            "view": view.name,
-            "family": one.family,
-            "settings": list(one.settings),
-            "factor": float(slope * factor),
-        }
-        for one, factor in zip(chosen, factors, strict=True)
-    ]
+    members = [make_member(view.name, one, slope * factor) for one, factor in zip(chosen, factors, strict=True)]
     return {"kind": "multilabel", "members": members, "bias": levels.tolist(), "report": report}, held_out
 
 
 def _out_of_fold(
     X: Sparse, Y: Sparse, view: View, weight: Floats | None, fold: Ids, random_state: int, n_jobs: int | None,
-    told: Callable[[str], None], clock: Clock | None,
+    on_candidate: Callable[[str], None], clock: Clock | None,
 ) -> tuple[dict[Candidate, Floats], Ids, list[str]]:  # fmt: skip
     """(margins (n_docs, n_classes) of each member, every document by a model that has not seen it; the rows that have
     any, which are all without a clock; what there was no time for).
@@ -107,7 +99,7 @@ def _out_of_fold(
             if watch is not None and not number and not watch.allows(one.family):
                 left_out.append(f"{FAMILIES[one.family].title}, since the time was up")
                 continue
-            told(f"{view.name}, {FAMILIES[one.family].title}")
+            on_candidate(f"{view.name}, {FAMILIES[one.family].title}")
             start = now()
             weights, bias = fit_family(one.family, one.settings, data)
             found = scores.setdefault(one, np.zeros(Y.shape))

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from unnaive.models.auto.members import FAMILIES, Candidate
+from unnaive.models.auto.recipe import make_member
 from unnaive.models.auto.views import CHARACTERS, PAIRS
 
 BUDGETS = {"fast": 30.0, "normal": 64.0, "thorough": 600.0}  # estimated processor seconds: about twice what it takes
@@ -162,16 +164,8 @@ def _without(plan: Plan, family: str) -> Plan:
     return _leave(plan, FAMILIES[family].title, candidates=kept)
 
 
-def default_members(views: Sequence[str]) -> list[dict[str, object]]:
+def default_members(views: Sequence[str]) -> list[dict[str, Any]]:
     """The members of a pool that nothing could be held out for: alike on every view, with a usual scale."""
     usual = (Candidate("maxent", (10.0, 1.0, 0.1)), Candidate("nbsvm", (0.3,)))
-    return [
-        {
-            "view": view,
-            "family": one.family,
-            "settings": list(one.settings),
-            "factor": (0.25 if one.family == "maxent" else 1.5) / len(views),
-        }
-        for view in views
-        for one in usual
-    ]
+    scale = {"maxent": 0.25, "nbsvm": 1.5}
+    return [make_member(view, one, scale[one.family] / len(views)) for view in views for one in usual]

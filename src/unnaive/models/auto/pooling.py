@@ -39,15 +39,15 @@ def soften(targets: Ids, possible: NDArray[np.bool_]) -> Floats:
     array([0.875, 0.125])
     """
     n = len(targets)
-    soft: Floats = np.tile(possible / possible.sum() / (n + 1), (n, 1))
-    soft[np.arange(n), targets] += n / (n + 1)
-    return soft
+    soft_targets: Floats = np.tile(possible / possible.sum() / (n + 1), (n, 1))
+    soft_targets[np.arange(n), targets] += n / (n + 1)
+    return soft_targets
 
 
-def soft_log_loss(scores: Floats, soft: Floats) -> float:
-    """Mean −Σ_c soft[d, c]·log p[d, c] under a softmax."""
+def soft_log_loss(scores: Floats, soft_targets: Floats) -> float:
+    """Mean −Σ_c soft_targets[d, c]·log p[d, c] under a softmax."""
     logs = log_softmax(scores)
-    return float(-np.where(soft > 0, soft * logs, 0.0).sum() / len(scores))
+    return float(-np.where(soft_targets > 0, soft_targets * logs, 0.0).sum() / len(scores))
 
 
 def log_loss(scores: Floats, targets: Ids) -> float:
@@ -55,18 +55,22 @@ def log_loss(scores: Floats, targets: Ids) -> float:
     return float(-log_softmax(scores)[np.arange(len(targets)), targets].mean())
 
 
-def fit_temperature_scale(scores: Floats, soft: Floats) -> float:
+def fit_temperature_scale(scores: Floats, soft_targets: Floats) -> float:
     """The factor with which scores have the least log-loss: one over the temperature."""
     from scipy.optimize import minimize_scalar
 
     spread = float(np.std(scores - scores.mean(axis=1, keepdims=True))) or 1.0
     found = minimize_scalar(
-        lambda log_scale: soft_log_loss(np.exp(log_scale) / spread * scores, soft), bounds=(-6, 6), method="bounded"
+        lambda log_scale: soft_log_loss(np.exp(log_scale) / spread * scores, soft_targets),
+        bounds=(-6, 6),
+        method="bounded",
     )
     return float(np.exp(found.x) / spread)
 
 
-def fit_pool(scores: list[Floats], soft: Floats, *, shrink: float, prior: Sequence[float] | None = None) -> PoolWeights:
+def fit_pool(
+    scores: list[Floats], soft_targets: Floats, *, shrink: float, prior: Sequence[float] | None = None
+) -> PoolWeights:
     """Weights of members whose scores are scaled already, and a bias, with the least penalised log-loss.
 
     The penalty draws the weights toward equal ones that sum to 1, or toward the shares of `prior`, and the bias toward
@@ -84,9 +88,9 @@ def fit_pool(scores: list[Floats], soft: Floats, *, shrink: float, prior: Sequen
         weights, bias = point[: kept.sum()], point[kept.sum() :]
         used = stacked[kept]
         logs = log_softmax(np.tensordot(weights, used, 1) + bias)
-        error = np.exp(logs) - soft
+        error = np.exp(logs) - soft_targets
         away = weights - expected[kept] / expected[kept].sum()
-        loss = -np.where(soft > 0, soft * logs, 0.0).sum()
+        loss = -np.where(soft_targets > 0, soft_targets * logs, 0.0).sum()
         value = loss + shrink / 2 * ((away**2).sum() + (bias**2).sum())
         slope = np.concatenate([np.tensordot(used, error, 2) + shrink * away, error.sum(0) + shrink * bias])
         return value / n, slope / n
@@ -104,7 +108,7 @@ def fit_pool(scores: list[Floats], soft: Floats, *, shrink: float, prior: Sequen
         kept &= ~small
 
 
-def fit_saturation(scores: Floats, soft: Floats, *, shrink: float) -> tuple[float, float]:
+def fit_saturation(scores: Floats, soft_targets: Floats, *, shrink: float) -> tuple[float, float]:
     """(k, b) with which p_c ∝ σ(k·s_c + b) has the least log-loss; drawn toward k = 1 and b = LOWEST, a softmax.
 
     Where evidence for a class is overwhelming a softmax of pooled margins is too sure, and where all classes have
@@ -116,8 +120,8 @@ def fit_saturation(scores: Floats, soft: Floats, *, shrink: float) -> tuple[floa
         scaled = np.exp(point[0]) * scores
         away = np.logaddexp(0.0, scaled + point[1])  # −log σ(−u), with u = k·s + b
         logs = log_softmax(scaled + point[1] - away)  # log σ(u) = u − away
-        loss = -np.where(soft > 0, soft * logs, 0.0).sum() / n
-        slopes = (np.exp(logs) - soft) * np.exp(-away) / n
+        loss = -np.where(soft_targets > 0, soft_targets * logs, 0.0).sum() / n
+        slopes = (np.exp(logs) - soft_targets) * np.exp(-away) / n
         drawn = shrink / n * np.array([point[0], point[1] / LOWEST**2])
         value = loss + shrink / 2 * (point[0] ** 2 + (point[1] / LOWEST) ** 2) / n
         return float(value), np.array([(slopes * scaled).sum(), slopes.sum()]) + drawn

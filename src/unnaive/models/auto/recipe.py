@@ -16,13 +16,27 @@ from collections.abc import Sequence
 from typing import Any
 
 from unnaive.errors import BadModel
-from unnaive.models.auto.members import FAMILIES
+from unnaive.models.auto.members import FAMILIES, Candidate
 from unnaive.models.auto.report import check_report
 from unnaive.models.auto.views import CHARACTERS, COLUMNS, PAIRS, WORDS
 
 Recipe = dict[str, Any]
 KINDS = ("single", "multilabel")
 VIEWS = (WORDS, PAIRS, CHARACTERS, COLUMNS)
+
+
+def make_member(view: str, candidate: Candidate, factor: float) -> dict[str, Any]:
+    """A member of a pool as a recipe names it.
+
+    >>> make_member("words", Candidate("nbsvm", (0.3,)), 2.1)
+    {'view': 'words', 'family': 'nbsvm', 'settings': [0.3], 'factor': 2.1}
+    """
+    return {
+        "view": view,
+        "family": candidate.family,
+        "settings": list(candidate.settings),
+        "factor": float(factor),
+    }
 
 
 def check_recipe(recipe: Any, n_classes: int) -> Recipe:

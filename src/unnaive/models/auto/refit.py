@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from threading import Event
@@ -31,13 +31,11 @@ def refit(
     sample_weight: Floats | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
-    told: Callable[[str], None] | None = None,
 ) -> Pool:
     """The pool that `recipe` gives on documents X (n_docs, n_terms) with labels Y (n_docs, n_classes).
 
     terms         names of the columns, from which the views follow; None for one view of all columns
     random_state  seed of the solvers; the result does not depend on n_jobs
-    told          called with the name of each view before it is fitted
     """
     X, Y = csr_array(X), csr_array(Y)
     bias, parts, stop = np.array(recipe["bias"], np.float64), [], Event()
@@ -46,8 +44,6 @@ def refit(
     for view in find_views(X, terms, Y.shape[1]):
         members = [one for one in recipe["members"] if one["view"] == view.name]
         if members:
-            if told is not None:
-                told(view.name)
             documents = take_columns(X, view.columns)
             weighting = tf_idf(documents, sample_weight, view.df)
             data = Training.of(

@@ -23,6 +23,7 @@ from unnaive.models.auto.members import (
     weight_rows,
 )
 from unnaive.models.auto.pooling import PoolWeights, fit_pool, fit_saturation, fit_temperature_scale, log_loss, soften
+from unnaive.models.auto.recipe import make_member
 from unnaive.models.auto.views import PRIOR, View
 from unnaive.types import Floats, Ids, Sparse
 
@@ -101,19 +102,23 @@ def _sample(rows: Ids, targets: Ids, most: int, random: np.random.Generator) -> 
 
 
 class Search:
-    """Candidates on shared splits of documents X with one class each; `told` hears of every candidate fitted."""
+    """Candidates on shared splits of documents X with one class each.
+
+    `on_candidate` is called with the name of every candidate that is about to be fitted. Held-out documents are `rows`,
+    `truth` has the class of each (n_held_out,), and `soft_targets` the same softened (n_held_out, n_classes).
+    """
 
     def __init__(
         self, X: Sparse, targets: Ids, n_classes: int, splits: Sequence[Split], *, weight: Floats | None,
-        random_state: int, n_jobs: int | None, told: Callable[[str], None],
+        random_state: int, n_jobs: int | None, on_candidate: Callable[[str], None],
         now: Callable[[], float] = time.perf_counter,
     ) -> None:  # fmt: skip
         self.X, self.targets, self.n_classes, self.weight = X, targets, n_classes, weight
-        self.random_state, self.n_jobs, self.told, self.now = random_state, n_jobs, told, now
+        self.random_state, self.n_jobs, self.on_candidate, self.now = random_state, n_jobs, on_candidate, now
         self.splits = splits
         self.rows = np.concatenate([one.held_out for one in splits])
         self.truth = targets[self.rows]
-        self.soft = soften(self.truth, np.bincount(targets, minlength=n_classes) > 0)
+        self.soft_targets = soften(self.truth, np.bincount(targets, minlength=n_classes) > 0)
 
     def choose(self, view: View, candidates: Sequence[Candidate], clock: ViewClock | None = None) -> ChosenView:
         """The best candidate of each family by accuracy − log-loss / 10, scaled, and their pool.
@@ -124,14 +129,14 @@ class Search:
         best: dict[str, tuple[float, Candidate, float]] = {}
         tried = []
         for one, found in scores.items():
-            scale = fit_temperature_scale(found, self.soft)
+            scale = fit_temperature_scale(found, self.soft_targets)
             accuracy, loss = self.accuracy(found), log_loss(scale * found, self.truth)
             tried.append(Tried(view.name, one, accuracy, loss))
             if one.family not in best or accuracy - 0.1 * loss > best[one.family][0]:
                 best[one.family] = (accuracy - 0.1 * loss, one, scale)
         members = [(one, scale) for _, one, scale in best.values()]
         scaled = [scale * scores[one] for one, scale in members]
-        pool = fit_pool(scaled, self.soft, shrink=SHRINK)
+        pool = fit_pool(scaled, self.soft_targets, shrink=SHRINK)
         return ChosenView(view, members, pool, scaled, pool.combine(scaled), tried)
 
     def accuracy(self, scores: Floats) -> float:
@@ -159,7 +164,7 @@ class Search:
             for one in scores if at else candidates:
                 if watched is not None and not watched.allows(one.family):
                     continue
-                self.told(f"{view.name}, {FAMILIES[one.family].title}")
+                self.on_candidate(f"{view.name}, {FAMILIES[one.family].title}")
                 start = self.now()
                 found = scores.setdefault(one, np.empty((len(self.rows), self.n_classes)))
                 found[at : at + len(split.held_out)] = member_scores(fit_family(one.family, one.settings, data), Z)
@@ -170,12 +175,14 @@ class Search:
 
 
 def pool_views(
-    chosen: Sequence[ChosenView], soft: Floats
+    chosen: Sequence[ChosenView], soft_targets: Floats
 ) -> tuple[dict[str, Any], Floats, dict[tuple[str, str], float]]:
     """The recipe without its report, the held-out scores of the pool of all views, and the shares of its members."""
-    pool = fit_pool([one.scores for one in chosen], soft, shrink=SHRINK, prior=[PRIOR[one.view.name] for one in chosen])
+    pool = fit_pool(
+        [one.scores for one in chosen], soft_targets, shrink=SHRINK, prior=[PRIOR[one.view.name] for one in chosen]
+    )
     pooled = pool.combine([one.scores for one in chosen])
-    slope, level = fit_saturation(pooled, soft, shrink=1.0)
+    slope, level = fit_saturation(pooled, soft_targets, shrink=1.0)
     bias = slope * pool.bias + level
     members, shares = [], {}
     for weight, one in zip(pool.weights, chosen, strict=True):
@@ -185,20 +192,13 @@ def pool_views(
         for share, (candidate, scale) in zip(one.pool.weights, one.members, strict=True):
             if share:
                 shares[one.view.name, candidate.family] = float(weight * share)
-                members.append(
-                    {
-                        "view": one.view.name,
-                        "family": candidate.family,
-                        "settings": list(candidate.settings),
-                        "factor": float(slope * weight * share * scale),
-                    }
-                )
+                members.append(make_member(one.view.name, candidate, slope * weight * share * scale))
     whole = sum(shares.values())
     recipe = {"kind": "single", "members": members, "bias": bias.tolist()}
     return recipe, slope * pooled + level, {key: share / whole for key, share in shares.items()}
 
 
-def count_right(chosen: Sequence[ChosenView], truth: Ids, soft: Floats) -> int:
+def count_right(chosen: Sequence[ChosenView], truth: Ids, soft_targets: Floats) -> int:
     """How many held-out documents a pool gets right whose weights were fitted on the other half of them."""
     right = 0
     half = np.arange(len(truth)) % 2 == 0
@@ -207,9 +207,9 @@ def count_right(chosen: Sequence[ChosenView], truth: Ids, soft: Floats) -> int:
             continue
         views = []
         for one in chosen:
-            pool = fit_pool([part[fitted] for part in one.scaled], soft[fitted], shrink=SHRINK)
+            pool = fit_pool([part[fitted] for part in one.scaled], soft_targets[fitted], shrink=SHRINK)
             views.append(pool.combine(one.scaled))
         prior = [PRIOR[one.view.name] for one in chosen]
-        pool = fit_pool([part[fitted] for part in views], soft[fitted], shrink=SHRINK, prior=prior)
+        pool = fit_pool([part[fitted] for part in views], soft_targets[fitted], shrink=SHRINK, prior=prior)
         right += int((pool.combine(views).argmax(axis=1) == truth)[~fitted].sum())
     return right

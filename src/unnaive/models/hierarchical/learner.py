@@ -24,7 +24,7 @@ from unnaive.core.selection import class_gain, informative_terms
 from unnaive.core.settings import setting
 from unnaive.core.weighting import presence
 from unnaive.errors import BadData
-from unnaive.models.estimator import DocumentsModel, HasNetwork, class_weight_setting, scheme_setting
+from unnaive.models.estimator import DocumentsModel, class_weight_setting, scheme_setting
 from unnaive.models.hierarchical.cases import Cases
 from unnaive.models.hierarchical.em import Search, Tables, run_em
 from unnaive.models.hierarchical.em_from_class import Branch, FromClass, branches
@@ -33,6 +33,7 @@ from unnaive.models.hierarchical.hidden_naive_bayes import HiddenNaiveBayes
 from unnaive.models.hierarchical.hidden_networks import NETWORK_SCORES, ClassNetwork, HiddenNetworks, evidence
 from unnaive.models.hierarchical.hidden_tree import HiddenTree
 from unnaive.models.hierarchical.tree_shape import CLUSTERINGS, Tree, shape_tree
+from unnaive.models.mixins import HasNetwork
 from unnaive.text.backend import thread_count
 from unnaive.types import Floats, Progress, Sparse
 

@@ -56,7 +56,7 @@ def root_tree(network: Network, root: int | None = None) -> TreeNode:
     return seen_from(len(network.nodes) - 1 if root is None else root, None, 0)
 
 
-def tree_text(network: Network, root: int | None = None) -> str:
+def tree_text(network: Network) -> str:
     """The tree in characters, the class first; arrows point as arcs do, figures are P(yes) of roots.
 
     >>> table = np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0.0, 1.0]]])
@@ -66,7 +66,7 @@ def tree_text(network: Network, root: int | None = None) -> str:
     ├─◂ rain 0.200
     └─◂ dew 0.500
     """
-    top = root_tree(network, root)
+    top = root_tree(network)
     return "\n".join([_node_text(network, top), *_branches(network, top, "")])
 
 

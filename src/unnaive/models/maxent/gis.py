@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isclose
 from typing import Any
 
 import numpy as np
@@ -109,7 +110,7 @@ class Scaling:
         np.divide(self.observed, expected, out=expected)
         expected[self.absent] = 1.0
         np.log(expected, out=expected)
-        if self.longest != 1.0:
+        if not isclose(self.longest, 1.0, rel_tol=1e-12):  # the rounding of rows of unit length is not worth a pass
             expected /= self.longest
         return np.add(weights, expected, out=expected)
 

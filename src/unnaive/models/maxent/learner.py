@@ -24,7 +24,7 @@ from unnaive.core.targets import Targets, single_labels
 from unnaive.core.weighting import Weighting, tf_idf
 from unnaive.errors import BadData, UnnaiveError, choose
 from unnaive.fitted import FittedModel
-from unnaive.models.estimator import IteratedModel, LinearAttributes, class_weight_setting, scheme_setting
+from unnaive.models.estimator import IteratedModel, class_weight_setting, scheme_setting
 from unnaive.models.maxent.bridge import to_naive_bayes
 from unnaive.models.maxent.gis import Scaling
 from unnaive.models.maxent.lbfgs import (
@@ -38,6 +38,7 @@ from unnaive.models.maxent.lbfgs import (
     squared_lengths,
 )
 from unnaive.models.maxent.stopping import Rows, Step, Stopping, Trainer, run_solver
+from unnaive.models.mixins import LinearAttributes
 from unnaive.models.naive_bayes import LINK_OF_SCHEME, ComplementNB, MultinomialNB
 from unnaive.text.backend import thread_count
 from unnaive.training import train

@@ -1,0 +1,125 @@
+"""From paths to a linear scorer: P(t|c) mixed of first- and second-order paths, and what its terms add to a score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unnaive.core.linear import Linear
+from unnaive.core.weighting import Weighting
+from unnaive.errors import BadData
+from unnaive.models.higher_order.paths import FirstPass, SecondPass, class_paths
+from unnaive.types import Floats
+
+LEAST = 1e-12  # probabilities stay inside [LEAST, 1 − LEAST]: a first-order estimate alone has zeros
+NO_ODDS = 1e6  # instead of infinite prior log-odds, of a class that all documents have, or none
+
+
+@dataclass(frozen=True, eq=False)
+class Events:
+    """An event model: whether absent terms are evidence too, and how the terms of a document are weighted."""
+
+    absence: bool
+    weighting: Weighting
+
+    def evidence(self, probability: Floats) -> tuple[Floats, Floats]:
+        """Weights (n_classes, n_terms) and what all terms add by their absence (n_classes,); P(t|c) is used up."""
+        p = np.clip(probability, LEAST, 1 - LEAST, out=probability)
+        if not self.absence:
+            return np.log(p, out=p).T, np.zeros(p.shape[1])
+        absent = np.negative(p)
+        np.log1p(absent, out=absent)
+        weights = np.log(p, out=p)
+        weights -= absent
+        return weights.T, absent.sum(axis=0)
+
+
+BERNOULLI = Events(absence=True, weighting=Weighting("binary"))
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """How first- and second-order paths become P(t|c); HigherOrderSmoothing has the formulas."""
+
+    beta: float = 0.5
+    normaliser: str = "total"
+    events: str = "bernoulli"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.beta <= 1:
+            raise BadData(f"beta is {self.beta}, but it is the share of first-order paths; give a number from 0 to 1")
+
+    def events_with(self, weighting: Weighting) -> Events:
+        """The event model of paths that were weighted so."""
+        return BERNOULLI if self.events == "bernoulli" else Events(absence=False, weighting=weighting)
+
+    def probabilities(self, first: Floats, second: Floats, paths: float) -> Floats:
+        """P(t|c) (n_terms, n_classes) from F and φ of that shape, which is used up, and the sum of all φ (eq. 11)."""
+        scaled = self._second_order(second, paths)
+        mixed = self._first_order(first)
+        mixed += scaled
+        return mixed
+
+    def _first_order(self, first: Floats) -> Floats:
+        """β·P_fo; a class without documents spreads evenly."""
+        totals = first.sum(axis=0)
+        if self.normaliser == "class" and self.events == "bernoulli":
+            laplace: Floats = (first + 1) * (self.beta / (2 + totals))
+            return laplace
+        shares: Floats = first * (self.beta / np.where(totals > 0, totals, 1.0))
+        if not totals.all():
+            shares[:, totals == 0] = self.beta / len(first)
+        return shares
+
+    def _second_order(self, second: Floats, paths: float) -> Floats:
+        """(1 − β)·P_so."""
+        if self.events == "multinomial":
+            mass = len(second) + second.sum(axis=0)
+        else:
+            mass = 2 + (paths if self.normaliser == "total" else second.sum(axis=0))
+        second += 1
+        second *= (1 - self.beta) / mass
+        return second
+
+
+def smoothed(
+    one: FirstPass, two: SecondPass, mixture: Mixture, weighting: Weighting, scheme: str = "multiclass"
+) -> Linear:
+    """The scorer from both passes over all documents, of labels as `path_labels` gives them."""
+    if one.n_docs != two.n_docs:
+        raise BadData(f"the first pass saw {one.n_docs} documents and the second {two.n_docs}; both must see all")
+    return mix_paths(one, class_paths(one, two), mixture, weighting, scheme)
+
+
+def mix_paths(one: FirstPass, paths: Floats, mixture: Mixture, weighting: Weighting, scheme: str) -> Linear:
+    """The scorer from F and φ; for one-vs-rest the last column of both is all documents."""
+    events = mixture.events_with(weighting)
+    if scheme == "multiclass":
+        probability = mixture.probabilities(one.first, paths, paths.sum())
+        return exclusive_scorer(probability, one.class_docs, events)
+    first, second = one.first[:, :-1], paths[:, :-1]
+    rest = one.first[:, -1:] - first, np.maximum(paths[:, -1:] - second, 0.0)
+    total = paths[:, -1].sum()  # of a class and its rest together, whatever the class
+    inside, outside = mixture.probabilities(first, second, total), mixture.probabilities(*rest, total)
+    everything = np.full(len(one.class_docs) - 1, float(one.n_docs))
+    return one_vs_rest_scorer(inside, outside, one.class_docs[:-1], everything, events)
+
+
+def exclusive_scorer(probability: Floats, masses: Floats, events: Events) -> Linear:
+    """Log joint probabilities of classes that exclude each other, from P(t|c) (n_terms, n_classes) and their masses."""
+    weights, constant = events.evidence(probability)
+    with np.errstate(divide="ignore"):
+        prior = np.log(masses) - np.log(masses.sum())
+    return Linear(weights, prior + constant, weighting=events.weighting, link="softmax")
+
+
+def one_vs_rest_scorer(inside: Floats, outside: Floats, masses: Floats, everything: Floats, events: Events) -> Linear:
+    """Log-odds of each class against the documents without it, from P(t|c) and P(t|c̄) (n_terms, n_classes).
+
+    The prior odds are those of `masses` of each class, documents or paths, out of `everything`.
+    """
+    (weights, constant), (less, taken) = events.evidence(inside), events.evidence(outside)
+    with np.errstate(divide="ignore"):
+        prior = np.clip(np.log(masses) - np.log(everything - masses), -NO_ODDS, NO_ODDS)
+    return Linear(weights - less, prior + constant - taken, weighting=events.weighting, link="log-odds")

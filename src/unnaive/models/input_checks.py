@@ -1,0 +1,110 @@
+"""What estimators on counts accept: X and y are checked once, here, as scikit-learn checks them, and against the model.
+
+scikit-learn is imported when something is checked.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unnaive.core.arrays import find_sparse_problem
+from unnaive.core.settings import shorten
+from unnaive.core.targets import Targets, read_targets
+from unnaive.errors import BadData
+from unnaive.fitted import FittedModel
+from unnaive.sparse import csr_array, issparse
+from unnaive.types import Sparse
+
+if TYPE_CHECKING:
+    from unnaive.models.estimator import Model
+
+
+def check_documents(estimator: Model, X: Any, fitted: FittedModel | None) -> tuple[Sparse, tuple[str, ...] | None]:
+    """X as a csr_array without duplicate entries, and the names of its columns.
+
+    The columns must be those of `fitted`; with None, which is before `fit`, there may be any.
+    """
+    from sklearn.utils.validation import validate_data
+
+    problem = find_sparse_problem(X) if issparse(X) else None
+    if problem:
+        raise BadData(f"X {problem}; build the matrix again, for instance with scipy.sparse.csr_array")
+    probe = _stand_in(estimator, fitted)
+    documents = csr_array(validate_data(probe, X, accept_sparse="csr", reset=fitted is None))
+    if not documents.has_canonical_format:
+        documents = documents.copy()
+        documents.sum_duplicates()
+    names = getattr(probe, "feature_names_in_", None)
+    return documents, None if names is None else tuple(names.tolist())
+
+
+def check_labelled(
+    estimator: Model, X: Any, y: Any, fitted: FittedModel | None, *, multilabel: bool | None
+) -> tuple[Sparse, Targets, tuple[str, ...] | None]:
+    """X and y to learn from, and the names of the columns of X; what is below 0 is no count, and an error."""
+    from sklearn.utils.validation import column_or_1d, validate_data
+
+    if y is None:
+        validate_data(_stand_in(estimator, None), X, y)  # says that y is required
+    documents, names = check_documents(estimator, X, fitted)
+    if documents.nnz and documents.data.min() < 0:
+        raise BadData(
+            f"Negative values in data passed to {type(estimator).__name__} (input X), which learns from counts; shift "
+            "or drop the features that fall below 0"
+        )
+    if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1 and not issparse(y):
+        y = column_or_1d(y, warn=True)
+    return documents, read_targets(y, documents.shape[0], multilabel=multilabel), names
+
+
+def _stand_in(estimator: Model, fitted: FittedModel | None) -> Any:
+    """An object in the estimator's place: scikit-learn's validation sets attributes on it, and compares X with them."""
+    tags = estimator.__sklearn_tags__()
+    probe = type(type(estimator).__name__, (), {"__sklearn_tags__": lambda self: tags})()
+    if fitted is not None:
+        probe.n_features_in_ = fitted.scorer.n_terms
+        if fitted.feature_names is not None:
+            probe.feature_names_in_ = np.array(fitted.feature_names, dtype=object)
+    return probe
+
+
+def has_more_columns(X: Any, before: FittedModel) -> bool:
+    """Whether X has columns beyond those known, which must come first and in their order."""
+    shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    known, columns = list(before.feature_names or ()), list(getattr(X, "columns", []))
+    if known and columns and columns[: len(known)] != known:
+        raise BadData("the columns of X do not begin with those learnt before; put new terms after them")
+    return len(shape) == 2 and shape[1] > before.scorer.n_terms
+
+
+def check_target_type(targets: Targets, before: FittedModel) -> None:
+    """An error if documents have one label each and had any number before, or the other way round."""
+    if targets.multilabel != before.multilabel:
+        raise BadData(
+            f"labels came as {targets.target_type!r} and were {before.target_type!r} before; keep to one label, or to "
+            "any number, for each document"
+        )
+
+
+def read_classes(classes: Any) -> list[Any]:
+    """The argument `classes` of partial_fit as plain values, each once; empty for None."""
+    if classes is None:
+        return []
+    given = [label.item() if isinstance(label, np.generic) else label for label in np.asarray(classes).tolist()]
+    if len(set(given)) != len(given):
+        raise BadData(
+            f"classes={shorten(given)} is not the same as on last call to partial_fit: it names a class twice"
+        )
+    return given
+
+
+def check_known_classes(classes: list[Any], before: FittedModel) -> None:
+    """An error if a class was not there when the model was first fitted."""
+    unknown = [label for label in classes if label not in set(before.classes)]
+    if unknown:
+        raise BadData(
+            f"classes={shorten(classes)} is not the same as on last call to partial_fit: class {unknown[0]!r} is none "
+            f"of the {len(before.classes)} that the model has; pass grow=True to add it"
+        )

@@ -1,0 +1,53 @@
+"""What only some estimators have: `coef_` and `intercept_` of linear ones, `network` of Bayesian networks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unnaive.core.network import Network
+from unnaive.fitted import FittedModel
+from unnaive.types import Floats
+
+
+class LinearAttributes:
+    """coef_ and intercept_ as scikit-learn has them, of models whose scorer is a Linear over weighted features.
+
+    They multiply the features that the model makes of counts (`scorer_.weighting`); of two exclusive classes there is
+    one row, for the second.
+    """
+
+    fitted_: FittedModel
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights (n_classes, n_terms); one row for two exclusive classes."""
+        return self._one_row(self.scorer_.weights())  # type: ignore[attr-defined]
+
+    @property
+    def intercept_(self) -> Floats:
+        """Biases (n_classes,); one for two exclusive classes."""
+        return self._one_row(np.asarray(self.scorer_.bias))  # type: ignore[attr-defined]
+
+    def _one_row(self, values: Floats) -> Floats:
+        exclusive_pair = len(values) == 2 and not self.fitted_.multilabel
+        return values[1:] - values[:1] if exclusive_pair else values
+
+
+class HasNetwork:
+    """`network(label)` of models that are Bayesian networks."""
+
+    def network(self, label: Any, terms: Any = None, member: int = 0) -> Network:
+        """The network of a class, for looking at and for export (`to_bif`, `to_uai`, `to_dict`).
+
+        label   one of `classes_`
+        terms   names of the columns of X; those that `fit` saw, or x0, x1, … by default
+        member  of the networks that are averaged, the best being 0
+        """
+        fitted = self._fitted()  # type: ignore[attr-defined]
+        names = fitted.reader.term_names if terms is None else terms
+        network: Network = fitted.scorer.network(
+            fitted.class_index(label), names, [str(one) for one in fitted.classes], member
+        )
+        return network

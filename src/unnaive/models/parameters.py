@@ -1,0 +1,82 @@
+"""Parameters of a classifier that names its model: its own, and the settings of that model beside them.
+
+`TextClassifier("multinomial", alpha=0.1)` has `alpha` as scikit-learn expects of a parameter: get_params, set_params,
+clone and searches know it, and it is an attribute.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from unnaive.core.protocol import Protocol
+from unnaive.core.settings import same_value, unknown_setting
+from unnaive.errors import UnknownName
+from unnaive.models.catalogue import find_model
+
+
+def named_parameters(constructor: Callable[..., None]) -> dict[str, Any]:
+    """The parameters that a constructor names, with their defaults; without `self` and `**settings`.
+
+    >>> def constructor(self, model="auto", *, min_df=1, **settings): ...
+    >>> named_parameters(constructor)
+    {'model': 'auto', 'min_df': 1}
+    """
+    parameters = list(inspect.signature(constructor).parameters.values())[1:]
+    return {one.name: one.default for one in parameters if one.kind is not one.VAR_KEYWORD}
+
+
+class ModelParameters(Protocol):
+    """get_params, set_params and attributes, for the parameters of a classifier and for the settings of its model.
+
+    model      the name of the model in the catalogue
+    _named     the constructor's own parameters with their defaults: `_named = named_parameters(__init__)`
+    _settings  the settings of the model that were given; replaced whole
+    """
+
+    model: str
+    _named: ClassVar[dict[str, Any]]
+    _settings: dict[str, Any]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """All parameters, those of the model among them."""
+        return {name: self.__dict__[name] for name in self._named} | self._settings
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Change parameters; a setting that the model does not have is an error."""
+        for name in self._named:
+            if name in parameters:
+                setattr(self, name, parameters.pop(name))
+        known = self._known_settings()
+        for name, value in parameters.items():
+            if name not in known:
+                raise UnknownName(f"Invalid parameter: {unknown_setting(name, [*self._named, *known])}")
+            self._settings = {**self._settings, name: value}
+        return self
+
+    def _known_settings(self) -> list[str]:
+        """The settings of the model that are no parameters of the classifier itself."""
+        return [name for name in find_model(self.model).declared() if name not in self._named]
+
+    if not TYPE_CHECKING:  # else a type checker would take any attribute for a setting
+
+        def __getattr__(self, name: str) -> Any:
+            settings = self.__dict__.get("_settings", {})
+            if name in settings:
+                return settings[name]
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        ours = name.startswith("_") or name.endswith("_") or name in self._named
+        if "_settings" in self.__dict__ and not ours and name in self._known_settings():
+            self._settings = {**self._settings, name: value}
+        else:
+            super().__setattr__(name, value)
+
+    def _changed(self) -> dict[str, Any]:
+        return {
+            name: value
+            for name, value in self.get_params().items()
+            if not same_value(value, self._named.get(name, ...))
+        }

@@ -1,0 +1,165 @@
+// Weights in float, a row of all classes for each term: sums that are near the scores in double, and how near.
+#pragma once
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "_kernel_linear.h"
+#include "_kernel_table.h"
+
+namespace unnaive {
+
+typedef float Four __attribute__((vector_size(16)));
+
+// Adds the rows of n terms to `sums`; kGroups vectors stay in registers.
+template <unsigned kGroups>
+void add_rows(const Four* rows, size_t groups, const uint32_t* terms, unsigned n, Four* sums) {
+  Four local[kGroups];
+  for (unsigned g = 0; g < kGroups; ++g) local[g] = sums[g];
+  for (unsigned i = 0; i < n; ++i) {
+    const Four* row = rows + terms[i] * groups;
+    for (unsigned g = 0; g < kGroups; ++g) local[g] += row[g];
+  }
+  for (unsigned g = 0; g < kGroups; ++g) sums[g] = local[g];
+}
+
+inline void add_any_rows(const Four* rows, size_t groups, const uint32_t* terms, unsigned n, Four* sums) {
+  for (unsigned i = 0; i < n; ++i) {
+    const Four* row = rows + terms[i] * groups;
+    for (size_t g = 0; g < groups; ++g) sums[g] += row[g];
+  }
+}
+
+using AddRows = void (*)(const Four*, size_t, const uint32_t*, unsigned, Four*);
+
+inline AddRows add_rows_for(size_t groups) {
+  static const AddRows table[] = {add_rows<1>, add_rows<2>, add_rows<3>, add_rows<4>,
+                                  add_rows<5>, add_rows<6>, add_rows<7>, add_rows<8>};
+  return groups >= 1 && groups <= 8 ? table[groups - 1] : add_any_rows;
+}
+
+// The class with the highest score, and by how much it leads every other at the least: by less than 0, or by what is no
+// number, where sums in float cannot tell.
+struct Lead {
+  size_t best = 0;
+  double least = -std::numeric_limits<double>::infinity();
+};
+
+// Sums in float of no more than kBatch rows, and totals in double of all before them.
+struct FloatSums {
+  std::vector<Four> batch;
+  std::vector<double> totals;
+  size_t terms = 0;  // that were added, each as often as it came
+
+  void start(size_t groups, size_t classes) {
+    batch.assign(groups, Four{0, 0, 0, 0});
+    totals.assign(classes, 0.0);
+    terms = 0;
+  }
+  // The batch joins the totals and starts again.
+  void add_up() {
+    const auto* sums = reinterpret_cast<const float*>(batch.data());
+    for (size_t c = 0; c < totals.size(); ++c) totals[c] += static_cast<double>(sums[c]);
+    std::fill(batch.begin(), batch.end(), Four{0, 0, 0, 0});
+  }
+};
+
+class FloatRows {
+ public:
+  FloatRows() = default;
+
+  // Weights in the order of the engine's terms, less their mean over the classes, which leaves all leads as they are.
+  FloatRows(const Linear& linear, const std::vector<uint32_t>& columns)
+      : linear_(linear),
+        groups_((linear.classes + 3) / 4),
+        add_(add_rows_for(groups_)),
+        rows_(linear.terms * groups_ + 1) {
+    std::vector<double> row(linear.classes);
+    auto* out = reinterpret_cast<float*>(rows_.data());
+    for (size_t t = 0; t < linear.terms; ++t, out += 4 * groups_) {
+      const size_t column = columns.empty() ? t : columns[t];
+      linear.row(column, row.data());
+      double mean = 0;
+      for (const double weight : row) mean += weight / static_cast<double>(row.size());
+      for (size_t c = 0; c < row.size(); ++c) {
+        out[c] = static_cast<float>(row[c] - mean);
+        largest_ = larger(largest_, row[c] - mean);
+        largest_weight_ = larger(largest_weight_, linear.magnitude(column, c, row[c]));
+      }
+    }
+    for (size_t c = 0; c < linear.classes; ++c) largest_bias_ = larger(largest_bias_, linear.bias[c]);
+  }
+
+  void start(FloatSums& sums) const { sums.start(groups_, linear_.classes); }
+
+  void fetch(uint32_t term) const {
+    // a number, since a word that is no term asks for what is nowhere, which does no harm
+    const auto row = reinterpret_cast<uintptr_t>(rows_.data()) + term * groups_ * sizeof(Four);
+    for (size_t g = 0; g < groups_ && g < 16; g += 4)
+      __builtin_prefetch(reinterpret_cast<const void*>(row + g * sizeof(Four)));
+  }
+
+  // Adds the rows of a batch of terms.
+  void add(const uint32_t* terms, unsigned n, FloatSums& sums) const {
+    add_(rows_.data(), groups_, terms, n, sums.batch.data());
+    sums.add_up();
+    sums.terms += n;
+  }
+
+  // Adds the rows of terms, each times its count, or once if the model is binary. A count of n is a product, whose
+  // error is within that of n sums.
+  void add_cells(const int32_t* terms, const int32_t* counts, size_t cells, FloatSums& sums) const {
+    for (size_t i = 0; i < cells; ++i) {
+      const auto n = static_cast<size_t>(linear_.binary ? 1 : counts[i]);
+      const Four* row = rows_.data() + static_cast<size_t>(terms[i]) * groups_;
+      for (size_t g = 0; g < groups_; ++g) sums.batch[g] += static_cast<float>(n) * row[g];
+      sums.terms += n;
+      if (i % kBatch == kBatch - 1) sums.add_up();
+    }
+    sums.add_up();
+  }
+
+  Lead lead(const FloatSums& sums) const {
+    double best = -std::numeric_limits<double>::infinity(), second = best;
+    size_t found = 0;
+    for (size_t c = 0; c < linear_.classes; ++c) {
+      const double score = sums.totals[c] + linear_.bias[c];
+      if (score > best) {
+        second = best;
+        best = score;
+        found = c;
+      } else if (score > second) {
+        second = score;
+      }
+    }
+    return {found, best - second - doubt(static_cast<double>(sums.terms))};
+  }
+
+ private:
+  // What is infinite, or in float might be, makes every lead doubtful.
+  static double larger(double most, double value) {
+    return std::fabs(value) < kMost ? std::max(most, std::fabs(value)) : std::numeric_limits<double>::infinity();
+  }
+
+  // What a lead may be off from that of exact scores, as they come out in double: twice what a score may.
+  // Float, for centred weights of at most w: n·w·2⁻²⁴ since they are rounded, n·w·b·2⁻²⁴ since b of them are added one
+  // after another (Higham 2002, section 4.2), and two more such roundings for a count and its product.
+  // Double, for weights whose parts come to at most v: n·(n + 8)·v·2⁻⁵³ here, where weights are put together and
+  // totals added, and as much in the exact scores; then the bias.
+  double doubt(double n) const {
+    const double batch = std::min<double>(n, kBatch) + 4;
+    return 2 * n * (batch * std::ldexp(largest_, -24) + (n + 4) * std::ldexp(largest_weight_, -51)) +
+           std::ldexp(largest_bias_, -50);
+  }
+
+  static constexpr double kMost = 1e24;       // 2³² times as much, 256 times, is still a float
+  static constexpr double kLeast = 0x1p-120;  // its rounding bound is above what underflows
+
+  Linear linear_;
+  size_t groups_ = 0;
+  AddRows add_ = nullptr;
+  Array<Four> rows_;
+  double largest_ = kLeast, largest_weight_ = kLeast, largest_bias_ = 0;
+};
+
+}  // namespace unnaive
