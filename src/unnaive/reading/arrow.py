@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.reading.binary_tables import ParquetTable, explain_arrow_errors
-from unnaive.reading.blocks import NotPlain, map_in_order, native
+from unnaive.reading.blocks import NotPlain, distinct_strings, map_in_order
 from unnaive.reading.columns import Columns
 from unnaive.reading.options import BATCH_ROWS
 from unnaive.text.buffer import TextBuffer, as_texts
@@ -57,10 +57,10 @@ class ArrowCells:
         kind = self.array.type
         if not (_holds_strings(kind) or pyarrow.types.is_integer(kind)) or pyarrow.types.is_dictionary(kind):
             return np.arange(len(self.array), dtype=np.int32), self.values()
-        if _holds_strings(kind) and not self.array.null_count and native is not None:
+        if _holds_strings(kind) and not self.array.null_count:
             texts = self.texts()
-            codes, firsts = native.cell_codes(texts.blob, texts.offsets)
-            return codes, [texts[row] for row in firsts.tolist()]
+            codes, firsts = distinct_strings(texts)
+            return codes, [texts[row] for row in firsts]
         coded = self.array.dictionary_encode(null_encoding="encode")
         # to_numpy would import pandas
         return np.array(coded.indices.to_pylist(), np.int32), coded.dictionary.to_pylist()

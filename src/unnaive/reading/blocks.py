@@ -78,9 +78,17 @@ class Cells:
         """(a code for each cell, the value of each code); NotPlain if strings and others are mixed."""
         if not bool((self.kinds == self.kinds[:1]).all()):
             raise NotPlain
-        codes, firsts = native.cell_codes(self.blob, self.offsets)
         strings = TextBuffer(self.blob, self.offsets)
-        return codes, [_value(int(self.kinds[row]), strings[row]) for row in firsts.tolist()]
+        codes, firsts = distinct_strings(strings)
+        return codes, [_value(int(self.kinds[row]), strings[row]) for row in firsts]
+
+
+def distinct_strings(strings: TextBuffer) -> tuple[NDArray[np.int32], list[int]]:
+    """(a code for each string, the row where each code first is); NotPlain without the native reader."""
+    if native is None:
+        raise NotPlain
+    codes, firsts = native.cell_codes(strings.blob, strings.offsets)
+    return codes, firsts.tolist()
 
 
 def _value(kind: int, text: str) -> Any:

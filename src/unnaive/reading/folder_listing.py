@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 
 from unnaive.errors import BadData, UnnaiveWarning
