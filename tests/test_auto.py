@@ -12,7 +12,7 @@ from unnaive.core.links import probabilities
 from unnaive.core.products import take_columns
 from unnaive.core.targets import one_label_matrix
 from unnaive.core.work_start import work_begins, work_start
-from unnaive.errors import BadData, BadModel, UnnaiveError
+from unnaive.errors import BadData, BadModel, UnnaiveError, UnnaiveWarning
 from unnaive.models.auto.clock import Clock
 from unnaive.models.auto.members import FAMILIES, Candidate, Training, fit_family
 from unnaive.models.auto.multilabel import fit_log_odds
@@ -186,6 +186,30 @@ class TestClock:
         assert now.at - 100.0 <= 60.0
         assert any("candidates on" in words and "since the time was up" in words for words in report["left-out"])
         assert len({row["model"] for row in report["tried"]}) >= 4
+
+    def test_what_the_first_fit_sums_for_all_is_no_pace(self):
+        view = Clock(10.0, now=lambda: 0.0).start_view(1, 0, rounds=1, scale=1.0)
+        view.record("complement", 0.3)
+        assert view.expected("maxent") == pytest.approx(3.0)  # ten times the cost, as long as nothing else is known
+        view.record("complement", 0.04)
+        assert view.expected("maxent") == pytest.approx(0.4)
+        assert view.expected("complement") == 0.3
+
+    def test_much_text_for_the_seconds_is_read_by_words_alone(self, monkeypatch, tmp_path):
+        monkeypatch.setattr("unnaive.models.auto.learner.THOROUGHLY", 0.1)
+        n_chars = sum(map(len, TEXTS))
+        assert 0.1 * n_chars > 20.0
+        model = TextClassifier(budget=20.0)
+        with pytest.warns(UnnaiveWarning, match="no time to read 0 MB of text by pairs of words and by characters"):
+            model.fit(TEXTS, LABELS)
+        assert (model.token_rule.analyzer, model.token_rule.ngrams) == ("word", (1, 1))
+        model.save(tmp_path / "a.model")
+        later = TextClassifier.load(tmp_path / "a.model")
+        assert later.partial_fit(["pasta with garlic"], ["food"], grow=True).predict(["garlic"]).tolist() == ["food"]
+        assert later.token_rule == model.token_rule
+        assert TextClassifier(budget=0.2 * n_chars).fit(TEXTS, LABELS).token_rule.analyzer == "both"
+        monkeypatch.undo()
+        assert model.fit(TEXTS, LABELS).token_rule.analyzer == "both"  # a new fit is as if there had been none
 
     def test_the_time_of_pooling_is_kept_apart(self):
         clock = Clock(10.0, now=lambda: 0.0)

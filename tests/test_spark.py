@@ -426,6 +426,14 @@ def test_the_command_line_predicts_and_evaluates(spark, table, tickets, tmp_path
     assert on_spark["documents"] == N
     assert on_spark["accuracy"] == local["accuracy"]
     assert on_spark["macro-f1"] == pytest.approx(local["macro-f1"], abs=1e-12)
+    assert on_spark["unknown"] == []
+    TextClassifier("multinomial").fit(["good ball", "please pay"], ["sport", tickets[1][0]]).save(model)
+    assert run("evaluate", model, table, "--engine", "spark") == 0
+    said = capsys.readouterr().err
+    others = N - list(tickets[1]).count(tickets[1][0])
+    assert "note: the model never saw" in said
+    assert f"these {others} labels cannot be right" in said
+    assert "note: no document here has sport; macro averages count such classes as 0" in said
 
 
 def test_the_command_line_compares_by_folds(spark, table, tmp_path):

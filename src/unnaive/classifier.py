@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -22,13 +23,14 @@ from unnaive.core.text_hashes import TextHashes, join_text_hashes
 from unnaive.core.unlabelled import read_partly_labelled
 from unnaive.core.work_start import work_begins
 from unnaive.decisions import Decision
-from unnaive.errors import BadData, UnknownName, UnnaiveError, count_noun
+from unnaive.errors import BadData, UnknownName, UnnaiveError, UnnaiveWarning, count_noun
 from unnaive.explain import Explanation
 from unnaive.fitted import FittedModel
 from unnaive.models.catalogue import find_model, make_model
 from unnaive.models.parameters import ModelParameters, named_parameters
 from unnaive.optimise import read_optimise
 from unnaive.store import load, save
+from unnaive.text.buffer import TextBuffer
 from unnaive.text.counting import TextCounter, as_texts
 from unnaive.text.gram_units import GramUnits, which_are_grams
 from unnaive.text.tokens import TokenRule
@@ -221,10 +223,11 @@ class TextClassifier(ModelParameters):
             return self._fit(texts, labels, sample_weight, progress)
 
     def _fit(self, texts: Any, labels: Any, sample_weight: Any, progress: Progress | None) -> Self:
-        spec, rule = self.spec(), self.token_rule
+        spec = self.spec()
         unlabelled = getattr(spec.model, "takes_unlabelled", False)
         documents, targets = _check_labelled(texts, labels, self.multilabel, unlabelled=unlabelled)
         refuse_one_class(targets)
+        rule = self.token_rule_of(lambda: _count_chars(documents))
         X, vocabulary, units = self._count(documents, rule)
         if not X.nnz or (rule.analyzer == "both" and not _has_shared_term(X, vocabulary)):
             raise BadData(
@@ -409,9 +412,33 @@ class TextClassifier(ModelParameters):
 
     @property
     def token_rule(self) -> TokenRule:
-        """How texts are read."""
+        """How texts are read; what the size of the data has changed about it stays so until the next fit."""
+        usual, brief = self._rule_for(0), self._rule_for(np.inf)
+        fitted = self.__dict__.get("fitted_")
+        return brief if fitted is not None and fitted.token_rule == brief else usual
+
+    def token_rule_of(self, count_chars: Callable[[], float]) -> TokenRule:
+        """How texts with so many characters are read, which need not be counted if that makes no difference.
+
+        A budget of `auto` in seconds may be too short to read them by pairs of words and characters; a warning says so.
+        """
+        usual = self._rule_for(0)
+        if usual == self._rule_for(np.inf):
+            return usual
+        n_chars = count_chars()
+        rule = self._rule_for(n_chars)
+        if rule != usual:
+            warnings.warn(
+                f"the budget leaves no time to read {n_chars / 1e6:,.0f} MB of text by pairs of words and by "
+                "characters, so words alone are read",
+                UnnaiveWarning,
+                stacklevel=4,
+            )
+        return rule
+
+    def _rule_for(self, n_chars: float) -> TokenRule:
         given = {name: getattr(self, name) for name in TokenRule.field_names()}
-        return TokenRule(**given).with_defaults_changed(find_model(self.model).token_rule_for(self._settings))
+        return TokenRule(**given).with_defaults_changed(find_model(self.model).token_rule_for(self._settings, n_chars))
 
     def spec(self) -> TrainingSpec:
         """The model and how it is trained, checked."""
@@ -481,6 +508,11 @@ class TextClassifier(ModelParameters):
 def _has_shared_term(X: Sparse, vocabulary: Vocabulary) -> bool:
     """Whether there is a word, or a character n-gram that two texts have; punctuation has n-grams too."""
     return not which_are_grams(vocabulary).all() or bool(np.bincount(X.indices).max() > 1)
+
+
+def _count_chars(texts: Any) -> int:
+    """How many characters there are, or bytes where texts lie in a buffer."""
+    return len(texts.blob) if isinstance(texts, TextBuffer) else sum(map(len, texts))
 
 
 def _check_labelled(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from unnaive.fitted import FittedModel
     from unnaive.reading.datafiles import DataFile
     from unnaive.scale.streaming import Report
+    from unnaive.text.tokens import TokenRule
 
 CHECKPOINT_EVERY = "256M"
 LARGE = 256 << 20  # bytes of input from which documents models are trained through a matrix on disk
@@ -61,7 +62,9 @@ def learn_out_of_core(
     from unnaive.scale.streaming import NeedsDocuments, train_stream
 
     spec, rule = classifier.spec(), classifier.token_rule
-    resources = _resources(limits, source, classifier)
+    if not learns_from_sums(spec) and _is_large(limits, source):
+        rule = classifier.token_rule_of(lambda: input_size(source))
+    resources = _resources(limits, source, rule)
     # 8 bytes a document are kept in memory only where that is not limited, and where nothing is recorded on the way
     hashed = limits.memory is None and limits.checkpoint is None
     common: dict[str, Any] = {
@@ -84,14 +87,19 @@ def learn_out_of_core(
             f"--checkpoint is for models that learn from counts, which {spec.model.title} with these options does not; "
             "--cache FOLDER keeps its counted documents"
         )
-    if limits.memory is None and limits.cache is None and input_size(source) < LARGE:
+    if not _is_large(limits, source):
         return None
     from unnaive.scale.cached_training import train_cached
 
     return train_cached(spec, source, rule, keep=limits.cache, progress=progress, **common)
 
 
-def _resources(limits: Limits, source: DataFile, classifier: TextClassifier) -> Any:
+def _is_large(limits: Limits, source: DataFile) -> bool:
+    """Whether documents go through a matrix on disk."""
+    return limits.memory is not None or limits.cache is not None or input_size(source) >= LARGE
+
+
+def _resources(limits: Limits, source: DataFile, rule: TokenRule) -> Any:
     from unnaive.core.byte_sizes import parse_size
     from unnaive.scale.checkpoint import Checkpoint, fingerprint
     from unnaive.scale.memory import parse_memory
@@ -101,7 +109,7 @@ def _resources(limits: Limits, source: DataFile, classifier: TextClassifier) -> 
     if limits.checkpoint is None and limits.checkpoint_every != CHECKPOINT_EVERY:
         raise UnnaiveError("--checkpoint-every is for checkpoints; add --checkpoint FOLDER")
     if limits.checkpoint is not None:
-        of = fingerprint(source, classifier.token_rule)
+        of = fingerprint(source, rule)
         checkpoint = Checkpoint(limits.checkpoint, of, parse_size(limits.checkpoint_every))
     memory = None if limits.memory is None else parse_memory(limits.memory)
     return Resources(memory, limits.scratch, checkpoint)

@@ -173,8 +173,10 @@ def _measure(spark: Any, source: DataFile, fitted: FittedModel, *, classes: bool
     found = describe_tally(tally)
     if classes:
         found["multilabel"] = fitted.multilabel
+        learnt = set(map(str, fitted.classes))
+        found["unknown"] = [name for name in map(str, names) if name not in learnt]
         found["by class"] = [
-            {"class": name, "precision": p, "recall": r, "f1": f, "documents": int(n)}
+            {"class": str(name), "precision": p, "recall": r, "f1": f, "documents": int(n)}
             for name, p, r, f, n in zip(
                 names, tally.precision.tolist(), tally.recall.tolist(), tally.f1.tolist(), tally.support, strict=True
             )

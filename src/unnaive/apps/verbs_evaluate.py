@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -70,6 +70,10 @@ def evaluate(
             echo(visible_json(on_spark))
         else:
             show_measures(on_spark)
+            for sentence in class_mismatches(
+                {row["class"]: row["documents"] for row in on_spark["by class"]}, on_spark["unknown"]
+            ):
+                echo(f"note: {sentence}", err=True)
         return
     compared = last_comparison(records) if records is not None else []
     fitted = load(model)
@@ -119,7 +123,7 @@ def show_evaluation(found: Evaluation, values: dict[str, float]) -> None:
     sizes = f"{count_noun(len(found), 'document')}, {count_noun(len(found.classes), 'class', 'classes')}"
     screen.print(f"{found.name}: {sizes}", markup=False)
     screen.print(found.model, markup=False, style="dim")
-    for sentence in class_mismatches(found):
+    for sentence in class_mismatches(dict(zip(found.classes, found.tally.support, strict=True)), found.unknown):
         screen.print(f"note: {sentence}", markup=False, style="yellow")
     screen.print()
     screen.print(measure_table(values))
@@ -181,16 +185,21 @@ def table_of_text(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
     return table
 
 
-def class_mismatches(found: Evaluation) -> list[str]:
-    """Sentences on classes that only the data has, and that only the model has."""
+def class_mismatches(support: Mapping[str, float], unknown: Sequence[str]) -> list[str]:
+    """Sentences on classes that only the data has, the `unknown`, and that only the model has.
+
+    support  documents of each class, of those of the data and of the model
+
+    >>> class_mismatches({"ham": 3, "news": 1, "spam": 0}, ["news"])[0]
+    'the model never saw news: this 1 label cannot be right'
+    """
     sentences = []
-    support = found.tally.support
-    if found.unknown:
-        lost = int(sum(support[found.classes.index(name)] for name in found.unknown))
-        names = ", ".join(found.unknown[:5]) + (", …" if len(found.unknown) > 5 else "")
+    if unknown:
+        lost = int(sum(support[name] for name in unknown))
+        names = ", ".join(unknown[:5]) + (", …" if len(unknown) > 5 else "")
         these = "this 1 label" if lost == 1 else f"these {lost:,} labels"
         sentences.append(f"the model never saw {names}: {these} cannot be right")
-    absent = [name for name, n in zip(found.classes, support, strict=True) if not n]
+    absent = [name for name, n in support.items() if not n]
     if absent:
         names = ", ".join(absent[:5]) + (", …" if len(absent) > 5 else "")
         sentences.append(f"no document here has {names}; macro averages count such classes as 0")

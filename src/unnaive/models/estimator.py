@@ -88,8 +88,11 @@ class Model(Settings, Protocol):
     poor_score: ClassVar[bool] = False  # fails scikit-learn's accuracy check on Gaussian blobs, which are no counts
 
     @classmethod
-    def token_rule_for(cls, settings: dict[str, Any]) -> dict[str, Any]:
-        """How TextClassifier reads texts for the model with these settings, where not told otherwise."""
+    def token_rule_for(cls, settings: dict[str, Any], n_chars: float = 0) -> dict[str, Any]:
+        """How TextClassifier reads texts for the model with these settings, where not told otherwise.
+
+        n_chars  how much text there is, for models that have no time to read much of it thoroughly
+        """
         return cls.token_rule_changes
 
     # What training asks for; see core/learner.py.

@@ -28,6 +28,7 @@ class ViewClock:
     preparing: float = 0.0
     fitting: float = 0.0
     families: dict[str, float] = field(default_factory=dict)  # the longest fit of each
+    shortest: dict[str, float] = field(default_factory=dict)  # the first of a view sums what all others use too
 
     def allows(self, family: str) -> bool:
         """Whether one more candidate fits, with all rounds of those before and with training on all documents."""
@@ -39,13 +40,14 @@ class ViewClock:
 
     def expected(self, family: str) -> float:
         """Seconds of a fit of the family: the longest so far, else by the pace of the slowest other one."""
-        pace = max((seconds / FAMILIES[one].cost for one, seconds in self.families.items()), default=0.0)
+        pace = max((seconds / FAMILIES[one].cost for one, seconds in self.shortest.items()), default=0.0)
         return self.families.get(family, pace * FAMILIES[family].cost)
 
     def record(self, family: str, seconds: float) -> None:
         """A candidate was fitted and judged on the first split."""
         self.fitting += seconds
         self.families[family] = max(seconds, self.families.get(family, 0.0))
+        self.shortest[family] = min(seconds, self.shortest.get(family, seconds))
 
     def reserve(self, more: dict[str, float] | None = None) -> float:
         """Seconds of training a member of every family on all documents."""

@@ -30,6 +30,7 @@ from unnaive.models.estimator import DocumentsModel, class_weight_setting
 from unnaive.types import Floats, Ids, Progress, Sparse
 
 BRIEFEST = 10.0  # seconds: with fewer, and with the budget "fast", words alone are read
+THOROUGHLY = 2e-6  # seconds for each character: with fewer likewise, since reading pairs and pieces takes a quarter
 
 
 class Auto(DocumentsModel):
@@ -46,7 +47,7 @@ class Auto(DocumentsModel):
     The budget "normal" takes about a minute at any size that fits in memory: with more data fewer candidates are tried,
     on a sample, and what costs most for least is left out. "fast" is naive Bayes and a closed form on words, "thorough"
     about ten minutes. These go by estimated work, so that the same data and seed give the same model on every machine;
-    a number of seconds goes by the clock.
+    a number of seconds goes by the clock, and reads words alone where it is under 2 for each million characters.
 
     Multilabel targets get the sum of a linear SVM, an NB-SVM and Rocchio's centroids for each class by itself, on
     words, turned into log-odds out of fold; thresholds are tuned on the same out-of-fold scores.
@@ -71,10 +72,10 @@ class Auto(DocumentsModel):
     class_weight: Any = class_weight_setting()
 
     @classmethod
-    def token_rule_for(cls, settings: dict[str, Any]) -> dict[str, Any]:
-        """How texts are read: by words alone where the budget is small."""
+    def token_rule_for(cls, settings: dict[str, Any], n_chars: float = 0) -> dict[str, Any]:
+        """How texts are read: by words alone where the budget is small, or is in seconds and small for the text."""
         budget = settings.get("budget", "normal")
-        brief = budget == "fast" or (not isinstance(budget, str) and budget < BRIEFEST)
+        brief = budget == "fast" or (not isinstance(budget, str) and budget < max(BRIEFEST, n_chars * THOROUGHLY))
         return {} if brief else cls.token_rule_changes
 
     def check_settings(self) -> None:
