@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.errors import BadData
+from unnaive.errors import BadData, UnnaiveError
 from unnaive.text.backend import kernel
 from unnaive.text.buffer import LARGEST_TEXT, TextBuffer, Texts
 from unnaive.text.locks import fork_safe_lock
@@ -78,6 +78,8 @@ class NativeEngine:
             with self._stems:
                 self._learn(texts, learn)
                 return use(texts, **options)
+        except UnnaiveError:
+            raise  # a sentence already, such as that there are no stemmers
         except ValueError as error:
             raise BadData(str(error)) from None
 
