@@ -28,16 +28,17 @@ address() {
   run address "$(c++ -print-file-name=libasan.so):$(c++ -print-file-name=libubsan.so)" tests/test_kernel.py \
     tests/test_counting.py tests/test_products.py tests/test_native_borders.py tests/test_paths.py tests/test_gis.py \
     tests/test_dual.py tests/test_batches.py tests/test_or_gate.py tests/test_csv_lines.py tests/test_text_hashes.py \
-    tests/test_running_sums.py "${few[@]}" "$@"
+    tests/test_running_sums.py tests/test_folder_ahead.py "${few[@]}" "$@"
 }
 
 thread() {
   build thread thread
-  # Python and numpy are not instrumented: only what our own modules do is reported
+  # Python and numpy are not instrumented: only what our own modules do is reported; forking is more than it can follow
   export TSAN_OPTIONS="halt_on_error=1:exitcode=66:ignore_noninstrumented_modules=1:report_signal_unsafe=0"
   run thread "$(c++ -print-file-name=libtsan.so)" "${few[@]}" -m "not slow" tests/test_threads.py tests/test_kernel.py tests/test_dual.py \
-    -k "threads or sizes or readers or estimators_too or gil or concurrent or same_time or ids_do_not_depend or kernel_equals" \
-    --deselect tests/test_threads.py::test_forking_while_a_stemmed_model_predicts_does_not_hang "$@"
+    tests/test_free_threading.py tests/test_folder_ahead.py \
+    -k "(threads or free_threading or folder_ahead or sizes or readers or estimators_too or gil or concurrent or same_time or \
+        ids_do_not_depend or kernel_equals) and not fork" "$@"
 }
 
 what="${1:-both}"
