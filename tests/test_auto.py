@@ -195,6 +195,7 @@ class TestClock:
         assert view.expected("maxent") == pytest.approx(0.4)
         assert view.expected("complement") == 0.3
 
+    @pytest.mark.slow
     def test_much_text_for_the_seconds_is_read_by_words_alone(self, monkeypatch, tmp_path):
         monkeypatch.setattr("unnaive.models.auto.learner.THOROUGHLY", 0.1)
         n_chars = sum(map(len, TEXTS))
@@ -347,6 +348,7 @@ class TestRecipe:
         recipe = {"kind": "single", "members": [], "bias": [1.0, 2.0, 3.0], "report": {}}
         assert place_classes(recipe, [1, -1, 0], 4)["bias"] == [3.0, 1.0, 2.0, 2.0]  # new ones: the mean
 
+    @pytest.mark.slow
     def test_a_class_that_an_update_brings_is_not_taken_for_the_rest(self):
         # one of seven documents is of the new class, so an unknown text hardly ever is
         texts, labels = [*TEXTS, *["pasta with garlic", "soup with bread", "rice with fish"]], [*LABELS, *["food"] * 3]
@@ -355,6 +357,7 @@ class TestRecipe:
         assert later.predict_proba(["zzz"])[0, 0] == pytest.approx(once.predict_proba(["zzz"])[0, 0], abs=0.1)
         assert later.predict(["garlic bread", "zzz"]).tolist()[0] == "food" != later.predict(["zzz"])[0]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("exclusive", [True, False])
     def test_a_class_without_documents_changes_nothing_for_the_others(self, tickets, exclusive):
         texts, labels = tickets

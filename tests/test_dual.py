@@ -379,6 +379,7 @@ print("ready", flush=True)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", ["squared_hinge(Z, Y, n_jobs=2, **limits)", "softmax(Z, targets, 8, **limits)"])
 def test_ctrl_c_ends_the_run(run):
     # in a process of its own: Python drops an interrupt that comes while a callback of its garbage collector runs, and

@@ -673,6 +673,7 @@ def test_known_terms_come_with_the_scores():
             assert np.array_equal(known, scorer.known_terms(["ball ball vote new", "", "new"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ngrams", [(1, 1), (1, 2)])
 def test_large_blocks_that_were_used_before_are_as_good_as_fresh_ones(ngrams):
     # rows, words and pairs of whole collections take several blocks of pages, which go from one call to the next; what

@@ -233,6 +233,7 @@ def test_unlabelled_rows_before_the_first_multilabel_one_belong_to_the_data(tmp_
     assert load(tmp_path / "b.model").counts.counts.n_docs == 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["nbsvm", "auto"])
 def test_a_kept_matrix_is_used_again_and_only_for_the_same_data(model, tmp_path):
     path = write_jsonl(tmp_path / "a.jsonl", make_rows(40))

@@ -118,6 +118,7 @@ except MemoryError:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["nbsvm", "maxent"])
 def test_learners_need_no_memory_for_copies_of_the_matrix(model, tmp_path):
     def learn(where: str) -> str:

@@ -44,6 +44,7 @@ def test_compare_prints_means_and_differences_and_keeps_records(run, tmp_path):
     assert len(list(RecordFile(path).read())) == 2 * 2 * 2 * 2
 
 
+@pytest.mark.slow
 def test_compare_writes_what_is_asked_for(run, tmp_path):
     result = run(
         *COMPARE, "--html", "a/page.html", "--markdown", "table.md", "--json", "all.json", "--records", "r.jsonl"
@@ -186,6 +187,7 @@ def test_a_folder_with_the_name_of_a_collection_is_read_and_the_other_is_named(r
     assert json.loads(plain.stdout)["summaries"][0]["mean"] == 1.0
 
 
+@pytest.mark.slow
 def test_without_names_auto_is_a_row_like_any_other(run, tmp_path):
     rows = [f"{text} {number % 7},{label}" for number in range(12) for text, label in (("ball", "a"), ("vote", "b"))]
     (tmp_path / "data.csv").write_text("\n".join(["text,label", *rows]))

@@ -47,6 +47,7 @@ def test_finished_folds_are_not_computed_again_and_the_result_is_the_same(tmp_pa
     assert not (tmp_path / "kept").exists()
 
 
+@pytest.mark.slow
 def test_scores_of_other_data_and_damaged_files_are_not_taken(tmp_path):
     X, given, _, n_classes = planted()
     kept = Unfinished(tmp_path / "kept", patience=0)

@@ -73,6 +73,7 @@ def test_mlflow(client: TestClient, trained: Path, body: dict[str, Any]) -> None
     assert client.get("/ping").status_code == 200
 
 
+@pytest.mark.slow
 def test_mlflow_client(address: str, trained: Path) -> None:
     """MLflow's own client of its scoring server, with a data frame and with an array."""
     clients = pytest.importorskip("mlflow.pyfunc.scoring_server.client", reason="mlflow is not installed")
