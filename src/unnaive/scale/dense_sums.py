@@ -50,8 +50,8 @@ class DenseSums:
     def add(self, X: Sparse, Y: Sparse) -> bool:
         """Add documents X (n_docs, n_terms so far) with labels Y (n_docs, n_classes so far).
 
-        Returns False and adds nothing if a document has several labels or none, if counts are not 32-bit integers or
-        their sums would overflow, or if there are more than MOST_CELLS classes × terms.
+        Returns False and adds nothing unless every document has exactly one label, the counts are 32-bit integers whose
+        sums do not overflow, and there are at most MOST_CELLS classes × terms.
         """
         if NATIVE is None or not X.data.dtype == X.indices.dtype == np.int32 or not _one_each(Y):
             return False

@@ -41,7 +41,7 @@ class FollowOptions:
 
     text, label  keys of the records
     batch        the key of the id of a record's batch, if they have one: a batch is learnt once, and whole
-    separator    between several labels in one string
+    separator    what stands between the labels of a document where they come as one string
     every        seconds between two writes of the model
     grow         learn classes that the model does not have
     """
