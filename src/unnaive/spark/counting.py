@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
-from scipy.sparse import csr_array, vstack
 
+from unnaive.core.count_tables import stack_rows
 from unnaive.core.counts import Counts
 from unnaive.core.named_counts import NamedCounts
 from unnaive.errors import BadData
@@ -82,12 +82,6 @@ def _added(total: Counts, documents: list[tuple[Sparse, Sparse]]) -> Counts:
     """The counts with those of further documents, whose later batches have the most columns."""
     if not documents:
         return total
-    X, Y = (_stacked([pair[side] for pair in documents]) for side in (0, 1))
+    matrices, labels = (list(parts) for parts in zip(*documents, strict=True))
+    X, Y = (stack_rows(parts, parts[-1].shape[1]) for parts in (matrices, labels))
     return total.grown(Y.shape[1], X.shape[1]) + Counts.of(X, Y)
-
-
-def _stacked(parts: list[Sparse]) -> Sparse:
-    """Rows below each other; columns that came later are empty in the parts before."""
-    width = parts[-1].shape[1]
-    wide = [csr_array((part.data, part.indices, part.indptr), shape=(part.shape[0], width)) for part in parts]
-    return wide[0] if len(wide) == 1 else csr_array(vstack(wide))
