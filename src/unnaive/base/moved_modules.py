@@ -64,4 +64,4 @@ class MovedModules:
 def install() -> None:
     """Ask this finder first: others would find a second copy, since the parent of an old path is the new package."""
     if not any(isinstance(finder, MovedModules) for finder in sys.meta_path):
-        sys.meta_path.insert(0, MovedModules())  # type: ignore[arg-type]  # not derived: importlib.abc takes 10 ms
+        sys.meta_path.insert(0, MovedModules())  # not derived: importlib.abc takes 10 ms

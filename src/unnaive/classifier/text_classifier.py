@@ -1,4 +1,4 @@
-"""TextClassifier: raw texts in, decisions out. Texts are counted, everything else is FittedModel and learning/train.py."""
+"""TextClassifier: raw texts in, decisions out. Texts are counted here; the rest is FittedModel and learning.train."""
 
 from __future__ import annotations
 

@@ -22,11 +22,11 @@
 
 #include "../base/_avx2.h"
 #include "../base/_checks.h"
+#include "../text/_weighted.h"
 #include "_products_cell_table.h"
 #include "_products_cells.h"
 #include "_products_columns.h"
 #include "_products_sums.h"
-#include "../text/_weighted.h"
 
 namespace nb = nanobind;
 

@@ -2,8 +2,8 @@
 // counts, idf and length are applied to a document as it is read.
 #pragma once
 #include "../base/_avx2.h"
-#include "_weighted.h"
 #include "_kernel_chars.h"
+#include "_weighted.h"
 
 namespace unnaive {
 

@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "../../base/_avx2.h"
+#include "../../data/_scratch.h"
 #include "_dual_hinge.h"
 #include "_dual_jobs.h"
 #include "_dual_rows.h"
 #include "_dual_softmax.h"
 #include "_dual_state.h"
-#include "../../data/_scratch.h"
 
 namespace nb = nanobind;
 

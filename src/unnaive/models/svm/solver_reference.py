@@ -1,8 +1,8 @@
 """Dual coordinate descent in numpy: the algorithm of the native solvers, step by step, and what runs without them.
 
 The same order of documents, the same steps and the same rules for shrinking and stopping; only the order of additions
-differs. Arguments and results are those of the native module, which solver.py checks and explains. Slow: a document at a
-time, four classes at once for the squared hinge and all of them for the softmax.
+differs. Arguments and results are those of the native module, which solver.py checks and explains. Slow: a document at
+a time, four classes at once for the squared hinge and all of them for the softmax.
 """
 
 from __future__ import annotations
