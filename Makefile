@@ -13,7 +13,7 @@ endif
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick test lint format bench docs reproductions sanitize attack free-threaded wheel clean
+.PHONY: help setup demo quick test lint format bench docs reproductions statistics sanitize attack free-threaded wheel clean
 
 help:      ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ docs: setup  ## the documentation site, in build/site; warnings are errors
 
 reproductions: setup  ## docs/reproductions.md from the figures beside it (RUN="all" or papers measures them anew, for hours)
 	$(BIN)/python tools/reproductions.py $(if $(RUN),--run $(RUN))
+
+statistics: setup  ## docs/statistics.md: every promise simulated (DRAWS=200 simulates up to so many draws, for hours; resumable)
+	OMP_NUM_THREADS=1 $(BIN)/python tools/statistics_suite.py $(if $(DRAWS),--draws $(DRAWS))
 
 sanitize: setup  ## all native modules under the address, undefined-behaviour and thread sanitizers
 	bash tools/sanitize.sh

@@ -1,0 +1,78 @@
+"""The promises of docs/statistics.md, simulated on the built-in tickets with few draws; bounds by the binomial law."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+TOOLS = Path(__file__).parents[2] / "tools"
+
+
+def load_tool(name):
+    """A module of tools/, which is no package."""
+    spec = importlib.util.spec_from_file_location(name, TOOLS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+rows = load_tool("statistics_rows")
+suite = load_tool("statistics_suite")
+DRAWS = 12
+LEVEL = 1e-3  # for each row: of about twenty rows one would fail by chance once in fifty changes of the seeds
+SIMULATED = [row for row in rows.ROWS if row.kind != "power" and not row.key.startswith(("abstain", "mcnemar"))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", SIMULATED, ids=lambda row: row.key)
+def test_promises_hold_on_the_tickets(row):
+    values = [row.simulate(rows.collection("tickets"), seed) for seed in range(DRAWS)]
+    assert None not in values
+    assert suite.holds(row, values, LEVEL), f"{row.promise}, {row.circumstance}: {suite.describe(values)}"
+
+
+@pytest.mark.slow
+def test_a_changed_mix_is_found():
+    """A quarter of the new texts of one class: the two-sample test alone found about one in six."""
+    power = next(row for row in rows.ROWS if row.key == "power-quarter")
+    assert np.mean([power.simulate(rows.collection("tickets"), seed) for seed in range(DRAWS)]) >= 0.75
+
+
+@pytest.mark.slow
+def test_what_broke_before_would_be_noticed():
+    """The suite can fail: intervals that hold in half of the cases, copies that give an alarm in nine of twelve."""
+    row = next(row for row in rows.ROWS if row.key == "shares")
+    assert not suite.holds(row, [0.5, 0.4, 0.6] * 4, LEVEL)
+    alarm = next(row for row in rows.ROWS if row.key == "differ-copies")
+    assert not suite.holds(alarm, [1.0] * 9 + [0.0] * 3, LEVEL)
+
+
+def test_bounds_are_those_of_the_binomial_law():
+    """At 5 %, of 20 draws 5 or more are seen in .26 % of cases, and 6 or more in .033 %."""
+    alarm = next(row for row in rows.ROWS if row.key == "differ")
+    assert suite.holds(alarm, [1.0] * 5 + [0.0] * 15, LEVEL)
+    assert not suite.holds(alarm, [1.0] * 6 + [0.0] * 14, LEVEL)
+    reached = next(row for row in rows.ROWS if row.key == "abstain-nbsvm-90")
+    assert suite.holds(reached, [1.0] * 13 + [0.0] * 7, LEVEL)  # P(X ≤ 13 | 20, .9) = .0024
+    assert not suite.holds(reached, [1.0] * 12 + [0.0] * 8, LEVEL)  # .00042
+
+
+def test_the_page_is_made_from_the_draws():
+    draws = suite.read_draws()
+    assert suite.make_page(draws) == suite.PAGE.read_text(encoding="utf-8")
+    assert set(draws) == {row.key for row in rows.ROWS}
+
+
+def test_sides_share_no_document_and_copies_are_copies():
+    data = rows.collection("tickets")
+    plain = rows.two_sides(data, 3, 200, 200)
+    assert plain.old.shape[0] == plain.new.shape[0] == 200
+    copied = rows.two_sides(data, 3, 200, 200, copies=0.1)
+    assert copied.old.shape[0] == 220
+    row_of_copy = copied.old[[210]].toarray()
+    assert (copied.old[:200].toarray() == row_of_copy).all(axis=1).any()
+    mixed = rows.two_sides(data, 3, 200, 200, mix=0.5)
+    assert np.bincount(mixed.truth).max() / len(mixed.truth) > 0.4

@@ -1,0 +1,344 @@
+"""What the commands promise in numbers, and how each promise is simulated: the rows of docs/statistics.md.
+
+A row is simulated one draw at a time from a collection whose truth is known: `simulate(collection, seed)` gives 0 or 1,
+or the share of intervals that held, or None where the collection is too small. statistics_suite.py runs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from unnaive.base.types import Ids, Sparse
+from unnaive.data.products import take_columns
+from unnaive.data.targets import read_targets
+from unnaive.data.weighting import document_frequency
+from unnaive.evaluation.abstention import choose_threshold
+from unnaive.evaluation.class_shares import class_shares
+from unnaive.evaluation.drift import changed_terms
+from unnaive.evaluation.records import Record
+from unnaive.evaluation.significance import mcnemar
+from unnaive.evaluation.summaries import pairwise_tests
+from unnaive.evaluation.two_sample import add_class_evidence, two_sample_test
+from unnaive.io.collections import load
+from unnaive.io.tickets import load_tickets
+from unnaive.learning.learner import TrainingSpec
+from unnaive.learning.train import train
+from unnaive.models.naive_bayes import MultinomialNB
+from unnaive.models.svm.nbsvm import NBSVM
+from unnaive.text.counting import TextCounter
+from unnaive.text.tokens import TokenRule
+from unnaive.text.vocabulary import Vocabulary
+
+COLLECTIONS = {
+    "tickets": None,
+    "20 Newsgroups": ("20newsgroups", "by-date"),
+    "Reuters R8": ("reuters", "r8"),
+    "Ohsumed": ("ohsumed", None),
+    "WebKB-4": ("webkb4", None),
+    "1150haber": ("1150haber", None),
+    "Banking77": ("banking77", None),
+}
+COPIES = 0.1  # of the documents of each side, where copies are added
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """A labelled collection, counted once: X (n_docs, n_terms) and the class of each document (n_docs,)."""
+
+    name: str
+    X: Sparse
+    codes: Ids
+    classes: tuple[str, ...]
+
+
+@cache
+def collection(name: str) -> Collection:
+    """A collection of COLLECTIONS by name; those other than tickets are looked for in UNNAIVE_DATA."""
+    source = COLLECTIONS[name]
+    corpus = load_tickets() if source is None else load(source[0], view=source[1])
+    classes, codes = np.unique([labels[0] for labels in corpus.labels], return_inverse=True)
+    return Collection(name, TextCounter(TokenRule()).count(corpus.texts, grow=True), codes, tuple(map(str, classes)))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One promise under one circumstance.
+
+    kind   "at most" or "at least": how the measured share must lie to `bound`; "power": there is no bound
+    """
+
+    key: str
+    promise: str
+    circumstance: str
+    kind: str
+    bound: float
+    simulate: Callable[[Collection, int], float | None]
+
+
+@dataclass(frozen=True, eq=False)
+class TwoSides:
+    """Old documents with their classes, and new ones, over the terms that occur; `truth` is the new ones' class."""
+
+    old: Sparse
+    codes: Ids
+    new: Sparse
+    truth: Ids
+    classes: tuple[str, ...]
+
+
+def two_sides(
+    data: Collection, seed: int, n_old: int, n_new: int, *, copies: float = 0.0, shares: str = "same", mix: float = 0.0
+) -> TwoSides:
+    """Two random samples without a common document, at most half of the collection each.
+
+    shares "drawn": the new shares are drawn from a Dirichlet law around the old ones; `mix`: that share of the new
+    documents comes from one class, drawn at random. `copies`: so large a share of each side is there once more.
+    """
+    rng = np.random.default_rng([seed, len(data.codes)])
+    n_docs = len(data.codes)
+    n_old, n_new = min(n_old, n_docs // 2), min(n_new, n_docs // (4 if mix else 2))  # one class must have enough left
+    order = rng.permutation(n_docs)
+    old, rest = order[:n_old], order[n_old:]
+    present = np.unique(data.codes[old])
+    rest = rest[np.isin(data.codes[rest], present)]
+    new = rest[:n_new]
+    if shares == "drawn" or mix:
+        share = np.bincount(data.codes[old])[present] / n_old
+        if mix:
+            wanted = (1 - mix) * share
+            wanted[rng.integers(len(present))] += mix
+        else:
+            wanted = rng.dirichlet(np.maximum(share * len(present), 0.05))
+        number = rng.multinomial(n_new, wanted / wanted.sum())
+        new = np.concatenate([rest[data.codes[rest] == c][:n] for c, n in zip(present, number, strict=True)])
+    if copies:
+        old, new = (np.append(rows, rng.choice(rows, int(copies * len(rows)), replace=False)) for rows in (old, new))
+    X = data.X[np.concatenate([old, new])]
+    X = take_columns(X, np.flatnonzero(document_frequency(X)))
+    codes = np.searchsorted(present, data.codes)
+    names = tuple(data.classes[c] for c in present)
+    return TwoSides(X[: len(old)], codes[old], X[len(old) :], codes[new], names)
+
+
+def share_intervals(n: int, **how: object) -> Callable[[Collection, int], float | None]:
+    """The share of the intervals of class shares that hold the true share among the new documents."""
+
+    def simulate(data: Collection, seed: int) -> float | None:
+        sides = two_sides(data, seed, n, n, **how)  # type: ignore[arg-type]
+        found = class_shares(sides.old, sides.codes, sides.classes, sides.new, seed=seed)
+        truth = dict(zip(sides.classes, np.bincount(sides.truth, minlength=len(sides.classes)), strict=True))
+        named = sum(truth[one.name] for one in found if one.name in truth)
+        n_new = len(sides.truth)
+        shares = [truth.get(one.name, n_new - named) / n_new for one in found]
+        held = [one.low - 1e-9 <= share <= one.high + 1e-9 for one, share in zip(found, shares, strict=True)]
+        return float(np.mean(held)) if held else None
+
+    return simulate
+
+
+def any_changed(n: int, **how: object) -> Callable[[Collection, int], float | None]:
+    """Whether any class is called changed."""
+
+    def simulate(data: Collection, seed: int) -> float | None:
+        sides = two_sides(data, seed, n, n, **how)  # type: ignore[arg-type]
+        found = class_shares(sides.old, sides.codes, sides.classes, sides.new, seed=seed)
+        return float(any(one.changed for one in found)) if found else None
+
+    return simulate
+
+
+def drift_alarm(n_old: int, n_new: int, **how: object) -> Callable[[Collection, int], float]:
+    """Whether `audit --against` says that the texts differ."""
+
+    def simulate(data: Collection, seed: int) -> float:
+        sides = two_sides(data, seed, n_old, n_new, **how)  # type: ignore[arg-type]
+        shares = class_shares(sides.old, sides.codes, sides.classes, sides.new, seed=seed)
+        test = add_class_evidence(two_sample_test(sides.old, sides.new, seed=seed), [one.p for one in shares])
+        return float(test.differs)
+
+    return simulate
+
+
+def area_interval(n_old: int, n_new: int, **how: object) -> Callable[[Collection, int], float]:
+    """Whether the interval of the area holds .5, which it is where nothing differs."""
+
+    def simulate(data: Collection, seed: int) -> float:
+        sides = two_sides(data, seed, n_old, n_new, **how)  # type: ignore[arg-type]
+        found = two_sample_test(sides.old, sides.new, seed=seed)
+        return float(found.low <= 0.5 <= found.high)
+
+    return simulate
+
+
+def any_term_changed(n: int, **how: object) -> Callable[[Collection, int], float]:
+    """Whether any term is named as changed."""
+
+    def simulate(data: Collection, seed: int) -> float:
+        sides = two_sides(data, seed, n, n, **how)  # type: ignore[arg-type]
+        names = Vocabulary([f"t{column}" for column in range(sides.old.shape[1])])
+        return float(bool(changed_terms(sides.old, sides.new, names)[0]))
+
+    return simulate
+
+
+def abstention_reached(model: type, accuracy: float, copies: float = 0.0) -> Callable[[Collection, int], float | None]:
+    """Whether new documents reach the accuracy that `evaluate --abstain-for` promises; where it promises none, they do.
+
+    600 documents to train, 500 (half of 1,000 test documents) to choose on, at least 1,500 others for the truth.
+    """
+
+    def simulate(data: Collection, seed: int) -> float | None:
+        if len(data.codes) < 2600:
+            return None
+        rng = np.random.default_rng([seed, 3])
+        order = rng.permutation(len(data.codes))[:9000]
+        X = data.X[order]
+        labels = data.codes[order].tolist()
+        made = train(TrainingSpec(model(), calibrate="temperature"), X[:600], read_targets(labels[:600], 600))
+        p = made.probabilities(made.scores(X[600:]))
+        right = made.class_array[p.argmax(axis=1)] == np.array(labels[600:])
+        confidence, chosen = p.max(axis=1), np.arange(500)
+        if copies:
+            chosen = np.append(chosen, rng.choice(chosen, int(copies * 500), replace=False))
+        threshold = choose_threshold(confidence[chosen], right[chosen], accuracy)
+        if threshold is None:
+            return 1.0
+        labelled = right[500:][confidence[500:] >= threshold]
+        return float(labelled.mean() >= accuracy) if len(labelled) else 1.0
+
+    return simulate
+
+
+def right_by_naive_bayes(X: Sparse, codes: Ids, training: Ids, test: Ids, alpha: float, power: float) -> np.ndarray:
+    """Which test documents multinomial naive Bayes gets right, its counts raised to a power (n_test,)."""
+    n_classes = int(codes.max()) + 1
+    sums = np.zeros((n_classes, X.shape[1]))
+    for number in range(n_classes):
+        sums[number] = np.asarray(X[training[codes[training] == number]].sum(axis=0)).ravel()
+    weights = np.log(sums**power + alpha)
+    weights -= np.log(np.exp(weights).sum(axis=1, keepdims=True))
+    prior = np.log(np.bincount(codes[training], minlength=n_classes) + 1e-9)
+    return np.asarray((X[test] @ weights.T + prior).argmax(axis=1) == codes[test])
+
+
+METHODS = ((0.1, 1.0), (1.0, 0.7))  # alpha and power of two kinds of naive Bayes
+N_COMPARED = 500  # documents of a comparison
+
+
+def _sample(data: Collection, rng: np.random.Generator) -> tuple[Sparse, Ids]:
+    rows = rng.permutation(len(data.codes))[: min(N_COMPARED, len(data.codes) // 2)]
+    X = data.X[rows]
+    return take_columns(X, np.flatnonzero(document_frequency(X))), np.unique(data.codes[rows], return_inverse=True)[1]
+
+
+def _split(n: int, rng: np.random.Generator) -> tuple[Ids, Ids]:
+    order = rng.permutation(n)
+    return np.sort(order[: int(0.8 * n)]), np.sort(order[int(0.8 * n) :])
+
+
+@cache
+def spoiling(name: str) -> tuple[int, float]:
+    """(which of METHODS is better on the mean of 400 samples, which share of its right documents makes it equal)."""
+    data, means = collection(name), np.zeros(2)
+    for seed in range(400):
+        rng = np.random.default_rng([seed, 99])
+        X, codes = _sample(data, rng)
+        training, test = _split(len(codes), rng)
+        means += [right_by_naive_bayes(X, codes, training, test, *method).mean() for method in METHODS]
+    better = int(means.argmax())
+    return better, float(1 - means[1 - better] / means[better])
+
+
+def equal_methods_differ(splits: int, design: str) -> Callable[[Collection, int], float]:
+    """Whether `compare --splits` calls two methods different that are equally good on the mean of all samples.
+
+    "spoilt": two kinds of naive Bayes, of the better one so many right documents made wrong, at random, that both are
+    equal. "random terms": one method twice, with half of the terms left out at random anew in each split.
+    """
+
+    def simulate(data: Collection, seed: int) -> float:
+        rng = np.random.default_rng([seed, 5])
+        X, codes = _sample(data, rng)
+        better, share = spoiling(data.name) if design == "spoilt" else (0, 0.0)
+        spoilt = rng.random(len(codes)) < share
+        records = []
+        for split in range(splits):
+            training, test = _split(len(codes), rng)
+            for number in range(2):
+                if design == "spoilt":
+                    right = right_by_naive_bayes(X, codes, training, test, *METHODS[number])
+                    right = right & ~spoilt[test] if number == better else right
+                else:
+                    kept = np.flatnonzero(rng.random(X.shape[1]) < 0.5)
+                    right = right_by_naive_bayes(take_columns(X, kept), codes, training, test, *METHODS[0])
+                records.append(
+                    Record(
+                        "simulated#1", "random", 0, split, f"method {number}", {}, "accuracy", float(right.mean()), 0.0,
+                        n_train=len(training), n_test=len(test), right=np.packbits(right).tobytes().hex(),
+                    )
+                )  # fmt: skip
+        return float(pairwise_tests(records)[0].verdict in ("better", "worse"))
+
+    return simulate
+
+
+def equal_models_differ(data: Collection, seed: int) -> float | None:
+    """Whether McNemar's test calls two trained models different that are equally good on all other documents."""
+    if len(data.codes) < 2600:
+        return None
+    rng = np.random.default_rng([seed, 7])
+    order = rng.permutation(len(data.codes))[:6000]
+    X, codes = data.X[order], data.codes[order]
+    training, test = np.arange(500), np.arange(500, len(order))
+    right = [right_by_naive_bayes(X, codes, training, test, *method) for method in METHODS]
+    better = int(right[1].mean() > right[0].mean())
+    share = 1 - right[1 - better].mean() / right[better].mean()
+    right[better] = right[better] & ~(rng.random(len(test)) < share)
+    return float(mcnemar(right[0][:300], right[1][:300]).significant())
+
+
+INTERVALS = "audit --against: the 95 % interval holds the share of the class among the new texts"
+CHANGED = "audit --against: where nothing changed, some class is called changed in at most 5 % of audits"
+DIFFER = "audit --against: texts of one source are said to differ in at most 5 % of audits"
+POWER = "audit --against: how often a difference is found"
+AREA = "audit --against: the 95 % interval of the area holds .5 where nothing differs"
+TERMS = "audit --against: where nothing changed, some term is named in at most 5 % of audits"
+ABSTAIN = "evaluate --abstain-for: new documents reach the accuracy with a confidence of 90 %"
+COMPARE = "compare: equally good methods are called different in at most 5 % of comparisons"
+MCNEMAR = "compare, column McNemar: equally good trained models have p < .05 in at most 5 % of comparisons"
+
+ROWS = (
+    Row("shares", INTERVALS, "900 old and new texts (or halves), same shares", "at least", 0.95, share_intervals(900)),
+    Row("shares-few", INTERVALS, "300 old and new texts, same shares", "at least", 0.95, share_intervals(300)),
+    Row("shares-copies", INTERVALS, "900, same shares, 10 % copies", "at least", 0.95,
+        share_intervals(900, copies=COPIES)),
+    Row("shares-drawn", INTERVALS, "900, other shares", "at least", 0.95, share_intervals(900, shares="drawn")),
+    Row("changed", CHANGED, "900 old and new texts", "at most", 0.05, any_changed(900)),
+    Row("changed-few", CHANGED, "300 old and new texts", "at most", 0.05, any_changed(300)),
+    Row("changed-copies", CHANGED, "900, 10 % copies", "at most", 0.05, any_changed(900, copies=COPIES)),
+    Row("differ", DIFFER, "1,500 old, 500 new texts", "at most", 0.05, drift_alarm(1500, 500)),
+    Row("differ-copies", DIFFER, "the same, 10 % copies", "at most", 0.05, drift_alarm(1500, 500, copies=COPIES)),
+    Row("power-quarter", POWER, "a quarter of the new texts is of one class", "power", 0,
+        drift_alarm(1500, 500, mix=0.25)),
+    Row("power-tenth", POWER, "a tenth of the new texts is of one class", "power", 0, drift_alarm(1500, 500, mix=0.1)),
+    Row("area", AREA, "1,500 old, 500 new texts", "at least", 0.95, area_interval(1500, 500)),
+    Row("area-copies", AREA, "the same, 10 % copies", "at least", 0.95, area_interval(1500, 500, copies=COPIES)),
+    Row("terms", TERMS, "900 old and new texts", "at most", 0.05, any_term_changed(900)),
+    Row("terms-copies", TERMS, "900, 10 % copies", "at most", 0.05, any_term_changed(900, copies=COPIES)),
+    Row("abstain-nbsvm-90", ABSTAIN, "nbsvm, 90 %", "at least", 0.9, abstention_reached(NBSVM, 0.9)),
+    Row("abstain-nbsvm-97", ABSTAIN, "nbsvm, 97 %", "at least", 0.9, abstention_reached(NBSVM, 0.97)),
+    Row("abstain-multinomial-90", ABSTAIN, "multinomial, 90 %", "at least", 0.9,
+        abstention_reached(MultinomialNB, 0.9)),
+    Row("abstain-copies", ABSTAIN, "nbsvm, 90 %, 10 % copies", "at least", 0.9, abstention_reached(NBSVM, 0.9, COPIES)),
+    Row("compare-1", COMPARE, "1 split", "at most", 0.05, equal_methods_differ(1, "spoilt")),
+    Row("compare-5", COMPARE, "5 splits", "at most", 0.05, equal_methods_differ(5, "spoilt")),
+    Row("compare-10", COMPARE, "10 splits", "at most", 0.05, equal_methods_differ(10, "spoilt")),
+    Row("compare-30", COMPARE, "30 splits", "at most", 0.05, equal_methods_differ(30, "spoilt")),
+    Row("compare-terms-10", COMPARE, "10 splits, methods with chance in them", "at most", 0.05,
+        equal_methods_differ(10, "random terms")),
+    Row("mcnemar", MCNEMAR, "300 test documents", "at most", 0.05, equal_models_differ),
+)  # fmt: skip

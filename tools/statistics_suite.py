@@ -1,0 +1,160 @@
+"""docs/statistics.md: what statistics_rows.py promises and what was measured, from the draws in docs/statistics.json.
+
+    python tools/statistics_suite.py                            write the page again from the draws there are
+    python tools/statistics_suite.py --draws 200                simulate up to 200 draws of everything, then write it
+    python tools/statistics_suite.py --draws 50 --rows shares   only rows whose key begins so
+
+Draws are kept as soon as a collection is done, and a run goes on where another stopped. (The module is not called
+statistics, since scripts beside it would then import it in the place of Python's own.)
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import binom, norm
+from statistics_rows import COLLECTIONS, ROWS, Row, collection
+
+from unnaive.base.errors import BadData
+from unnaive.evaluation.records import versions
+
+DOCS = Path(__file__).parents[1] / "docs"
+FIGURES, PAGE = DOCS / "statistics.json", DOCS / "statistics.md"
+Draws = dict[str, dict[str, list[float | None]]]  # row → collection → one value for each seed
+LEVEL = 0.05  # of all cells of the page together
+SAVE_EVERY = 60.0  # seconds
+
+INTRODUCTION = """# Do the numbers hold?
+
+Written by `make statistics` (`python tools/statistics_suite.py --draws N`) from the draws in `docs/statistics.json`.
+Each promise is simulated on collections whose truth is known: two random samples of one collection have no drift,
+whatever a test says of them. A cell has the measured share in %, ± its standard error, and the number of draws. Where
+classes have intervals, a draw is the share of them that held.
+
+✗ marks what is further from the promise than chance allows, at 5 % for all cells of the page together ({each:.2g} for
+each of {cells}); {verdict} Fewer draws leave more to chance: {draws}. – means that a collection is too small.
+"""
+
+
+def read_draws() -> Draws:
+    """The draws made so far."""
+    draws: Draws = json.loads(FIGURES.read_text(encoding="utf-8"))["draws"] if FIGURES.exists() else {}
+    return draws
+
+
+def write_draws(draws: Draws) -> None:
+    """The draws, one line for each row and collection."""
+    lines = [
+        f"  {json.dumps(key)}: {{\n"
+        + ",\n".join(f"   {json.dumps(name)}: {json.dumps(values)}" for name, values in sorted(cells.items()))
+        + "\n  }"
+        for key, cells in sorted(draws.items())
+    ]
+    made = json.dumps(versions(), sort_keys=True)
+    FIGURES.write_text(f'{{\n "versions": {made},\n "draws": {{\n' + ",\n".join(lines) + "\n }\n}\n", encoding="utf-8")
+
+
+def run(draws: Draws, rows: Sequence[Row], names: Sequence[str], n_draws: int) -> None:
+    """Simulate what is missing, collection by collection, and keep it."""
+    saved = time.monotonic()
+    for name in names:
+        try:
+            data = collection(name)
+        except BadData as problem:
+            print(f"{name} left out: {problem}")
+            continue
+        for row in rows:
+            values = draws.setdefault(row.key, {}).setdefault(name, [])
+            started = time.process_time()
+            for seed in range(len(values), n_draws):
+                value = row.simulate(data, seed)
+                values.append(None if value is None else round(value, 4))
+                if time.monotonic() > saved + SAVE_EVERY:
+                    write_draws(draws)
+                    saved = time.monotonic()
+            print(f"{row.key}, {name}: {describe(values)}, {time.process_time() - started:.1f} s", flush=True)
+        write_draws(draws)
+
+
+def describe(values: Sequence[float | None]) -> str:
+    """Share ± standard error (draws).
+
+    >>> describe([1.0, 0.0, 1.0, 1.0])
+    '75 ± 25 (4)'
+    """
+    known = np.array([value for value in values if value is not None])
+    if not len(known):
+        return "–"
+    error = known.std(ddof=1) / np.sqrt(len(known)) if len(known) > 1 else 0.0
+    return f"{100 * known.mean():.3g} ± {100 * error:.2g} ({len(known)})"
+
+
+def holds(row: Row, values: Sequence[float | None], level: float) -> bool:
+    """Whether the draws could come from a promise that is kept: not further from the bound than chance allows.
+
+    Draws of 0 and 1 are judged by the binomial law; shares by the normal law, with no less than the variance of a
+    single interval over four for each draw.
+    """
+    known = np.array([value for value in values if value is not None])
+    if not len(known) or row.kind == "power":
+        return True
+    n, total = len(known), float(known.sum())
+    if np.isin(known, (0.0, 1.0)).all():
+        return bool(
+            binom.sf(total - 1, n, row.bound) > level
+            if row.kind == "at most"
+            else binom.cdf(total, n, row.bound) > level
+        )
+    spread = max(float(known.std(ddof=1)), np.sqrt(row.bound * (1 - row.bound)) / 2)
+    allowed = float(norm.isf(level)) * spread / np.sqrt(n)
+    mean = float(known.mean())
+    return mean <= row.bound + allowed if row.kind == "at most" else mean >= row.bound - allowed
+
+
+def make_page(draws: Draws) -> str:
+    """The page: a table for each promise, its circumstances in rows and the collections in columns."""
+    cells = sum(bool(len(draws.get(row.key, {}).get(name, []))) for row in ROWS for name in COLLECTIONS)
+    level = LEVEL / max(1, cells)
+    failed, parts = 0, []
+    for promise in dict.fromkeys(row.promise for row in ROWS):
+        lines = [f"## {promise[0].upper()}{promise[1:]}\n"]
+        lines.append("| | promised | " + " | ".join(COLLECTIONS) + " |\n|---|---|" + "---|" * len(COLLECTIONS))
+        for row in (row for row in ROWS if row.promise == promise):
+            shown = []
+            for name in COLLECTIONS:
+                values = draws.get(row.key, {}).get(name, [])
+                broken = not holds(row, values, level)
+                failed += broken
+                shown.append(describe(values) + (" ✗" if broken else ""))
+            promised = "" if row.kind == "power" else f"{row.kind} {100 * row.bound:g}"
+            lines.append(f"| {row.circumstance} | {promised} | " + " | ".join(shown) + " |")
+        parts.append("\n".join(lines) + "\n")
+    numbers = [len(values) for row in draws.values() for values in row.values() if values]
+    head = INTRODUCTION.format(
+        each=level, cells=cells, verdict="there is none." if not failed else f"there are {failed}.",
+        draws="there are no draws yet" if not numbers else f"here they are {min(numbers)} to {max(numbers)} a cell",
+    )  # fmt: skip
+    return head + "\n" + "\n".join(parts)
+
+
+def main() -> None:
+    """Simulate what is asked for, and write the page."""
+    parser = argparse.ArgumentParser(description="Simulate what the commands promise.")
+    parser.add_argument("--draws", type=int, default=0, help="draws of each row and collection, those made included")
+    parser.add_argument("--rows", nargs="*", default=[""], help="only rows whose key begins so")
+    parser.add_argument("--collections", nargs="*", default=list(COLLECTIONS), choices=list(COLLECTIONS))
+    asked = parser.parse_args()
+    draws = read_draws()
+    rows = [row for row in ROWS if row.key.startswith(tuple(asked.rows))]
+    if asked.draws:
+        run(draws, rows, asked.collections, asked.draws)
+    PAGE.write_text(make_page(draws), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
