@@ -24,13 +24,13 @@ from unnaive.data import memory, runs, sums
 from unnaive.data.array_folder import MANIFEST, open_arrays
 from unnaive.data.text_hashes import TextHashes
 from unnaive.io.datafiles import DataFile
+from unnaive.learning.train import train
 from unnaive.scaleout import counting, scratch
-from unnaive.scaleout.cache import open_matrix
-from unnaive.scaleout.cached_training import train_cached
 from unnaive.scaleout.checkpoint import STATE
 from unnaive.scaleout.counting import DocumentCounter
+from unnaive.scaleout.matrix import documents_on_disk, open_matrix
 from unnaive.scaleout.read_ahead import counting_threads, in_small_blocks, read_ahead
-from unnaive.scaleout.streaming import Resources, train_stream
+from unnaive.scaleout.streaming import Resources, stream_documents
 from unnaive.text.tokens import TokenRule
 
 WORDS = [f"{start}{end}" for start in ("kal", "mur", "tis", "bren") for end in ("a", "isk", "ong", "ü", "erisation")]
@@ -210,13 +210,12 @@ def test_the_matrix_on_disk_gives_the_same_file(model, several, tmp_path, monkey
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnnaiveWarning)
         classifier = TextClassifier(model)
-        fitted, report = train_cached(
-            classifier.spec(), DataFile(str(path)), classifier.token_rule, resources=Resources(scratch=tmp_path),
-            hash_texts=True,
-        )  # fmt: skip
-    save(fitted, tmp_path / "b.model")
+        with documents_on_disk(
+            DataFile(str(path)), classifier.token_rule, resources=Resources(scratch=tmp_path), hash_texts=True
+        ) as data:
+            save(train(data, classifier.spec()), tmp_path / "b.model")
     assert (tmp_path / "b.model").read_bytes() == expected
-    assert report.documents == 60 - (not several)
+    assert data.n_docs == 60 - (not several)
     assert not list(tmp_path.glob(".unnaive-*"))
 
 
@@ -282,12 +281,10 @@ def test_a_small_budget_spills_and_gives_the_same_file(tmp_path, monkeypatch):
     source = DataFile(str(path), options=replace(DataFile(str(path)).options, rows=20))
     expected = trained_in_memory(DataFile(str(path)), tmp_path / "memory.model")
     classifier = TextClassifier("multinomial")
-    fitted, report = train_stream(
-        classifier.spec(), source, classifier.token_rule, resources=Resources(memory=1 << 30, scratch=tmp_path)
-    )  # fmt: skip
-    save(fitted, tmp_path / "b.model")
+    with stream_documents(source, classifier.token_rule, resources=Resources(memory=1 << 30, scratch=tmp_path)) as data:
+        save(train(data, classifier.spec()), tmp_path / "b.model")
     assert (tmp_path / "b.model").read_bytes() == expected
-    assert report.to_dict() == {"runs_written": 15}
+    assert data.report == {"runs_written": 15}
     assert not list(tmp_path.glob(".unnaive-*"))
 
 
@@ -306,11 +303,10 @@ def test_pruning_is_min_df_whatever_the_order(order, spilled, tmp_path, monkeypa
     monkeypatch.setattr(counting, "table_bytes", lambda *sizes: budget + spilled)
     path = write_jsonl(tmp_path / "a.jsonl", rows)
     classifier = TextClassifier("multinomial")
-    fitted, report = train_stream(
-        classifier.spec(), DataFile(str(path)), classifier.token_rule, resources=Resources(1 << 30, tmp_path)
-    )  # fmt: skip
-    assert report.pruned_below_df == 4
-    assert report.pruned_terms == n_all - len(kept) == 40
+    with stream_documents(DataFile(str(path)), classifier.token_rule, resources=Resources(1 << 30, tmp_path)) as data:
+        fitted = train(data, classifier.spec())
+    assert data.report["pruned_below_df"] == 4
+    assert data.report["pruned_terms"] == n_all - len(kept) == 40
     assert fitted.vocabulary == kept
     assert (fitted.scorer.sparse_weights != whole.fitted_.scorer.sparse_weights).nnz == 0
     np.testing.assert_array_equal(fitted.scorer.bias, whole.fitted_.scorer.bias)
@@ -443,9 +439,9 @@ def test_bad_data_is_refused_with_the_sentences_of_training_in_memory(tmp_path):
     assert "none of the 60 texts has a term to learn from" in result.output
     nobody = write_jsonl(tmp_path / "nobody.jsonl", [{"text": "word", "label": ""}] * 30)
     result = run(str(nobody), "--label", "label", "-o", str(tmp_path / "a.model"), "-m", "multinomial")
-    assert "no row of" in result.output
-    with pytest.raises(UnnaiveError):
-        train_stream(TextClassifier("multinomial").spec(), DataFile(str(one)), TokenRule())
+    assert "nobody.jsonl: no document has a label to learn from; give some" in result.output
+    with pytest.raises(UnnaiveError), stream_documents(DataFile(str(one)), TokenRule()):
+        pass
 
 
 def test_as_many_labels_as_documents(tmp_path):

@@ -14,6 +14,7 @@ import pytest
 from unnaive import BadData, TextClassifier, UnnaiveError, UnnaiveWarning
 from unnaive.classifier.model_file import load, save
 from unnaive.data.targets import read_targets
+from unnaive.data.training_data import TrainingData
 from unnaive.io.tickets import load_tickets
 from unnaive.learning.train import train
 from unnaive.text.counting import TextCounter
@@ -62,8 +63,8 @@ def train_in_order(texts, labels, model, **parameters):
     X = counter.count(texts, grow=True)
     ordered = counter.vocabulary.in_order()
     X = X[:, counter.vocabulary.ids(ordered)]
-    targets = read_targets(labels, len(texts))
-    return train(classifier.spec(), X, targets, vocabulary=ordered, token_rule=classifier.token_rule)
+    data = TrainingData.of_rows(X, read_targets(labels, len(texts)), ordered, token_rule=classifier.token_rule)
+    return train(data, classifier.spec())
 
 
 # Laws: any partitions, any order, tasks that ran twice.
@@ -291,7 +292,7 @@ def test_what_cannot_be_is_one_sentence(df, given, sentence):
 def test_data_that_cannot_be_learnt_from_is_one_sentence(spark, df):
     import unnaive.spark
 
-    with pytest.raises(BadData, match=r"^the DataFrame has no rows"):
+    with pytest.raises(BadData, match=r"^there are no documents; give at least one"):
         unnaive.spark.fit(df.limit(0))
     with pytest.raises(BadData, match=r"^every document has the label 'x'; a classifier needs at least two classes"):
         unnaive.spark.fit(df.selectExpr("text", "'x' AS label"))

@@ -18,10 +18,12 @@ from unnaive.classifier.packing import pack
 from unnaive.classifier.text_classifier import TextClassifier
 from unnaive.data.register import HASH, LabelSets, Register, as_bytes, document_hashes, key_name, make_key
 from unnaive.data.text_hashes import TextHashes
+from unnaive.data.training_data import TrainingData
 from unnaive.io.sources import check_exists, hash_file
 from unnaive.learning.fitted import FittedModel
+from unnaive.learning.train import train
 from unnaive.learning.tuned_models import was_tuned
-from unnaive.learning.update import Statistic, kept_statistic, train_from
+from unnaive.learning.update import Statistic, kept_statistic
 from unnaive.text.buffer import as_texts
 
 KIND = "unnaive unlearning"
@@ -167,10 +169,9 @@ def _counts_sentence(what: str, equal: bool) -> str:
 def _same_bytes(fitted: FittedModel, again: Statistic, texts: Any, labels: LabelSets, key: bytes | None) -> Check:
     """Whether the whole file is that of a model trained on the data, with what was kept from before."""
     register = None if fitted.register is None else Register.of(texts, labels, key)
-    made = train_from(
-        fitted.spec, again, fitted.target_type, before=fitted, token_rule=fitted.token_rule,
-        columns=fitted.columns, register=register,
+    data = TrainingData.of_kept(
+        again, fitted.target_type, token_rule=fitted.token_rule, columns=fitted.columns, register=register,
         text_hashes=None if fitted.text_hashes is None else TextHashes.of(as_texts(texts)),
     )  # fmt: skip
-    same = model_hash(made) == model_hash(fitted)
+    same = model_hash(train(data, fitted.spec, before=fitted)) == model_hash(fitted)
     return Check("bytes", same, f"the file is {'' if same else 'not '}that of such a model, byte for byte")

@@ -12,18 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.byte_sizes import parse_size
-from unnaive.base.errors import BadData, UnknownName, UnnaiveError, UnnaiveWarning, count_noun
+from unnaive.base.errors import UnknownName, UnnaiveError, UnnaiveWarning
 from unnaive.base.protocol import available_if
 from unnaive.base.settings import unknown_setting
-from unnaive.base.types import Floats, Label, Progress, Sparse
+from unnaive.base.types import Floats, Label, Progress
 from unnaive.base.work_start import work_begins
 from unnaive.classifier.compress import compress_model
 from unnaive.classifier.model_file import load, save
 from unnaive.data.register import Register
-from unnaive.data.sample_weights import check_sample_weight
-from unnaive.data.targets import Targets, label_sets, read_targets, refuse_one_class
+from unnaive.data.targets import Targets, label_sets
 from unnaive.data.text_hashes import TextHashes, join_text_hashes
-from unnaive.data.unlabelled import read_partly_labelled
+from unnaive.data.training_data import TrainingData
 from unnaive.learning.decisions import Decision
 from unnaive.learning.explain import Explanation
 from unnaive.learning.fitted import FittedModel
@@ -37,14 +36,11 @@ from unnaive.learning.update import (
     merge_models,
     over_known_classes,
     remake_model,
-    statistic_of,
-    train_from,
 )
 from unnaive.models.catalogue import find_model, make_model
 from unnaive.models.parameters import ModelParameters, named_parameters
 from unnaive.text.buffer import TextBuffer
-from unnaive.text.counting import TextCounter, as_texts
-from unnaive.text.gram_units import GramUnits, which_are_grams
+from unnaive.text.counting import as_texts
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
@@ -219,26 +215,19 @@ class TextClassifier(ModelParameters):
 
     def fit(self, texts: Any, labels: Any, sample_weight: Any = None, *, progress: Progress | None = None) -> Self:
         """Learn from texts and their labels; what was learnt before is dropped."""
-        with work_begins():
-            return self._fit(texts, labels, sample_weight, progress)
-
-    def _fit(self, texts: Any, labels: Any, sample_weight: Any, progress: Progress | None) -> Self:
         spec = self.spec()
-        unlabelled = getattr(spec.model, "takes_unlabelled", False)
-        documents, targets = _check_labelled(texts, labels, self.multilabel, unlabelled=unlabelled)
-        refuse_one_class(targets)
-        rule = self.token_rule_of(lambda: _count_chars(documents))
-        X, vocabulary, units = self._count(documents, rule)
-        if not X.nnz or (rule.analyzer == "both" and not _has_shared_term(X, vocabulary)):
-            raise BadData(
-                f"none of the {count_noun(len(documents), 'text')} has a term to learn from; check the column and the "
-                "settings"
-            )
-        self.fitted_ = train(
-            spec, X, targets, vocabulary=vocabulary, token_rule=rule, n_jobs=self.n_jobs, progress=progress, tune=True,
-            sample_weight=check_sample_weight(sample_weight, len(documents)), units=units,
-        )  # fmt: skip
+        with work_begins():
+            self.fitted_ = train(self.count_texts(texts, labels, sample_weight), spec, progress=progress)
         return self
+
+    def count_texts(self, texts: Any, labels: Any, sample_weight: Any = None) -> TrainingData:
+        """What `fit` learns from: the texts, counted, and their labels; an error if there is nothing to learn."""
+        documents = as_texts(texts)
+        rule = self.token_rule_of(lambda: _count_chars(documents))
+        return TrainingData.of_texts(
+            documents, labels, rule, multilabel=self.multilabel, sample_weight=sample_weight, n_jobs=self.n_jobs,
+            unlabelled=find_model(self.model).takes_unlabelled,
+        )  # fmt: skip
 
     def partial_fit(
         self, texts: Any, labels: Any, sample_weight: Any = None, *, grow: bool = False,
@@ -254,7 +243,8 @@ class TextClassifier(ModelParameters):
         new, targets = self._count_labelled(spec, texts, labels, sample_weight, rule, before)
         if before is None:
             new = new if classes is None else over_known_classes(new, classes)
-            self.fitted_ = train_from(spec, new, targets.target_type, token_rule=rule, n_jobs=self.n_jobs)
+            data = TrainingData.of_kept(new, targets.target_type, token_rule=rule, n_jobs=self.n_jobs)
+            self.fitted_ = train(data, spec)
         else:
             register = _changed_register(before, "plus", texts, targets, sample_weight)
             hashes = _changed_text_hashes(before, "plus", texts, sample_weight)
@@ -460,11 +450,6 @@ class TextClassifier(ModelParameters):
     def _has_probabilities(self) -> bool:
         return self._has("probabilistic") or calibration_name(self.calibrate, self.optimise) is not None
 
-    def _count(self, texts: Any, rule: TokenRule) -> tuple[Sparse, Vocabulary, GramUnits | None]:
-        counter = TextCounter(rule, threads=self.n_jobs)
-        X, units = counter.count_with_units(texts)
-        return X, counter.vocabulary, units
-
     def _count_labelled(
         self,
         spec: TrainingSpec,
@@ -474,10 +459,11 @@ class TextClassifier(ModelParameters):
         rule: TokenRule,
         before: FittedModel | None,
     ) -> tuple[Statistic, Targets]:
-        documents, targets = _check_labelled(texts, labels, self.multilabel if before is None else before.multilabel)
-        X, vocabulary, units = self._count(documents, rule)
-        weight = check_sample_weight(sample_weight, len(documents))
-        return statistic_of(spec, X, targets, vocabulary, weight, units), targets
+        data = TrainingData.of_texts(
+            texts, labels, rule, multilabel=self.multilabel if before is None else before.multilabel,
+            sample_weight=sample_weight, n_jobs=self.n_jobs, check=False,
+        )  # fmt: skip
+        return data.statistic(spec.model.statistic), data.targets
 
     def count_labelled(self, texts: Any, labels: Any) -> Statistic:
         """What the model would keep of these documents: counts, or counted documents."""
@@ -505,24 +491,9 @@ class TextClassifier(ModelParameters):
         )
 
 
-def _has_shared_term(X: Sparse, vocabulary: Vocabulary) -> bool:
-    """Whether there is a word, or a character n-gram that two texts have; punctuation has n-grams too."""
-    return not which_are_grams(vocabulary).all() or bool(np.bincount(X.indices).max() > 1)
-
-
 def _count_chars(texts: Any) -> int:
     """How many characters there are, or bytes where texts lie in a buffer."""
     return len(texts.blob) if isinstance(texts, TextBuffer) else sum(map(len, texts))
-
-
-def _check_labelled(
-    texts: Any, labels: Any, multilabel: bool | None, *, unlabelled: bool = False
-) -> tuple[Any, Targets]:
-    documents = as_texts(texts)
-    if not len(documents):
-        raise BadData("there are no texts; give at least one")
-    read = read_partly_labelled if unlabelled else read_targets
-    return documents, read(labels, len(documents), multilabel=multilabel)
 
 
 def _changed_register(

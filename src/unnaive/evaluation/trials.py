@@ -23,8 +23,8 @@ from unnaive.classifier.compress import file_size
 from unnaive.data.counts import Counts
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
-from unnaive.data.sample_weights import class_sample_weight
 from unnaive.data.targets import Targets, single_labels
+from unnaive.data.training_data import DocumentRows, TrainingData
 from unnaive.evaluation.material import Material, counts_of_rows
 from unnaive.evaluation.measures import MeasureInput, find_measure
 from unnaive.evaluation.records import Record, contender_name, versions
@@ -88,7 +88,7 @@ def train_scorer(name: str, X: Sparse, Y: Sparse, *, seed: int = 0, **settings: 
     """
     target_type = "sparse" if single_labels(Y) is None else "single"
     spec = Contender(name, tuple(settings.items())).spec(seed)
-    return train(spec, X, Targets(tuple(range(Y.shape[1])), Y, target_type)).scorer
+    return train(TrainingData.of_rows(X, Targets(tuple(range(Y.shape[1])), Y, target_type)), spec).scorer
 
 
 @dataclass(frozen=True)
@@ -286,7 +286,9 @@ class SplitData:
         """The model trained on all training documents, and the test documents with the terms that it uses."""
         names = None if self.material.vocabulary is None else self.material.vocabulary.take(self.terms)
         if spec.model.takes_terms and names is not None and self.material.vocabulary is not None:
-            fitted = train(spec, self.X_train, self.targets, vocabulary=names, token_rule=self.material.rule, tune=True)
+            fitted = train(
+                TrainingData.of_rows(self.X_train, self.targets, names, token_rule=self.material.rule), spec
+            )  # fmt: skip
             used = self.material.vocabulary.ids(fitted.vocabulary or ())
             return fitted, self.material.X[self.test_rows][:, used]
         fitted = FittedModel(
@@ -297,11 +299,12 @@ class SplitData:
 
     def train(self, spec: TrainingSpec) -> Scorer:
         """What documents are scored with, trained on all training documents."""
-        weight = class_sample_weight(spec.class_weight, self.targets, None)
-        counts = self.counts if weight is None else Counts.of(self.X_train, self.targets.Y, weight)
-        named = NamedCounts(self.targets.classes, None, counts)
-        documents = self.X_train if spec.model.statistic == "documents" else None  # counts are all that others need
-        return make_scorer(spec, named, documents, self.targets, weight, None)[0]
+        exclusive = not self.targets.multilabel
+        if spec.model.statistic == "counts" and spec.class_weight is None:  # the documents are not needed
+            return make_scorer(spec, NamedCounts(self.targets.classes, None, self.counts), exclusive=exclusive)[0]
+        rows = DocumentRows(self.X_train, self.targets).weighted(spec.class_weight)
+        counts = self.counts if rows.weight is None else Counts.of(rows.X, rows.targets.Y, rows.weight)
+        return make_scorer(spec, NamedCounts(self.targets.classes, None, counts), rows, exclusive=exclusive)[0]
 
     def decision(self, fitted: FittedModel) -> Decision:
         """The best class; for multilabel targets scut or rcut, tuned on training documents that a fold left out.
@@ -316,7 +319,7 @@ class SplitData:
             documents = KeptDocuments.of(X, targets, vocabulary)
             X, vocabulary, targets = documents.X, documents.vocabulary, documents.targets(targets.target_type)
         scores = out_of_fold_scores(
-            replace(spec, min_df=self.min_df, select=self.select), X, targets, terms=vocabulary,
+            replace(spec, min_df=self.min_df, select=self.select), DocumentRows(X, targets, vocabulary),
             n_folds=min(TUNING_FOLDS, len(self.train_rows)),
         )  # fmt: skip
         return TUNINGS["best"](scores, targets.Y, fitted.scorer.link)

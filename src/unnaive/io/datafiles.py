@@ -12,7 +12,7 @@ from unnaive.base.errors import BadData, UnnaiveWarning, count_noun
 from unnaive.io import batches
 from unnaive.io.binary_tables import SQLITE
 from unnaive.io.columns import ColumnRequest, Columns, choose_columns, join_names
-from unnaive.io.corpus import Corpus, Labels
+from unnaive.io.corpus import Corpus, Labels, check_some_documents, check_some_labels
 from unnaive.io.csv_tables import Table
 from unnaive.io.folders import FilesTable, read_folder
 from unnaive.io.formats import find_format, open_table
@@ -209,7 +209,7 @@ class DataFile:
         if not seen:
             if self.options.log.format in ("folder", "files"):
                 raise BadData(f"{self.name} has no files in it; add some")
-            raise BadData(f"{self.name} has a header and no documents below it; add rows")
+            check_some_documents(0, self.name)
         skipped = self.options.log.skipped
         if skipped:
             rows = f"{len(skipped)} bad rows left out, the first at" if len(skipped) > 1 else "a bad row left out,"
@@ -319,8 +319,7 @@ def _drop_unlabelled(corpus: Corpus) -> Corpus:
 
 
 def _warn_about_unlabelled(name: str, seen: int, unlabelled: int) -> None:
-    if unlabelled == seen:
-        raise BadData(f"no row of {name} has a label; name the column with --label")
+    check_some_labels(seen - unlabelled, name)
     if unlabelled:
         verb = "has no label and is" if unlabelled == 1 else "have no label and are"
         warnings.warn(

@@ -14,7 +14,7 @@ from unnaive.data.counts import Counts
 from unnaive.data.memory import table_budget, table_bytes
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.runs import find_min_df, load_run, merge_runs, model_bytes, write_run
-from unnaive.data.sums import LabelCodes, RunningSums, name_counts
+from unnaive.data.sums import UNLABELLED, LabelCodes, RunningSums, name_counts
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
@@ -58,6 +58,11 @@ class DocumentCounter:
         self._counter = TextCounter(self.rule, threads=self.threads)
         self._sums = RunningSums(dense=self.memory is None)
         self._n_terms = 0
+
+    @property
+    def labels(self) -> list[Any]:
+        """The labels so far, in the order of first occurrence."""
+        return [label for label in self.codes.labels if label != UNLABELLED]
 
     @property
     def vocabulary(self) -> Vocabulary:

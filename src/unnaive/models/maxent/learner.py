@@ -20,7 +20,8 @@ from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Progress, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.products import ThinProducts
-from unnaive.data.targets import Targets, single_labels
+from unnaive.data.targets import single_labels
+from unnaive.data.training_data import TrainingData
 from unnaive.data.weighting import Weighting, tf_idf
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.train import train
@@ -185,13 +186,13 @@ class MaxEnt(LinearAttributes, IteratedModel):
         scorer: Linear = self._fitted().scorer  # type: ignore[assignment]
         return to_naive_bayes(scorer)
 
-    def _train(self, documents: Sparse, targets: Targets, **more: Any) -> FittedModel:
+    def _train(self, data: TrainingData, progress: Progress | None) -> FittedModel:
         before = self.__dict__.get("fitted_") if self.warm_start else None
         spec = self._spec()
-        if before is not None and (before.scorer.n_terms, before.classes) == (documents.shape[1], targets.classes):
+        if before is not None and before.classes == data.classes and before.scorer.n_terms == data.n_terms:
             spec.model.set_params(start=before.scorer)  # type: ignore[attr-defined]
         # what is kept has the settings that were given, not the model before
-        return replace(train(spec, documents, targets, **more), spec=self._spec())
+        return replace(train(data, spec, progress=progress), spec=self._spec())
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from unnaive.base.errors import UnnaiveError
 from unnaive.data.named_counts import NamedCounts
+from unnaive.data.training_data import TrainingData
 from unnaive.evaluation.measures import find_measure
 from unnaive.evaluation.records import Record, versions
 from unnaive.learning.fitted import FittedModel
-from unnaive.learning.train import train_from_counts
+from unnaive.learning.train import train
 from unnaive.scaleout.spark.counting import count_rows
 from unnaive.scaleout.spark.evaluating import evaluate
 from unnaive.scaleout.spark.fitting import check_trainable, fit
@@ -90,7 +91,7 @@ def _train(
     if spec.model.statistic == "counts":
         from dataclasses import replace
 
-        return train_from_counts(replace(spec, min_df=plan.min_df), counts, kind, token_rule=rule)
+        return train(TrainingData.of_kept(counts, kind, token_rule=rule), replace(spec, min_df=plan.min_df))
     words: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in rule.to_dict().items()
     }

@@ -35,7 +35,7 @@ def count_rows(rows: Any, rule: TokenRule, *, missing: str = "error") -> NamedCo
         parts = found.toArrow()
     total = merge_all(Run.from_bytes(packed.as_py()) for packed in parts.column("run"))
     if total is None:
-        raise BadData("the DataFrame has no rows; give at least one document")
+        raise BadData("there are no documents; give at least one")
     report_missing(total.missing, int(total.counts.n_docs) + total.missing, missing)
     if not total.counts.n_docs:
         raise BadData("no row has both a text and a label; check the columns")

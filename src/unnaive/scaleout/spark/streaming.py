@@ -9,8 +9,9 @@ from typing import Any
 from unnaive.base.errors import UnnaiveError
 from unnaive.classifier.model_file import load, save
 from unnaive.classifier.text_classifier import TextClassifier
+from unnaive.data.training_data import TrainingData
 from unnaive.learning.fitted import FittedModel
-from unnaive.learning.train import train_from_counts
+from unnaive.learning.train import train
 from unnaive.learning.update import learn_more
 from unnaive.scaleout.spark.counting import count_rows
 from unnaive.scaleout.spark.fitting import check_trainable
@@ -77,7 +78,8 @@ class StreamedModel:
             fitted = learn_more(load(files[max(files)]), new, grow=self.grow)
         else:
             kind = "sets" if has_label_arrays(rows) or self.classifier.multilabel else "single"
-            fitted = train_from_counts(self.classifier.spec(), new, kind, token_rule=self.classifier.token_rule)
+            data = TrainingData.of_kept(new, kind, token_rule=self.classifier.token_rule)
+            fitted = train(data, self.classifier.spec())
         save(fitted, self.folder / f"batch-{batch_id:012d}.model")
         for number in sorted(files)[: 1 - KEPT]:
             files[number].unlink()
