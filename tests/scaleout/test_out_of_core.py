@@ -20,14 +20,14 @@ from unnaive import TextClassifier
 from unnaive.apps.cli.main import exit_code
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
 from unnaive.classifier.model_file import load, save
-from unnaive.data import memory, runs, sums
+from unnaive.data import accumulator, memory, run_folders, running_sums
+from unnaive.data.accumulator import Accumulator
 from unnaive.data.array_folder import MANIFEST, open_arrays
 from unnaive.data.text_hashes import TextHashes
 from unnaive.io.datafiles import DataFile
 from unnaive.learning.train import train
-from unnaive.scaleout import counting, scratch
+from unnaive.scaleout import scratch
 from unnaive.scaleout.checkpoint import STATE
-from unnaive.scaleout.counting import DocumentCounter
 from unnaive.scaleout.matrix import documents_on_disk, open_matrix
 from unnaive.scaleout.read_ahead import counting_threads, in_small_blocks, read_ahead
 from unnaive.scaleout.streaming import Resources, stream_documents
@@ -137,7 +137,7 @@ def test_every_counting_model_gives_the_same_file(model, tmp_path):
 )
 def test_sums_do_not_depend_on_batches_and_runs(tmp_path_factory, documents, sizes, spills):
     rule = TokenRule(min_length=1)
-    whole, cut = DocumentCounter(rule), DocumentCounter(rule, folder=tmp_path_factory.mktemp("runs"))
+    whole, cut = Accumulator(rule), Accumulator(rule, folder=tmp_path_factory.mktemp("runs"))
     texts = [text for text, _ in documents]
     labels = [(label,) if label else () for _, label in documents]
     whole.add(texts, labels)
@@ -158,8 +158,8 @@ def test_sums_do_not_depend_on_batches_and_runs(tmp_path_factory, documents, siz
 
 def test_sums_beyond_32_bits_are_exact(monkeypatch):
     """Sums are kept in 32 bits as long as they fit; 2³⁰ twice is 2³¹, which does not."""
-    monkeypatch.setattr(sums, "HELD", 1)
-    running = sums.RunningSums()
+    monkeypatch.setattr(running_sums, "HELD", 1)
+    running = running_sums.RunningSums()
     for _ in range(3):
         running.add(csr_array(np.array([[2**30, 1]], np.int32)), csr_array(np.array([[1]])))
     total = running.total()
@@ -169,11 +169,11 @@ def test_sums_beyond_32_bits_are_exact(monkeypatch):
 
 
 def test_many_runs_in_small_blocks_are_merged_exactly(tmp_path, monkeypatch):
-    monkeypatch.setattr(counting, "MOST_RUNS", 3)
-    monkeypatch.setattr(runs, "BLOCK_TERMS", 5)
-    monkeypatch.setattr(sums, "HELD", 100)
+    monkeypatch.setattr(accumulator, "MOST_RUNS", 3)
+    monkeypatch.setattr(run_folders, "BLOCK_TERMS", 5)
+    monkeypatch.setattr(running_sums, "HELD", 100)
     rows = make_rows(200)
-    whole, cut = DocumentCounter(TokenRule()), DocumentCounter(TokenRule(), folder=tmp_path)
+    whole, cut = Accumulator(TokenRule()), Accumulator(TokenRule(), folder=tmp_path)
     for start in range(0, 200, 10):
         part = [row["text"] for row in rows[start : start + 10]], [(row["label"],) for row in rows[start : start + 10]]
         whole.add(*part)
@@ -274,8 +274,8 @@ def test_a_damaged_matrix_is_refused(tmp_path):
 
 
 def test_a_small_budget_spills_and_gives_the_same_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(counting, "table_budget", lambda size: None if size is None else 1_000_000)
-    monkeypatch.setattr(counting, "table_bytes", lambda *sizes: 2_000_000)
+    monkeypatch.setattr(accumulator, "table_budget", lambda size: None if size is None else 1_000_000)
+    monkeypatch.setattr(accumulator, "table_bytes", lambda *sizes: 2_000_000)
     path = write_jsonl(tmp_path / "a.jsonl", make_rows(300))
     monkeypatch.setattr("unnaive.io.options.BATCH_ROWS", 20)
     source = DataFile(str(path), options=replace(DataFile(str(path)).options, rows=20))
@@ -298,9 +298,9 @@ def test_pruning_is_min_df_whatever_the_order(order, spilled, tmp_path, monkeypa
     kept = whole.vocabulary_
     # room for the terms of 4 documents or more, but not for the 40 that are in 3
     cells = whole.fitted_.counts.counts.take_terms(whole.fitted_.counts.vocabulary.ids(kept)).class_terms.nnz
-    budget = runs.model_bytes(len(kept), len(kept.to_arrays()[0]), cells) + 100
-    monkeypatch.setattr(counting, "table_budget", lambda size: None if size is None else budget)
-    monkeypatch.setattr(counting, "table_bytes", lambda *sizes: budget + spilled)
+    budget = run_folders.model_bytes(len(kept), len(kept.to_arrays()[0]), cells) + 100
+    monkeypatch.setattr(accumulator, "table_budget", lambda size: None if size is None else budget)
+    monkeypatch.setattr(accumulator, "table_bytes", lambda *sizes: budget + spilled)
     path = write_jsonl(tmp_path / "a.jsonl", rows)
     classifier = TextClassifier("multinomial")
     with stream_documents(DataFile(str(path)), classifier.token_rule, resources=Resources(1 << 30, tmp_path)) as data:
@@ -377,7 +377,7 @@ def test_a_checkpoint_of_other_data_or_a_strange_folder_is_refused(tmp_path):
     words = str(path), "-m", "multinomial", "-o", str(tmp_path / "a.model"), "--checkpoint", str(folder)
     assert "holds notes.txt, which is no part of a checkpoint" in run(*words).output
     (folder / "notes.txt").unlink()
-    state = {"format": 1, "of": {"files": [["other", 1, 1]]}, "rows": 3, "counter": {}}
+    state = {"format": 2, "of": {"files": [["other", 1, 1]]}, "rows": 3, "counter": {}}
     (folder / STATE).write_text(json.dumps(state))
     assert "is of another run (files differ); remove the folder" in run(*words).output
     (folder / STATE).write_text("{")

@@ -255,7 +255,7 @@ def test_a_document_of_fifty_megabytes_is_counted_and_scored(spark, df):
 def test_a_driver_without_memory_is_one_sentence_and_no_hang(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
-        "import unnaive.scaleout.spark\n"
+        "import unnaive.spark\n"
         "from unnaive.scaleout.spark.session import start_session\n"
         "spark = start_session('local[2]')\n"
         # a constant, which Spark writes into the plan of the query, and copies there, time and again
@@ -404,7 +404,7 @@ def test_csv_with_quotes_and_lines_is_read_as_locally(spark, tmp_path, capsys):
         ]
         writer.writerows(rows)
     assert run("train", path, "-o", tmp_path / "spark.model", "--engine", "spark", "--model", "multinomial") == 0
-    assert "1 of 3 rows has no text or no label and is left out" in capsys.readouterr().err
+    assert "mails.csv: 1 of 3 rows has no label and is left out" in capsys.readouterr().err
     assert run("train", path, "-o", tmp_path / "local.model", "--quiet", "--model", "multinomial") == 0
     assert load(tmp_path / "spark.model").counts == load(tmp_path / "local.model").counts
     assert load(tmp_path / "spark.model").classes == ("politics", "sport")

@@ -21,17 +21,16 @@ import numpy as np
 from unnaive.base.errors import BadData, UnnaiveError, count_noun
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Arrays, Sparse
+from unnaive.data.accumulator import LETTERS, LabelCodes
 from unnaive.data.array_folder import ArrayWriter, is_whole, open_arrays
 from unnaive.data.arrays import find_csr_problem
 from unnaive.data.memory import return_large_blocks, table_budget, table_bytes
-from unnaive.data.sums import LabelCodes
 from unnaive.data.targets import Targets, sorted_classes
 from unnaive.data.training_data import TrainingData
 from unnaive.io.columns import Columns
 from unnaive.io.datafiles import DataFile
 from unnaive.io.sources import STDIN
 from unnaive.scaleout.checkpoint import fingerprint
-from unnaive.scaleout.counting import LETTERS
 from unnaive.scaleout.read_ahead import counting_threads, in_small_blocks, read_ahead
 from unnaive.scaleout.scratch import arrays_on_disk
 from unnaive.scaleout.streaming import LearntHashes, Resources, learnt_columns
@@ -137,7 +136,7 @@ def _count(source: DataFile, how: _Counting, hashes: LearntHashes | None, *, mul
                 if hashes is not None:
                     hashes.add(texts, labels)
                 X, units = counter.count_with_units(texts)
-                writer.add(X, codes.matrix(labels, unlabelled=None).tocsr(), units)
+                writer.add(X, codes.matrix(labels, mark_unlabelled=False).tocsr(), units)
                 n_docs += len(labels)
                 _check_room(X.shape[1], how.rule, budget)
         source.warn_about_labels(codes.labels, n_docs + n_dropped, n_dropped, multilabel=multilabel)

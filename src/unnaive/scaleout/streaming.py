@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import UnnaiveError
+from unnaive.data.accumulator import Accumulator
 from unnaive.data.memory import return_large_blocks
 from unnaive.data.text_hashes import TextHashes
 from unnaive.data.text_hashes import hash_texts as hashes_of
@@ -25,7 +26,6 @@ from unnaive.io.columns import Columns
 from unnaive.io.datafiles import DataFile
 from unnaive.learning.tuned_models import TUNED_FROM
 from unnaive.scaleout.checkpoint import Checkpoint
-from unnaive.scaleout.counting import DocumentCounter
 from unnaive.scaleout.read_ahead import counting_threads, in_small_blocks, read_ahead
 from unnaive.text.buffer import TextBuffer
 from unnaive.text.tokens import TokenRule
@@ -72,7 +72,7 @@ def stream_documents(
     resources = resources or Resources()
     with ExitStack() as stack:
         folder = _scratch_folder(resources, stack)
-        counter = DocumentCounter(rule, counting_threads(n_jobs), resources.memory, folder)
+        counter = Accumulator(rule, counting_threads(n_jobs), resources.memory, folder)
         source = in_small_blocks(source, n_jobs)
         hashes = LearntHashes() if hash_texts else None
 
@@ -139,7 +139,7 @@ def _scratch_folder(resources: Resources, stack: ExitStack) -> Path | None:
 
 
 def count_source(
-    counter: DocumentCounter,
+    counter: Accumulator,
     source: DataFile,
     checkpoint: Checkpoint | None,
     on_documents: OnDocuments | None = None,
@@ -189,6 +189,6 @@ def text_bytes(texts: Any) -> int:
     return int(texts.offsets[-1] - texts.offsets[0]) if isinstance(texts, TextBuffer) else sum(map(len, texts))
 
 
-def is_multilabel(source: DataFile, counter: DocumentCounter) -> bool:
+def is_multilabel(source: DataFile, counter: Accumulator) -> bool:
     """Whether documents may have any number of labels: the options say so, or some document shows it."""
     return bool(source.multilabel) or counter.n_multilabel > 0

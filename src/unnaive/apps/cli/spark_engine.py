@@ -15,6 +15,7 @@ from unnaive.base.errors import UnnaiveError, choose, count_noun
 
 if TYPE_CHECKING:
     from unnaive.classifier.text_classifier import TextClassifier
+    from unnaive.data.named_counts import NamedCounts
     from unnaive.evaluation.records import Record
     from unnaive.evaluation.trials import Plan
     from unnaive.io.datafiles import DataFile
@@ -99,22 +100,29 @@ def train_on_spark(
     """Train, measure if asked, write; the sizes and measures as plain values, as `train_file` has them."""
     from unnaive.apps.cli.train_summary import describe_training
     from unnaive.classifier.model_file import check_writable, save
+    from unnaive.learning.train import train
     from unnaive.scaleout.spark.files import label_column, read_source, text_column
-    from unnaive.scaleout.spark.fitting import check_trainable, fit
+    from unnaive.scaleout.spark.fitting import check_trainable, count_partitions
 
     check_writable(output)
-    check_trainable(classifier.spec())
+    spec = classifier.spec()
+    check_trainable(spec)
     start = time.perf_counter()
     with engine.session() as spark:
         df, columns = read_source(spark, source, labelled=True)
         rows = df.select(text_column(df, columns), label_column(df, columns))
-        trained = fit(rows, missing="skip", **classifier.get_params())
-        fitted = replace(trained.fitted_, columns=columns)
+        multilabel = bool(source.multilabel)
+
+        def warn(named: NamedCounts, n_missing: int) -> None:
+            n_rows = int(named.n_docs) + n_missing
+            source.warn_about_labels(list(map(str, named.classes)), n_rows, n_missing, multilabel=multilabel)
+
+        data = count_partitions(rows, classifier.token_rule, multilabel=multilabel, missing="drop", on_counted=warn)
+        fitted = train(data.with_reading(columns=columns, n_jobs=classifier.n_jobs), spec)
         measured = {"test": _measure(spark, replace(source, paths=tuple(test)), fitted)} if test else {}
         save(fitted, output, frozen=frozen)
-    n_docs = None if fitted.counts is None else int(fitted.counts.counts.n_docs)
     seconds, read = time.perf_counter() - start, f"{source.name} on Spark: {columns.describe()}"
-    found = describe_training(classifier.model, fitted, output, n_docs=n_docs, seconds=seconds, read=read)
+    found = describe_training(classifier.model, fitted, output, n_docs=data.n_docs, seconds=seconds, read=read)
     return found | measured
 
 
