@@ -1,7 +1,7 @@
 """TrainingData: labelled documents that a model is trained on, counted and checked, wherever they come from.
 
 The makers: `TrainingData.of_texts` for texts in memory, `scaleout.streaming.stream_documents` for files that stream by,
-`scaleout.matrix.documents_on_disk` for a matrix on disk, `scaleout.spark.rows.count_partitions` for a DataFrame. Each
+`scaleout.matrix.documents_on_disk` for a matrix on disk, `scaleout.spark.fitting.partitions_data` for a DataFrame. Each
 ends with `checked`, so what is wrong with documents is found, and said, in one place.
 """
 

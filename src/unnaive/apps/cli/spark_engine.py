@@ -15,7 +15,6 @@ from unnaive.base.errors import UnnaiveError, choose, count_noun
 
 if TYPE_CHECKING:
     from unnaive.classifier.text_classifier import TextClassifier
-    from unnaive.data.named_counts import NamedCounts
     from unnaive.evaluation.records import Record
     from unnaive.evaluation.trials import Plan
     from unnaive.io.datafiles import DataFile
@@ -101,8 +100,9 @@ def train_on_spark(
     from unnaive.apps.cli.train_summary import describe_training
     from unnaive.classifier.model_file import check_writable, save
     from unnaive.learning.train import train
+    from unnaive.scaleout.spark.counting import count_complete_rows
     from unnaive.scaleout.spark.files import label_column, read_source, text_column
-    from unnaive.scaleout.spark.fitting import check_trainable, count_partitions
+    from unnaive.scaleout.spark.fitting import check_trainable, partitions_data
 
     check_writable(output)
     spec = classifier.spec()
@@ -111,13 +111,12 @@ def train_on_spark(
     with engine.session() as spark:
         df, columns = read_source(spark, source, labelled=True)
         rows = df.select(text_column(df, columns), label_column(df, columns))
-        multilabel = bool(source.multilabel)
-
-        def warn(named: NamedCounts, n_missing: int) -> None:
-            n_rows = int(named.n_docs) + n_missing
-            source.warn_about_labels(list(map(str, named.classes)), n_rows, n_missing, multilabel=multilabel)
-
-        data = count_partitions(rows, classifier.token_rule, multilabel=multilabel, missing="drop", on_counted=warn)
+        counted = count_complete_rows(rows, classifier.token_rule)
+        multilabel = bool(source.multilabel) or counted.n_several > 0
+        named = counted.named(multilabel=multilabel)
+        unlabelled = counted.n_rows - int(named.n_docs)
+        source.warn_about_labels(list(map(str, named.classes)), counted.n_rows, unlabelled, multilabel=multilabel)
+        data = partitions_data(rows, classifier.token_rule, counted, multilabel=multilabel)
         fitted = train(data.with_reading(columns=columns, n_jobs=classifier.n_jobs), spec)
         measured = {"test": _measure(spark, replace(source, paths=tuple(test)), fitted)} if test else {}
         save(fitted, output, frozen=frozen)

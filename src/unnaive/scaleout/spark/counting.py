@@ -7,6 +7,7 @@ them up; no machine ever holds the vocabularies of all partitions, and the drive
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -19,36 +20,51 @@ from unnaive.scaleout.spark.rows import complete_rows, has_label_arrays, report_
 from unnaive.scaleout.spark.session import default_parallelism, map_in_arrow, reading_errors
 from unnaive.text.tokens import TokenRule
 
-RUN_SCHEMA = "part int, missing long, run binary"
+RUN_SCHEMA = "part int, left_out long, several long, run binary"
 
 
 def count_rows(rows: Any, rule: TokenRule, *, missing: str = "error") -> NamedCounts:
     """The counts of all rows (columns text, label), terms and classes in order.
 
-    Of rows without a text or a label `missing` says what becomes: "error", "skip" with a warning, or "drop" without.
+    Rows without a text or a label are an error, or with missing="skip" left out with a warning.
     """
-    return count_complete_rows(rows, rule, missing=missing)[0]
+    counted = count_complete_rows(rows, rule)
+    report_missing(counted.left_out, counted.n_rows, missing)
+    return counted.named(multilabel=has_label_arrays(rows))
 
 
-def count_complete_rows(rows: Any, rule: TokenRule, *, missing: str) -> tuple[NamedCounts, int]:
-    """The same, and how many rows have no text or no label.
+@dataclass(frozen=True, eq=False)
+class CountedRows:
+    """The sums over the rows that have a text and a label; how many rows have not, and how many have several labels."""
 
-    The counts do not depend on the partitions and the order of rows: they are sums of whole numbers.
-    """
+    run: Run | None
+    left_out: int
+    n_several: int
+
+    @property
+    def n_rows(self) -> int:
+        """All rows."""
+        return self.left_out + (0 if self.run is None else self.run.n_docs)
+
+    def named(self, *, multilabel: bool) -> NamedCounts:
+        """The sums by name, as the accumulator gives them."""
+        if self.run is None:
+            return NamedCounts.empty()
+        counts, vocabulary = self.run.counts()
+        return name_counts(counts, self.run.labels, vocabulary, multilabel=multilabel)
+
+
+def count_complete_rows(rows: Any, rule: TokenRule) -> CountedRows:
+    """Count all rows; the sums do not depend on the partitions and the order of rows: they are whole numbers."""
     n_parts = default_parallelism(rows)
     found = map_in_arrow(rows, partition_counter(rule, n_parts), RUN_SCHEMA)
     if n_parts > 1:
         found = map_in_arrow(found.repartition(n_parts, "part"), merge_partition, RUN_SCHEMA)
     with reading_errors():
         parts = found.toArrow()
-    total, n_missing = _merge_batch(iter(parts.to_batches()))
-    n_docs = 0 if total is None else total.n_docs
-    check_some_documents(n_docs + n_missing)
-    report_missing(n_missing, n_docs + n_missing, missing)
-    if total is None:
-        return NamedCounts.empty(), n_missing
-    counts, vocabulary = total.counts()
-    return name_counts(counts, total.labels, vocabulary, multilabel=has_label_arrays(rows)), n_missing
+    counted = _merge_rows(iter(parts.to_batches()))
+    check_some_documents(counted.n_rows)
+    return counted
 
 
 def partition_counter(rule: TokenRule, n_parts: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
@@ -61,32 +77,32 @@ def partition_counter(rule: TokenRule, n_parts: int) -> Callable[[Iterator[Any]]
             accumulator.add(texts, labels)
             n_missing += lost
         for part, run in accumulator.run().cut(n_parts):
-            yield _run_row(part, run, 0 if part else n_missing)
+            yield _run_row(part, run, *((0, 0) if part else (n_missing, accumulator.n_multilabel)))
 
     return count
 
 
 def merge_partition(batches: Iterator[Any]) -> Iterator[Any]:
     """Runs in, their sum out."""
-    total, n_missing = _merge_batch(batches)
-    if total is not None:
-        yield _run_row(0, total, n_missing)
+    counted = _merge_rows(batches)
+    if counted.run is not None:
+        yield _run_row(0, counted.run, counted.left_out, counted.n_several)
 
 
-def _merge_batch(batches: Iterator[Any]) -> tuple[Run | None, int]:
-    """(the sum of all runs in the batches, how many rows lacked a text or a label)."""
-    n_missing = 0
+def _merge_rows(batches: Iterator[Any]) -> CountedRows:
+    """The sum of all that the batches hold."""
+    numbers = [0, 0]
 
     def runs() -> Iterator[Run]:
-        nonlocal n_missing
         for batch in batches:
-            n_missing += sum(batch.column("missing").to_pylist())
+            for place, name in enumerate(("left_out", "several")):
+                numbers[place] += sum(batch.column(name).to_pylist())
             for packed in batch.column("run"):
                 yield Run.from_bytes(packed.as_py())
 
-    return merge_runs(runs()), n_missing
+    return CountedRows(merge_runs(runs()), *numbers)
 
 
-def _run_row(part: int, run: Run, n_missing: int) -> Any:
-    columns = {"part": pa.array([part], pa.int32()), "missing": pa.array([n_missing], pa.int64())}
+def _run_row(part: int, run: Run, left_out: int, n_several: int) -> Any:
+    columns = {"part": pa.array([part], pa.int32()), "left_out": pa.array([left_out]), "several": pa.array([n_several])}
     return pa.record_batch(columns | {"run": pa.array([run.to_bytes()])})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -10,7 +10,6 @@ from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.base.types import Label, Progress
 from unnaive.classifier.text_classifier import TextClassifier
 from unnaive.data.counts import Counts
-from unnaive.data.named_counts import NamedCounts
 from unnaive.data.training_data import TrainingData
 from unnaive.io.corpus import check_some_labels
 from unnaive.learning.learner import TrainingSpec
@@ -18,8 +17,8 @@ from unnaive.learning.train import train
 from unnaive.learning.tuning import TUNINGS
 from unnaive.linear.scorer import Scorer
 from unnaive.models.catalogue import MODELS, find_model
-from unnaive.scaleout.spark.counting import count_complete_rows
-from unnaive.scaleout.spark.rows import check_missing, has_label_arrays, labelled_rows
+from unnaive.scaleout.spark.counting import CountedRows, count_complete_rows
+from unnaive.scaleout.spark.rows import check_missing, has_label_arrays, labelled_rows, report_missing
 from unnaive.scaleout.spark.session import require_pyspark
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
@@ -75,27 +74,21 @@ def fit(
         raise BadData(
             f"the column {label!r} holds arrays of labels; leave out multilabel=False, or give one label each"
         )
-    data = count_partitions(rows, classifier.token_rule, multilabel=bool(multilabel), missing=missing)
+    counted = count_complete_rows(rows, classifier.token_rule)
+    report_missing(counted.left_out, counted.n_rows, missing)
+    several = bool(multilabel) or has_label_arrays(rows)
+    data = partitions_data(rows, classifier.token_rule, counted, multilabel=several)
     data = data.with_reading(n_jobs=classifier.n_jobs)
     return TextClassifier.from_fitted(train(data, spec, progress=progress))
 
 
-def count_partitions(
-    rows: Any, rule: TokenRule, *, multilabel: bool = False, missing: str = "error",
-    on_counted: Callable[[NamedCounts, int], None] | None = None,
-) -> TrainingData:  # fmt: skip
-    """What a model is trained on: the sums over all rows (columns text, label), and passes over them.
-
-    Documents may have any number of labels if `multilabel`, or if the label column holds arrays. `on_counted` is told
-    the sums and how many rows have no text or no label, before the data is checked.
-    """
-    several = multilabel or has_label_arrays(rows)
-    named, n_missing = count_complete_rows(rows, rule, missing=missing)
-    if on_counted is not None:
-        on_counted(named, n_missing)
+def partitions_data(rows: Any, rule: TokenRule, counted: CountedRows, *, multilabel: bool) -> TrainingData:
+    """What a model is trained on: the sums over all rows (columns text, label), checked, and passes over the rows."""
+    named = counted.named(multilabel=multilabel)
     check_some_labels(named.n_docs)
     passes = partial(learn_in_passes, rows, rule, named.classes)
-    return TrainingData("sets" if several else "single", named, passes=passes, reading={"token_rule": rule}).checked()
+    target_type = "sets" if multilabel else "single"
+    return TrainingData(target_type, named, passes=passes, reading={"token_rule": rule}).checked()
 
 
 def learn_in_passes(

@@ -65,8 +65,6 @@ def report_missing(n_missing: int, n_rows: int, missing: str) -> None:
     if not n_missing:
         return
     rows = f"{n_missing:,} of {count_noun(n_rows, 'row')} {'has' if n_missing == 1 else 'have'} no text or no label"
-    if missing == "drop":
-        return
     if missing == "error":
         raise BadData(f"{rows}; fill them, or say missing='skip' to leave them out")
     warnings.warn(f"{rows} and {'is' if n_missing == 1 else 'are'} left out", UnnaiveWarning, stacklevel=2)
