@@ -20,6 +20,7 @@ from unnaive.core.named_counts import NamedCounts, check_seen
 from unnaive.core.products import take_columns
 from unnaive.core.targets import Targets, place_columns, sorted_classes
 from unnaive.errors import BadData, count_noun
+from unnaive.read_only import own, read_only
 from unnaive.sparse import csr_array
 from unnaive.text.gram_units import GramUnits, which_are_grams
 from unnaive.text.vocabulary import Vocabulary
@@ -76,7 +77,9 @@ class KeptDocuments:
         if units is not None and vocabulary is not None:  # columns of grams follow from them
             columns = np.flatnonzero(~which_are_grams(vocabulary))
             vocabulary, table = vocabulary.take(columns), take_columns(table, columns)
-        return cls(targets.classes, vocabulary, table, csr_array(targets.Y), sample_weight, units).in_order()
+        kept = cls(targets.classes, vocabulary, table, csr_array(targets.Y), sample_weight, units).in_order()
+        # rows that came in order are not moved: what the caller holds may change, and stays writeable
+        return replace(kept, table=own(kept.table, X), Y=own(kept.Y, targets.Y), weight=own(kept.weight, sample_weight))
 
     @classmethod
     def empty(cls, classes: Sequence[Label] = (), n_terms: int | None = None) -> KeptDocuments:
@@ -115,7 +118,7 @@ class KeptDocuments:
                 terms, X = with_pairs(terms, X, self.followers)
             if self.units is not None:
                 terms, X = self.units.join(terms, X, threads)
-            self.__dict__["_joined"] = terms, plain_index(plain_cells(X))
+            self.__dict__["_joined"] = read_only((terms, plain_index(plain_cells(X))))
         return self.__dict__["_joined"]  # type: ignore[no-any-return]
 
     @property
@@ -214,8 +217,7 @@ class KeptDocuments:
         """The same documents over other classes, and with column i of the table moved to `columns[i]` of n_words."""
         place = {label: position for position, label in enumerate(classes)}
         places = np.array([place[label] for label in self.classes], np.int64)
-        Y = csr_array(place_columns(self.Y, places, len(classes)))
-        Y.sort_indices()
+        Y = sorted_cells(place_columns(self.Y, places, len(classes)))
         return replace(self, classes=classes, table=move_columns(self.table, columns, n_words), Y=Y)
 
     def in_order(self) -> KeptDocuments:
