@@ -53,7 +53,7 @@ def own(value: T, *others: Any) -> T:
     """
     theirs = [array for other in others for array in _arrays(other)]
     shared = any(np.may_share_memory(mine, array) for mine in _arrays(value) for array in theirs)
-    return value.copy() if shared else value  # type: ignore[attr-defined, no-any-return]
+    return value.copy() if shared else value  # type: ignore[attr-defined]
 
 
 def _protect(array: Any) -> None:
