@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 from support.values import reachable_arrays, writeable_arrays
 
-from unnaive import TextClassifier
+from unnaive import MultinomialNB, TextClassifier
 from unnaive.apps.network_views import network_view, write_network
 from unnaive.apps.verbs_inspect import describe_file, show_description
 from unnaive.compress import compress_model, file_size
@@ -214,3 +214,12 @@ def rows_in_order(documents, fitted):
     kept = fitted.documents.table.toarray()
     rows = documents.X.toarray()
     return np.array([int(np.flatnonzero((rows == row).all(axis=1))[0]) for row in kept])
+
+
+def test_explaining_a_row_leaves_it_as_it_is(documents):
+    """Also one that names a column twice, whose cells are added up for the explanation."""
+    model = MultinomialNB().fit(documents.X, documents.y)
+    row = csr_array((np.array([1, 2, 1]), np.array([3, 3, 0]), np.array([0, 3])), shape=(1, documents.X.shape[1]))
+    found = {one.term: one.count for one in model.explain(row).evidence}
+    assert [part.tolist() for part in (row.data, row.indices, row.indptr)] == [[1, 2, 1], [3, 3, 0], [0, 3]]
+    assert sorted(found.values()) == [1, 3]
