@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.lazy import lazy_property
+from unnaive.base.read_only import read_only
 from unnaive.base.sparse import csr_array, vstack
 from unnaive.base.types import Floats, Label, Sparse
 from unnaive.data.kept_documents import KeptDocuments
@@ -38,7 +39,8 @@ class FittedModel:
     """What was learnt, and every method that predicts.
 
     TextClassifier, the estimators and the service each hold one and replace it whole, by one assignment; a method
-    that reads it once sees one version of the model, whatever other threads do meanwhile.
+    that reads it once sees one version of the model, whatever other threads do meanwhile. All arrays inside it are
+    read-only from the moment that it is made (read_only.py); what needs to write into one copies it first.
 
     spec           the model with its settings, and how it was trained
     classes        the labels, sorted
@@ -74,6 +76,9 @@ class FittedModel:
     text_hashes: TextHashes | None = None
     n_jobs: int | None = None
     conformal: ConformalScores | None = None
+
+    def __post_init__(self) -> None:
+        read_only(self)
 
     @property
     def multilabel(self) -> bool:
@@ -280,6 +285,11 @@ class FittedModel:
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the fields, not what was derived from them."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """What is unpickled or copied: arrays come back writeable, and are protected again."""
+        self.__dict__.update(state)
+        read_only(self)
 
 
 def top_terms(model: Any, label: Label, limit: int = 10) -> list[tuple[str, float]]:
