@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN    := .venv/bin
 SOURCE := src tests benchmarks tools examples
-NATIVE := $(wildcard src/unnaive/*/*.cpp src/unnaive/*/*.h)
+NATIVE := $(wildcard src/unnaive/*/*.cpp src/unnaive/*/*.h src/unnaive/*/*/*.cpp src/unnaive/*/*/*.h)
 
 # the benchmark collections, where a checkout has them beside it; tests and benchmarks skip with a reason without them
 ifneq ($(wildcard ../shared/data),)
@@ -60,7 +60,7 @@ docs: setup  ## the documentation site, in build/site; warnings are errors
 reproductions: setup  ## docs/reproductions.md from the figures beside it (RUN="all" or papers measures them anew, for hours)
 	$(BIN)/python tools/reproductions.py $(if $(RUN),--run $(RUN))
 
-sanitize: setup  ## all native modules under the address, undefined-behaviour and thread sanitizers
+sanitize: setup  ## native modules under the address, undefined-behaviour and thread sanitizers; models under malloc's checks
 	bash tools/sanitize.sh
 
 attack: setup  ## corrupted files, hostile texts, kill -9 and races, for minutes; one table, nothing crashed or lost
