@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN    := .venv/bin
 SOURCE := src tests benchmarks tools examples
-NATIVE := $(wildcard src/unnaive/*/*.cpp src/unnaive/*/*.h)
+NATIVE := $(wildcard src/unnaive/*/*.cpp src/unnaive/*/*.h src/unnaive/*/*/*.cpp src/unnaive/*/*/*.h)
 
 # the benchmark collections, where a checkout has them beside it; tests and benchmarks skip with a reason without them
 ifneq ($(wildcard ../shared/data),)

@@ -2,4 +2,4 @@
 
 from importlib.util import find_spec
 
-collect_ignore = [] if find_spec("pyspark") else ["src/unnaive/spark/pipelines.py"]
+collect_ignore = [] if find_spec("pyspark") else ["src/unnaive/scaleout/spark/pipelines.py"]

@@ -12,10 +12,10 @@ from __future__ import annotations
 import argparse
 
 from unnaive.apps.labelling.simulation import describe_curves, split_corpus
-from unnaive.labelling.simulate import simulate
-from unnaive.reading.collections import load
-from unnaive.reading.corpus import Corpus
-from unnaive.reading.tickets import load_tickets
+from unnaive.curation.labelling.simulate import simulate
+from unnaive.io.collections import load
+from unnaive.io.corpus import Corpus
+from unnaive.io.tickets import load_tickets
 
 COLLECTIONS = {
     "tickets": load_tickets,

@@ -19,7 +19,7 @@ import numpy as np
 from auto_peers import COLLECTIONS, PEERS, measure_split, splits
 
 from unnaive import TextClassifier
-from unnaive.evaluation.plots import Curve, panels_figure, save_figure
+from unnaive.evaluation.reports.plots import Curve, panels_figure, save_figure
 
 DOCS = Path(__file__).parents[1] / "docs"
 FIGURES, PAGE, DRAWING = (DOCS / f"learning-curves.{ending}" for ending in ("json", "md", "svg"))

@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC
 from timing import alternated, show, show_figure, timed, verdict
 
 from unnaive import TextClassifier
-from unnaive.core.products import take_columns
+from unnaive.data.products import take_columns
 
 WANTED = 20
 

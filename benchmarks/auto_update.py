@@ -17,8 +17,8 @@ from pathlib import Path
 
 from timing import show_figure, timed
 
-from unnaive.reading.collections import load
-from unnaive.store import documents_bytes
+from unnaive.classifier.model_file import documents_bytes
+from unnaive.io.collections import load
 
 N_MESSAGES = 20
 

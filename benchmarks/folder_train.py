@@ -17,9 +17,9 @@ from statistics import median
 from timing import alternated, show, show_figure, timed
 from vectorise import WORDS
 
-from unnaive.reading.collections import collection_path
-from unnaive.reading.collections.archives import read_members
-from unnaive.reading.collections.readers import NEWSGROUPS
+from unnaive.io.collections import collection_path
+from unnaive.io.collections.archives import read_members
+from unnaive.io.collections.readers import NEWSGROUPS
 
 RAINBOW = 2.2  # seconds, in C, on a machine of the same kind
 PEER = f"""
@@ -60,7 +60,7 @@ def main():
         unpacked(files)
 
         def train():
-            run("-m", "unnaive.apps.cli", "train", files, "--model", "multinomial", "-o", work / "ours.model")
+            run("-m", "unnaive", "train", files, "--model", "multinomial", "-o", work / "ours.model")
 
         found = alternated(
             train,

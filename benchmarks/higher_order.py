@@ -19,16 +19,16 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 from timing import alternated, peak_memory, show, show_figure, timed
 
-from unnaive.core.counts import Counts
-from unnaive.core.selection import information_gain, top_k
-from unnaive.core.targets import class_columns, label_matrix
-from unnaive.core.weighting import presence
+from unnaive.data.counts import Counts
+from unnaive.data.targets import class_columns, label_matrix
+from unnaive.data.weighting import presence
 from unnaive.evaluation.papers.data import prepare
 from unnaive.evaluation.papers.runs import Run
 from unnaive.evaluation.splits import stratified_split
+from unnaive.io.collections import data_folder, load
+from unnaive.linear.selection import information_gain, top_k
 from unnaive.models.higher_order.learner import HigherOrderNB, HigherOrderSmoothing
 from unnaive.models.higher_order.paths import class_paths_as_published, term_paths
-from unnaive.reading.collections import data_folder, load
 from unnaive.text.counting import TextCounter
 
 

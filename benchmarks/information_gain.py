@@ -15,9 +15,9 @@ from scipy.sparse import csc_array, csr_array
 from sklearn.feature_selection import mutual_info_classif
 from timing import Comparison, seconds, show
 
-from unnaive.core.counts import Counts
-from unnaive.core.selection import information_gain
-from unnaive.reading.collections import load
+from unnaive.data.counts import Counts
+from unnaive.io.collections import load
+from unnaive.linear.selection import information_gain
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 

@@ -12,10 +12,10 @@ from time import process_time
 
 from scipy.sparse import save_npz
 
-from unnaive.core.kept_documents import KeptDocuments
-from unnaive.core.packed_documents import PackedDocuments, pack_documents
-from unnaive.core.targets import read_targets
-from unnaive.reading.collections import load
+from unnaive.data.kept_documents import KeptDocuments
+from unnaive.data.packed_documents import PackedDocuments, pack_documents
+from unnaive.data.targets import read_targets
+from unnaive.io.collections import load
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 

@@ -24,8 +24,8 @@ SEED = 2  # of the flips; settings of ours were chosen with others, on the first
 MANY_CLASSES = """
 import numpy as np
 from scipy.sparse import csr_array
-from unnaive.audit.label_errors import leave_one_out_evidence
-from unnaive.audit.leave_one_out import LeaveOneOut
+from unnaive.curation.audit.label_errors import leave_one_out_evidence
+from unnaive.curation.audit.leave_one_out import LeaveOneOut
 n_docs, n_classes, n_terms, length = 200_000, 5_000, 200_000, 30
 generator = np.random.default_rng(0)
 codes = generator.integers(0, n_classes, n_docs)
@@ -46,8 +46,8 @@ print("precision", np.isin(first, wrong).mean())
 
 def read(name: str) -> tuple[list[str], Any, int]:
     """Texts of one label, their classes, and how many classes there are."""
-    from unnaive.reading.collections import load
-    from unnaive.reading.tickets import load_tickets
+    from unnaive.io.collections import load
+    from unnaive.io.tickets import load_tickets
 
     collection, _, view = name.partition(":")
     corpus = load_tickets() if name == "tickets" else load(collection, view=view or None)
@@ -88,8 +88,8 @@ def measure(name: str) -> list[dict[str, float]]:
     from sklearn.metrics import average_precision_score
     from sklearn.model_selection import cross_val_predict
 
-    from unnaive.audit.label_errors import estimate_errors, leave_one_out_evidence, out_of_fold_evidence
-    from unnaive.audit.leave_one_out import LeaveOneOut
+    from unnaive.curation.audit.label_errors import estimate_errors, leave_one_out_evidence, out_of_fold_evidence
+    from unnaive.curation.audit.leave_one_out import LeaveOneOut
     from unnaive.text.counting import TextCounter
 
     texts, codes, n_classes = read(name)

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from unnaive.labelling.record import LabelRecord
-from unnaive.labelling.session import Labelling
+from unnaive.curation.labelling.record import LabelRecord
+from unnaive.curation.labelling.session import Labelling
 
 BAR = 50.0  # ms
 

@@ -21,12 +21,12 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_array
 
-from unnaive.core.dual import squared_hinge
-from unnaive.core.targets import label_matrix
-from unnaive.core.weighting import tf_idf
+from unnaive.data.targets import label_matrix
+from unnaive.data.weighting import tf_idf
 from unnaive.evaluation.many_labels import precision_at, propensities, propensity_scored_precision_at
+from unnaive.io.collections import load
 from unnaive.models.label_tree.learner import LabelTree
-from unnaive.reading.collections import load
+from unnaive.models.svm.solver import squared_hinge
 from unnaive.text.counting import TextCounter
 
 KS = (1, 3, 5)

@@ -24,8 +24,8 @@ import pyarrow.parquet
 from timing import alternated, show_figure, timed
 
 from unnaive import TextClassifier
-from unnaive.reading.collections import load
-from unnaive.reading.datafiles import DataFile
+from unnaive.io.collections import load
+from unnaive.io.datafiles import DataFile
 
 BLOCK = 8 << 20
 PEERS = {

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from timing import seconds, show_figure
 
-from unnaive.core.counts import Counts
+from unnaive.data.counts import Counts
 from unnaive.models.naive_bayes import MultinomialNB
 
 N_TERMS, N_CLASSES, LENGTH = 50_000, 20, 100

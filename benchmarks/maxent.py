@@ -62,7 +62,7 @@ class ScipyIteration:
 
 
 def iteration(found, repeats):
-    from unnaive.core.weighting import Weighting
+    from unnaive.data.weighting import Weighting
 
     weighting = Weighting(norm="l1")
     Z, targets = weighting.apply(found.X), found.Y.indices

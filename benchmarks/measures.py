@@ -12,8 +12,8 @@ from scipy.sparse import csr_array
 from scipy.special import softmax
 from sklearn import metrics
 
-from unnaive.decisions import Argmax
 from unnaive.evaluation.measures import MEASURES, measure
+from unnaive.learning.decisions import Argmax
 
 
 def problem(n_docs, n_classes, seed=0):

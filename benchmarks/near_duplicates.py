@@ -49,8 +49,8 @@ def by_datasketch(words: list[list[bytes]]) -> set[tuple[int, int]]:
 
 def main() -> None:
     """One line for each figure."""
-    from unnaive.audit.minhash import similar_pairs
-    from unnaive.reading.collections import load
+    from unnaive.curation.audit.minhash import similar_pairs
+    from unnaive.io.collections import load
     from unnaive.text.counting import TextCounter
 
     warnings.simplefilter("ignore")

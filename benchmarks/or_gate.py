@@ -13,7 +13,7 @@ from statistics import median
 import numpy as np
 from scipy.sparse import csr_array
 
-from unnaive.core.counts import Counts
+from unnaive.data.counts import Counts
 from unnaive.models.naive_bayes import MultinomialNB
 from unnaive.models.or_gate import WEIGHTS, OrGate
 

@@ -22,14 +22,14 @@ from pathlib import Path
 
 from timing import alternated, peak_anonymous, peak_memory, show_figure
 
-from unnaive.reading.collections import load
+from unnaive.io.collections import load
 
 OUT_OF_CORE = """
 from dataclasses import replace
 from unnaive import TextClassifier
-from unnaive.reading.datafiles import DataFile
-from unnaive.scale.streaming import Resources, train_stream
-from unnaive.store import save
+from unnaive.io.datafiles import DataFile
+from unnaive.scaleout.streaming import Resources, train_stream
+from unnaive.classifier.model_file import save
 classifier = TextClassifier("multinomial", {rule})
 fitted, report = train_stream(
     classifier.spec(), DataFile({path!r}), classifier.token_rule, resources=Resources({memory})
@@ -37,7 +37,7 @@ fitted, report = train_stream(
 save(fitted, {path!r} + ".streamed")
 """
 FROM_DOCUMENTS = """
-from unnaive.apps.cli import exit_code
+from unnaive.apps.cli.main import exit_code
 raise SystemExit(exit_code(["train", {path!r}, "-o", {path!r} + ".documents", "--memory", "512M", *{words!r}]))
 """
 ITERATED = {
@@ -58,8 +58,8 @@ ITERATED = {
 IN_MEMORY = """
 from dataclasses import replace
 from unnaive import TextClassifier
-from unnaive.reading.datafiles import DataFile
-from unnaive.store import save
+from unnaive.io.datafiles import DataFile
+from unnaive.classifier.model_file import save
 source = DataFile({path!r})
 corpus = source.corpus()
 classifier = TextClassifier("multinomial").fit(corpus.texts, [names[0] for names in corpus.labels])

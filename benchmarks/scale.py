@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from unnaive import TextClassifier
-from unnaive.reading.datafiles import DataFile
-from unnaive.scale.counting import DocumentCounter
-from unnaive.scale.runs import merge_runs, write_run
-from unnaive.scale.streaming import train_stream
+from unnaive.data.runs import merge_runs, write_run
+from unnaive.io.datafiles import DataFile
+from unnaive.scaleout.counting import DocumentCounter
+from unnaive.scaleout.streaming import train_stream
 from unnaive.text.tokens import TokenRule
 
 LENGTH = 200  # words of a document

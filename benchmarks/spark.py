@@ -23,8 +23,8 @@ import pyarrow.parquet as pq
 from timing import Comparison, ratio_of, show, show_figure
 
 import unnaive.spark
-from unnaive.reading.collections import load
-from unnaive.spark.session import start_session
+from unnaive.io.collections import load
+from unnaive.scaleout.spark.session import start_session
 
 FILES = 8
 

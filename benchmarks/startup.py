@@ -14,7 +14,7 @@ from statistics import median
 from timing import show_figure, timed
 
 from unnaive import TextClassifier
-from unnaive.reading.collections import load
+from unnaive.io.collections import load
 
 TEXT = "The shuttle will be launched into orbit next week, says NASA."
 
@@ -25,7 +25,7 @@ COMPILED = {
 
 
 def run(*arguments):
-    subprocess.run([sys.executable, "-m", "unnaive.apps.cli", *map(str, arguments)], check=True, capture_output=True,
+    subprocess.run([sys.executable, "-m", "unnaive", *map(str, arguments)], check=True, capture_output=True,
                    env=COMPILED)  # fmt: skip
 
 

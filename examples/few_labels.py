@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 
 from unnaive import TextClassifier
-from unnaive.reading.tickets import load_tickets
+from unnaive.io.tickets import load_tickets
 
 train, test = load_tickets().part("train"), load_tickets().part("test")
 queues, truth = [queue for (queue,) in train.labels], [queue for (queue,) in test.labels]

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 import matplotlib.pyplot as plt
 
 from unnaive import TextClassifier
-from unnaive.reading.tickets import load_tickets
+from unnaive.io.tickets import load_tickets
 
 texts, queues = load_tickets().texts, [queue for (queue,) in load_tickets().labels]
 before = TextClassifier("maxent").fit(texts, queues).predict_proba(texts[800:])

@@ -6,7 +6,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from unnaive import ComplementNB
-from unnaive.reading.tickets import load_tickets
+from unnaive.io.tickets import load_tickets
 
 train, test = load_tickets().part("train"), load_tickets().part("test")
 pipeline = make_pipeline(CountVectorizer(), ComplementNB())

@@ -4,10 +4,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from unnaive import TokenRule
-from unnaive.audit.audit import AuditOptions, audit
-from unnaive.audit.material import AuditData
-from unnaive.reading.corpus import Corpus
-from unnaive.reading.tickets import load_tickets
+from unnaive.curation.audit.audit import AuditOptions, audit
+from unnaive.curation.audit.material import AuditData
+from unnaive.io.corpus import Corpus
+from unnaive.io.tickets import load_tickets
 
 tickets, draw = load_tickets(), np.random.default_rng(0)
 wrong = set(draw.choice(len(tickets), len(tickets) // 20, replace=False).tolist())

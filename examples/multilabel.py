@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 
 from unnaive import TextClassifier, evaluate
-from unnaive.reading.tickets import load_tickets
+from unnaive.io.tickets import load_tickets
 
 train, test = load_tickets("tags").part("train"), load_tickets("tags").part("test")
 model = TextClassifier("nbsvm").fit(train.texts, train.labels)

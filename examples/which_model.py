@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 
 from unnaive import compare
-from unnaive.reading.tickets import load_tickets
+from unnaive.io.tickets import load_tickets
 
 train = load_tickets().part("train")
 queues = [queue for (queue,) in train.labels]

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import settings
 
-from unnaive.errors import MissingExtra
+from unnaive.base.errors import MissingExtra
 
 settings.register_profile("quick", max_examples=20)  # `make quick`; `make test` runs all property tests once more
 
@@ -32,7 +32,7 @@ def complaints():
 @pytest.fixture
 def run(capsys, tmp_path, monkeypatch):
     """Run a command line in an empty folder; its exit code, stdout and stderr."""
-    from unnaive.apps.cli import exit_code
+    from unnaive.apps.cli.main import exit_code
 
     monkeypatch.chdir(tmp_path)
 

@@ -54,6 +54,6 @@ bare "$work/venv/bin/unnaive" --version | tee "$work/version"
 grep -q 'native' "$work/version" || { echo "the wheel has no native kernel" >&2; exit 1; }
 bare "$work/venv/bin/unnaive" demo >"$work/demo.txt" || { tail -20 "$work/demo.txt" >&2; exit 1; }
 # every native module of the sources is in the wheel
-bare "$work/venv/bin/python" -c 'from unnaive.text import _kernel; from unnaive.reading import _rows; from unnaive.core import _dual, _gram, _products, _scratch; from unnaive.models import _gates'
+bare "$work/venv/bin/python" -c 'from unnaive.text import _kernel; from unnaive.io import _rows; from unnaive.data import _products; from unnaive.models import _gates; from unnaive.models.svm import _dual; from unnaive.models.higher_order import _gram; from unnaive.scaleout import _scratch'
 [ "$gil" = on ] || bare "$work/venv/bin/python" -W error -c 'import sys, unnaive; unnaive.TextClassifier("multinomial").fit(["ball", "vote"], [1, 2]).predict(["ball"]); assert not sys._is_gil_enabled()'
 echo "$(basename "$wheel"): installed without network and compiler; the demo printed $(wc -l <"$work/demo.txt") lines"

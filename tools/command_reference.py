@@ -9,7 +9,7 @@ from typing import Any
 
 from typer.main import get_command
 
-from unnaive.apps.cli import build_app
+from unnaive.apps.cli.main import build_app
 
 PLACE = Path(__file__).parent.parent / "docs" / "reference" / "commands.md"
 

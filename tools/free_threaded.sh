@@ -38,6 +38,6 @@ done
 export PYTHON_GIL=0
 cd tests # the installed package, not the sources beside it
 exec "../$venv/bin/python" -m pytest -q -p no:cacheprovider -m "not slow" --hypothesis-profile=quick \
-  test_free_threading.py test_threads.py test_kernel.py test_counting.py test_characters.py test_products.py \
-  test_dual.py test_gis.py test_or_gate.py test_scratch.py test_native_borders.py test_paths.py test_batches.py \
-  test_csv_lines.py test_text_hashes.py test_running_sums.py laws "$@"
+  text/test_free_threading.py classifier/test_threads.py text/test_kernel.py text/test_counting.py text/test_characters.py data/test_products.py \
+  models/test_dual.py models/test_gis.py models/test_or_gate.py scaleout/test_scratch.py models/test_native_borders.py models/test_paths.py io/test_batches.py \
+  io/test_csv_lines.py data/test_text_hashes.py data/test_running_sums.py laws "$@"

@@ -61,7 +61,7 @@ def run_cells(cells: list[str], name: str) -> Iterator[Cell]:
     """Run the cells in one namespace."""
     import matplotlib
 
-    from unnaive.evaluation.plots import STYLE
+    from unnaive.evaluation.reports.plots import STYLE
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt

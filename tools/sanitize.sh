@@ -25,18 +25,18 @@ run() { # run NAME LIBRARIES PYTEST-ARGUMENTS…
 address() {
   build address address,undefined
   export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-  run address "$(c++ -print-file-name=libasan.so):$(c++ -print-file-name=libubsan.so)" tests/test_kernel.py \
-    tests/test_counting.py tests/test_products.py tests/test_native_borders.py tests/test_paths.py tests/test_gis.py \
-    tests/test_dual.py tests/test_batches.py tests/test_or_gate.py tests/test_csv_lines.py tests/test_text_hashes.py \
-    tests/test_running_sums.py tests/test_folder_ahead.py "${few[@]}" "$@"
+  run address "$(c++ -print-file-name=libasan.so):$(c++ -print-file-name=libubsan.so)" tests/text/test_kernel.py \
+    tests/text/test_counting.py tests/data/test_products.py tests/models/test_native_borders.py tests/models/test_paths.py tests/models/test_gis.py \
+    tests/models/test_dual.py tests/io/test_batches.py tests/models/test_or_gate.py tests/io/test_csv_lines.py tests/data/test_text_hashes.py \
+    tests/data/test_running_sums.py tests/io/test_folder_ahead.py "${few[@]}" "$@"
 }
 
 thread() {
   build thread thread
   # Python and numpy are not instrumented: only what our own modules do is reported; forking is more than it can follow
   export TSAN_OPTIONS="halt_on_error=1:exitcode=66:ignore_noninstrumented_modules=1:report_signal_unsafe=0"
-  run thread "$(c++ -print-file-name=libtsan.so)" "${few[@]}" -m "not slow" tests/test_threads.py tests/test_kernel.py tests/test_dual.py \
-    tests/test_free_threading.py tests/test_folder_ahead.py \
+  run thread "$(c++ -print-file-name=libtsan.so)" "${few[@]}" -m "not slow" tests/classifier/test_threads.py tests/text/test_kernel.py tests/models/test_dual.py \
+    tests/text/test_free_threading.py tests/io/test_folder_ahead.py \
     -k "(threads or free_threading or folder_ahead or sizes or readers or estimators_too or gil or concurrent or same_time or \
         ids_do_not_depend or kernel_equals) and not fork" "$@"
 }
@@ -47,7 +47,7 @@ allocator() { # SciPy's code is not instrumented: glibc fills what is freed and 
   # from glibc 2.34 on the checks are in a library of their own
   ldconfig -p 2>/dev/null | grep -q libc_malloc_debug.so.0 && library=libc_malloc_debug.so.0
   LD_PRELOAD="$library" .venv/bin/python -m pytest -q -p no:cacheprovider --capture=sys tests/laws/test_values.py \
-    tests/test_compress.py "${few[@]}" "$@"
+    tests/classifier/test_compress.py "${few[@]}" "$@"
 }
 
 what="${1:-all}"

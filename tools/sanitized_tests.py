@@ -10,8 +10,8 @@ SOURCE = Path(__file__).parent.parent / "src"
 
 
 def module_names() -> dict[str, str]:
-    """The full name of each native module by the name of its file: every src/unnaive/ROOM/_NAME.cpp is one."""
-    return {path.stem: f"unnaive.{path.parent.name}.{path.stem}" for path in SOURCE.glob("unnaive/*/_*.cpp")}
+    """The full name of each native module by the name of its file: every src/unnaive/**/_NAME.cpp is one."""
+    return {path.stem: ".".join(path.relative_to(SOURCE).with_suffix("").parts) for path in SOURCE.rglob("_*.cpp")}
 
 
 def replace_modules(folder: Path) -> list[str]:

@@ -19,7 +19,7 @@ from unnaive.evaluation.experiments import run
 from unnaive.evaluation.material import Material
 from unnaive.evaluation.papers.data import TOKEN_RULES
 from unnaive.evaluation.trials import Contender, Plan
-from unnaive.reading.collections import load
+from unnaive.io.collections import load
 
 SIZES = (1.0, 5.0, 10.0, 30.0, 80.0)
 COLLECTIONS = (

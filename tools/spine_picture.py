@@ -15,14 +15,14 @@ COLOURS = {"read": "#e8f0fe", "learn": "#fdf0e3", "score": "#e7f6ec"}
 
 # (column, row, kind, title, example, where in the code)
 BOXES = {
-    "texts": (0, 0, "read", "texts and labels", '"I was charged twice"', "reading/"),
+    "texts": (0, 0, "read", "texts and labels", '"I was charged twice"', "io/"),
     "tokens": (1, 0, "read", "tokens", "was, charged, twice", "text/tokens.py"),
     "matrix": (2, 0, "read", "X and Y", "terms and labels, a row each", "text/counting.py"),
-    "counts": (2, 1, "learn", "Counts", "sums over documents", "core/counts.py"),
+    "counts": (2, 1, "learn", "Counts", "sums over documents", "data/counts.py"),
     "learner": (3, 1, "learn", "learner", "all documents at once", "models/"),
-    "linear": (2, 2, "score", "Linear", "weights and bias by class", "core/linear.py"),
-    "scores": (1, 2, "score", "scores, probabilities", "billing 0.97, bug 0.02, …", "core/links.py"),
-    "labels": (0, 2, "score", "labels", "billing", "decisions.py"),
+    "linear": (2, 2, "score", "Linear", "weights and bias by class", "linear/linear.py"),
+    "scores": (1, 2, "score", "scores, probabilities", "billing 0.97, bug 0.02, …", "linear/links.py"),
+    "labels": (0, 2, "score", "labels", "billing", "learning/decisions.py"),
 }
 ARROWS = (
     ("texts", "tokens", "split, fold"),

@@ -6,23 +6,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unnaive.classifier import TextClassifier as TextClassifier
-    from unnaive.core.counts import Counts as Counts
-    from unnaive.decisions import Argmax as Argmax
-    from unnaive.decisions import Proportional as Proportional
-    from unnaive.decisions import Thresholds as Thresholds
-    from unnaive.decisions import TopK as TopK
-    from unnaive.errors import BadData as BadData
-    from unnaive.errors import BadModel as BadModel
-    from unnaive.errors import MissingExtra as MissingExtra
-    from unnaive.errors import UnknownName as UnknownName
-    from unnaive.errors import UnnaiveError as UnnaiveError
-    from unnaive.errors import UnnaiveWarning as UnnaiveWarning
+    from unnaive.base.errors import BadData as BadData
+    from unnaive.base.errors import BadModel as BadModel
+    from unnaive.base.errors import MissingExtra as MissingExtra
+    from unnaive.base.errors import UnknownName as UnknownName
+    from unnaive.base.errors import UnnaiveError as UnnaiveError
+    from unnaive.base.errors import UnnaiveWarning as UnnaiveWarning
+    from unnaive.classifier.text_classifier import TextClassifier as TextClassifier
+    from unnaive.data.counts import Counts as Counts
     from unnaive.evaluation.evaluate import evaluate as evaluate
     from unnaive.evaluation.experiments import compare as compare
     from unnaive.evaluation.report import report as report
-    from unnaive.fitted import FittedModel as FittedModel
-    from unnaive.fitted import top_terms as top_terms
+    from unnaive.learning.decisions import Argmax as Argmax
+    from unnaive.learning.decisions import Proportional as Proportional
+    from unnaive.learning.decisions import Thresholds as Thresholds
+    from unnaive.learning.decisions import TopK as TopK
+    from unnaive.learning.fitted import FittedModel as FittedModel
+    from unnaive.learning.fitted import top_terms as top_terms
     from unnaive.models.auto.learner import Auto as Auto
     from unnaive.models.blend import OrBlend as OrBlend
     from unnaive.models.diagnostic import DiagnosticMixture as DiagnosticMixture
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from unnaive.models.naive_bayes import ComplementNB as ComplementNB
     from unnaive.models.naive_bayes import MultinomialNB as MultinomialNB
     from unnaive.models.nb_em import NaiveBayesEM as NaiveBayesEM
-    from unnaive.models.nbsvm import NBSVM as NBSVM
-    from unnaive.models.nbsvm import PowerRatio as PowerRatio
     from unnaive.models.neighbours import NearestNeighbours as NearestNeighbours
     from unnaive.models.or_gate import OrGate as OrGate
     from unnaive.models.rocchio import Rocchio as Rocchio
     from unnaive.models.rocchio import RocchioCounts as RocchioCounts
     from unnaive.models.selective import SelectiveNB as SelectiveNB
     from unnaive.models.superparent import SuperParentTAN as SuperParentTAN
-    from unnaive.models.svm import LinearSVM as LinearSVM
+    from unnaive.models.svm.learner import LinearSVM as LinearSVM
+    from unnaive.models.svm.nbsvm import NBSVM as NBSVM
+    from unnaive.models.svm.nbsvm import PowerRatio as PowerRatio
     from unnaive.models.tan import TreeAugmentedNB as TreeAugmentedNB
     from unnaive.models.trees import DecisionTree as DecisionTree
     from unnaive.models.word_clusters import WordClusterNB as WordClusterNB
@@ -56,17 +56,17 @@ __version__ = "0.2.0"
 
 # Imported on first use, so that the command line starts fast; type checkers read the imports above instead.
 _HOMES = {
-    "TextClassifier": "unnaive.classifier",
-    "FittedModel": "unnaive.fitted",
-    "top_terms": "unnaive.fitted",
+    "TextClassifier": "unnaive.classifier.text_classifier",
+    "FittedModel": "unnaive.learning.fitted",
+    "top_terms": "unnaive.learning.fitted",
     "evaluate": "unnaive.evaluation.evaluate",
     "compare": "unnaive.evaluation.experiments",
     "report": "unnaive.evaluation.report",
-    "Counts": "unnaive.core.counts",
+    "Counts": "unnaive.data.counts",
     "TokenRule": "unnaive.text.tokens",
-    **dict.fromkeys(("Argmax", "TopK", "Thresholds", "Proportional"), "unnaive.decisions"),
+    **dict.fromkeys(("Argmax", "TopK", "Thresholds", "Proportional"), "unnaive.learning.decisions"),
     **dict.fromkeys(
-        ("UnnaiveError", "UnknownName", "BadData", "BadModel", "MissingExtra", "UnnaiveWarning"), "unnaive.errors"
+        ("UnnaiveError", "UnknownName", "BadData", "BadModel", "MissingExtra", "UnnaiveWarning"), "unnaive.base.errors"
     ),
 }
 
@@ -87,6 +87,10 @@ if not TYPE_CHECKING:  # else a type checker would take any name for one of ours
         if name not in homes:
             raise AttributeError(f"module 'unnaive' has no attribute {name!r}")
         return getattr(import_module(homes[name]), name)
+
+    from unnaive.base.moved_modules import install as _find_moved_modules
+
+    _find_moved_modules()
 
 
 def __dir__() -> list[str]:

@@ -112,7 +112,7 @@ def _tables_bytes():
 
 SCRIPT = """
 import json, sys
-from unnaive.apps.cli import exit_code
+from unnaive.apps.cli.main import exit_code
 for line in sys.stdin:
     path = line.rstrip("\\n")
     code = exit_code(["train", path, "-o", path + ".model"])

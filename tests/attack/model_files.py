@@ -12,13 +12,13 @@ import numpy as np
 from safetensors.numpy import load_file, save
 
 from unnaive import TextClassifier
-from unnaive.core.text_hashes import TextHashes
-from unnaive.errors import BadModel, UnnaiveError
+from unnaive.base.errors import BadModel, UnnaiveError
+from unnaive.classifier.model_file import load
+from unnaive.classifier.model_file import save as save_model
+from unnaive.classifier.packing import pack
+from unnaive.classifier.receipts import register_documents
+from unnaive.data.text_hashes import TextHashes
 from unnaive.models.catalogue import MODELS, find_model
-from unnaive.packed_models import pack
-from unnaive.receipts import register_documents
-from unnaive.store import load
-from unnaive.store import save as save_model
 
 TEXTS = ["good ball, good game", "fair vote in a fair law", "warm soup with bread", "the ball is lost", "a new law"] * 3
 LABELS = ["sport", "politics", "food", "sport", "politics"] * 3

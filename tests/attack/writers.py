@@ -13,8 +13,8 @@ from pathlib import Path
 from forks import Tally
 
 from unnaive import TextClassifier
-from unnaive.atomic import remove_leftovers
-from unnaive.store import load, save, update
+from unnaive.base.atomic_files import remove_leftovers
+from unnaive.classifier.model_file import load, save, update
 
 BASE = ["tick good ball", "tick fair vote"] * 4, ["sport", "politics"] * 4
 MORE = ["tick warm soup number"], ["sport"]

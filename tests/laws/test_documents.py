@@ -7,9 +7,9 @@ import pytest
 from scipy.sparse import coo_matrix, csc_array, csr_array
 from sklearn.base import clone
 
-from unnaive.core import documents as chunks
-from unnaive.core.links import LINKS, relative
-from unnaive.errors import BadData
+from unnaive.base.errors import BadData
+from unnaive.linear import documents as chunks
+from unnaive.linear.links import LINKS, relative
 
 CLOSE = {"rtol": 1e-8, "atol": 1e-10}  # sums in another order; measured below 1e-12
 

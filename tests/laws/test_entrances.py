@@ -9,8 +9,8 @@ from sklearn.ensemble import StackingClassifier, VotingClassifier
 from sklearn.model_selection import StratifiedKFold
 
 import unnaive
+from unnaive.io.tickets import load_tickets
 from unnaive.models.catalogue import MODELS, find_model
-from unnaive.reading.tickets import load_tickets
 from unnaive.text.counting import TextCounter
 
 SMALL = {"hierarchical": {"restarts": 4, "average": 1, "features": 8}, "knn": {"k": 5}, "maxent": {"max_iter": 50}}

@@ -6,7 +6,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from unnaive.errors import BadData, UnnaiveError
+from unnaive.base.errors import BadData, UnnaiveError
 
 CLASSES = ["politics", "science", "sport"]
 

@@ -12,16 +12,16 @@ from sklearn.utils.validation import has_fit_parameter
 from support.values import reachable_arrays, writeable_arrays
 
 from unnaive import MultinomialNB, TextClassifier
-from unnaive.apps.network_views import network_view, write_network
-from unnaive.apps.verbs_inspect import describe_file, show_description
-from unnaive.compress import compress_model, file_size
-from unnaive.core.text_hashes import TextHashes
-from unnaive.errors import UnnaiveError
+from unnaive.apps.cli.commands.inspect import describe_file, show_description
+from unnaive.apps.cli.network_views import network_view, write_network
+from unnaive.base.errors import UnnaiveError
+from unnaive.classifier.compress import compress_model, file_size
+from unnaive.classifier.model_file import load, save
+from unnaive.classifier.receipts import model_hash, register_documents
+from unnaive.data.text_hashes import TextHashes
 from unnaive.evaluation.evaluate import evaluate
+from unnaive.io.tickets import load_tickets
 from unnaive.models.catalogue import MODELS, find_model
-from unnaive.reading.tickets import load_tickets
-from unnaive.receipts import model_hash, register_documents
-from unnaive.store import load, save
 
 FORMS = ("memory", "loaded", "mapped")
 QUICK = {("rocchio", "memory"), ("svm", "mapped"), ("multinomial", "loaded")}

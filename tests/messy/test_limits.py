@@ -13,10 +13,10 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from unnaive.errors import BadData
-from unnaive.reading import sources
-from unnaive.reading.datafiles import DataFile
-from unnaive.reading.options import ReadOptions
+from unnaive.base.errors import BadData
+from unnaive.io import sources
+from unnaive.io.datafiles import DataFile
+from unnaive.io.options import ReadOptions
 
 
 def read(path, *, labelled=False, **options):

@@ -9,11 +9,11 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from unnaive.apps.cli import exit_code
-from unnaive.errors import BadData, MissingExtra, UnknownName, UnnaiveWarning
-from unnaive.reading.columns import Columns
-from unnaive.reading.datafiles import DataFile
-from unnaive.reading.options import ReadOptions
+from unnaive.apps.cli.main import exit_code
+from unnaive.base.errors import BadData, MissingExtra, UnknownName, UnnaiveWarning
+from unnaive.io.columns import Columns
+from unnaive.io.datafiles import DataFile
+from unnaive.io.options import ReadOptions
 
 FILES = Path(__file__).with_name("files")
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from unnaive.reading.collections import data_folder
+from unnaive.io.collections import data_folder
 
 HERE = Path(__file__).parent
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.errors import BadData
+from unnaive.base.errors import BadData
+from unnaive.base.types import Floats, Ids
 from unnaive.evaluation.tally import indicator_matrix
-from unnaive.types import Floats, Ids
 
 TARGETS = (0.8, 0.9, 0.95, 0.98, 0.99)  # accuracies that reports look for
 

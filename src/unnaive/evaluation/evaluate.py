@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.core.learner import TrainingSpec
-from unnaive.core.links import comparable_scores
-from unnaive.core.targets import label_matrix, label_sets, read_targets, single_labels
-from unnaive.errors import BadData
+from unnaive.base.errors import BadData
+from unnaive.base.lazy import lazy_property
+from unnaive.base.types import Floats, Sparse
+from unnaive.data.targets import label_matrix, label_sets, read_targets, single_labels
 from unnaive.evaluation.abstention import (
     RiskCoverage,
     SetCoverage,
@@ -26,15 +26,15 @@ from unnaive.evaluation.abstention import (
 )
 from unnaive.evaluation.many_labels import propensities
 from unnaive.evaluation.measures import MeasureInput, find_measure
-from unnaive.evaluation.plots import Ranking
 from unnaive.evaluation.reliability import Reliability, reliability
+from unnaive.evaluation.reports.plots import Ranking
 from unnaive.evaluation.tally import Tally, class_sizes, confusion, indicator_matrix
-from unnaive.explain import Explanation
-from unnaive.fitted import FittedModel
-from unnaive.lazy import lazy_property
+from unnaive.learning.explain import Explanation
+from unnaive.learning.fitted import FittedModel
+from unnaive.learning.learner import TrainingSpec
+from unnaive.linear.links import comparable_scores
 from unnaive.text.counting import as_texts
 from unnaive.text.tokens import TokenRule
-from unnaive.types import Floats, Sparse
 
 SINGLE_LABEL = (
     "accuracy", "macro-f1", "weighted-f1", "macro-precision", "macro-recall", "auc", "reciprocal-rank",

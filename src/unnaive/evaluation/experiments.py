@@ -19,15 +19,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from unnaive.core.targets import label_sets, read_targets
-from unnaive.errors import count_noun
+from unnaive.base.errors import count_noun
+from unnaive.data.targets import label_sets, read_targets
 from unnaive.evaluation.grids import as_markdown
 from unnaive.evaluation.material import Material
 from unnaive.evaluation.records import Key, Record, RecordFile
 from unnaive.evaluation.summaries import PairwiseTest, Summary, as_json, pairwise_tests, summarise
 from unnaive.evaluation.trials import Contender, Plan, Trial, TrialRunner
+from unnaive.io.corpus import Corpus
 from unnaive.models.estimator import Model
-from unnaive.reading.corpus import Corpus
 from unnaive.text.counting import as_texts
 from unnaive.text.tokens import TokenRule
 
@@ -55,7 +55,7 @@ class Comparison:
     def render(self, format: str) -> str:
         """The comparison as "html", "md", "json" or "txt"."""
         if format == "html":
-            from unnaive.evaluation.comparison_pages import comparison_page
+            from unnaive.evaluation.comparison_page import comparison_page
 
             return comparison_page(self.records)
         return as_json(self.records) if format == "json" else as_markdown(self.records) + "\n"

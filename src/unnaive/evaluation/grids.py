@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import floor, log10
 from typing import TypeVar
 
-from unnaive.errors import count_noun
+from unnaive.base.errors import count_noun
 from unnaive.evaluation.measures import find_measure
 from unnaive.evaluation.records import Record
 from unnaive.evaluation.summaries import Place, Summary, summarise

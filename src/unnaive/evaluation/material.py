@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.core.counts import Counts
-from unnaive.core.targets import Targets, label_matrix, single_labels
-from unnaive.errors import BadData
+from unnaive.base.errors import BadData
+from unnaive.base.lazy import lazy_property
+from unnaive.base.types import Sparse
+from unnaive.data.counts import Counts
+from unnaive.data.targets import Targets, label_matrix, single_labels
 from unnaive.evaluation.splits import Rows
-from unnaive.lazy import lazy_property
-from unnaive.reading.corpus import Corpus
+from unnaive.io.corpus import Corpus
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
-from unnaive.types import Sparse
 
 
 @dataclass(frozen=True, eq=False)

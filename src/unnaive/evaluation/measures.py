@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from unnaive.core.targets import single_labels
-from unnaive.errors import BadData, choose
+from unnaive.base.errors import BadData, choose
+from unnaive.base.lazy import lazy_property
+from unnaive.base.types import Floats, Sparse
+from unnaive.data.targets import single_labels
 from unnaive.evaluation import abstention, many_labels, ranking, reliability
 from unnaive.evaluation.ranking import Integers, mean_defined, weighted_mean
 from unnaive.evaluation.tally import Tally, class_sizes, indicator_matrix
-from unnaive.lazy import lazy_property
-from unnaive.types import Floats, Sparse
 
 
 @dataclass(frozen=True, eq=False)

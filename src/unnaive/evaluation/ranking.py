@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.core.links import relative
-from unnaive.errors import BadData, choose
+from unnaive.base.errors import BadData, choose
+from unnaive.base.types import Floats, Sparse
 from unnaive.evaluation.tally import Tally, check_same_shape, class_sizes, indicator_matrix
-from unnaive.types import Floats, Sparse
+from unnaive.linear.links import relative
 
 Integers = NDArray[np.int64]
 

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.errors import BadData
+from unnaive.base.errors import BadData
 
 Key = tuple[str, ...]
 

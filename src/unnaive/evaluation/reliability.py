@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.core.targets import single_labels
-from unnaive.errors import BadData
+from unnaive.base.errors import BadData
+from unnaive.base.types import Floats, Sparse
+from unnaive.data.targets import single_labels
 from unnaive.evaluation.tally import check_same_shape, indicator_matrix, ratio
-from unnaive.types import Floats, Sparse
 
 LARGEST_SIMULATION = 20_000_000  # predictions drawn in all
 TINY = float(np.finfo(np.float64).eps)  # log-loss of a certain mistake is finite: −log of this

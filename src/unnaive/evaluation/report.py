@@ -1,4 +1,4 @@
-"""Reports: an Evaluation as text, Markdown and JSON, and any result to a file; report_pages.py makes the HTML.
+"""Reports: an Evaluation as text, Markdown and JSON, and any result to a file; evaluation_page.py makes the HTML.
 
 evaluation = evaluate(classifier, texts, labels)
 print(evaluation)
@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from unnaive.errors import UnnaiveError, count_noun
+from unnaive.base.errors import UnnaiveError, count_noun
 from unnaive.evaluation.abstention import OperatingPoint
 from unnaive.evaluation.evaluate import Evaluation
 
@@ -34,7 +34,7 @@ def report(result: Result, path: str | Path) -> Path:
 
     >>> report(None, "report.doc")
     Traceback (most recent call last):
-    unnaive.errors.UnnaiveError: the report is to be written to report.doc; give a name that ends in one of .html, ...
+    unnaive.base.errors.UnnaiveError: the report is to be written to report.doc; give a name that ends in one of ...
     """
     place = Path(path)
     format = place.suffix.lower().removeprefix(".")
@@ -171,7 +171,7 @@ def as_json(evaluation: Evaluation) -> str:
 
 
 def _page(evaluation: Evaluation) -> str:
-    from unnaive.evaluation.report_pages import evaluation_page
+    from unnaive.evaluation.evaluation_page import evaluation_page
 
     return evaluation_page(evaluation)
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.special import bdtr, stdtr
 
-from unnaive.errors import BadData
-from unnaive.types import Floats
+from unnaive.base.errors import BadData
+from unnaive.base.types import Floats
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.core.folds import folds
-from unnaive.errors import BadData
-from unnaive.types import Sparse
+from unnaive.base.errors import BadData
+from unnaive.base.types import Sparse
+from unnaive.data.folds import folds
 
 Rows = NDArray[np.int64]
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.errors import BadData
-from unnaive.types import Floats, Sparse
+from unnaive.base.errors import BadData
+from unnaive.base.types import Floats, Sparse
 
 Integers = NDArray[np.int64]
 

@@ -15,31 +15,31 @@ from typing import Any
 
 import numpy as np
 
-from unnaive.compress import file_size
-from unnaive.core.counts import Counts
-from unnaive.core.kept_documents import KeptDocuments
-from unnaive.core.learner import TrainingSpec
-from unnaive.core.links import comparable_scores, probabilities
-from unnaive.core.named_counts import NamedCounts
-from unnaive.core.sample_weights import class_sample_weight
-from unnaive.core.scorer import Scorer
-from unnaive.core.selection import select_terms
-from unnaive.core.settings import parse_settings
-from unnaive.core.targets import Targets, single_labels
-from unnaive.decisions import Argmax, Decision
-from unnaive.errors import BadData, count_noun
+from unnaive.base.errors import BadData, count_noun
+from unnaive.base.lazy import lazy_property
+from unnaive.base.settings import parse_settings
+from unnaive.base.types import Floats, Sparse
+from unnaive.classifier.compress import file_size
+from unnaive.data.counts import Counts
+from unnaive.data.kept_documents import KeptDocuments
+from unnaive.data.named_counts import NamedCounts
+from unnaive.data.sample_weights import class_sample_weight
+from unnaive.data.targets import Targets, single_labels
 from unnaive.evaluation.material import Material, counts_of_rows
 from unnaive.evaluation.measures import MeasureInput, find_measure
 from unnaive.evaluation.records import Record, contender_name, versions
 from unnaive.evaluation.splits import Rows, fixed_split, fold_splits, stratified_split
 from unnaive.evaluation.tally import indicator_matrix
-from unnaive.fitted import FittedModel
-from unnaive.lazy import lazy_property
+from unnaive.learning.decisions import Argmax, Decision
+from unnaive.learning.fitted import FittedModel
+from unnaive.learning.learner import TrainingSpec
+from unnaive.learning.train import make_scorer, out_of_fold_scores, train
+from unnaive.learning.tuning import TUNINGS
+from unnaive.linear.links import comparable_scores, probabilities
+from unnaive.linear.scorer import Scorer
+from unnaive.linear.selection import select_terms
 from unnaive.models.catalogue import find_model, make_model
 from unnaive.text.vocabulary import Vocabulary
-from unnaive.training import make_scorer, out_of_fold_scores, train
-from unnaive.tuning import TUNINGS
-from unnaive.types import Floats, Sparse
 
 TUNING_FOLDS = 5  # multilabel decisions are tuned on out-of-fold scores, with as many folds as TextClassifier
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "../core/_checks.h"
+#include "../base/_checks.h"
 
 namespace nb = nanobind;
 

@@ -8,16 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.core.counts import Counts
-from unnaive.core.linear import Linear
-from unnaive.core.links import relative
-from unnaive.core.scorer import Contributions, Scorer
-from unnaive.core.settings import setting
-from unnaive.errors import BadData, BadModel
+from unnaive.base.errors import BadData, BadModel
+from unnaive.base.settings import setting
+from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.data.counts import Counts
+from unnaive.linear.linear import Linear
+from unnaive.linear.links import relative
+from unnaive.linear.scorer import Contributions, Scorer
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
 from unnaive.models.or_gate import WEIGHTS, OrGate
 from unnaive.models.rocchio import Rocchio
-from unnaive.types import Floats, Progress, Sparse
 
 
 @dataclass(frozen=True, eq=False)

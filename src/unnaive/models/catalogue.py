@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from unnaive.core.settings import unknown_setting
-from unnaive.errors import UnknownName, choose
+from unnaive.base.errors import UnknownName, choose
+from unnaive.base.settings import unknown_setting
 from unnaive.models.estimator import Model
 
 # Imported when first asked for: the command line needs one of them, not all.
@@ -30,9 +30,9 @@ MODELS = {
     "diagnostic": "unnaive.models.diagnostic:DiagnosticMixture",
     "selective": "unnaive.models.selective:SelectiveNB",
     "word-clusters": "unnaive.models.word_clusters:WordClusterNB",
-    "svm": "unnaive.models.svm:LinearSVM",
-    "nbsvm": "unnaive.models.nbsvm:NBSVM",
-    "power-ratio": "unnaive.models.nbsvm:PowerRatio",
+    "svm": "unnaive.models.svm.learner:LinearSVM",
+    "nbsvm": "unnaive.models.svm.nbsvm:NBSVM",
+    "power-ratio": "unnaive.models.svm.nbsvm:PowerRatio",
     "knn": "unnaive.models.neighbours:NearestNeighbours",
     "tree": "unnaive.models.trees:DecisionTree",
     "label-tree": "unnaive.models.label_tree.learner:LabelTree",

@@ -16,18 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from unnaive.core.network import Network
-from unnaive.core.progress import report_classes, rounds_of
-from unnaive.core.scorer import Scorer
-from unnaive.core.settings import setting
-from unnaive.errors import BadModel, choose
+from unnaive.base.errors import BadModel, choose
+from unnaive.base.progress import report_classes, rounds_of
+from unnaive.base.settings import setting
+from unnaive.base.types import Floats, Ids, Progress, Sparse
+from unnaive.linear.network import Network
+from unnaive.linear.scorer import Scorer
 from unnaive.models.distinct_cases import DistinctCases, learning_problems
 from unnaive.models.estimator import DocumentsModel, class_weight_setting, scheme_setting
 from unnaive.models.hierarchical.cases import codes_of
 from unnaive.models.hierarchical.tree_shape import distinct_name
 from unnaive.models.mixins import HasNetwork
 from unnaive.models.naive_bayes import LINK_OF_SCHEME
-from unnaive.types import Floats, Ids, Progress, Sparse
 
 MOST_PARENTS = 12  # a table has 2^parents rows
 

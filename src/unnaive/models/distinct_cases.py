@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
-from unnaive.core.counts import Counts
-from unnaive.core.selection import class_gain, information_gain, top_k
-from unnaive.core.targets import class_columns, single_labels
-from unnaive.core.weighting import presence
-from unnaive.errors import BadData
+from unnaive.base.errors import BadData
+from unnaive.base.types import Floats, Ids, Sparse
+from unnaive.data.counts import Counts
+from unnaive.data.targets import class_columns, single_labels
+from unnaive.data.weighting import presence
+from unnaive.linear.selection import class_gain, information_gain, top_k
 from unnaive.models.hierarchical.cases import Rows, distinct_rows, sums_by
-from unnaive.types import Floats, Ids, Sparse
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,27 +13,18 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.core.counts import Counts
-from unnaive.core.learner import TrainingSpec
-from unnaive.core.named_counts import NamedCounts
-from unnaive.core.protocol import Protocol, available_if
-from unnaive.core.sample_weights import check_sample_weight
-from unnaive.core.scorer import Scorer
-from unnaive.core.settings import Settings, setting, unknown_setting
-from unnaive.core.targets import Targets
-from unnaive.errors import BadData, UnknownName
-from unnaive.fitted import FittedModel
-from unnaive.models.input_checks import (
-    check_documents,
-    check_known_classes,
-    check_labelled,
-    check_target_type,
-    has_more_columns,
-    read_classes,
-)
-from unnaive.training import train, train_from_counts
-from unnaive.types import Floats, Progress, Sparse
-from unnaive.updates import (
+from unnaive.base.errors import BadData, UnknownName
+from unnaive.base.protocol import Protocol, available_if
+from unnaive.base.settings import Settings, setting, unknown_setting
+from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.data.counts import Counts
+from unnaive.data.named_counts import NamedCounts
+from unnaive.data.sample_weights import check_sample_weight
+from unnaive.data.targets import Targets
+from unnaive.learning.fitted import FittedModel
+from unnaive.learning.learner import TrainingSpec
+from unnaive.learning.train import train, train_from_counts
+from unnaive.learning.update import (
     forget_documents,
     learn_more,
     merge_models,
@@ -41,6 +32,15 @@ from unnaive.updates import (
     refuse_mixed_labels,
     statistic_of,
     train_from,
+)
+from unnaive.linear.scorer import Scorer
+from unnaive.models.input_checks import (
+    check_documents,
+    check_known_classes,
+    check_labelled,
+    check_target_type,
+    has_more_columns,
+    read_classes,
 )
 
 SCHEMES = ("multiclass", "one-vs-rest")
@@ -95,7 +95,7 @@ class Model(Settings, Protocol):
         """
         return cls.token_rule_changes
 
-    # What training asks for; see core/learner.py.
+    # What training asks for; see learning/learner.py.
 
     def rule(self, counts: Counts, *, exclusive: bool = True) -> Scorer:
         """The scorer made of sums over documents, of models that learn from counts."""
@@ -151,7 +151,7 @@ class Model(Settings, Protocol):
     def _takes_sample_weight(self, method: str) -> bool:
         return self.takes_sample_weight or method == "score"
 
-    # Learning more, forgetting, joining: exact, in any order; see updates.py.
+    # Learning more, forgetting, joining: exact, in any order; see learning/update.py.
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, grow: bool = False) -> Self:
         """Learn from more documents, as if they had come with those before.
@@ -204,7 +204,7 @@ class Model(Settings, Protocol):
 
     def predict(self, X: Any) -> Any:
         """The labels of each document in the form in which they came: the best class, or for multilabel targets all
-        that the default decision accepts (see `unnaive.decisions.default_decision`).
+        that the default decision accepts (see `unnaive.learning.decisions.default_decision`).
         """
         fitted = self._fitted()
         return fitted.predict(self._check_documents(X, fitted)[0])

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unnaive.core.arrays import find_sparse_problem
-from unnaive.core.settings import shorten
-from unnaive.core.targets import Targets, read_targets
-from unnaive.errors import BadData
-from unnaive.fitted import FittedModel
-from unnaive.sparse import csr_array, issparse
-from unnaive.types import Sparse
+from unnaive.base.errors import BadData
+from unnaive.base.settings import shorten
+from unnaive.base.sparse import csr_array, issparse
+from unnaive.base.types import Sparse
+from unnaive.data.arrays import find_sparse_problem
+from unnaive.data.targets import Targets, read_targets
+from unnaive.learning.fitted import FittedModel
 
 if TYPE_CHECKING:
     from unnaive.models.estimator import Model

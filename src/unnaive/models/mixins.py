@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from unnaive.core.network import Network
-from unnaive.fitted import FittedModel
-from unnaive.types import Floats
+from unnaive.base.types import Floats
+from unnaive.learning.fitted import FittedModel
+from unnaive.linear.network import Network
 
 
 class LinearAttributes:

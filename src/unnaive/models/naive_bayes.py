@@ -9,16 +9,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.core.arrays import stored
-from unnaive.core.counts import Counts
-from unnaive.core.linear import Linear, refuse_full_table
-from unnaive.core.settings import setting
-from unnaive.core.smoothing import SMOOTHINGS, Laplace, LogTable, Smoothing, find_smoothing
-from unnaive.core.weighting import Weighting
-from unnaive.errors import UnnaiveError, choose
+from unnaive.base.errors import UnnaiveError, choose
+from unnaive.base.settings import setting
+from unnaive.base.sparse import csr_array
+from unnaive.base.types import Floats, Sparse
+from unnaive.data.arrays import stored
+from unnaive.data.counts import Counts
+from unnaive.data.weighting import Weighting
+from unnaive.linear.linear import Linear, refuse_full_table
+from unnaive.linear.smoothing import SMOOTHINGS, Laplace, LogTable, Smoothing, find_smoothing
 from unnaive.models.estimator import CountsModel, class_weight_setting, scheme_setting
-from unnaive.sparse import csr_array
-from unnaive.types import Floats, Sparse
 
 Prior = str | Sequence[float] | NDArray[Any]
 

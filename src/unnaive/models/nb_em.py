@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from unnaive.core.counts import Counts
-from unnaive.core.linear import Linear, refuse_full_table
-from unnaive.core.settings import setting
-from unnaive.core.targets import Targets
-from unnaive.core.unlabelled import read_partly_labelled
+from unnaive.base.settings import setting
+from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.data.counts import Counts
+from unnaive.data.targets import Targets
+from unnaive.data.unlabelled import read_partly_labelled
+from unnaive.linear.linear import Linear, refuse_full_table
 from unnaive.models.estimator import IteratedModel, class_weight_setting
 from unnaive.models.naive_bayes import MultinomialNB
-from unnaive.types import Floats, Progress, Sparse
 
 
 class NaiveBayesEM(IteratedModel):

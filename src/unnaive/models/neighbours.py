@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.core.arrays import csr_arrays, read_csr, read_floats
-from unnaive.core.scorer import Scorer
-from unnaive.core.settings import setting
-from unnaive.core.weighting import DOCUMENT_WEIGHTINGS, Weighting, document_weighting
-from unnaive.errors import BadModel
+from unnaive.base.errors import BadModel
+from unnaive.base.settings import setting
+from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.data.arrays import csr_arrays, read_csr, read_floats
+from unnaive.data.weighting import DOCUMENT_WEIGHTINGS, Weighting, document_weighting
+from unnaive.linear.scorer import Scorer
 from unnaive.models.estimator import UnweightedDocumentsModel
-from unnaive.types import Floats, Progress, Sparse
 
 BLOCK_CELLS = 1 << 22  # similarities held at once: 32 MB of float64
 

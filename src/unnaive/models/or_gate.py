@@ -16,15 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.core.counts import Counts
-from unnaive.core.linear import Linear
-from unnaive.core.network import Network, noisy_or_table
-from unnaive.core.selection import binary_gain, top_k
-from unnaive.core.settings import setting
-from unnaive.core.weighting import Weighting
-from unnaive.errors import BadData
+from unnaive.base.errors import BadData
+from unnaive.base.settings import setting
+from unnaive.base.types import Floats, Sparse
+from unnaive.data.counts import Counts
+from unnaive.data.weighting import Weighting
+from unnaive.linear.linear import Linear
+from unnaive.linear.network import Network, noisy_or_table
+from unnaive.linear.selection import binary_gain, top_k
 from unnaive.models.estimator import CountsModel, class_weight_setting
-from unnaive.types import Floats, Sparse
 
 try:
     import unnaive.models._gates as _gates

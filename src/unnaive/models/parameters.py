@@ -10,9 +10,9 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from unnaive.core.protocol import Protocol
-from unnaive.core.settings import same_value, unknown_setting
-from unnaive.errors import UnknownName
+from unnaive.base.errors import UnknownName
+from unnaive.base.protocol import Protocol
+from unnaive.base.settings import same_value, unknown_setting
 from unnaive.models.catalogue import find_model
 
 

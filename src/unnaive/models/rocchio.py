@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from unnaive.core.counts import Counts
-from unnaive.core.linear import Linear
-from unnaive.core.settings import Settings, setting
-from unnaive.core.weighting import Weighting
-from unnaive.errors import BadData
+from unnaive.base.errors import BadData
+from unnaive.base.settings import Settings, setting
+from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.data.counts import Counts
+from unnaive.data.weighting import Weighting
+from unnaive.linear.linear import Linear
 from unnaive.models.estimator import CountsModel, DocumentsModel, class_weight_setting
-from unnaive.types import Floats, Progress, Sparse
 
 
 def _log_idf(df: Floats, n_docs: float) -> Floats:

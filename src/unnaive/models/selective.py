@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
-from unnaive.core.counts import Counts
-from unnaive.core.linear import Linear
-from unnaive.core.logs import log_softmax
-from unnaive.core.progress import report_classes, rounds_of
-from unnaive.core.selection import class_gain, information_gain, informative_terms
-from unnaive.core.settings import setting
-from unnaive.core.weighting import Weighting, presence
+from unnaive.base.log_functions import log_softmax
+from unnaive.base.progress import report_classes, rounds_of
+from unnaive.base.settings import setting
+from unnaive.base.types import Floats, Ids, Progress, Sparse
+from unnaive.data.counts import Counts
+from unnaive.data.weighting import Weighting, presence
+from unnaive.linear.linear import Linear
+from unnaive.linear.selection import class_gain, information_gain, informative_terms
 from unnaive.models.estimator import DocumentsModel, class_weight_setting, scheme_setting
-from unnaive.types import Floats, Ids, Progress, Sparse
 
 TIE = 1e-9  # log-likelihood per document
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from unnaive.core.progress import report_classes, rounds_of
-from unnaive.core.settings import setting
+from unnaive.base.progress import report_classes, rounds_of
+from unnaive.base.settings import setting
+from unnaive.base.types import Floats, Ids, Progress, Sparse
 from unnaive.models.distinct_cases import DistinctCases, learning_problems
 from unnaive.models.naive_bayes import LINK_OF_SCHEME
 from unnaive.models.tan import FeatureTrees, TreeAugmentedNB
-from unnaive.types import Floats, Ids, Progress, Sparse
 
 
 class SuperParentTAN(TreeAugmentedNB):

@@ -14,21 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
-from unnaive.core.arrays import read_floats, read_places
-from unnaive.core.counts import Counts
-from unnaive.core.logs import xlogy
-from unnaive.core.network import Network
-from unnaive.core.progress import report_classes
-from unnaive.core.scorer import Scorer
-from unnaive.core.selection import class_gain, information_gain, top_k
-from unnaive.core.settings import setting
-from unnaive.core.weighting import presence
-from unnaive.errors import BadModel, choose
+from unnaive.base.errors import BadModel, choose
+from unnaive.base.log_functions import xlogy
+from unnaive.base.progress import report_classes
+from unnaive.base.settings import setting
+from unnaive.base.types import Floats, Ids, Progress, Sparse
+from unnaive.data.arrays import read_floats, read_places
+from unnaive.data.counts import Counts
+from unnaive.data.weighting import presence
+from unnaive.linear.network import Network
+from unnaive.linear.scorer import Scorer
+from unnaive.linear.selection import class_gain, information_gain, top_k
 from unnaive.models.estimator import DocumentsModel, class_weight_setting, scheme_setting
 from unnaive.models.hierarchical.tree_shape import distinct_name
 from unnaive.models.mixins import HasNetwork
 from unnaive.models.naive_bayes import LINK_OF_SCHEME
-from unnaive.types import Floats, Ids, Progress, Sparse
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, csr_array
 
-from unnaive.core.arrays import read_floats, read_places
-from unnaive.core.links import LINKS
-from unnaive.core.progress import report_classes
-from unnaive.core.scorer import Scorer
-from unnaive.core.settings import setting
-from unnaive.core.targets import class_columns
-from unnaive.core.weighting import with_small_indices
-from unnaive.errors import BadModel, choose
+from unnaive.base.errors import BadModel, choose
+from unnaive.base.progress import report_classes
+from unnaive.base.settings import setting
+from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.data.arrays import read_floats, read_places
+from unnaive.data.targets import class_columns
+from unnaive.data.weighting import with_small_indices
+from unnaive.linear.links import LINKS
+from unnaive.linear.scorer import Scorer
 from unnaive.models.estimator import UnweightedDocumentsModel, scheme_setting
-from unnaive.types import Floats, Progress, Sparse
 
 Integers = NDArray[np.int64]
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from unnaive.core.counts import Counts
-from unnaive.core.linear import Linear, refuse_full_table
-from unnaive.core.selection import information_gain, top_k
-from unnaive.core.settings import setting
-from unnaive.core.weighting import Weighting
+from unnaive.base.settings import setting
+from unnaive.base.types import Floats, Ids
+from unnaive.data.counts import Counts
+from unnaive.data.weighting import Weighting
+from unnaive.linear.linear import Linear, refuse_full_table
+from unnaive.linear.selection import information_gain, top_k
 from unnaive.models.estimator import CountsModel, class_weight_setting, scheme_setting
 from unnaive.models.naive_bayes import LINK_OF_SCHEME, log_prior, log_prior_odds
-from unnaive.types import Floats, Ids
 
 DECIMALS = 13  # of a loss, in nats for each word of the corpus: what differs by less is noise of the sums
 

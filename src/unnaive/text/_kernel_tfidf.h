@@ -1,21 +1,21 @@
 // Documents → scores of linear models over tf-idf, each with its own columns, without a matrix in between: sublinear
 // counts, idf and length are applied to a document as it is read.
 #pragma once
-#include "../core/_avx2.h"
-#include "../core/_weighted.h"
+#include "../base/_avx2.h"
 #include "_kernel_chars.h"
+#include "_weighted.h"
 
 namespace unnaive {
 
 namespace plain_sums {
-#include "../core/_weighted_rows.h"
+#include "_weighted_rows.h"
 }  // namespace plain_sums
 
 #ifdef UNNAIVE_AVX2
 #pragma GCC push_options
 #pragma GCC target("avx2")
 namespace wide_sums {
-#include "../core/_weighted_rows.h"
+#include "_weighted_rows.h"
 }  // namespace wide_sums
 #pragma GCC pop_options
 #else

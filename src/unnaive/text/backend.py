@@ -8,7 +8,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from unnaive.errors import UnnaiveError, UnnaiveWarning, choose
+from unnaive.base.errors import UnnaiveError, UnnaiveWarning, choose
 
 kernel: Any = None
 _CAUSE = ""

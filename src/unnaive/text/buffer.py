@@ -9,8 +9,8 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.errors import BadData, count_noun
-from unnaive.lazy import lazy_property
+from unnaive.base.errors import BadData, count_noun
+from unnaive.base.lazy import lazy_property
 from unnaive.text.backend import kernel
 
 LARGEST_TEXT = 2**32 - 4  # bytes: counts of one text then fit 32 bits
@@ -163,7 +163,7 @@ def as_texts(values: Any) -> list[str] | tuple[str, ...] | TextBuffer:
     >>> as_texts(["good ball", None])
     Traceback (most recent call last):
     ...
-    unnaive.errors.BadData: text 1 is missing (None); fill it with "" or leave its row out
+    unnaive.base.errors.BadData: text 1 is missing (None); fill it with "" or leave its row out
     """
     if isinstance(values, TextBuffer):
         return values

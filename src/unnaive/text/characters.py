@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.sparse import csr_array
+from unnaive.base.locks import fork_safe_lock
+from unnaive.base.sparse import csr_array
 from unnaive.text.buffer import Texts
 from unnaive.text.gram_units import GramUnits, make_grams, which_are_grams
-from unnaive.text.locks import fork_safe_lock
 from unnaive.text.native import NativeEngine
 from unnaive.text.tokens import BORDERS, GRAM, TokenRule
 from unnaive.text.vocabulary import Vocabulary

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unnaive.sparse import csr_array
+from unnaive.base.sparse import csr_array
 from unnaive.text.backend import BACKEND, engine_kind, thread_count
 from unnaive.text.buffer import TextBuffer, Texts, as_texts
 from unnaive.text.engines import engine_for

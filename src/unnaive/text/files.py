@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.errors import BadData
+from unnaive.base.errors import BadData
 from unnaive.text.backend import kernel, thread_count
 from unnaive.text.buffer import TextBuffer
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.sparse import csr_array, hstack, vstack
+from unnaive.base.sparse import csr_array, hstack, vstack
 from unnaive.text.backend import kernel
 from unnaive.text.tokens import GRAM, TokenRule
 from unnaive.text.unit_grams import find_grams

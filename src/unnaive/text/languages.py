@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import local
 from typing import Any
 
-from unnaive.errors import MissingExtra, UnnaiveError, choose
+from unnaive.base.errors import MissingExtra, UnnaiveError, choose
 from unnaive.text import _unicode_table
 
 STOPWORDS = Path(__file__).with_name("stopwords")
@@ -63,7 +63,7 @@ def check_language(code: object) -> None:
 
     >>> check_language("xx")
     Traceback (most recent call last):
-    unnaive.errors.UnnaiveError: there is no language 'xx' in ISO 639; with a stemmer or a stop list of their own ...
+    unnaive.base.errors.UnnaiveError: there is no language 'xx' in ISO 639; with a stemmer or a stop list of ...
     """
     if code is None:
         return

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.errors import BadData, UnnaiveError
+from unnaive.base.errors import BadData, UnnaiveError
+from unnaive.base.locks import fork_safe_lock
 from unnaive.text.backend import kernel
 from unnaive.text.buffer import LARGEST_TEXT, TextBuffer, Texts
-from unnaive.text.locks import fork_safe_lock
 from unnaive.text.pieces import MESSAGE_PARTS, decode_mime, mime_rows
 from unnaive.text.reference import LinearArrays
 from unnaive.text.tokens import TokenRule, term_stems

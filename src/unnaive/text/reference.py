@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.errors import BadData
-from unnaive.sparse import csr_array
+from unnaive.base.errors import BadData
+from unnaive.base.locks import fork_safe_lock
+from unnaive.base.sparse import csr_array
 from unnaive.text.buffer import LARGEST_TEXT, Texts
-from unnaive.text.locks import fork_safe_lock
 from unnaive.text.tokens import TokenRule, tokens
 from unnaive.text.vocabulary import Vocabulary
 

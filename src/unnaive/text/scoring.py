@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unnaive.errors import BadData
+from unnaive.base.errors import BadData
 from unnaive.text.backend import engine_kind, kernel, thread_count
 from unnaive.text.buffer import as_texts
 from unnaive.text.engines import engine_for, scorer_for

@@ -9,7 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from unnaive.errors import MissingExtra, choose
+from unnaive.base.errors import MissingExtra, choose
 
 REMEMBERED = 1 << 16  # runs whose words are kept
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.types import Ids
+from unnaive.base.types import Ids
 
 WORD = 8  # bytes that are compared at a time, as one number
 _MASKS = np.array([0, *((1 << 64) - (1 << 8 * (WORD - length)) for length in range(1, WORD + 1))], np.uint64)

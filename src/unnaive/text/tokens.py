@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from unnaive.errors import BadModel, UnnaiveError, choose
+from unnaive.base.errors import BadModel, UnnaiveError, choose
 from unnaive.text import _unicode_table
 from unnaive.text.languages import check_language, folded, stemmer_name, stems, stop_list, stop_lists
 from unnaive.text.pieces import MESSAGE_PARTS, Places, pieces

@@ -1,4 +1,4 @@
-"""Term ↔ id: the columns of every matrix; counting.py grows one, packed_models.py writes it as two arrays."""
+"""Term ↔ id: the columns of every matrix; counting.py grows one, classifier/packing.py writes it as two arrays."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unnaive.errors import BadData, BadModel, count_noun
-from unnaive.lazy import lazy_property
+from unnaive.base.errors import BadData, BadModel, count_noun
+from unnaive.base.lazy import lazy_property
+from unnaive.base.types import Ids
 from unnaive.text.backend import kernel
 from unnaive.text.term_order import term_order
-from unnaive.types import Ids
 
 Bytes = NDArray[np.uint8]
 

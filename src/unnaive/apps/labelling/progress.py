@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unnaive.labelling import stopping
-from unnaive.labelling.agreement import agreements
-from unnaive.labelling.session import Labelling
+from unnaive.curation.labelling import stopping
+from unnaive.curation.labelling.agreement import agreements
+from unnaive.curation.labelling.session import Labelling
 
 EVERY = 10  # labels between two looks
 

@@ -10,17 +10,17 @@ from fastapi import APIRouter, FastAPI, Response
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
+from unnaive.apps.cli.screen import echo, note
 from unnaive.apps.labelling.keys import keys_of
 from unnaive.apps.labelling.progress import Standing, describe_agreement
-from unnaive.apps.screen import echo, note
 from unnaive.apps.service.app import answer_errors_in_sentences
 from unnaive.apps.service.guard import LOOPBACK, Access, Guard, Limits
 from unnaive.apps.service.metrics import Metrics
 from unnaive.apps.service.page import make_page_router, read_static
 from unnaive.apps.service.routes import json_response
 from unnaive.apps.service.running import address, run_app
-from unnaive.errors import UnnaiveError
-from unnaive.labelling.session import Labelling, Shown
+from unnaive.base.errors import UnnaiveError
+from unnaive.curation.labelling.session import Labelling, Shown
 
 STATIC = files("unnaive.apps.labelling") / "static"
 SHARED = ("api.js", "shown.js", "page.css", "icon.svg")  # of the page of `serve`

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from unnaive.apps.options import make_output_folders, read_corpus
-from unnaive.apps.screen import Progress, console, echo, plain_table, visible_json
-from unnaive.errors import count_noun
-from unnaive.labelling.simulate import WAYS, Curve, sign_test, simulate
-from unnaive.reading.corpus import Corpus
-from unnaive.reading.datafiles import DataFile
+from unnaive.apps.cli.options import make_output_folders, read_corpus
+from unnaive.apps.cli.screen import Progress, console, echo, plain_table
+from unnaive.base.errors import count_noun
+from unnaive.base.visible_text import visible_json
+from unnaive.curation.labelling.simulate import WAYS, Curve, sign_test, simulate
+from unnaive.io.corpus import Corpus
+from unnaive.io.datafiles import DataFile
 
 
 def run_simulation(data: DataFile, *, labels: int, seeds: int, seed: int, html: Path | None, as_json: bool) -> None:
@@ -79,7 +80,7 @@ def write_page(curves: list[Curve], path: Path, name: str) -> None:
 
     from matplotlib.figure import Figure
 
-    from unnaive.atomic import replacing
+    from unnaive.base.atomic_files import replacing
 
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.add_subplot()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from unnaive.apps.cli.screen import console, echo
 from unnaive.apps.labelling import keys
 from unnaive.apps.labelling.progress import Standing
-from unnaive.apps.screen import console, echo
-from unnaive.errors import UnnaiveError
-from unnaive.explain import percent
-from unnaive.labelling.session import Labelling, Shown
+from unnaive.base.errors import UnnaiveError
+from unnaive.curation.labelling.session import Labelling, Shown
+from unnaive.learning.explain import percent
 
 LONGEST = 4000  # characters of a text that are shown
 HELP = """  a, Enter   accept the suggested label      x          reject it: the next best is suggested

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.apps.service.served import Refused
-from unnaive.errors import UnnaiveError
-from unnaive.fitted import FittedModel
+from unnaive.base.errors import UnnaiveError
+from unnaive.base.types import Floats, Label
+from unnaive.learning.fitted import FittedModel
 from unnaive.text.tokens import TokenRule
-from unnaive.types import Floats, Label
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ class Answers:
 
 def model_card(fitted: FittedModel, terms: int) -> dict[str, Any]:
     """What there is to know of a model, as plain values."""
-    from unnaive.apps.verbs_inspect import class_thresholds, describe_decision
+    from unnaive.apps.cli.commands.inspect import class_thresholds, describe_decision
 
     kept = fitted.statistic
     documents = {} if kept is None else dict(zip(fitted.classes, kept.class_docs.tolist(), strict=True))
@@ -108,14 +108,14 @@ def model_card(fitted: FittedModel, terms: int) -> dict[str, Any]:
 
 def has_network(fitted: FittedModel) -> bool:
     """Whether there is a Bayesian network to show of a class."""
-    from unnaive.apps.network_views import VIEWS
+    from unnaive.apps.cli.network_views import VIEWS
 
     return fitted.scorer.kind in VIEWS
 
 
 def network_picture(fitted: FittedModel, name: str, terms: int = 12) -> bytes:
     """The network of a class as SVG."""
-    from unnaive.apps.network_views import network_view
+    from unnaive.apps.cli.network_views import network_view
 
     try:
         figure = network_view(fitted, name, terms, "1").figure()

@@ -29,8 +29,8 @@ from unnaive.apps.service.openapi import describe
 from unnaive.apps.service.page import make_page_router, read_static
 from unnaive.apps.service.routes import json_response, make_router
 from unnaive.apps.service.served import Refused
-from unnaive.errors import UnnaiveError
-from unnaive.reading.sources import check_exists
+from unnaive.base.errors import UnnaiveError
+from unnaive.io.sources import check_exists
 
 OPTIONS = "UNNAIVE_SERVICE"  # the environment variable by which workers get their options
 

@@ -12,7 +12,7 @@ from unnaive.apps.service.answers import Answers
 from unnaive.apps.service.drift import RecentScores
 from unnaive.apps.service.rendering import render_rows
 from unnaive.apps.service.served import ServedModel, Version
-from unnaive.types import Floats
+from unnaive.base.types import Floats
 
 MOST = 256  # texts scored in one call, unless one request has more
 NEXT = 64  # texts that wait: enough for the next call to stand ready while one is under way

@@ -13,7 +13,7 @@ from unnaive.apps.service.guard import Application, Receive, Scope, Send
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.rendering import plain_rows
 from unnaive.apps.service.served import Refused, Version, check_label
-from unnaive.errors import UnnaiveError
+from unnaive.base.errors import UnnaiveError
 
 PATH = "/v1/classify"
 SMALL = 256  # texts whose answers are written on the event loop

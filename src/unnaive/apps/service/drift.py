@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unnaive.fitted import FittedModel
-from unnaive.types import Floats, Label
+from unnaive.base.types import Floats, Label
+from unnaive.learning.fitted import FittedModel
 
 WINDOW = 2_000  # texts, the last ones
 CELLS = 1 << 18  # scores kept at most, 2 MB: with very many classes fewer texts
@@ -61,7 +61,7 @@ def measure_drift(fitted: FittedModel, scores: Floats) -> Drift | None:
     learnt. Shares are estimated by EM on the priors, which counts neither doubtful nor wrong labels as they are given
     (Saerens, Latinne and Decaestecker 2002); it is as good as the probabilities are calibrated.
     """
-    from unnaive.audit.drift import new_priors
+    from unnaive.evaluation.drift import new_priors
 
     kept = fitted.statistic
     if kept is None or fitted.multilabel or not fitted.probabilistic or len(scores) < FEWEST:

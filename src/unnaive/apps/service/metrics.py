@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from unnaive.apps.service.drift import Drift
-from unnaive.types import Label
+from unnaive.base.types import Label
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 MOST_CLASSES = 200  # whose shares are shown; Prometheus keeps a series for each

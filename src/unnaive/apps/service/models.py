@@ -13,7 +13,7 @@ from unnaive.apps.service.drift import measure_drift
 from unnaive.apps.service.guard import Limits
 from unnaive.apps.service.metrics import Metrics
 from unnaive.apps.service.served import Refused, ServedModel
-from unnaive.errors import count_noun
+from unnaive.base.errors import count_noun
 
 Found = TypeVar("Found")
 

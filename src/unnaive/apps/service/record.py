@@ -17,9 +17,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from unnaive.durable import connect_durable, transaction
-from unnaive.errors import UnnaiveError
-from unnaive.types import Label
+from unnaive.base.errors import UnnaiveError
+from unnaive.base.sqlite_files import connect_durable, transaction
+from unnaive.base.types import Label
 
 SUFFIX = ".record"  # of the model's file name
 TABLES = """

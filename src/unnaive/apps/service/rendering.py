@@ -8,7 +8,7 @@ import orjson
 
 from unnaive.apps.service.answers import Answers
 from unnaive.apps.service.served import Version
-from unnaive.types import Floats
+from unnaive.base.types import Floats
 
 
 def render_rows(version: Version, scores: Floats, limit: int | None, separator: bytes) -> Rendered:

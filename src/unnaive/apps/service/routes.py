@@ -18,7 +18,7 @@ from unnaive.apps.service.openapi import described
 from unnaive.apps.service.record import Change, Document
 from unnaive.apps.service.rendering import render_rows
 from unnaive.apps.service.served import Refused, ServedModel
-from unnaive.errors import UnnaiveError
+from unnaive.base.errors import UnnaiveError
 
 LINES = 256  # of a stream, scored at a time
 Key = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, min_length=1)]

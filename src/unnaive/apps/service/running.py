@@ -10,7 +10,7 @@ from typing import Any
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
-from unnaive.errors import UnnaiveError
+from unnaive.base.errors import UnnaiveError
 
 SERVER: dict[str, Any] = {
     "log_level": "warning",

@@ -12,16 +12,16 @@ from typing import IO, Any
 import orjson
 
 from unnaive.apps.service.record import Change, Document, Record
-from unnaive.atomic import replacing
-from unnaive.classifier import TextClassifier
-from unnaive.errors import UnnaiveError
-from unnaive.fitted import FittedModel
-from unnaive.lazy import lazy_property
-from unnaive.packed_models import pack
-from unnaive.reading.sources import hash_file
-from unnaive.store import load, write_arrays
+from unnaive.base.atomic_files import replacing
+from unnaive.base.errors import UnnaiveError
+from unnaive.base.lazy import lazy_property
+from unnaive.base.types import Label
+from unnaive.classifier.model_file import load, write_arrays
+from unnaive.classifier.packing import pack
+from unnaive.classifier.text_classifier import TextClassifier
+from unnaive.io.sources import hash_file
+from unnaive.learning.fitted import FittedModel
 from unnaive.text.backend import thread_count
-from unnaive.types import Label
 
 
 class Refused(UnnaiveError):

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from unnaive.errors import BadData
+from unnaive.base.errors import BadData
 from unnaive.evaluation.papers.runs import Measurement, Run
 from unnaive.evaluation.papers.tables import Band, Paper, Table, read_paper
 from unnaive.models.catalogue import MODELS

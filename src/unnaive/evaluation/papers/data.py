@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.core.targets import label_matrix
-from unnaive.errors import count_noun
+from unnaive.base.errors import count_noun
+from unnaive.base.types import Sparse
+from unnaive.data.targets import label_matrix
 from unnaive.evaluation.papers.runs import Run
 from unnaive.text.counting import TextCounter
 from unnaive.text.languages import stop_list
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
-from unnaive.types import Sparse
 
 # the thesis removes function words and keeps "s", which is half of "u.s."; the list has it for "it's"
 FUNCTION_WORDS = tuple(sorted(stop_list("en") - {"s"}))

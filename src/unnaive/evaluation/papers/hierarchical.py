@@ -17,16 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.core.counts import Counts
-from unnaive.core.selection import information_gain, top_k
-from unnaive.errors import count_noun
+from unnaive.base.errors import count_noun
+from unnaive.base.types import Floats
+from unnaive.data.counts import Counts
 from unnaive.evaluation.papers.data import PreparedData, prepare
 from unnaive.evaluation.papers.runs import Measurement, Run, Runner
 from unnaive.evaluation.ranking import breakeven, weighted_mean
 from unnaive.evaluation.tally import class_sizes
 from unnaive.evaluation.trials import train_scorer
+from unnaive.linear.selection import information_gain, top_k
 from unnaive.models.hierarchical.learner import TUNED, in_threads
-from unnaive.types import Floats
 
 Settings = tuple[tuple[str, Any], ...]
 

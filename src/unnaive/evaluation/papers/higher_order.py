@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from unnaive.core.counts import Counts
-from unnaive.core.selection import information_gain, top_k
+from unnaive.data.counts import Counts
 from unnaive.evaluation.experiments import run as run_plan
 from unnaive.evaluation.material import Material
 from unnaive.evaluation.papers.data import PreparedData, prepare
@@ -25,6 +24,7 @@ from unnaive.evaluation.papers.runs import Measurement, Run, Runner
 from unnaive.evaluation.records import Record
 from unnaive.evaluation.significance import corrected_t, paired_t
 from unnaive.evaluation.trials import Contender, Plan
+from unnaive.linear.selection import information_gain, top_k
 
 Values = dict[tuple[str, str], list[float]]  # (classifier, measure) → in % for each split
 

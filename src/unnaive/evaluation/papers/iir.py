@@ -14,20 +14,20 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, hstack, vstack
 
-from unnaive.core.counts import Counts
-from unnaive.core.folds import out_of_fold
-from unnaive.core.links import comparable_scores
-from unnaive.core.selection import information_gain, top_k
-from unnaive.errors import count_noun
+from unnaive.base.errors import count_noun
+from unnaive.base.types import Floats, Sparse
+from unnaive.data.counts import Counts
+from unnaive.data.folds import out_of_fold
 from unnaive.evaluation.papers.data import PreparedData, prepare
 from unnaive.evaluation.papers.runs import Classifier, Measurement, Run, Runner
 from unnaive.evaluation.splits import stratified_split
 from unnaive.evaluation.tally import Tally
 from unnaive.evaluation.trials import train_scorer
+from unnaive.learning.tuning import scut
+from unnaive.linear.links import comparable_scores
+from unnaive.linear.selection import information_gain, top_k
 from unnaive.models.naive_bayes import MultinomialNB
 from unnaive.text.counting import TextCounter
-from unnaive.tuning import scut
-from unnaive.types import Floats, Sparse
 
 TRAINING = ("Chinese Beijing Chinese", "Chinese Chinese Shanghai", "Chinese Macao", "Tokyo Japan Chinese")
 TEST = "Chinese Chinese Chinese Tokyo Japan"

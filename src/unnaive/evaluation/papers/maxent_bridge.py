@@ -22,11 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.core.counts import Counts
-from unnaive.core.scorer import Scorer
-from unnaive.core.selection import information_gain, top_k
-from unnaive.core.weighting import Weighting
-from unnaive.errors import count_noun
+from unnaive.base.errors import count_noun
+from unnaive.base.types import Sparse
+from unnaive.data.counts import Counts
+from unnaive.data.weighting import Weighting
 from unnaive.evaluation.material import Material
 from unnaive.evaluation.papers.data import PreparedData, prepare
 from unnaive.evaluation.papers.runs import Measurement, Run, Runner, mean_and_spread
@@ -34,8 +33,9 @@ from unnaive.evaluation.papers.tables import read_paper
 from unnaive.evaluation.splits import stratified_split
 from unnaive.evaluation.summaries import Curve
 from unnaive.evaluation.trials import train_scorer
+from unnaive.linear.scorer import Scorer
+from unnaive.linear.selection import information_gain, top_k
 from unnaive.models.maxent.learner import MaxEnt
-from unnaive.types import Sparse
 
 Errors = dict[str, float]  # what was measured, for instance "gis/14" → error in %
 
@@ -295,7 +295,7 @@ def _points(dataset: Dataset, curve: Curve) -> str:
 
 def draw_figure(run: Run, *, ink: str = "black") -> Any:
     """Figure 1, a panel for each collection; the crosses are the paper's best error rates, which table 2 prints."""
-    from unnaive.evaluation.plots import panels_figure
+    from unnaive.evaluation.reports.plots import panels_figure
 
     (table,) = read_paper("maxent-bridge").select_tables("2")
     panels, marks = {}, {}

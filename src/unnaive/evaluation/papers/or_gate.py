@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from unnaive.errors import BadData, count_noun
+from unnaive.base.errors import BadData, count_noun
 from unnaive.evaluation.measures import measure
 from unnaive.evaluation.papers.data import PreparedData, prepare
 from unnaive.evaluation.papers.runs import Classifier, Measurement, Run, Runner

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from unnaive.evaluation import page as html
 from unnaive.evaluation.grids import fitting
 from unnaive.evaluation.papers.comparison import (
     SYMBOLS,
@@ -18,6 +17,7 @@ from unnaive.evaluation.papers.comparison import (
 )
 from unnaive.evaluation.papers.runs import Run
 from unnaive.evaluation.papers.tables import Band, Paper, Table
+from unnaive.evaluation.reports import page as html
 
 LEGEND = (
     "ours | theirs difference; ✓ ours lies in a band around the published value, ≈ ours differs for a known reason, "

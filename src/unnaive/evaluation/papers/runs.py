@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from unnaive.io.corpus import Corpus
 from unnaive.models.catalogue import MODELS
-from unnaive.reading.corpus import Corpus
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Run:
 
     def corpus(self, name: str, view: str | None = None) -> Corpus:
         """A benchmark collection, from where this run has its data."""
-        from unnaive.reading.collections import load
+        from unnaive.io.collections import load
 
         self.tell(f"reading {name}")
         return load(name, view=view, data=self.data)

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from unnaive.errors import UnnaiveError, choose
+from unnaive.base.errors import UnnaiveError, choose
 from unnaive.evaluation.papers.runs import Runner
 
 FOLDER = Path(__file__).parent

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from unnaive.core.work_start import work_start
+from unnaive.base.work_start import work_start
 from unnaive.models.auto.members import FAMILIES
 
 SHARE = 0.8  # of the budget that is planned with; writing the model takes some, and estimates err

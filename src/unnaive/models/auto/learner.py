@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 
-from unnaive.core.blas import one_blas_thread
-from unnaive.core.scorer import Scorer
-from unnaive.core.settings import setting, shorten
-from unnaive.core.shared_passages import find_shared_passages
-from unnaive.core.targets import single_labels
-from unnaive.errors import BadData, UnnaiveError, count_noun
+from unnaive.base.blas import one_blas_thread
+from unnaive.base.errors import BadData, UnnaiveError, count_noun
+from unnaive.base.settings import setting, shorten
+from unnaive.base.types import Floats, Ids, Progress, Sparse
+from unnaive.data.shared_passages import find_shared_passages
+from unnaive.data.targets import single_labels
+from unnaive.linear.scorer import Scorer
 from unnaive.models.auto.clock import Clock
 from unnaive.models.auto.members import NEVER
 from unnaive.models.auto.multilabel import choose_multilabel
@@ -27,7 +28,6 @@ from unnaive.models.auto.report import make_report
 from unnaive.models.auto.search import ChosenView, Search, block_splits, count_right, pool_views
 from unnaive.models.auto.views import View, find_views
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
-from unnaive.types import Floats, Ids, Progress, Sparse
 
 BRIEFEST = 10.0  # seconds: with fewer, and with the budget "fast", words alone are read
 THOROUGHLY = 2e-6  # seconds for each character: with fewer likewise, since reading pairs and pieces takes a quarter

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from unnaive.core.counts import Counts
-from unnaive.core.dual import softmax, squared_hinge
-from unnaive.core.targets import single_labels
-from unnaive.core.weighting import Weighting, presence
-from unnaive.lazy import lazy_property
+from unnaive.base.lazy import lazy_property
+from unnaive.base.types import Floats, Sparse
+from unnaive.data.counts import Counts
+from unnaive.data.targets import single_labels
+from unnaive.data.weighting import Weighting, presence
 from unnaive.models.naive_bayes import ComplementNB
-from unnaive.models.nbsvm import log_count_ratio
+from unnaive.models.svm.nbsvm import log_count_ratio
+from unnaive.models.svm.solver import softmax, squared_hinge
 from unnaive.text.backend import thread_count
-from unnaive.types import Floats, Sparse
 
 NEVER = -1e6  # the bias of a class without documents
 MOST_PASSES = 200

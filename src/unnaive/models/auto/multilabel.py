@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from unnaive.calibration_fits import soft_targets
-from unnaive.core.folds import block_folds, rarest_classes
-from unnaive.core.products import take_columns
-from unnaive.core.shared_passages import find_shared_passages
-from unnaive.core.weighting import tf_idf
+from unnaive.base.types import Floats, Ids, Sparse
+from unnaive.data.folds import block_folds, rarest_classes
+from unnaive.data.products import take_columns
+from unnaive.data.shared_passages import find_shared_passages
+from unnaive.data.weighting import tf_idf
+from unnaive.learning.fit_calibration import soft_targets
+from unnaive.learning.tuning import best_cut
 from unnaive.models.auto.clock import Clock
 from unnaive.models.auto.members import FAMILIES, Candidate, Training, fit_family, member_scores, weight_rows
 from unnaive.models.auto.plan import FEW
@@ -21,8 +23,6 @@ from unnaive.models.auto.recipe import Recipe, make_member
 from unnaive.models.auto.search import TOL
 from unnaive.models.auto.views import View
 from unnaive.text.vocabulary import Vocabulary
-from unnaive.tuning import best_cut
-from unnaive.types import Floats, Ids, Sparse
 
 MEMBERS = (Candidate("svm", (1.0,)), Candidate("nbsvm", (0.3,)), Candidate("rocchio", (0.6,)))
 SHRINK = 5.0  # documents of a class that the level of all classes is worth

@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from unnaive.core.linear import Linear
-from unnaive.core.products import add_tf_idf, places_of, take_columns
-from unnaive.core.scorer import Contributions, Scorer
-from unnaive.errors import BadModel
-from unnaive.lazy import lazy_property
+from unnaive.base.errors import BadModel
+from unnaive.base.lazy import lazy_property
+from unnaive.base.types import Arrays, Floats, Ids, Sparse
+from unnaive.data.products import add_tf_idf, places_of, take_columns
+from unnaive.linear.linear import Linear
+from unnaive.linear.scorer import Contributions, Scorer
 from unnaive.models.auto.recipe import check_recipe
 from unnaive.text.scoring import TfIdfPart
-from unnaive.types import Arrays, Floats, Ids, Sparse
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.core.logs import log_softmax
-from unnaive.types import Floats, Ids
+from unnaive.base.log_functions import log_softmax
+from unnaive.base.types import Floats, Ids
 
 LOWEST = -15.0  # a level of scores at which σ is an exponential
 DROPPED = 0.08  # members with a smaller share of the pool's weight are left out, and the pool is fitted again

@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from unnaive.errors import BadModel
+from unnaive.base.errors import BadModel
 from unnaive.models.auto.members import FAMILIES, Candidate
 from unnaive.models.auto.report import check_report
 from unnaive.models.auto.views import CHARACTERS, COLUMNS, PAIRS, WORDS

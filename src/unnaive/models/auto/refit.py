@@ -10,14 +10,14 @@ from threading import Event
 import numpy as np
 from scipy.sparse import csr_array
 
-from unnaive.core.linear import Linear
-from unnaive.core.products import take_columns
-from unnaive.core.weighting import tf_idf
+from unnaive.base.types import Floats, Ids, Sparse
+from unnaive.data.products import take_columns
+from unnaive.data.weighting import tf_idf
+from unnaive.linear.linear import Linear
 from unnaive.models.auto.members import HINGES, NEVER, Training, Weights, fit_family
 from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe
 from unnaive.models.auto.views import find_views
-from unnaive.types import Floats, Ids, Sparse
 
 TOL = 1e-2  # of the solvers: stricter ones cost twice the time and change no accuracy beyond noise
 

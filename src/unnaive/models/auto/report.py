@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from unnaive.core.intervals import wilson_interval
-from unnaive.errors import count_noun
+from unnaive.base.errors import count_noun
+from unnaive.learning.intervals import wilson_interval
 
 if TYPE_CHECKING:
     from unnaive.models.auto.plan import Plan

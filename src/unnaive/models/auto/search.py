@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from unnaive.core.folds import block_folds
-from unnaive.core.products import take_columns
-from unnaive.core.targets import one_label_matrix
-from unnaive.core.weighting import tf_idf
+from unnaive.base.types import Floats, Ids, Sparse
+from unnaive.data.folds import block_folds
+from unnaive.data.products import take_columns
+from unnaive.data.targets import one_label_matrix
+from unnaive.data.weighting import tf_idf
 from unnaive.models.auto.clock import ViewClock
 from unnaive.models.auto.members import (
     FAMILIES,
@@ -25,7 +26,6 @@ from unnaive.models.auto.members import (
 from unnaive.models.auto.pooling import PoolWeights, fit_pool, fit_saturation, fit_temperature_scale, log_loss, soften
 from unnaive.models.auto.recipe import make_member
 from unnaive.models.auto.views import PRIOR, View
-from unnaive.types import Floats, Ids, Sparse
 
 TOL = 1e-2  # of the solvers while searching
 SHRINK = 20.0  # documents that the weights are worth which the pool is drawn toward

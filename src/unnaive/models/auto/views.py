@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unnaive.core.weighting import document_frequency
+from unnaive.base.types import Ids, Sparse
+from unnaive.data.weighting import document_frequency
 from unnaive.text.gram_units import find_kinds
 from unnaive.text.vocabulary import Vocabulary
-from unnaive.types import Ids, Sparse
 
 WORDS, PAIRS, CHARACTERS, COLUMNS = "words", "words and pairs", "characters", "columns"
 # what a view weighs in a pool before anything is known: the first two read the same words, so they share a half

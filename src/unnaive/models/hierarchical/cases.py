@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.types import Floats, Ids
+from unnaive.base.types import Floats, Ids
 
 Rows = NDArray[np.int8]
 

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from unnaive.errors import UnnaiveError, choose
-from unnaive.types import Floats
+from unnaive.base.errors import UnnaiveError, choose
+from unnaive.base.types import Floats
 
 TINY = 1e-12  # probabilities stay in [TINY, 1 − TINY], so that no logarithm is infinite
 SEEN = 1e-9  # expected counts below this teach nothing: the table keeps its value

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unnaive.base.types import Floats
 from unnaive.models.hierarchical.cases import Cases, sums_by
 from unnaive.models.hierarchical.em import SEEN, TINY, Tables
 from unnaive.models.hierarchical.tree_shape import Node, Stage, Tree, compile_stages
-from unnaive.types import Floats
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from unnaive.base.types import Floats
 from unnaive.models.hierarchical.cases import Cases, sums_by
 from unnaive.models.hierarchical.em import SEEN, TINY, Tables
 from unnaive.models.hierarchical.tree_shape import Stage, Tree, compile_stages
-from unnaive.types import Floats
 
 UNSEEN = 0.5  # configurations that never occur in training
 SPLIT = 4  # from this many hidden variables on, two halves and a matrix product are faster

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy.special import chdtrc, xlogy
 
+from unnaive.base.types import Floats, Ids
 from unnaive.models.hierarchical.cases import Cases
-from unnaive.types import Floats, Ids
 
 TIE = 1e-12  # criteria closer than this are equal: sums in another order differ by less
 

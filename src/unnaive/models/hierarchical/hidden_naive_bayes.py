@@ -11,12 +11,12 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit, logit
 
-from unnaive.core.network import Network
+from unnaive.base.types import Floats
+from unnaive.linear.network import Network
 from unnaive.models.hierarchical.cases import Cases, Rows, distinct_rows
 from unnaive.models.hierarchical.em import TINY, Tables
 from unnaive.models.hierarchical.em_from_class import Branch, class_shares, subtree_likelihood
 from unnaive.models.hierarchical.tree_shape import Tree, inputs, node_names
-from unnaive.types import Floats
 
 
 @dataclass(frozen=True, eq=False)

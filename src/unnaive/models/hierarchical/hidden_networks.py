@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from unnaive.core.arrays import FLOATS
-from unnaive.core.network import Network
-from unnaive.core.scorer import Scorer
-from unnaive.errors import BadModel, choose
+from unnaive.base.errors import BadModel, choose
+from unnaive.base.types import Arrays, Floats, Sparse
+from unnaive.data.arrays import FLOATS
+from unnaive.linear.network import Network
+from unnaive.linear.scorer import Scorer
 from unnaive.models.hierarchical.cases import UNKNOWN, Cases, Rows
 from unnaive.models.hierarchical.hidden_naive_bayes import HiddenNaiveBayes
 from unnaive.models.hierarchical.hidden_tree import HiddenTree
 from unnaive.models.hierarchical.tree_shape import Node, Tree
-from unnaive.types import Arrays, Floats, Sparse
 
 AnyNetwork = HiddenTree | HiddenNaiveBayes
 

@@ -10,12 +10,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from unnaive.core.network import Network
+from unnaive.base.types import Floats
+from unnaive.linear.network import Network
 from unnaive.models.hierarchical.cases import UNKNOWN, Cases, Rows, distinct_rows
 from unnaive.models.hierarchical.em import TINY, Tables
 from unnaive.models.hierarchical.em_to_class import UNSEEN, ToClass, node_probability
 from unnaive.models.hierarchical.tree_shape import Tree, compile_stages, inputs, node_names
-from unnaive.types import Floats
 
 SOFT_CELLS = 1 << 22  # numbers at once where features are unknown
 

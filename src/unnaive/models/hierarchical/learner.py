@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
-from unnaive.core.counts import Counts
-from unnaive.core.named_counts import over_classes
-from unnaive.core.selection import class_gain, informative_terms
-from unnaive.core.settings import setting
-from unnaive.core.weighting import presence
-from unnaive.errors import BadData
+from unnaive.base.errors import BadData
+from unnaive.base.settings import setting
+from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.data.counts import Counts
+from unnaive.data.named_counts import over_classes
+from unnaive.data.weighting import presence
+from unnaive.linear.selection import class_gain, informative_terms
 from unnaive.models.estimator import DocumentsModel, class_weight_setting, scheme_setting
 from unnaive.models.hierarchical.cases import Cases
 from unnaive.models.hierarchical.em import Search, Tables, run_em
@@ -35,7 +36,6 @@ from unnaive.models.hierarchical.hidden_tree import HiddenTree
 from unnaive.models.hierarchical.tree_shape import CLUSTERINGS, Tree, shape_tree
 from unnaive.models.mixins import HasNetwork
 from unnaive.text.backend import thread_count
-from unnaive.types import Floats, Progress, Sparse
 
 Report = Callable[[int, Floats], None]
 Each = Callable[..., Iterable[Any]]  # map, or one that uses threads

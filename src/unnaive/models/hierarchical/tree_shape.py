@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unnaive.errors import choose
-from unnaive.lazy import lazy_property
+from unnaive.base.errors import choose
+from unnaive.base.lazy import lazy_property
+from unnaive.base.types import Floats, Ids
 from unnaive.models.hierarchical.cases import Cases, Rows, codes_of, distinct_rows
 from unnaive.models.hierarchical.feature_clusters import (
     Cluster,
@@ -20,7 +21,6 @@ from unnaive.models.hierarchical.feature_clusters import (
     clusters_by_dependence,
     clusters_by_or,
 )
-from unnaive.types import Floats, Ids
 
 CLUSTERINGS: dict[str, Callable[[Cases, Sequence[int], int, float], list[Cluster]]] = {
     "avg": clusters_by_average,

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from unnaive.core.network import Network
-from unnaive.errors import BadData, MissingExtra
+from unnaive.base.errors import BadData, MissingExtra
+from unnaive.linear.network import Network
 
 
 @dataclass(frozen=True)

@@ -12,16 +12,17 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array, hstack
 
-from unnaive.core.linear import Linear, refuse_full_table
-from unnaive.core.named_counts import over_classes
-from unnaive.core.progress import report_classes
-from unnaive.core.protocol import available_if
-from unnaive.core.settings import setting
-from unnaive.core.targets import Targets, check_known_classes, class_columns, sorted_classes
-from unnaive.core.weighting import NORMS, Weighting, document_frequency, presence
-from unnaive.decisions import default_decision
-from unnaive.errors import BadData, UnnaiveError
-from unnaive.fitted import FittedModel
+from unnaive.base.errors import BadData, UnnaiveError
+from unnaive.base.progress import report_classes
+from unnaive.base.protocol import available_if
+from unnaive.base.settings import setting
+from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.data.named_counts import over_classes
+from unnaive.data.targets import Targets, check_known_classes, class_columns, sorted_classes
+from unnaive.data.weighting import NORMS, Weighting, document_frequency, presence
+from unnaive.learning.decisions import default_decision
+from unnaive.learning.fitted import FittedModel
+from unnaive.linear.linear import Linear, refuse_full_table
 from unnaive.models.estimator import UnweightedDocumentsModel, scheme_setting
 from unnaive.models.higher_order.path_scorer import PathScorer
 from unnaive.models.higher_order.paths import FirstPass, SecondPass, TermSums, class_paths_as_published
@@ -33,7 +34,6 @@ from unnaive.models.higher_order.smoothing import (
     one_vs_rest_scorer,
     smoothed,
 )
-from unnaive.types import Floats, Progress, Sparse
 
 PATHS = ("exact", "paper")
 PRIORS = ("documents", "paths")

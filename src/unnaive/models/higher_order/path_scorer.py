@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.core.arrays import read_csr
-from unnaive.core.linear import Linear
-from unnaive.core.products import transposed_product
-from unnaive.errors import BadModel
-from unnaive.lazy import lazy_property
-from unnaive.types import Floats, Sparse
+from unnaive.base.errors import BadModel
+from unnaive.base.lazy import lazy_property
+from unnaive.base.types import Floats, Sparse
+from unnaive.data.arrays import read_csr
+from unnaive.data.products import transposed_product
+from unnaive.linear.linear import Linear
 
 MIDDLES = 3  # terms in the middle of paths that an explanation names, at most
 

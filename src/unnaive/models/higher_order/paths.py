@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
-from unnaive.core.products import product, transposed_product
-from unnaive.errors import BadData
-from unnaive.types import Floats, Sparse
+from unnaive.base.errors import BadData
+from unnaive.base.types import Floats, Sparse
+from unnaive.data.products import product, transposed_product
 
 CHUNK_CELLS = 1 << 23  # documents × classes held at once: 64 MB of float64
 NOTHING = np.zeros(())  # the neutral element of sums of arrays
@@ -254,7 +254,7 @@ def _floats(table: Sparse) -> Sparse:
 
 
 try:
-    import unnaive.core._gram as _gram
+    import unnaive.models.higher_order._gram as _gram
 except ImportError:  # built without a compiler
     _gram = None
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unnaive.core.linear import Linear
-from unnaive.core.weighting import Weighting
-from unnaive.errors import BadData
+from unnaive.base.errors import BadData
+from unnaive.base.types import Floats
+from unnaive.data.weighting import Weighting
+from unnaive.linear.linear import Linear
 from unnaive.models.higher_order.paths import FirstPass, SecondPass, class_paths
-from unnaive.types import Floats
 
 LEAST = 1e-12  # probabilities stay inside [LEAST, 1 − LEAST]: a first-order estimate alone has zeros
 NO_ODDS = 1e6  # instead of infinite prior log-odds, of a class that all documents have, or none

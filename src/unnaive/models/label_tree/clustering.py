@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.core.weighting import NORMS
-from unnaive.types import Sparse
+from unnaive.base.types import Sparse
+from unnaive.data.weighting import NORMS
 
 ROUNDS = 20  # of reassigning labels to two means, at most
 

@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from unnaive.core.dual import squared_hinge
-from unnaive.core.settings import setting
-from unnaive.core.weighting import DOCUMENT_WEIGHTINGS, document_weighting
-from unnaive.errors import BadData
+from unnaive.base.errors import BadData
+from unnaive.base.settings import setting
+from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.data.weighting import DOCUMENT_WEIGHTINGS, document_weighting
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
 from unnaive.models.label_tree.clustering import cluster_labels, label_centroids
 from unnaive.models.label_tree.scorer import LabelTreeScorer
+from unnaive.models.svm.solver import squared_hinge
 from unnaive.text.backend import thread_count
-from unnaive.types import Floats, Progress, Sparse
 
 Places = NDArray[np.int64]
 

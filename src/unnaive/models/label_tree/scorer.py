@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.core.arrays import csr_arrays, is_number, read_csr, read_floats, read_places
-from unnaive.core.scorer import Scorer
-from unnaive.core.weighting import Weighting
-from unnaive.errors import BadModel
-from unnaive.types import Arrays, Floats, Sparse
+from unnaive.base.errors import BadModel
+from unnaive.base.types import Arrays, Floats, Sparse
+from unnaive.data.arrays import csr_arrays, is_number, read_csr, read_floats, read_places
+from unnaive.data.weighting import Weighting
+from unnaive.linear.scorer import Scorer
 
 SLOPE = 3.0  # of the logistic curve that makes a probability of a margin: 1 on the right side is p = 0.95
 FAR = 1.0  # how far labels that were never looked at stay behind the last that were

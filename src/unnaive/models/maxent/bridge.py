@@ -12,9 +12,9 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.special import logsumexp
 
-from unnaive.core.linear import Linear
-from unnaive.errors import UnnaiveError
-from unnaive.types import Floats
+from unnaive.base.errors import UnnaiveError
+from unnaive.base.types import Floats
+from unnaive.linear.linear import Linear
 
 
 def to_naive_bayes(maxent: Linear) -> Linear:
@@ -26,7 +26,7 @@ def to_naive_bayes(maxent: Linear) -> Linear:
     priors ϑ(c); every other document the posteriors of λ. All in logs: λ reaches tens of thousands.
 
     >>> from scipy.sparse import csr_array
-    >>> from unnaive.core.weighting import Weighting
+    >>> from unnaive.data.weighting import Weighting
     >>> maxent = Linear(np.log([[1.0, 3.0], [2.0, 2.0]]), np.zeros(2), weighting=Weighting(norm="l1"))
     >>> bayes = to_naive_bayes(maxent)
     >>> np.exp(bayes.bias), np.exp(bayes.weights())
@@ -47,7 +47,7 @@ def to_maxent(naive_bayes: Linear) -> Linear:
     exactly, and this undoes `to_naive_bayes` up to that constant. Of a document without known terms λ says nothing;
     its posterior is defined as the prior, which is what the naive Bayes form gives: score with that.
 
-    >>> from unnaive.core.weighting import Weighting
+    >>> from unnaive.data.weighting import Weighting
     >>> prior, given = np.log([0.5, 0.5]), np.log([[0.25, 0.75], [0.5, 0.5]])
     >>> maxent = to_maxent(Linear(given, prior, weighting=Weighting(norm="l1")))
     >>> np.exp(maxent.weights())

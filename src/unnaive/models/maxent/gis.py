@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from scipy.special import log_softmax
 
-from unnaive.core import products
-from unnaive.core.linear import Linear
-from unnaive.core.weighting import Weighting
-from unnaive.errors import BadData
-from unnaive.lazy import lazy_property
+from unnaive.base.errors import BadData
+from unnaive.base.lazy import lazy_property
+from unnaive.base.types import Floats, Sparse
+from unnaive.data import products
+from unnaive.data.weighting import Weighting
+from unnaive.linear.linear import Linear
 from unnaive.models.maxent.bridge import to_naive_bayes
 from unnaive.models.maxent.stopping import Step
-from unnaive.types import Floats, Sparse
 
 SMALLEST = 1e-300  # expected counts are kept above it: a posterior of 0 would ask for an infinite step
 

@@ -19,8 +19,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.core.products import ThinProducts
-from unnaive.types import Floats, Sparse
+from unnaive.base.types import Floats, Sparse
+from unnaive.data.products import ThinProducts
 
 Ray = Callable[[float], tuple[float, float]]
 RayPoint = tuple[float, float, float]  # a place on a ray, value and slope there

@@ -14,16 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.core.counts import Counts
-from unnaive.core.dual import softmax
-from unnaive.core.linear import Linear, refuse_full_table
-from unnaive.core.products import ThinProducts
-from unnaive.core.progress import solver_events
-from unnaive.core.settings import setting
-from unnaive.core.targets import Targets, single_labels
-from unnaive.core.weighting import Weighting, tf_idf
-from unnaive.errors import BadData, UnnaiveError, choose
-from unnaive.fitted import FittedModel
+from unnaive.base.errors import BadData, UnnaiveError, choose
+from unnaive.base.progress import solver_events
+from unnaive.base.settings import setting
+from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.data.counts import Counts
+from unnaive.data.products import ThinProducts
+from unnaive.data.targets import Targets, single_labels
+from unnaive.data.weighting import Weighting, tf_idf
+from unnaive.learning.fitted import FittedModel
+from unnaive.learning.train import train
+from unnaive.linear.linear import Linear, refuse_full_table
 from unnaive.models.estimator import IteratedModel, class_weight_setting, scheme_setting
 from unnaive.models.maxent.bridge import to_naive_bayes
 from unnaive.models.maxent.gis import Scaling
@@ -40,9 +41,8 @@ from unnaive.models.maxent.lbfgs import (
 from unnaive.models.maxent.stopping import Rows, Step, Stopping, Trainer, run_solver
 from unnaive.models.mixins import LinearAttributes
 from unnaive.models.naive_bayes import LINK_OF_SCHEME, ComplementNB, MultinomialNB
+from unnaive.models.svm.solver import softmax
 from unnaive.text.backend import thread_count
-from unnaive.training import train
-from unnaive.types import Floats, Progress, Sparse
 
 
 @dataclass(frozen=True)

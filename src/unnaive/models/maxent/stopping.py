@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.core.linear import Linear
-from unnaive.types import Floats, Progress, Sparse
+from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.linear.linear import Linear
 
 Rows = NDArray[np.intp]
 

@@ -1,0 +1,322 @@
+"""`unnaive audit`: what is wrong with labelled data, as a page and a CSV of findings; drift against new data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unnaive.apps.cli.options import (
+    OUTPUT,
+    STDOUT,
+    Archives,
+    AsJson,
+    Interrupted,
+    Seed,
+    is_collection_name,
+    make_output_folders,
+    read_corpus,
+    reading,
+)
+from unnaive.apps.cli.screen import echo
+from unnaive.apps.cli.word_options import token_options
+from unnaive.base.errors import UnnaiveError, count_noun
+from unnaive.base.visible_text import visible_json
+
+if TYPE_CHECKING:
+    from unnaive.apps.cli.screen import Progress
+    from unnaive.curation.audit.audit import Audit
+    from unnaive.curation.audit.material import AuditData
+    from unnaive.curation.audit.unfinished import Unfinished
+    from unnaive.io.datafiles import DataFile
+
+PAGE, FINDINGS, UNFINISHED = "audit.html", "findings.csv", "unfinished-audit"
+SHOWN = 5  # suspected label errors on the screen
+SPLIT_NAMES = ("split", "part", "subset", "partition", "set")
+TRAIN_WORDS, TEST_WORDS = ("train", "training"), ("test", "testing")
+DATA_HELP = "Labelled documents: a file, a folder with a folder for each class, or a collection such as tickets."
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(audit)
+
+
+@reading(DATA_HELP)
+@token_options(page=True)
+def audit(
+    source: DataFile,
+    against: Annotated[
+        Path | None, typer.Option(help="New texts: tell how they differ from the data.", show_default=False)
+    ] = None,
+    test: Annotated[
+        Path | None, typer.Option(help="A test file: tell which of its texts are in the data.", show_default=False)
+    ] = None,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="Label errors by exact leave-one-out naive Bayes: one pass, less precise.")
+    ] = False,
+    similarity: Annotated[
+        float, typer.Option(min=0.5, max=1.0, help="Share of terms from which texts are near duplicates.")
+    ] = 0.8,
+    most: Annotated[int, typer.Option(min=1, help="Suspected label errors to list, at most.")] = 1000,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FOLDER",
+            help=f"For {PAGE} and {FINDINGS}; audit-DATA without.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    html: Annotated[Path | None, typer.Option(help="Write the page here.", rich_help_panel=OUTPUT)] = None,
+    csv_file: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write the findings here.", rich_help_panel=OUTPUT)
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write over findings that are there.", rich_help_panel=OUTPUT)
+    ] = False,
+    as_json: AsJson = False,
+    seed: Seed = 0,
+    archives: Archives = None,
+    *,
+    words: dict[str, Any],
+) -> None:
+    """Find what is wrong with labelled data: label errors, duplicates, leaks, doubtful classes and texts, drift.
+
+    unnaive audit data.csv -o audit
+    unnaive clean data.csv audit/findings.csv -o fixed.csv
+    """
+    from dataclasses import replace
+
+    from unnaive.apps.cli.output import write_text
+    from unnaive.apps.cli.screen import Progress
+    from unnaive.curation.audit.audit import AuditOptions
+    from unnaive.curation.audit.audit import audit as look
+    from unnaive.curation.audit.findings import to_csv
+    from unnaive.curation.audit.page import audit_page
+    from unnaive.io.table_writer import without_formula
+    from unnaive.text.tokens import TokenRule
+
+    rule = TokenRule(**words)
+    if output is None and html is None and csv_file is None and not as_json:
+        output = default_folder(source.path)
+    page, findings = output_paths(output, html, csv_file)
+    check_folders([page, findings])
+    refuse_overwriting(findings, force)
+    source = replace(source, options=replace(source.options, language=rule.language or "en"))
+    with Progress("reading") as bar:
+        data = read_audit_data(source, archives)
+        new = None if against is None else read_texts(source, against)
+        tested = None if test is None else read_texts(source, test)
+        options = AuditOptions(fast, similarity, most, seed)
+        kept = unfinished_work(findings or page)
+        try:
+            found = look(data, rule, options, test=tested, new=new, tell=teller(bar), kept=kept)
+        except KeyboardInterrupt:
+            if kept is None or not kept.number:
+                raise
+            raise Interrupted(
+                f"stopped; {count_noun(kept.number, 'fold')} of the search for label errors kept in {kept.folder}, "
+                "run the same command to go on"
+            ) from None
+    if as_json:
+        echo(visible_json(audit_to_dict(found)))
+    else:
+        show_audit(found)
+    make_output_folders([page, findings])
+    if page is not None:
+        write_text(page, audit_page(found))
+    if findings is not None:
+        write_text(findings, to_csv(found.findings, without_formula))  # people open it in spreadsheets
+    if kept is not None:
+        kept.remove()
+
+
+def unfinished_work(beside: Path | None) -> Unfinished | None:
+    """Where work is kept until the audit is finished, beside its results; None where they go to the screen."""
+    from unnaive.curation.audit.unfinished import Unfinished
+
+    return None if beside is None or beside == STDOUT else Unfinished(beside.parent / UNFINISHED)
+
+
+def default_folder(path: str) -> Path:
+    """Where page and findings go if nobody says: a folder here, named after the data.
+
+    >>> str(default_folder("mail/tickets.csv.gz")), str(default_folder("-"))
+    ('audit-tickets', 'audit-data')
+    """
+    words = re.sub(r"[^\w-]+", "-", Path(path).name.partition(".")[0]).strip("-")
+    return Path(f"audit-{words or 'data'}")
+
+
+def output_paths(output: Path | None, html: Path | None, csv_file: Path | None) -> tuple[Path | None, Path | None]:
+    """Where page and findings go: into the folder, or where they were asked for."""
+    if output is not None:
+        if output.is_file():
+            raise UnnaiveError(f"{output} is a file; -o names a folder, and --html and --csv name files")
+        return html or output / PAGE, csv_file or output / FINDINGS
+    return html, csv_file
+
+
+def check_folders(paths: Iterable[Path | None]) -> None:
+    """An error if a file could not be written at the end; no folder is made yet, in case something fails before."""
+    import os
+
+    for path in paths:
+        if path is None or path == STDOUT:
+            continue
+        if path.is_dir():
+            raise UnnaiveError(f"{path} is a folder; give the name of a file to write")
+        above = next(folder for folder in path.absolute().parents if folder.exists())
+        if not above.is_dir() or not os.access(above, os.W_OK):
+            raise UnnaiveError(
+                f"{path} cannot be written, since nothing can be written into {above}; name another place"
+            )
+
+
+def refuse_overwriting(findings: Path | None, force: bool) -> None:
+    """An error if findings are there already: somebody may have written decisions into them."""
+    if findings is not None and findings.is_file() and not force:
+        raise UnnaiveError(
+            f"{findings} is there already and may hold your decisions; name another file with --csv, or say --force"
+        )
+
+
+def read_audit_data(source: DataFile, archives: Path | None) -> AuditData:
+    """The documents with their row numbers and all other columns; of folders and collections, what they have."""
+    from unnaive.apps.cli.output import say_what_was_read
+    from unnaive.curation.audit.material import AuditData
+    from unnaive.io.formats import find_format
+
+    one = len(source.paths) == 1 and source.path != "-" and "://" not in source.path
+    collection = one and is_collection_name(source.path.partition(":")[0])
+    folder = one and source.format in (None, "folder") and Path(source.path).is_dir()
+    if collection or (folder and find_format(source.path) == "folder"):
+        return AuditData.of(read_corpus(source, archives))
+    texts: list[str] = []
+    labels: list[tuple[str, ...]] = []
+    ids: list[str] = []
+    columns: dict[str, list[Any]] = {}
+    for batch in source.batches(labelled=True, keep=True):
+        taken = source.options.log.columns
+        own = () if taken is None else (*taken.texts, taken.label, *taken.label_columns)
+        for name, values in batch.kept.items():
+            if name not in own and (name in columns or not texts):
+                columns.setdefault(name, []).extend(values)
+        texts.extend(batch.texts)
+        labels.extend(batch.labels)
+        ids.extend(batch.ids)
+    say_what_was_read(source)
+    whole = {name: values for name, values in columns.items() if len(values) == len(texts)}
+    split_name, split = find_split(whole)
+    whole.pop(split_name, None)
+    return AuditData(texts, labels, range(1, len(texts) + 1), ids, source.name, split, whole)
+
+
+def find_split(columns: dict[str, list[Any]]) -> tuple[str, list[str] | None]:
+    """(the column that says train or test, its values), or ("", None).
+
+    >>> find_split({"split": ["Train", "test"]})
+    ('split', ['train', 'test'])
+    """
+    for name, values in columns.items():
+        words = [str(value).strip().casefold() for value in values]
+        if (
+            name.strip().casefold() in SPLIT_NAMES
+            and {"train", "training"} & set(words)
+            and set(TEST_WORDS) & set(words)
+        ):
+            spelt = {**dict.fromkeys(TRAIN_WORDS, "train"), **dict.fromkeys(TEST_WORDS, "test")}
+            return name, [spelt.get(word, word) for word in words]
+    return "", None
+
+
+def read_texts(source: DataFile, path: Path) -> Any:
+    """The texts of another file, read with the same columns; its labels are not needed."""
+    from dataclasses import replace
+
+    from unnaive.io.corpus import Corpus
+    from unnaive.io.datafiles import DataFile
+    from unnaive.io.options import ReadLog
+
+    options = replace(source.options, log=ReadLog())
+    other = DataFile((str(path),), None, text=source.text, options=options, default_columns=source.options.log.columns)
+    texts = [text for batch in other.batches(labelled=False) for text in batch.texts]
+    return Corpus(texts, [()] * len(texts), name=str(path))
+
+
+def teller(bar: Progress) -> Any:
+    """What an audit reports, shown by a progress bar."""
+    last: list[Any] = [None, 0]
+
+    def tell(words: str, done: int, total: int) -> None:
+        if words != last[0] or (total and not last[1]):
+            bar.rename(words, total or None)
+            last[:] = [words, 0]
+        bar.advance(done - last[1])
+        last[1] = done
+
+    return tell
+
+
+def audit_to_dict(found: Audit) -> dict[str, Any]:
+    """The audit as plain values."""
+    from dataclasses import asdict
+
+    from unnaive.curation.audit.findings import count_kinds
+
+    return {
+        "name": found.name,
+        "documents": found.n_docs,
+        "classes": found.n_classes,
+        "terms": found.n_terms,
+        "fast": found.fast,
+        "kinds": count_kinds(found.findings),
+        "label_errors": None if found.errors is None else asdict(found.errors),
+        "drift": None if found.drift is None else asdict(found.drift),
+        "notes": list(found.notes),
+        "findings": [asdict(one) | {"what_to_do": one.advice} for one in found.findings],
+    }
+
+
+def show_audit(found: Audit) -> None:
+    """What was found, for people."""
+    from rich.markup import escape
+
+    from unnaive.apps.cli.screen import console, plain_table, shorten_text
+    from unnaive.curation.audit.findings import KINDS, count_kinds
+    from unnaive.curation.audit.page import drift_sentence, error_sentence
+
+    screen = console()
+    sizes = f"{count_noun(found.n_docs, 'document')}, {count_noun(found.n_classes, 'class', 'classes')}"
+    screen.print(f"{found.name}: {sizes}", markup=False)
+    kinds = count_kinds(found.findings)
+    table = plain_table(">found", "what", "what to do")
+    for kind, n in kinds.items():
+        table.add_row(f"{n:,}", KINDS[kind].title, f"[dim]{KINDS[kind].advice}[/]")
+    screen.print(table if kinds else "nothing was found")
+    if found.errors is not None:
+        screen.print(f"\n{error_sentence(found)}", markup=False)
+    suspects = [one for one in found.findings if one.kind == "label-error"][:SHOWN]
+    if suspects:
+        table = plain_table(">row", "label", "proposed", ">score", "text")
+        for one in suspects:
+            text = escape(shorten_text(one.text, 60))
+            table.add_row(str(one.row), escape(one.label), escape(one.proposed), f"{one.score:.2f}", text)
+        screen.print(table)
+    if found.drift is not None:
+        screen.print(f"\n{drift_sentence(found.drift)}", markup=False)
+        changed = [share for share in found.drift.shares if share.changed]
+        for share in sorted(changed, key=lambda share: -abs(share.new - share.old))[:SHOWN]:
+            interval = f"{100 * share.low:.1f} to {100 * share.high:.1f}"
+            line = f"  {share.name}: {100 * share.old:.1f} % → {100 * share.new:.1f} % ({interval})"
+            screen.print(line, markup=False)
+        if found.drift.terms:
+            terms = ", ".join(one.term for one in found.drift.terms[:10])
+            screen.print(f"  terms that changed: {terms}", markup=False)
+    for sentence in found.notes:
+        screen.print(f"note: {sentence}", markup=False, style="yellow")

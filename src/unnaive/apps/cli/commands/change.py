@@ -1,0 +1,296 @@
+"""`unnaive update`, `forget`, `merge` and `remake`: models that learn more, unlearn, join and change, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unnaive.apps.cli.options import AsJson, KeyFile, ModelFile, parse_select, reading
+from unnaive.apps.cli.screen import echo
+from unnaive.base.visible_text import visible_json
+
+if TYPE_CHECKING:
+    from unnaive.io.datafiles import DataFile
+    from unnaive.learning.fitted import FittedModel
+
+EVERY = 5.0  # seconds
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", help="Write the changed model here, and leave MODEL as it is.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs to the command line."""
+    app.command()(update)
+    app.command()(forget)
+    app.command()(merge)
+    app.command()(remake)
+
+
+@reading(
+    "More labelled documents: a file, a folder with a folder for each class, or - for stdin (the default of --follow).",
+    default=None,
+)
+def update(
+    model: ModelFile,
+    source: DataFile | None,
+    read_like: Callable[[list[str]], DataFile],
+    grow: Annotated[bool, typer.Option("--grow", help="Take in classes that the model does not have.")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go on learning lines of JSON as they come, until Ctrl-C.")
+    ] = False,
+    every: Annotated[float, typer.Option(help="Seconds between two writes, with --follow.")] = EVERY,
+    batch: Annotated[
+        str | None,
+        typer.Option(metavar="KEY", help="With --follow: the id of a batch, which is learnt once and as a whole."),
+    ] = None,
+    key: KeyFile = None,
+    output: Output = None,
+    as_json: AsJson = False,
+) -> None:
+    """Learn more documents.
+
+    The model becomes the one that saw all of them at once; it is written anew, or not at all.
+
+    unnaive update tickets.model this-week.csv
+
+    unnaive update tickets.model arriving.jsonl --follow
+    """
+    from unnaive.base.errors import UnnaiveError
+
+    if follow:
+        arriving = source or read_like(["-"])
+        follow_source(model, arriving, grow=grow, every=every, batch=batch, output=output, as_json=as_json)
+        return
+    if source is None:
+        raise UnnaiveError("no DATA to learn was named; give a file, a folder, or - for stdin")
+    if batch is not None or every != EVERY:
+        raise UnnaiveError("--batch and --every are for a stream; add --follow")
+
+    from unnaive.classifier.receipts import read_key, unlock_register
+    from unnaive.classifier.text_classifier import TextClassifier
+
+    secret = read_key(key)
+
+    def learn(fitted: FittedModel) -> FittedModel:
+        classifier = TextClassifier.from_fitted(unlock_register(fitted, secret))
+        return classifier.partial_fit(*read_labelled(source, fitted), grow=grow).fitted_
+
+    show_change("learnt", change_file(model, output, learn) | {"read": source.describe()}, as_json)
+
+
+def follow_source(
+    model: Path, source: DataFile, *, grow: bool, every: float, batch: str | None, output: Path | None, as_json: bool
+) -> None:
+    """Learn what arrives in a growing file of JSON lines, or on stdin."""
+    from unnaive.apps.cli.screen import is_quiet
+    from unnaive.apps.cli.screen import summary as say
+    from unnaive.base.errors import UnnaiveError, count_noun
+    from unnaive.classifier.model_file import load
+    from unnaive.learning.update import kept_statistic
+    from unnaive.scaleout.follow import FollowOptions, follow
+
+    if output is not None or len(source.paths) != 1:
+        raise UnnaiveError("--follow takes one file or - for stdin, and writes to MODEL itself; leave --output out")
+    fitted = load(model)
+    kept_statistic(fitted, "follow")
+    if fitted.register is not None:
+        raise UnnaiveError("--follow does not keep a register; update this model with files")
+    usual = fitted.columns
+    options = FollowOptions(
+        text=(source.text or (usual.texts if usual else ()) or ("text",))[0],
+        label=source.label or (usual.label if usual else None) or "label",
+        batch=batch,
+        separator=source.separator or (usual.separator if usual else None),
+        every=every,
+        grow=grow,
+    )
+    found = follow(model, source.path, options, lambda line: None if is_quiet() else echo(line, err=True))
+    if as_json:
+        echo(visible_json(found))
+    else:
+        extra = f", {count_noun(found['left_out'], 'line')} left out" if found["left_out"] else ""
+        extra += f", {found['again']:,} of batches that it had learnt already" if found["again"] else ""
+        learnt, writes = count_noun(found["documents"], "document"), count_noun(found["writes"], "write")
+        say(f"{model} learnt {learnt} in {writes}{extra}")
+
+
+@reading("The documents to unlearn, with the labels that they were learnt with.")
+def forget(
+    model: ModelFile,
+    source: DataFile,
+    receipt: Annotated[
+        Path | None, typer.Option(help="Write a receipt that `unnaive verify` can check.", show_default=False)
+    ] = None,
+    key: KeyFile = None,
+    output: Output = None,
+    as_json: AsJson = False,
+) -> None:
+    """Unlearn documents, exactly.
+
+    The model becomes the one that never saw them: words and classes of theirs alone are no longer in the file. Give
+    documents that it learnt, with their labels: of others a model that keeps counts cannot always tell, unless it was
+    trained with --register; one that keeps documents can.
+
+    unnaive forget tickets.model withdrawn.csv --receipt withdrawn.json
+    """
+    from unnaive.apps.cli.options import make_output_folders
+    from unnaive.apps.cli.output import write_text
+    from unnaive.classifier.receipts import complete_receipt, make_receipt, read_key, unlock_register
+    from unnaive.classifier.text_classifier import TextClassifier
+    from unnaive.io.sources import hash_file
+
+    make_output_folders([receipt])
+    secret = read_key(key)
+    draft: dict[str, Any] = {}
+
+    def unlearn(fitted: FittedModel) -> FittedModel:
+        texts, labels = read_labelled(source, fitted)
+        if receipt is not None:
+            about: dict[str, Any] = {"file": model.name, "sha256": hash_file(model), "key": secret}
+            draft.update(make_receipt(fitted, texts, labels, **about))
+        return TextClassifier.from_fitted(unlock_register(fitted, secret)).forget(texts, labels).fitted_
+
+    def write_receipt() -> None:
+        if receipt is not None:
+            write_text(receipt, complete_receipt(draft, output or model))
+
+    show_change(
+        "forgot", change_file(model, output, unlearn, done=write_receipt) | {"read": source.describe()}, as_json
+    )
+
+
+def merge(
+    models: Annotated[list[Path], typer.Argument(metavar="MODEL", help="Two models or more.", show_default=False)],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The model file to write.", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Join models that were trained apart.
+
+    The result is the model that saw all their documents.
+
+    unnaive merge north.model south.model -o all.model
+    """
+    from dataclasses import replace
+
+    from unnaive.apps.cli.screen import Progress
+    from unnaive.base.errors import UnnaiveError
+    from unnaive.classifier.model_file import check_writable, load, save
+    from unnaive.data.text_hashes import join_text_hashes
+    from unnaive.learning.update import merge_models
+
+    if len(models) < 2:
+        raise UnnaiveError("there is one model; name two or more to merge")
+    check_writable(output)
+    with Progress("merging", len(models)) as bar:
+        merged = load(models[0])
+        before = model_sizes(merged)
+        for path in models[1:]:
+            bar.advance(1)
+            other = load(path)
+            hashes = join_text_hashes([merged.text_hashes, other.text_hashes])
+            merged = replace(merge_models(merged, other), text_hashes=hashes)
+        save(merged, output)
+    show_change("merged", {"file": str(output), "before": before, "after": model_sizes(merged)}, as_json)
+
+
+def remake(
+    model: ModelFile,
+    name: Annotated[str | None, typer.Option("--model", "-m", help="Another model.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the model.")
+    ] = None,
+    min_df: Annotated[int | None, typer.Option(help="Leave out terms of fewer documents.")] = None,
+    select: Annotated[str | None, typer.Option(metavar="[MEASURE:]K", help="Keep the K best terms.")] = None,
+    output: Output = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change the model or its settings without the data.
+
+    It is made anew from the counts or the counted documents that are in the file; from counts, models that learn from
+    documents cannot be made.
+
+    unnaive remake tickets.model --set alpha=0.01 -o sharper.model
+    """
+    from unnaive.base.errors import UnnaiveError
+    from unnaive.base.settings import parse_settings
+    from unnaive.classifier.text_classifier import TextClassifier
+
+    if name is None and not settings and min_df is None and select is None:
+        raise UnnaiveError(f"nothing to change about {model} was named; give --model, --set, --min-df or --select")
+    given = {"model": name, "min_df": min_df, "select": parse_select(select)}
+    parameters = {key: value for key, value in given.items() if value is not None} | parse_settings(settings or [])
+
+    def remake_weights(fitted: FittedModel) -> FittedModel:
+        return TextClassifier.from_fitted(fitted).remake(**parameters).fitted_
+
+    show_change("made anew", change_file(model, output, remake_weights), as_json)
+
+
+def change_file(
+    model: Path,
+    output: Path | None,
+    change: Callable[[FittedModel], FittedModel],
+    *,
+    done: Callable[[], None] = lambda: None,
+) -> dict[str, Any]:
+    """Change the model in a file, or a copy of it; nothing is written if anything goes wrong.
+
+    `done` is called when the new file is there.
+    """
+    from unnaive.classifier.model_file import check_writable, load, save, update
+
+    before: dict[str, int] = {}
+
+    def change_measured(fitted: FittedModel) -> FittedModel:
+        before.update(model_sizes(fitted))
+        return change(fitted)
+
+    if output is None:
+        changed = update(model, change_measured, done=done)
+    else:
+        check_writable(output)
+        changed = change_measured(load(model))
+        save(changed, output)
+        done()
+    return {"file": str(output or model), "before": before, "after": model_sizes(changed)}
+
+
+def read_labelled(source: DataFile, fitted: FittedModel) -> tuple[Any, list[tuple[Any, ...]]]:
+    """The texts of a source, and their labels as values of the type that the model's classes have."""
+    from unnaive.apps.cli.output import parse_labels, read_as_trained
+    from unnaive.apps.cli.screen import reading_progress
+
+    with reading_progress(read_as_trained(source, fitted)) as (watched, _):
+        corpus = watched.corpus()
+    return corpus.texts, parse_labels(fitted, corpus)
+
+
+def model_sizes(fitted: FittedModel) -> dict[str, int]:
+    """Documents, classes and terms of a model; -1 documents where nothing was kept that tells."""
+    return {
+        "documents": -1 if fitted.statistic is None else int(fitted.statistic.n_docs),
+        "classes": len(fitted.classes),
+        "terms": fitted.scorer.n_terms,
+    }
+
+
+def show_change(what: str, summary: dict[str, Any], as_json: bool) -> None:
+    """What became of the model."""
+    if as_json:
+        echo(visible_json(summary))
+        return
+    from unnaive.apps.cli.screen import summary as say
+    from unnaive.base.errors import count_noun
+
+    if "read" in summary:
+        say(f"read {summary['read']}")
+    before, after = summary["before"], summary["after"]
+    steps = [
+        count_noun(after[name], one, name) + (f" (was {before[name]:,})" if after[name] != before[name] else "")
+        for one, name in (("document", "documents"), ("class", "classes"), ("term", "terms"))
+    ]
+    say(f"{what}: {summary['file']} now has {', '.join(steps)}")

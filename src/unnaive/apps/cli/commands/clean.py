@@ -1,0 +1,177 @@
+"""`unnaive clean`: the data with the accepted findings of an audit applied, in another file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unnaive.apps.cli.options import AsJson, make_output_folders, reading
+from unnaive.apps.cli.screen import echo
+from unnaive.base.errors import BadData, UnnaiveError, choose, count_noun
+from unnaive.base.visible_text import visible_json
+
+if TYPE_CHECKING:
+    from unnaive.curation.audit.cleaning import Changes
+    from unnaive.io.columns import Columns
+    from unnaive.io.datafiles import DataFile
+
+ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson")
+Row = dict[str, Any]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(clean)
+
+
+@reading("The data that was audited: a file with a table.")
+def clean(
+    source: DataFile,
+    findings: Annotated[Path, typer.Argument(metavar="FINDINGS", help="The CSV of unnaive audit.", show_default=False)],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="The file to write: .csv, .tsv or .jsonl.")
+    ],
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(help="Accept all findings of this kind too, such as label-error.", metavar="KIND"),
+    ] = None,
+    min_score: Annotated[float, typer.Option(min=0, max=1, help="… of this score at least.")] = 0.0,
+    as_json: AsJson = False,
+) -> None:
+    """Apply the accepted findings of an audit to the data, in another file: rows dropped, labels put right.
+
+    Accepted are those with yes in the column accept, and those of the kinds named with --accept.
+
+    unnaive clean data.csv audit/findings.csv -o fixed.csv --accept label-error --min-score 0.95
+    """
+    from unnaive.apps.cli.screen import reading_progress, summary
+    from unnaive.curation.audit.cleaning import plan_changes
+    from unnaive.curation.audit.findings import KINDS, read_corrections
+    from unnaive.io.sources import check_exists
+
+    kinds = [choose(list(KINDS), kind, "kind of finding") for kind in accept or []]
+    delimiter = find_delimiter(output)
+    make_output_folders([output])
+    text = check_exists(findings).read_text(encoding="utf-8-sig", errors="replace")
+    changes = plan_changes(read_corrections(text, str(findings)), kinds=kinds, min_score=min_score)
+    with reading_progress(source, "cleaning") as (watched, _):
+        n_read, n_written = write_rows(output, delimiter, cleaned_rows(watched, changes))
+    counted = {
+        "read": n_read,
+        "written": n_written,
+        "dropped": changes.done["dropped"],
+        "relabelled": changes.done["relabelled"],
+        "renamed": changes.done["renamed"],
+        "file": str(output),
+    }
+    if as_json:
+        echo(visible_json(counted))
+        return
+    summary(
+        f"{count_noun(n_read, 'row')}: {counted['dropped']:,} dropped, {counted['relabelled']:,} given another label, "
+        f"{counted['renamed']:,} with a label spelt anew; {n_written:,} written to {output}"
+    )
+    if not (counted["dropped"] or counted["relabelled"] or counted["renamed"]):
+        summary(f"nothing changed: write yes into the column accept of {findings}, or name a kind with --accept")
+
+
+def find_delimiter(output: Path) -> str | None:
+    """What stands between the cells of the output; None for JSON lines."""
+    plain = output.with_suffix("") if output.suffix == ".gz" else output
+    if str(output) != "-" and plain.suffix.lower() not in ENDINGS:
+        raise UnnaiveError(
+            f"data cannot be written as {plain.suffix or plain.name}; give a name in {', '.join(ENDINGS)}"
+        )
+    if plain.suffix.lower() in (".jsonl", ".ndjson"):
+        return None
+    return "\t" if plain.suffix.lower() == ".tsv" else ","
+
+
+def cleaned_rows(source: DataFile, changes: Changes) -> Iterator[Row | None]:
+    """Each row of the data with all its columns, changed; None for one that is left out."""
+    number = 0
+    for batch in source.batches(labelled=True, keep=True):
+        columns = source.options.log.columns
+        if columns is None or not batch.kept:
+            raise BadData(f"{source.name} is no table; findings on folders are applied by moving the files they name")
+        for place, labels in enumerate(batch.labels):
+            number += 1
+            check_expected(changes, number, labels, source.name)
+            row = {name: values[place] for name, values in batch.kept.items()}
+            cell = None if columns.label is None else row[columns.label]
+            changed = changes.labels(number, labels, several=holds_several(cell, source))
+            if changed is None:
+                yield None
+                continue
+            yield row if changed == labels else relabel(row, changed, columns, source)
+    if changes.last_row > number:
+        raise BadData(
+            f"the findings speak of row {changes.last_row:,}, and {source.name} has {count_noun(number, 'row')}; give "
+            "the data that was audited"
+        )
+
+
+def holds_several(cell: object, source: DataFile) -> bool:
+    """Whether a cell is for any number of labels, so that a proposal such as "oil;gas" is two of them."""
+    return source.separator is not None or isinstance(cell, list) or str(cell).lstrip().startswith("[")
+
+
+def check_expected(changes: Changes, number: int, labels: tuple[str, ...], name: str) -> None:
+    """An error if a row that is to be changed has another label than when it was audited."""
+    if number in changes.expected and changes.expected[number] != ";".join(labels):
+        raise BadData(
+            f"row {number:,} of {name} has the label {';'.join(labels)!r}, and the findings say "
+            f"{changes.expected[number]!r}; give the data that was audited, with the same options"
+        )
+
+
+def relabel(row: Row, labels: tuple[str, ...], columns: Columns, source: DataFile) -> Row:
+    """The row with these labels in its label column, as the column writes them."""
+    if columns.label is None:
+        raise BadData(f"the labels of {source.name} are columns of 0 and 1; findings can only drop rows of it")
+    old = row[columns.label]
+    if isinstance(old, list):
+        return row | {columns.label: list(labels)}
+    as_list = source.separator == "list" or str(old).lstrip().startswith("[")
+    if as_list or (len(labels) > 1 and source.separator is None):
+        return row | {columns.label: spell_list(labels, str(old))}
+    if len(labels) > 1:
+        return row | {columns.label: (source.separator or ";").join(labels)}
+    return row | {columns.label: labels[0] if labels else ""}
+
+
+def spell_list(labels: tuple[str, ...], like: str) -> str:
+    """A list of labels in the spelling of another cell: that of Python where it has its quotes, else that of JSON.
+
+    >>> spell_list(("oil", "gas"), "['corn']"), spell_list(("oil",), '["corn"]')
+    ("['oil', 'gas']", '["oil"]')
+    """
+    import json
+
+    return str(list(labels)) if "'" in like and '"' not in like else json.dumps(list(labels), ensure_ascii=False)
+
+
+def write_rows(output: Path, delimiter: str | None, rows: Iterator[Row | None]) -> tuple[int, int]:
+    """(rows read, rows written) to a file that is there whole or not at all."""
+    import csv
+
+    from unnaive.io.output_files import open_output
+
+    n_read = n_written = 0
+    with open_output(output) as file:
+        table = csv.writer(file, lineterminator="\n", delimiter=delimiter or ",")
+        for row in rows:
+            n_read += 1
+            if row is None:
+                continue
+            if delimiter is None:
+                file.write(visible_json(row, default=str) + "\n")
+            else:
+                if not n_written:
+                    table.writerow(row)
+                table.writerow(["" if value is None else value for value in row.values()])
+            n_written += 1
+    return n_read, n_written

@@ -1,0 +1,176 @@
+"""`unnaive collections`: what benchmark collections there are, whether they are here and whole, and how to get them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unnaive.apps.cli.screen import console, echo
+from unnaive.base.errors import count_noun
+from unnaive.base.visible_text import visible_json
+
+if TYPE_CHECKING:
+    from unnaive.io.collections import Check, Collection
+
+collections = typer.Typer(
+    help="Benchmark collections: what there is, where it comes from, is it here.", invoke_without_command=True
+)
+
+Data = Annotated[Path | None, typer.Option("--data", help="Folder with the archives, or one archive.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Names = Annotated[list[str] | None, typer.Argument(help="Collections; all that are here by default.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.add_typer(collections, name="collections")
+
+
+@collections.callback()
+def list_collections(context: typer.Context, data: Data = None, as_json: AsJson = False) -> None:
+    """List the collections, with terms, size and origin, and where each was found."""
+    if context.invoked_subcommand is not None:
+        return
+    from unnaive.io.collections import COLLECTIONS
+
+    rows = [describe_collection(one, data) for one in COLLECTIONS.values()]
+    if as_json:
+        echo(visible_json(rows, indent=2))
+    else:
+        show_table(rows)
+
+
+def describe_collection(collection: Collection, data: Path | None) -> dict[str, Any]:
+    """One collection as plain values; `path` is None where it is not here."""
+    from unnaive.base.errors import BadData
+    from unnaive.io.collections import collection_path
+
+    try:
+        path: str | None = str(collection_path(collection.name, data))
+    except BadData:
+        path = None
+    return {
+        "name": collection.name,
+        "title": collection.title,
+        "about": collection.about,
+        "terms": collection.terms,
+        "documents": collection.documents,
+        "bytes": collection.size or None,
+        "views": list(collection.views),
+        "home": collection.home,
+        "urls": list(collection.urls),
+        "sha256": list(collection.sha256),
+        "path": path,
+    }
+
+
+def show_table(rows: list[dict[str, Any]]) -> None:
+    """The list for people: one block for each collection, so that it reads at any width."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 1, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for one in rows:
+        size = f", {one['bytes'] / 1e6:.1f} MB" if one["bytes"] else ""
+        lines = [
+            f"[bold]{escape(one['title'])}[/bold] ({count_noun(one['documents'], 'document')}{size})",
+            f"{escape(one['about'])}; {escape(one['terms'])}",
+            f"views: {', '.join(one['views'])}",
+            f"from {escape((one['urls'] or [one['home']])[0])}",
+            f"[green]here: {escape(one['path'])}[/green]" if one["path"] else "[yellow]not here[/yellow]",
+        ]
+        table.add_row(f"[bold cyan]{one['name']}[/bold cyan]", "\n".join(lines))
+    console().print(table)
+
+
+@collections.command()
+def check(names: Names = None, data: Data = None, as_json: AsJson = False) -> None:
+    """Verify checksums and document counts."""
+    from unnaive.base.errors import BadData
+    from unnaive.io.collections import check as check_one
+
+    found = [check_one(name, data) for name in names or find_collections(data)]
+    if as_json:
+        echo(visible_json([check_to_dict(one) for one in found], indent=2))
+    else:
+        for one in found:
+            echo(check_sentence(one))
+    bad = [one.name for one in found if not one.good]
+    if bad:
+        raise BadData(f"{', '.join(bad)} failed the check; fetch again with `unnaive collections fetch {bad[0]}`")
+
+
+def find_collections(data: Path | None) -> list[str]:
+    """The names of the collections that are here; an error if none is."""
+    from unnaive.base.errors import BadData
+    from unnaive.io.collections import COLLECTIONS, data_folders
+
+    names = [name for name, one in COLLECTIONS.items() if describe_collection(one, data)["path"]]
+    if not names:
+        places = ", ".join(str(folder) for folder in data_folders(data))
+        raise BadData(f"no collection is in {places}; get one with `unnaive collections fetch NAME` or pass --data DIR")
+    return names
+
+
+def check_to_dict(found: Check) -> dict[str, Any]:
+    """A check as JSON."""
+    return {
+        "name": found.name,
+        "good": found.good,
+        "verified": found.verified,
+        "documents": found.documents,
+        "parts": found.parts,
+        "problem": found.problem,
+        "path": str(found.path),
+    }
+
+
+def check_sentence(found: Check) -> str:
+    """A check as one line."""
+    parts = ", ".join(f"{part} {count:,}" for part, count in found.parts.items())
+    counts = count_noun(found.documents, "document") + (f" ({parts})" if parts else "")
+    if not found.good:
+        return f"✗ {found.name}: {found.problem} [{found.path}]"
+    how = {"archive": "checksum of the archive", "contents": "checksum of the contents"}
+    return f"✓ {found.name}: {counts}, {how.get(found.verified, 'counts; no checksum is published')} [{found.path}]"
+
+
+def find_verified_copy(name: str) -> Path | None:
+    """Where a good copy of the collection is, among the places that are looked at; None without one."""
+    from unnaive.base.errors import UnnaiveError
+    from unnaive.io.collections import check as check_one
+
+    try:
+        found = check_one(name)
+    except UnnaiveError:  # not here, or not a collection: fetching says which
+        return None
+    return found.path if found.good else None
+
+
+@collections.command()
+def fetch(
+    name: Annotated[str, typer.Argument(help="The collection.")],
+    data: Annotated[Path | None, typer.Option("--data", help="Folder to put it in.")] = None,
+    url: Annotated[str | None, typer.Option("--url", help="Another address of the archive.")] = None,
+) -> None:
+    """Download a collection; resumes where it stopped, and keeps only what passes the check."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    from unnaive.io.collections.fetching import fetch as fetch_one
+
+    there = find_verified_copy(name) if data is None else None
+    if there is not None:
+        echo(f"{name} is here already, and verified: {there}; to have it elsewhere too, pass --data DIR")
+        return
+    columns = (TextColumn(name), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(name, total=None)
+        path = fetch_one(
+            name, data, url=url, progress=lambda done, total: bar.update(task, completed=done, total=total)
+        )
+    echo(f"{name} is here and verified: {path}")

@@ -1,0 +1,287 @@
+"""`unnaive compare`: models on the same splits of the same data."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unnaive.apps.cli.options import (
+    OUTPUT,
+    STDOUT,
+    Archives,
+    Html,
+    Interrupted,
+    Jobs,
+    JsonFile,
+    Seed,
+    has_own_split,
+    make_output_folders,
+    parse_number,
+    read_corpus,
+    reading,
+    split_list,
+)
+from unnaive.apps.cli.output import write_text
+from unnaive.apps.cli.screen import echo
+from unnaive.apps.cli.spark_engine import Engine, Master, Ship, SparkEngine, compare_on_spark
+from unnaive.apps.cli.word_options import token_options
+from unnaive.base.errors import UnnaiveError, choose, count_noun
+
+if TYPE_CHECKING:
+    from unnaive.evaluation.grids import Grid
+    from unnaive.evaluation.material import Material
+    from unnaive.evaluation.records import Record
+    from unnaive.evaluation.summaries import PairwiseTest
+    from unnaive.evaluation.trials import Plan
+    from unnaive.io.corpus import Corpus
+    from unnaive.io.datafiles import DataFile
+
+FAMILY = ("auto", "multinomial", "bernoulli", "complement", "or-gate", "rocchio", "hos", "maxent", "svm", "knn", "tree")
+DATA_HELP = "A data file or folder, or a collection: tickets, reuters, 20newsgroups:subject-body, …"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(compare)
+
+
+@reading(DATA_HELP)
+@token_options(page=True)
+def compare(
+    source: DataFile,
+    models: Annotated[
+        str | None,
+        typer.Option(help="Models, commas between, settings as in multinomial:alpha=0.1. Without: one of each kind."),
+    ] = None,
+    splits: Annotated[int, typer.Option(help="Random splits.")] = 10,
+    train_sizes: Annotated[
+        str | None, typer.Option(help="Shares for training in %: 1,5,10,80. Without: the data's own split, else 80.")
+    ] = None,
+    vocabulary: Annotated[str, typer.Option(help="Numbers of terms, best by information gain: 100,1000,all.")] = "all",
+    folds: Annotated[int | None, typer.Option(help="Cross-validation in place of random splits.")] = None,
+    measures: Annotated[str | None, typer.Option(help="Without: accuracy or micro-f1, and macro-f1.")] = None,
+    against: Annotated[str | None, typer.Option(help="Test the others against this one, the first without.")] = None,
+    min_df: Annotated[int, typer.Option(help="Leave out terms of fewer training documents.")] = 1,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+    records: Annotated[
+        Path | None, typer.Option(help="File of records; a run goes on where it stopped.", rich_help_panel=OUTPUT)
+    ] = None,
+    html: Html = None,
+    json_file: JsonFile = None,
+    markdown: Annotated[Path | None, typer.Option(help="Write Markdown.", rich_help_panel=OUTPUT)] = None,
+    archives: Archives = None,
+    engine: Engine = "local",
+    master: Master = None,
+    ship: Ship = False,
+    *,
+    words: dict[str, Any],
+) -> None:
+    """Compare models on the same splits: means, curves, significance.
+
+    unnaive compare tickets --models multinomial,complement,svm --train-sizes 10,50,80 --jobs 2
+    """
+    from dataclasses import replace
+
+    from unnaive.evaluation.material import Material
+    from unnaive.evaluation.records import RecordFile
+    from unnaive.evaluation.trials import Contender, Plan
+    from unnaive.text.tokens import TokenRule
+
+    # whatever can be wrong with the command is found before the data is read
+    spark = SparkEngine.asked(engine, master, ship)
+    rule = TokenRule(**words)
+    plan = Plan(
+        tuple(
+            Contender.parse(name)
+            for name in (default_models(spark is not None) if models is None else split_list(models))
+        ),
+        ("accuracy", "macro-f1") if measures is None else tuple(split_list(measures)),
+        splits=splits,
+        train_sizes=() if train_sizes is None else tuple(parse_number(word) for word in split_list(train_sizes)),
+        vocabularies=tuple(parse_vocabulary_size(word) for word in split_list(vocabulary)),
+        folds=folds,
+        min_df=min_df,
+        seed=seed,
+    )
+    names = [str(contender) for contender in plan.contenders]
+    rival = names[0] if against is None else choose(names, against, "model in this comparison")
+    make_output_folders([records, html, json_file, markdown])
+    if spark is not None:
+        on_spark = compare_on_spark(spark, plan, source, rule)
+        file = records if records is not None else Path(f"compare-{Path(source.paths[0]).stem}-spark.jsonl")
+        RecordFile(file).append(on_spark)
+        write_comparison(on_spark, rival, html=html, json_file=json_file, markdown=markdown)
+        if json_file != STDOUT:
+            show_comparison(on_spark, rival, file)
+        return
+    corpus = read_corpus(replace(source, options=replace(source.options, language=rule.language or "en")), archives)
+    material = Material.of(corpus, rule)
+    warn_about_small_classes(corpus)
+    if measures is None and not material.exclusive:
+        plan = replace(plan, measures=("micro-f1", "macro-f1"))
+    if train_sizes is None and folds is None and not has_own_split(corpus):
+        plan = replace(plan, train_sizes=(80.0,))
+    file = records if records is not None else records_path(source, material)
+    found = run_plan(plan, material, file, jobs)
+    write_comparison(found, rival, html=html, json_file=json_file, markdown=markdown)
+    if json_file != STDOUT:
+        show_comparison(found, rival, file)
+
+
+def records_path(source: DataFile, material: Material) -> Path:
+    """Where records go if nobody says: beside the data if one may write there, else here."""
+    import os
+
+    from unnaive.evaluation.grids import short_name
+
+    first = Path(source.paths[0])
+    there = first.parent if first.exists() and os.access(first.parent, os.W_OK) else Path()
+    words = re.sub(r"[^\w.-]+", "-", short_name(first.stem if first.exists() else material.name)).strip("-")
+    digest = material.fingerprint.rpartition("#")[2]
+    return there / f"compare-{words or 'data'}-{digest}.jsonl"
+
+
+def default_models(on_spark: bool = False) -> list[str]:
+    """The models compared when none are named: `auto` and those that train in seconds, on Spark in one pass."""
+    from unnaive.models.catalogue import MODELS, find_model
+
+    known = [name for name in FAMILY if name in MODELS]
+    return [name for name in known if find_model(name).statistic == "counts"] if on_spark else known
+
+
+def run_plan(plan: Plan, material: Material, file: Path, jobs: int) -> list[Record]:
+    """Run the plan under a progress bar; an interruption says that nothing is lost."""
+    from unnaive.apps.cli.screen import Progress
+    from unnaive.evaluation.experiments import run
+
+    with Progress("comparing") as bar:
+
+        def show(done: int, total: int, words: str) -> None:
+            bar.rename(words, total)
+            bar.advance(done)
+
+        try:
+            return run(plan, material, file, jobs=jobs, progress=show)
+        except KeyboardInterrupt:
+            if not file.exists():
+                raise Interrupted("interrupted before anything was measured") from None
+            raise Interrupted(f"interrupted; what was measured is in {file}, run the same command to go on") from None
+
+
+def parse_vocabulary_size(word: str) -> int | None:
+    """A number of terms, or None for all of them."""
+    if word == "all":
+        return None
+    if not word.isdecimal():
+        raise UnnaiveError(f"a vocabulary size came as {word!r}; give whole numbers or all, such as 100,1000,all")
+    return int(word)
+
+
+def warn_about_small_classes(corpus: Corpus) -> None:
+    """Warn about classes that cannot be on both sides of a split."""
+    import warnings
+    from collections import Counter
+
+    from unnaive.base.errors import UnnaiveWarning
+
+    sizes = Counter(label for labels in corpus.labels for label in labels)
+    alone = sorted(label for label, size in sizes.items() if size == 1)
+    if alone:
+        names = ", ".join(alone[:5]) + (", …" if len(alone) > 5 else "")
+        have = "has" if len(alone) == 1 else "have"
+        warnings.warn(
+            f"{corpus.name}: {len(alone)} of {len(sizes)} classes {have} a single document ({names}); where one has no "
+            "test document, macro averages count it as 0",
+            UnnaiveWarning,
+            stacklevel=2,
+        )
+
+
+def write_comparison(
+    records: list[Record], rival: str, *, html: Path | None, json_file: Path | None, markdown: Path | None
+) -> None:
+    """The files that were asked for."""
+    from unnaive.evaluation.grids import as_markdown
+    from unnaive.evaluation.summaries import as_json
+
+    if html is not None:
+        from unnaive.evaluation.comparison_page import comparison_page
+
+        write_text(html, comparison_page(records, against=rival))
+    if markdown is not None:
+        write_text(markdown, as_markdown(records) + "\n")
+    if json_file is not None:
+        write_text(json_file, as_json(records, against=rival) + "\n")
+
+
+def show_comparison(records: list[Record], rival: str, file: Path) -> None:
+    """Means and differences as tables for the terminal."""
+    from unnaive.apps.cli.screen import console, summary
+    from unnaive.evaluation.grids import make_grids
+    from unnaive.evaluation.summaries import pairwise_tests
+
+    for grid in make_grids(records):
+        show_grid(grid)
+    tests = pairwise_tests(records, against=rival)
+    if tests:
+        console().print(f"{tests[0].measure} against {rival}", style="bold")
+        console().print(difference_table(tests))
+    for sentence in explain_tests(tests):
+        echo(sentence)
+    summary(f"records: {file}")
+
+
+def explain_tests(tests: list[PairwiseTest]) -> list[str]:
+    """What the columns of p are, and what is missing for a verdict."""
+    from unnaive.evaluation.summaries import FEWEST_SPLITS
+
+    sentences = []
+    if any(test.corrected and test.splits >= FEWEST_SPLITS for test in tests):
+        sentences.append("p: corrected resampled t-test (Nadeau and Bengio), two-sided; verdict at .05")
+    elif tests:
+        sentences.append(
+            f"no p over {count_noun(tests[0].splits, 'split')}: to tell a difference from chance takes "
+            f"{FEWEST_SPLITS}, so compare with --splits {FEWEST_SPLITS} or --folds {FEWEST_SPLITS}, or more"
+        )
+    if any(test.documents for test in tests):
+        sentences.append("McNemar: exact test on the documents, each counted once; right where all labels are")
+    return sentences
+
+
+def show_grid(grid: Grid) -> None:
+    """One measure: models by training size and vocabulary, in as many tables as the width asks for."""
+    from unnaive.apps.cli.screen import console, format_size, plain_table
+    from unnaive.evaluation.grids import fitting, format_seconds
+
+    out, sized = console(), any(grid.size(name) for name in grid.names)
+    room = out.width - max(len(word) for word in (grid.measure, *grid.names)) - len("  seconds") - 10 * sized
+    widths = [max(map(len, (words, *(grid.text(who, at) for who in grid.names)))) for at, words in grid.places.items()]
+    for group in fitting(list(grid.places), widths, room):
+        table = plain_table(
+            grid.measure, *(f">{grid.places[place]}" for place in group), ">seconds", *[">file size"][:sized]
+        )
+        for name in grid.names:
+            costs = [format_seconds(grid.seconds(name, group)), *[format_size(grid.size(name, group))][:sized]]
+            table.add_row(name, *(grid.text(name, place) for place in group), *costs)
+        out.print(table, "")
+
+
+def difference_table(tests: list[PairwiseTest]) -> Any:
+    """Wins and losses, p and verdict of each paired test."""
+    from unnaive.apps.cli.screen import plain_table
+    from unnaive.evaluation.grids import place_names
+    from unnaive.evaluation.summaries import FEWEST_SPLITS
+
+    where = place_names(one.place for one in tests)
+    places = ["where"] if len(where) > 1 else []
+    table = plain_table("model", *places, "win/tie/loss", ">p", ">McNemar", "verdict")
+    for one in tests:
+        test = (one.corrected or one.paired) if one.splits >= FEWEST_SPLITS else None
+        p, exact = ("–" if found is None else f"{found.p:.2g}" for found in (test, one.documents))
+        place = [where[one.place]] if places else []
+        table.add_row(one.first, *place, str(one.outcome), p, exact, one.verdict)
+    return table

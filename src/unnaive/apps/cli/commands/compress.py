@@ -1,0 +1,59 @@
+"""`unnaive compress`: an existing model in a file of at most so many bytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unnaive.apps.cli.options import AsJson, ModelFile, reading
+from unnaive.apps.cli.screen import echo
+from unnaive.base.visible_text import visible_json
+
+if TYPE_CHECKING:
+    from unnaive.io.datafiles import DataFile
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command()(compress)
+
+
+@reading("Labelled documents to measure the cost on: a file, a folder, or - for stdin.", default=None)
+def compress(
+    model: ModelFile,
+    source: DataFile | None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The smaller model to write.", show_default=False)],
+    max_size: Annotated[str, typer.Option(metavar="SIZE", help="Such as 5MB or 800kB.", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Make a model smaller: weights are rounded, and terms that matter least left out, until its file fits.
+
+    The smaller model predicts as any other and cannot be updated. With DATA, accuracy before and after is printed.
+
+    unnaive compress tickets.model test.csv -o small.model --max-size 100kB
+    """
+    from unnaive.apps.cli.output import read_as_trained, respell_labels
+    from unnaive.apps.cli.screen import format_size, summary
+    from unnaive.apps.cli.sizes import compare_measures, describe_size, size_sentences
+    from unnaive.base.byte_sizes import parse_size
+    from unnaive.classifier.compress import compress_model
+    from unnaive.classifier.model_file import check_writable, load, save
+
+    limit = parse_size(max_size)
+    check_writable(output)
+    fitted = load(model)
+    corpus = None if source is None else respell_labels(fitted, read_as_trained(source, fitted).corpus())
+    small = compress_model(fitted, limit)
+    about = describe_size(small, limit)
+    if corpus is not None:
+        about["cost"] = compare_measures(fitted, small.fitted, corpus)
+    save(small.fitted, output, frozen=small.frozen)
+    about["file"] = str(output)
+    if as_json:
+        echo(visible_json(about))
+        return
+    for sentence in size_sentences(about, fitted.multilabel):
+        summary(sentence)
+    summary(f"wrote {output} ({format_size(output.stat().st_size)})")

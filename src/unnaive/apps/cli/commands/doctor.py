@@ -1,0 +1,93 @@
+"""`unnaive doctor`: what is installed and what was found; what to paste into a report of a problem."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from unnaive.apps.cli.options import Archives, AsJson
+from unnaive.apps.cli.screen import echo
+from unnaive.base.visible_text import visible_json
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "pyarrow", "PyStemmer", "safetensors", "typer", "rich", "matplotlib")
+OPTIONAL = {
+    "openpyxl": "Excel files (pip install 'unnaive[excel]')",
+    "pandas": "columns of pandas",
+    "polars": "columns of polars",
+    "jieba": "words of Chinese",
+    "pgmpy": "queries to exported networks",
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command()(doctor)
+
+
+def doctor(archives: Archives = None, as_json: AsJson = False) -> None:
+    """Show versions, the native kernel, threads, collections and optional parts: paste it into a bug report.
+
+    unnaive doctor
+    """
+    found = examine(archives)
+    if as_json:
+        echo(visible_json(found))
+        return
+    for line in describe(found):
+        echo(line)
+
+
+def examine(archives: Any = None) -> dict[str, Any]:
+    """What there is to know of the installation, as plain values."""
+    import os
+    import platform
+
+    import unnaive
+    from unnaive.apps.cli.commands.collections import describe_collection
+    from unnaive.io.collections import COLLECTIONS, data_folders
+
+    there = {name: describe_collection(one, archives)["path"] for name, one in COLLECTIONS.items()}
+    return {
+        "unnaive": unnaive.__version__,
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "processor": platform.machine(),
+        "backend": unnaive.backend,
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "threads": {name: os.environ[name] for name in ("OMP_NUM_THREADS", "UNNAIVE_THREADS") if name in os.environ},
+        "packages": {name: find_version(name) for name in PACKAGES},
+        "optional": {name: find_version(name) for name in OPTIONAL},
+        "data_folders": [str(folder) for folder in data_folders(archives)],
+        "collections": there,
+    }
+
+
+def find_version(name: str) -> str | None:
+    """The version of an installed package; None if it is not there."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def describe(found: dict[str, Any]) -> list[str]:
+    """The same as lines."""
+    native = found["backend"] == "native"
+    slow = "" if native else " (the same results, slower; install again where there is a C++ compiler)"
+    here = [name for name, path in found["collections"].items() if path]
+    absent = [name for name, path in found["collections"].items() if not path]
+    lines = [
+        f"unnaive {found['unnaive']}, Python {found['python']}, {found['system']}",
+        f"backend: {found['backend']}{slow}",
+        f"threads: {found['cores']} cores" + "".join(f", {name}={value}" for name, value in found["threads"].items()),
+        "packages: " + ", ".join(f"{name} {version or 'MISSING'}" for name, version in found["packages"].items()),
+    ]
+    for name, version in found["optional"].items():
+        lines.append(f"optional: {name} {version or 'not installed'}, for {OPTIONAL[name]}")
+    lines.append(f"collections looked for in: {', '.join(found['data_folders'])}")
+    lines.append(f"collections here: {', '.join(here) or 'none'}")
+    lines.append(f"collections not here: {', '.join(absent) or 'none'}")
+    return lines

@@ -1,0 +1,250 @@
+"""`unnaive evaluate`: how good a model is on labelled documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unnaive.apps.cli.options import AsJson, ModelFile, reading
+from unnaive.apps.cli.screen import echo
+from unnaive.apps.cli.spark_engine import Engine, Master, Ship, SparkEngine, evaluate_on_spark, show_measures
+from unnaive.base.visible_text import visible_json
+
+if TYPE_CHECKING:
+    from unnaive.evaluation.abstention import OperatingPoint
+    from unnaive.evaluation.evaluate import Evaluation
+    from unnaive.evaluation.records import Record
+    from unnaive.io.datafiles import DataFile
+
+
+NARROW = 60  # columns of a screen, below which tables have short headings
+MANY = 30  # classes, above which the worst come first
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command()(evaluate)
+
+
+@reading("Labelled documents: a file, a folder with a folder for each class, or - for stdin.")
+def evaluate(
+    model: ModelFile,
+    source: DataFile,
+    html: Annotated[Path | None, typer.Option(help="Write a report with figures.")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Write the tables as Markdown.")] = None,
+    records: Annotated[
+        Path | None, typer.Option(help="Records of compare, whose learning and vocabulary curves the report shows.")
+    ] = None,
+    measure: Annotated[list[str] | None, typer.Option(help="Only these measures, by name.")] = None,
+    abstain_for: Annotated[
+        float | None,
+        typer.Option(metavar="ACCURACY", help="Which probability to reject below, for this accuracy of the rest."),
+    ] = None,
+    engine: Engine = "local",
+    master: Master = None,
+    ship: Ship = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure a model on labelled documents it has not seen.
+
+    unnaive evaluate tickets.model test.csv --html report.html
+    """
+    from unnaive.apps.cli.output import read_as_trained, respell_labels, warn_about_learnt, write_text
+    from unnaive.apps.cli.screen import reading_progress, summary
+    from unnaive.classifier.model_file import load
+    from unnaive.evaluation.evaluate import evaluate as evaluate_model
+    from unnaive.evaluation.report import as_dict, as_markdown
+
+    spark = SparkEngine.asked(engine, master, ship)
+    if spark is not None:
+        spark.refuse(
+            "evaluate",
+            {"--html": html, "--markdown": markdown, "--records": records, "--measure": measure}
+            | {"--abstain-for": abstain_for is not None},
+        )
+        on_spark = evaluate_on_spark(spark, load(model), source)
+        if as_json:
+            echo(visible_json(on_spark))
+        else:
+            show_measures(on_spark)
+            for sentence in class_mismatches(
+                {row["class"]: row["documents"] for row in on_spark["by class"]}, on_spark["unknown"]
+            ):
+                echo(f"note: {sentence}", err=True)
+        return
+    compared = last_comparison(records) if records is not None else []
+    fitted = load(model)
+    with reading_progress(read_as_trained(source, fitted)) as (watched, bar):
+        corpus = respell_labels(fitted, watched.corpus())
+        warn_about_learnt(fitted, corpus)
+        bar.rename("measuring")
+        found = evaluate_model(fitted, corpus.texts, corpus.labels, name=corpus.name, ids=corpus.ids)
+        values = {name: found.measure(name) for name in measure} if measure else found.measures
+    asked = None if abstain_for is None else find_point(found, abstain_for)
+    if as_json:
+        more = {} if asked is None else {"abstain_for": abstain_for, "abstain": asdict(asked)}
+        echo(visible_json(as_dict(found) | {"measures": values} | more))
+    else:
+        summary(f"read {watched.describe()}")
+        show_evaluation(found, values)
+        if asked is not None and abstain_for is not None:
+            show_point(asked, abstain_for, model)
+    if html is not None:
+        from unnaive.evaluation.evaluation_page import evaluation_page
+
+        write_text(html, evaluation_page(found, records=compared))
+    if markdown is not None:
+        write_text(markdown, as_markdown(found))
+
+
+def last_comparison(path: Path) -> list[Record]:
+    """The last comparison that a file of records holds."""
+    from unnaive.base.errors import BadData
+    from unnaive.evaluation.records import RecordFile
+    from unnaive.evaluation.summaries import group_comparisons
+    from unnaive.io.sources import check_exists
+
+    found = list(group_comparisons(RecordFile(check_exists(path)).read()).values())
+    if not found:
+        raise BadData(f"{path} has no records; make some with unnaive compare")
+    return found[-1]
+
+
+def show_evaluation(found: Evaluation, values: dict[str, float]) -> None:
+    """The report for people."""
+    from unnaive.apps.cli.screen import console
+    from unnaive.base.errors import count_noun
+    from unnaive.evaluation.report import ABSTENTION, COVERAGE, abstention_rows, coverage_rows
+
+    screen = console()
+    sizes = f"{count_noun(len(found), 'document')}, {count_noun(len(found.classes), 'class', 'classes')}"
+    screen.print(f"{found.name}: {sizes}", markup=False)
+    screen.print(found.model, markup=False, style="dim")
+    for sentence in class_mismatches(dict(zip(found.classes, found.tally.support, strict=True)), found.unknown):
+        screen.print(f"note: {sentence}", markup=False, style="yellow")
+    screen.print()
+    screen.print(measure_table(values))
+    screen.print()
+    screen.print(class_table(found))
+    pairs = found.confused_pairs(5)
+    if pairs:
+        screen.print()
+        screen.print(confusion_table(pairs))
+    for head, rows in ((ABSTENTION, abstention_rows(found)), (COVERAGE, coverage_rows(found))):
+        if rows:
+            screen.print()
+            screen.print(table_of_text(head, rows))
+
+
+def find_point(found: Evaluation, accuracy: float) -> OperatingPoint:
+    """The probability to reject below for an accuracy, or a sentence on why there is none."""
+    from unnaive.base.errors import UnnaiveError
+
+    if found.abstention is None:
+        raise UnnaiveError("this model gives no probabilities to reject by; train it with --calibrate temperature")
+    point = found.abstention.point_for(accuracy)
+    if point is None:
+        best = 100 * float(found.abstention.accuracy.max())
+        raise UnnaiveError(
+            f"no probability gives an accuracy of {100 * accuracy:g} % on these documents: that of the surest is at "
+            f"most {best:.1f} %; ask for less"
+        )
+    return point
+
+
+def show_point(point: OperatingPoint, accuracy: float, model: Path) -> None:
+    """How to reject, as a sentence and the command."""
+    import math
+
+    from unnaive.apps.cli.screen import console
+
+    below = math.floor(1e4 * point.threshold) / 1e4  # shown with four digits, and not above what was measured
+    screen = console()
+    screen.print()
+    if point.coverage == 1.0:
+        screen.print(f"All documents can be labelled: {100 * point.accuracy:.1f} % of them are right.", markup=False)
+        return
+    screen.print(
+        f"For an accuracy of {100 * accuracy:g} %, label {100 * point.coverage:.1f} % of the documents, of which "
+        f"{100 * point.accuracy:.1f} % are right here, and reject the rest:",
+        markup=False,
+    )
+    screen.print(f"  unnaive predict {model} DATA --reject-below {below:.4f}", markup=False)
+
+
+def table_of_text(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
+    """A table of rows of text, all but the first column to the right."""
+    from unnaive.apps.cli.screen import plain_table
+
+    table = plain_table(head[0], *(f">{name}" for name in head[1:]))
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def class_mismatches(support: Mapping[str, float], unknown: Sequence[str]) -> list[str]:
+    """Sentences on classes that only the data has, the `unknown`, and that only the model has.
+
+    support  documents of each class, of those of the data and of the model
+
+    >>> class_mismatches({"ham": 3, "news": 1, "spam": 0}, ["news"])[0]
+    'the model never saw news: this 1 label cannot be right'
+    """
+    sentences = []
+    if unknown:
+        lost = int(sum(support[name] for name in unknown))
+        names = ", ".join(unknown[:5]) + (", …" if len(unknown) > 5 else "")
+        these = "this 1 label" if lost == 1 else f"these {lost:,} labels"
+        sentences.append(f"the model never saw {names}: {these} cannot be right")
+    absent = [name for name, n in support.items() if not n]
+    if absent:
+        names = ", ".join(absent[:5]) + (", …" if len(absent) > 5 else "")
+        sentences.append(f"no document here has {names}; macro averages count such classes as 0")
+    return sentences
+
+
+def measure_table(values: dict[str, float]) -> Any:
+    """The measures with what they mean, where the screen is wide enough for that."""
+    from unnaive.apps.cli.screen import console, plain_table
+    from unnaive.evaluation.measures import find_measure
+
+    narrow = console().width < NARROW
+    table = plain_table("measure", ">value", *([] if narrow else [""]))
+    for name, value in values.items():
+        table.add_row(name, f"{value:.4f}", *([] if narrow else [f"[dim]{find_measure(name).about}[/]"]))
+    return table
+
+
+def class_table(found: Evaluation) -> Any:
+    """Precision, recall and F1 of each class, the largest first; of many classes those of worst F1 first."""
+    from rich.markup import escape
+
+    from unnaive.apps.cli.screen import console, plain_table
+    from unnaive.evaluation.report import class_rows
+
+    narrow = console().width < NARROW
+    table = plain_table("class", *((">P", ">R") if narrow else (">precision", ">recall")), ">F1",
+                        ">n" if narrow else ">documents")  # fmt: skip
+    rows = list(class_rows(found))
+    digits = 2 if narrow else 3
+    for name, precision, recall, f1, size in sorted(rows, key=lambda row: row[3]) if len(rows) > MANY else rows:
+        colour = "green" if f1 >= 0.8 else "yellow" if f1 >= 0.5 else "red"
+        numbers = (f"{precision:.{digits}f}", f"{recall:.{digits}f}", f"[{colour}]{f1:.{digits}f}[/]", f"{size:,}")
+        table.add_row(escape(name), *numbers)
+    return table
+
+
+def confusion_table(pairs: list[tuple[str, str, int]]) -> Any:
+    """The pairs of classes that are confused most."""
+    from rich.markup import escape
+
+    from unnaive.apps.cli.screen import console, plain_table
+
+    table = plain_table("true class", "was taken for", ">n" if console().width < NARROW else ">documents")
+    for true, given, n in pairs:
+        table.add_row(escape(true), escape(given), f"{n:,}")
+    return table

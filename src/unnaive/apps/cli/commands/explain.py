@@ -1,0 +1,49 @@
+"""`unnaive explain`: which terms of a text spoke for and against a class."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unnaive.apps.cli.options import AsJson, ModelFile
+from unnaive.apps.cli.screen import echo
+from unnaive.base.visible_text import visible_json
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command()(explain)
+
+
+def explain(
+    model: ModelFile,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text itself, or - for stdin.", show_default=False)],
+    label: Annotated[str | None, typer.Option(help="The class to explain; the best one by default.")] = None,
+    against: Annotated[str | None, typer.Option(help="The class to compare with.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a page: the text marked, a bar for each term.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show which words spoke for and against a class.
+
+    The text is marked, green for and red against; the terms are listed with what each adds to the score.
+
+    unnaive explain tickets.model "I was charged twice, please refund me"
+    """
+    from unnaive.apps.cli.output import find_class, write_text
+    from unnaive.apps.cli.screen import console
+    from unnaive.classifier.model_file import load
+
+    fitted = load(model)
+    document = sys.stdin.read() if text == "-" else text
+    found = fitted.explain(document, find_class(fitted, label), against=find_class(fitted, against))
+    if html is not None:
+        from unnaive.evaluation.explanation_page import explanation_page
+
+        write_text(html, explanation_page(found))
+    if as_json:
+        echo(visible_json(found.to_dict()))
+    else:
+        console().print(found)

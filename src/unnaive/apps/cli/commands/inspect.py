@@ -1,0 +1,235 @@
+"""`unnaive inspect`: what a model is, how large, and what speaks for each class."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unnaive.apps.cli.options import AsJson, ModelFile
+from unnaive.apps.cli.screen import echo
+from unnaive.base.errors import UnnaiveError
+from unnaive.base.visible_text import visible_json
+
+if TYPE_CHECKING:
+    from unnaive.learning.fitted import FittedModel
+
+
+SCALES = {"scores": "score", "probabilities": "probability", "relative": "score relative to the best"}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command()(inspect)
+
+
+def inspect(
+    model: ModelFile,
+    terms: Annotated[int, typer.Option(help="Terms to show of each class.", min=0)] = 8,
+    label: Annotated[list[str] | None, typer.Option("--class", help="Only this class; may be repeated.")] = None,
+    network: Annotated[str | None, typer.Option(metavar="CLASS", help="The Bayesian network of a class.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write the network: .bif, .uai, .png, .svg or .pdf.")
+    ] = None,
+    members: Annotated[
+        str, typer.Option(metavar="N|all", help="Of averaged networks this one, the best being 1, or all of them.")
+    ] = "1",
+    as_json: AsJson = False,
+) -> None:
+    """Show the settings, sizes and strongest terms of a model.
+
+    unnaive inspect tickets.model --terms 12
+    """
+    from unnaive.apps.cli.output import find_class
+    from unnaive.classifier.model_file import load
+
+    fitted = load(model)
+    if network is not None:
+        show_network(fitted, network, max(1, terms), output, members=members, as_json=as_json)
+        return
+    if output is not None:
+        raise UnnaiveError(f"{output} is for the network of a class; name the class with --network")
+    labels = [find_class(fitted, name) for name in label] if label else list(fitted.classes)
+    found = describe_file(fitted, model, labels, terms)
+    if as_json:
+        echo(visible_json(found))
+    else:
+        show_description(found)
+
+
+def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int) -> dict[str, Any]:
+    """What there is to know of a model and its file, as plain values."""
+    from unnaive.apps.cli.train_summary import describe_search
+    from unnaive.classifier.model_file import documents_bytes
+
+    kept, spec = fitted.statistic, fitted.spec
+    documents = {} if kept is None else dict(zip(fitted.classes, kept.class_docs.tolist(), strict=True))
+    rule = {} if fitted.token_rule is None else fitted.token_rule.to_dict()
+    return {
+        "file": str(path),
+        "bytes": path.stat().st_size,
+        "model": spec.model.name,
+        "title": spec.model.title,
+        "settings": spec.model.changed_settings(),
+        "reading": {name: value for name, value in rule.items() if value not in (None, False)},
+        "min_df": spec.min_df,
+        "select": spec.select,
+        "labels": "any number for each document" if fitted.multilabel else "one for each document",
+        "decision": describe_decision(fitted.decision),
+        "thresholds": class_thresholds(fitted),
+        "calibration": fitted.calibration and fitted.calibration.kind,
+        "temperature": getattr(fitted.calibration, "value", None),
+        "optimised_for": describe_aim(spec.optimise),
+        "calibrated": fitted.calibrated,
+        "held_out_documents": fitted.conformal and fitted.conformal.overall.n,
+        "documents": None if kept is None else _plain_number(kept.n_docs),
+        "documents_bytes": documents_bytes(path),
+        "terms": fitted.scorer.n_terms,
+        "terms_seen": None if kept is None else kept.n_terms,
+        "can_be_updated": kept is not None,
+        **describe_search(fitted),
+        "classes": [
+            {
+                "class": label,
+                "documents": documents.get(label),
+                "threshold": class_thresholds(fitted).get(str(label)),
+                "terms": fitted.strongest_terms(label, terms),
+            }
+            for label in labels
+        ],
+    }
+
+
+def describe_aim(optimise: Any) -> str:
+    """What the decision was made for, in words."""
+    if isinstance(optimise, dict):
+        return "least expected cost"
+    return {"macro-f1": "macro F1"}.get(optimise, str(optimise or "accuracy"))
+
+
+def describe_decision(decision: Any) -> str:
+    """How scores become labels, in words.
+
+    >>> from unnaive import TopK
+    >>> describe_decision(TopK(2))
+    'the 2 best classes of every document'
+    """
+    words = {
+        "argmax": "the best class",
+        "weighted-argmax": "the class with the highest weighted probability, rare classes weighing more",
+        "least-cost": "the class with the least expected cost",
+        "top-k": f"the {best_classes(getattr(decision, 'k', 0))} of every document",
+        "thresholds": f"every class that reaches its threshold of {SCALES.get(getattr(decision, 'on', ''), '')}",
+        "proportional": "each class goes to its share of the documents",
+    }
+    return words.get(decision.kind, str(decision))
+
+
+def best_classes(k: int) -> str:
+    """So many of the best classes.
+
+    >>> best_classes(1), best_classes(2)
+    ('best class', '2 best classes')
+    """
+    return "best class" if k == 1 else f"{k} best classes"
+
+
+def class_thresholds(fitted: FittedModel) -> dict[str, float]:
+    """The threshold of each class; none where the decision has none."""
+    values = getattr(fitted.decision, "values", ())
+    return dict(zip(map(str, fitted.classes), values, strict=True)) if values else {}
+
+
+def _plain_number(value: Any) -> float | int:
+    return int(value) if value == int(value) else float(value)
+
+
+def show_description(found: dict[str, Any]) -> None:
+    """The same for people."""
+    from rich.markup import escape
+
+    from unnaive.apps.cli.screen import console, format_size, plain_table
+    from unnaive.apps.cli.train_summary import search_lines
+
+    screen = console()
+    screen.print(f"[bold]{escape(found['file'])}[/]: {found['title']}, {format_size(found['bytes'])}")
+    facts = plain_table("", "")
+    facts.show_header = False
+    for name, value in description_lines(found):
+        facts.add_row(f"[dim]{name}[/]", escape(value))
+    screen.print(facts)
+    for line in search_lines(found):
+        screen.print(escape(line))
+    thresholds = [">threshold"] if found["thresholds"] else []
+    table = plain_table("class", ">documents", *thresholds, "strongest terms")
+    for one in found["classes"]:
+        count = "" if one["documents"] is None else f"{one['documents']:,}"
+        threshold = [f"{one['threshold']:.3g}"] if found["thresholds"] else []
+        table.add_row(escape(str(one["class"])), count, *threshold, escape(", ".join(term for term, _ in one["terms"])))
+    screen.print()
+    screen.print(table)
+
+
+def description_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """Name and value of what is worth a line."""
+
+    def pairs(values: dict[str, Any]) -> str:
+        return ", ".join(f"{name}={value}" for name, value in values.items()) or "defaults"
+
+    seen = found["terms_seen"]
+    return [
+        ("settings", pairs(found["settings"])),
+        ("reading", pairs(found["reading"])),
+        ("documents", _describe_documents(found)),
+        ("terms", f"{found['terms']:,}" + (f" of {seen:,} seen" if seen and seen != found["terms"] else "")),
+        ("labels", found["labels"]),
+        ("decision", found["decision"]),
+        ("probabilities", describe_calibration(found)),
+        ("can be updated", "yes" if found["can_be_updated"] else "no"),
+    ]
+
+
+def _describe_documents(found: dict[str, Any]) -> str:
+    from unnaive.apps.cli.screen import format_size
+
+    if found["documents"] is None:
+        return "not kept"
+    kept = found["documents_bytes"]
+    return f"{found['documents']:,}" + (f", kept as counts in {format_size(kept)} of the file" if kept else "")
+
+
+def describe_calibration(found: dict[str, Any]) -> str:
+    """How probabilities were calibrated, in words."""
+    kind, held_out = found["calibration"], found["held_out_documents"]
+    words = {
+        None: "calibrated while models were pooled" if found["calibrated"] else "as the model gives them",
+        "temperature": f"calibrated by a temperature of {found['temperature'] or 1:.3g}",
+        "platt": "calibrated by a logistic line for each class (Platt)",
+        "isotonic": "calibrated by a rising function for each class (isotonic)",
+    }
+    sets = f"; sets with a confidence by {held_out:,} held-out documents" if held_out else ""
+    return words[kind] + sets
+
+
+def show_network(
+    fitted: FittedModel,
+    name: str,
+    terms: int,
+    output: Path | None,
+    *,
+    members: str = "1",
+    as_json: bool = False,
+) -> None:
+    """The network of a class as lines or JSON, or as a file."""
+    from unnaive.apps.cli.network_views import network_view, write_network
+
+    view = network_view(fitted, name, terms, members)
+    if output is not None:
+        files = ", ".join(map(str, write_network(view, output)))
+        echo(f"wrote {files}: {view.about}")
+    elif as_json:
+        echo(visible_json(view.to_dict()))
+    else:
+        for line in view.lines():
+            echo(line)

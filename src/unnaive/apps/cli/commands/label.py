@@ -1,0 +1,298 @@
+"""`unnaive label`: texts in, labels out; one at a time, while a model learns which text to ask about next."""
+
+from __future__ import annotations
+
+import csv
+import getpass
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unnaive.apps.cli.options import AsJson, Html, Interrupted, Seed, reading, split_list
+from unnaive.apps.cli.screen import echo, note, summary
+from unnaive.base.errors import BadData, MissingExtra, UnnaiveError, count_noun
+from unnaive.base.visible_text import visible_json
+
+if TYPE_CHECKING:
+    from unnaive.curation.labelling.record import LabelRecord
+    from unnaive.curation.labelling.session import Labelling
+    from unnaive.io.datafiles import DataFile
+
+ASKING = "Asking"  # panels of the help
+MOVING = "Moving labels"
+MIGRATED = ("csv", "jsonl", "parquet", "prodigy", "label-studio")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command()(label)
+
+
+@reading("Texts, in any file that train reads; or a record of labels to go on with.", default=None)
+def label(
+    source: DataFile | None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The record to write, or to go on with.", show_default=False)
+    ] = None,
+    terminal: Annotated[bool, typer.Option("--terminal", help="In this terminal, rather than in a browser.")] = False,
+    classes: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="The classes, in the order of their keys; more can be added.")
+    ] = None,
+    multilabel: Annotated[bool, typer.Option("--multilabel", help="Any number of labels for a text.")] = False,
+    who: Annotated[str | None, typer.Option(metavar="NAME", help="Who labels; the user's name by default.")] = None,
+    hints: Annotated[
+        Path | None,
+        typer.Option(help='Keywords of each class, as TOML: sport = ["ball", "goal"]', rich_help_panel=ASKING),
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="A model to start from.", rich_help_panel=ASKING, show_default=False)
+    ] = None,
+    random_share: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Of the questions: accuracy is measured on these.", rich_help_panel=ASKING),
+    ] = 0.1,
+    double: Annotated[
+        float,
+        typer.Option(
+            min=0, max=1, help="Share of questions that two people answer, where several label.", rich_help_panel=ASKING
+        ),
+    ] = 0.1,
+    again: Annotated[
+        bool, typer.Option("--again", help="Ask about skipped texts again.", rich_help_panel=ASKING)
+    ] = False,
+    queue: Annotated[
+        Path | None,
+        typer.Option(
+            help="Findings of unnaive audit: these texts are asked about, in that order.", rich_help_panel=ASKING
+        ),
+    ] = None,
+    seed: Seed = 0,
+    host: Annotated[str, typer.Option(help="The address that the page listens on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port of the page; 0 for any that is free.", min=0, max=65535)] = 0,
+    status: Annotated[bool, typer.Option("--status", help="Only say how it stands.")] = False,
+    export: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the labels to a file and leave.", rich_help_panel=MOVING)
+    ] = None,
+    import_: Annotated[
+        Path | None,
+        typer.Option(
+            "--import", metavar="FILE", help="Take over labels from a file and leave.", rich_help_panel=MOVING
+        ),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="FORMAT",
+            help=f"{', '.join(MIGRATED)}; found from the name by default.",
+            rich_help_panel=MOVING,
+        ),
+    ] = None,
+    simulate: Annotated[
+        str | None, typer.Option(metavar="LABELLED", help="Replay ways of asking on labelled data.")
+    ] = None,
+    labels: Annotated[int, typer.Option(min=20, help="Of --simulate: labels to give.")] = 500,
+    seeds: Annotated[int, typer.Option(min=2, help="Of --simulate: repetitions.")] = 10,
+    html: Html = None,
+    as_json: AsJson = False,
+    *,
+    read_like: Callable[[list[str]], DataFile],
+) -> None:
+    """Label texts while a model learns: it suggests labels, and asks about the texts that teach it most.
+
+    unnaive label texts.csv -o labels.db --classes sport,politics
+
+    The same command goes on where it stopped; unnaive train labels.db learns from the labels.
+    """
+    from unnaive.curation.labelling.asking import Strategy
+    from unnaive.curation.labelling.hints import read_hints
+    from unnaive.curation.labelling.session import Labelling
+
+    if simulate is not None:
+        from unnaive.apps.labelling.simulation import run_simulation
+
+        run_simulation(read_like([simulate]), labels=labels, seeds=seeds, seed=seed, html=html, as_json=as_json)
+        return
+    keywords = None if hints is None else read_hints(hints)
+    record = open_record(source, output, split_list(classes or ""), multilabel=multilabel)
+    if export is not None or import_ is not None:
+        _move(record, export, import_, to)
+        return
+    labelling = Labelling(
+        record, strategy=Strategy(random_share=random_share, seed=seed), hints=keywords, double=double, again=again
+    )
+    if model is not None:
+        start_from(labelling, model)
+    if queue is not None:
+        _queue(labelling, queue, who_labels(who))
+    try:
+        if not status:
+            _run(labelling, who_labels(who), terminal=terminal, host=host, port=port)
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"stopped; all answers are in {record.path}, go on with: unnaive label {record.path}"
+        ) from None
+    finally:
+        found = describe(labelling)
+        record.close()
+    if as_json:
+        echo(visible_json(found))
+    else:
+        summary("\n".join(sentences(found)))
+
+
+def open_record(source: DataFile | None, output: Path | None, classes: list[str], *, multilabel: bool) -> LabelRecord:
+    """The record to go on with, or a new one of the texts."""
+    from unnaive.curation.labelling.record import IMPORTED, LabelRecord, is_label_record
+
+    given = None if source is None or len(source.paths) > 1 else Path(source.path)
+    if given is not None and given.is_file() and is_label_record(given):
+        if output is not None and output != given:
+            raise UnnaiveError(f"{given} is a record of labels itself; leave out -o to go on with it")
+        return _reopened(LabelRecord(given), classes)
+    if output is None:
+        raise UnnaiveError("name the record to write with -o, such as: unnaive label texts.csv -o labels.db")
+    if output.exists():
+        record = LabelRecord(output)
+        if source is not None:
+            texts, _, _ = read_texts(source)
+            if texts != record.texts():
+                raise UnnaiveError(
+                    f"{output} is a record of other texts than those of {source.name}; name another file"
+                )
+        return _reopened(record, classes)
+    if source is None:
+        raise BadData(f"no record of labels called {output}; name the texts too: unnaive label TEXTS -o {output}")
+    texts, names, given_labels = read_texts(source)
+    classes = list(dict.fromkeys([*classes, *sorted({one for labels in given_labels.values() for one in labels})]))
+    multilabel = multilabel or bool(source.multilabel) or any(len(one) > 1 for one in given_labels.values())
+    record = LabelRecord.create(output, texts, names, classes=classes, multilabel=multilabel)
+    if given_labels:
+        record.add_many(IMPORTED, list(given_labels.items()), f"import {source.name}")
+    return record
+
+
+def _reopened(record: LabelRecord, classes: list[str]) -> LabelRecord:
+    for one in classes:
+        if one not in record.classes():
+            record.add(who_labels(None), "class", None, [one])
+    return record
+
+
+def read_texts(source: DataFile) -> tuple[list[str], list[str], dict[int, tuple[str, ...]]]:
+    """Texts, their names, and the labels of those that have some, if a column of labels was named."""
+    from unnaive.apps.cli.output import say_what_was_read
+
+    labelled = source.label is not None or bool(source.label_columns)
+    texts: list[str] = []
+    names: list[str] = []
+    found: dict[int, tuple[str, ...]] = {}
+    for batch in source.batches(labelled=labelled):
+        found |= {len(texts) + row: labels for row, labels in enumerate(batch.labels) if labels}
+        texts += list(batch.texts)
+        names += list(batch.ids)
+    say_what_was_read(source)
+    return texts, names, found
+
+
+def who_labels(name: str | None) -> str:
+    """The name that decisions are recorded under."""
+    if name is not None:
+        if not name.strip() or len(name) > 100:
+            raise UnnaiveError("--who needs a name of 1 to 100 characters")
+        return name.strip()
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # no such user, as in some containers
+        return os.environ.get("USER", "somebody")
+
+
+def start_from(labelling: Labelling, path: Path) -> None:
+    """Let a model's log-probabilities add to the scores of its classes."""
+    import numpy as np
+
+    from unnaive.classifier.model_file import load
+
+    fitted = load(path)
+    if fitted.token_rule is None or not fitted.probabilistic:
+        raise UnnaiveError(f"{path} gives no probabilities of texts, so that labelling cannot start from it")
+    pool = labelling.pool
+    found = np.asarray(fitted.predict_log_proba(pool.texts), np.float32)
+    found = np.maximum(found, np.float32(-30))  # certain of nothing
+    pool.prior_scores = {str(one): np.ascontiguousarray(found[:, place]) for place, one in enumerate(fitted.classes)}
+    for one in pool.prior_scores:
+        pool.add_class(one)
+    labelling.start_classes(list(pool.prior_scores))
+
+
+def _queue(labelling: Labelling, path: Path, who: str) -> None:
+    """Ask only about texts that a list of findings names, in its order."""
+    from unnaive.curation.labelling.moving import find_queue
+    from unnaive.io.sources import check_exists
+
+    try:
+        with check_exists(path).open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except (UnicodeDecodeError, csv.Error) as problem:
+        raise BadData(f"{path} is no CSV that can be read ({problem}); give the findings of unnaive audit") from problem
+    labelling.follow_queue(who, find_queue(rows, labelling.names, labelling.pool.texts, str(path)))
+
+
+def _run(labelling: Labelling, who: str, *, terminal: bool, host: str, port: int) -> None:
+    if terminal:
+        from unnaive.apps.labelling.terminal import Terminal
+
+        Terminal(labelling, who).run()
+        return
+    try:
+        from unnaive.apps.labelling.routes import serve_page
+    except ImportError as problem:
+        raise MissingExtra(
+            f"the page needs {problem.name}; install it with: pip install 'unnaive[serve]', or say --terminal"
+        ) from problem
+    serve_page(labelling, who, host=host, port=port)
+
+
+def _move(record: LabelRecord, export: Path | None, import_: Path | None, to: str | None) -> None:
+    from unnaive.curation.labelling.moving import export_labels, import_labels
+
+    try:
+        if import_ is not None:
+            taken, unknown = import_labels(record, import_, to)
+            summary(f"{count_noun(taken, 'label')} taken over from {import_}")
+            if unknown:
+                note(f"{count_noun(unknown, 'text')} of {import_} not in the record and left out")
+        if export is not None:
+            written = export_labels(record, export, to)
+            summary(f"{count_noun(written, 'labelled text')} written to {export}")
+    finally:
+        record.close()
+
+
+def describe(labelling: Labelling) -> dict[str, Any]:
+    """How it stands, as plain values."""
+    from unnaive.apps.labelling.progress import Standing, describe_agreement
+    from unnaive.curation.labelling.record import describe_record
+
+    labelling.sync()
+    found = describe_record(labelling.record)
+    return found | Standing().look(labelling) | {"agreement": describe_agreement(labelling)}
+
+
+def sentences(found: dict[str, Any]) -> list[str]:
+    """How it stands, in lines."""
+    sizes = ", ".join(f"{name} {size:,}" for name, size in found["classes"].items())
+    lines = [f"{found['file']}: {found['words']}{f' ({sizes})' if sizes else ''}", *found["sentences"]]
+    for one in found["agreement"]:
+        kappa = "" if one["kappa"] is None else f", kappa {one['kappa']:.2f}"
+        lines.append(
+            f"{' and '.join(one['people'])} agree on {one['same']} of {count_noun(one['texts'], 'text')}{kappa}"
+        )
+    if sum(size > 0 for size in found["classes"].values()) > 1:
+        lines.append(f"next: unnaive train {found['file']} -o my.model")
+    elif found["labelled"]:
+        lines.append("next: label texts of another class too; a model learns from two classes on")
+    return lines

@@ -1,0 +1,134 @@
+"""`unnaive plot`: a figure from the records of a comparison, or of what a model does on data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unnaive.apps.cli.options import Archives, has_own_split, make_output_folders, read_corpus, reading
+from unnaive.apps.cli.screen import echo
+from unnaive.base.errors import BadData, choose
+
+if TYPE_CHECKING:
+    from unnaive.io.datafiles import DataFile
+
+CURVES = ("learning-curve", "vocabulary-curve")
+OF_A_MODEL = {
+    "precision-recall": "precision and recall",
+    "calibration": "calibration",
+    "abstention": "accuracy of the surest documents",
+    "confusion": "documents by true and given class",
+    "classes": "precision, recall and F1",
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command()(plot)
+
+
+@reading("For a model: the data to draw it on; of a collection with a split, its test documents.", default=None)
+def plot(
+    what: Annotated[Path, typer.Argument(metavar="RECORDS|MODEL", help="Records of compare, or a model file.")],
+    source: DataFile | None,
+    figure: Annotated[
+        str | None, typer.Option("--figure", "-f", help=", ".join((*CURVES, *OF_A_MODEL)), show_default=False)
+    ] = None,
+    measure: Annotated[str | None, typer.Option(help="The measure of a curve.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="PNG, SVG or PDF by its ending.", show_default=False)
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Above the figure.")] = None,
+    archives: Archives = None,
+) -> None:
+    """Draw a figure: curves from the records of a comparison, or what a model does on data.
+
+    unnaive plot records.jsonl --figure learning-curve --measure accuracy -o curve.png
+    unnaive plot tickets.model tickets.csv --figure confusion -o confusion.svg
+    """
+    from unnaive.evaluation.reports.plots import figure_format, save_figure
+    from unnaive.io.sources import check_exists
+
+    of_records = holds_records(check_exists(what))
+    there = list(CURVES if of_records else OF_A_MODEL)
+    name = choose(there, figure or there[0], f"figure of {'records' if of_records else 'a model'}")
+    path = output if output is not None else Path(f"{name}.png")
+    figure_format(path)
+    make_output_folders([path])
+    if of_records:
+        drawing = curve_figure(what, name, measure, title)
+    else:
+        drawing = model_figure(what, source, archives, name, title)
+    echo(f"wrote {save_figure(drawing, path)}")
+
+
+def holds_records(path: Path) -> bool:
+    """Whether a file is records of experiments and no model: lines of JSON, by its ending or its first byte."""
+    if path.suffix == ".jsonl":
+        return True
+    with path.open("rb") as file:
+        return file.read(1) == b"{"
+
+
+def curve_figure(path: Path, name: str, measure: str | None, title: str | None) -> Any:
+    """A learning or vocabulary curve from records; of several comparisons in the file, the last that has one."""
+    from unnaive.evaluation.grids import short_name
+    from unnaive.evaluation.records import RecordFile
+    from unnaive.evaluation.reports.plots import curves_figure
+    from unnaive.evaluation.summaries import group_comparisons, learning_curves, vocabulary_curves
+
+    comparisons = list(group_comparisons(RecordFile(path).read()).values())
+    measures = list(dict.fromkeys(record.measure for records in comparisons for record in records))
+    if not measures:
+        raise BadData(f"{path} has no records; make some with unnaive compare")
+    chosen = choose(measures, measure or measures[0], f"measure in {path}")
+    by_terms = name == "vocabulary-curve"
+    curves = vocabulary_curves if by_terms else learning_curves
+    for records in reversed(comparisons):
+        found = curves(records, chosen)
+        if found:
+            break
+    else:
+        option = "--vocabulary 100,1000,all" if by_terms else "--train-sizes 10,50,80"
+        raise BadData(f"{path} has no two points along that axis; compare with {option} first")
+    axis = "terms, best by information gain (log scale)" if by_terms else "training documents, % of all"
+    heading = title or f"{short_name(records[0].data)}: {chosen} by {'vocabulary' if by_terms else 'training size'}"
+    return curves_figure(found, title=heading, x=axis, y=chosen, logarithmic=by_terms)
+
+
+def model_figure(path: Path, source: DataFile | None, archives: Path | None, name: str, title: str | None) -> Any:
+    """What a model does on labelled data."""
+    from unnaive.apps.cli.output import read_as_trained, respell_labels, warn_about_learnt
+    from unnaive.classifier.model_file import load
+    from unnaive.evaluation.evaluate import evaluate
+    from unnaive.evaluation.grids import short_name
+    from unnaive.evaluation.report import classes_by_size
+    from unnaive.evaluation.reports import plots
+
+    fitted = load(path)
+    if source is None:
+        raise BadData(f"{path} is drawn on labelled data, which was not given; write unnaive plot {path} DATA")
+    corpus = read_corpus(read_as_trained(source, fitted), archives)
+    tested = has_own_split(corpus)  # a model is drawn on documents that it has not learned from
+    shown = respell_labels(fitted, corpus.part("test") if tested else corpus)
+    warn_about_learnt(fitted, shown)
+    found = evaluate(fitted, shown.texts, shown.labels, name=shown.name)
+    heading = title or f"{short_name(found.name)}{', test documents' if tested else ''}: {OF_A_MODEL[name]}"
+    if name == "precision-recall":
+        return plots.precision_recall_figure(found.rankings(), title=heading)
+    if name == "calibration":
+        if not found.calibration():
+            raise BadData(f"{path} gives no probabilities to draw; train it with --calibrate temperature")
+        return plots.calibration_figure(found.calibration(), title=heading)
+    if name == "abstention":
+        if found.abstention is None:
+            raise BadData(f"{path} gives no probabilities to draw; train it with --calibrate temperature")
+        return plots.risk_coverage_figure(found.abstention, title=heading)
+    if name == "confusion":
+        return plots.confusion_figure(found.confusion, found.classes, title=heading)
+    order = classes_by_size(found)
+    tally = found.tally
+    values = {"precision": tally.precision[order], "recall": tally.recall[order], "F1": tally.f1[order]}
+    return plots.classes_figure(values, [found.classes[c] for c in order], title=heading)

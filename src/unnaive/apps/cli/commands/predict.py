@@ -1,0 +1,237 @@
+"""`unnaive predict`: labels and probabilities for documents, as they stream by."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import repeat
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unnaive.apps.cli.options import AsJson, ModelFile, reading
+from unnaive.apps.cli.predictor import Predictor, Record
+from unnaive.apps.cli.screen import echo
+from unnaive.apps.cli.spark_engine import Engine, Master, Ship, SparkEngine, predict_on_spark
+
+if TYPE_CHECKING:
+    from unnaive.io.datafiles import Batch, DataFile
+    from unnaive.io.table_writer import Layout, Write
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command()(predict)
+
+
+@reading("Documents: files, a folder, or - for stdin (the default); each line of plain text is one.", optional=True)
+def predict(
+    model: ModelFile,
+    source: DataFile,
+    document: Annotated[
+        list[str] | None, typer.Option("--document", "-d", help="A text given here, in the place of DATA.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="A file to write: .csv, .tsv, .jsonl or .parquet.", show_default=False),
+    ] = None,
+    keep_columns: Annotated[
+        bool,
+        typer.Option("--keep-columns/--no-keep-columns", help="Write the columns of a table too, ours after them."),
+    ] = True,
+    every: Annotated[bool, typer.Option("--all", help="A column for each class.")] = False,
+    top: Annotated[int, typer.Option(help="Show the K best classes of each document.", metavar="K", min=1)] = 1,
+    unknown: Annotated[
+        str | None, typer.Option(metavar="LABEL", help="The label of documents of which the model knows no word.")
+    ] = None,
+    reject_below: Annotated[
+        float | None,
+        typer.Option(metavar="P", min=0, max=1, help="Label documents less probable than this unknown, or LABEL."),
+    ] = None,
+    confidence: Annotated[
+        float | None,
+        typer.Option(metavar="P", help="Also the set of labels that holds the right one with this confidence: 0.9."),
+    ] = None,
+    by_class: Annotated[
+        bool, typer.Option("--by-class", help="Let --confidence hold for every class, the rare ones too.")
+    ] = False,
+    at_least_one: Annotated[
+        bool, typer.Option("--at-least-one", help="Let no set be empty, though more are right than --confidence asks.")
+    ] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show which terms spoke for it.")] = False,
+    unbuffered: Annotated[bool, typer.Option("--unbuffered", help="Answer each line at once.")] = False,
+    excel_safe: Annotated[
+        bool, typer.Option("--excel-safe", help="CSV without formulas: a ' before cells that begin like one.")
+    ] = False,
+    engine: Engine = "local",
+    master: Master = None,
+    ship: Ship = False,
+    as_json: AsJson = False,
+) -> None:
+    """Label new documents.
+
+    Writes a table, or with --json an object a line. Any amount goes through in constant memory. The column known_terms
+    counts the words that the model knows: a row with 0 is a guess.
+
+    unnaive predict tickets.model new.csv -o labelled.csv
+    """
+    from unnaive.apps.cli.output import read_as_trained, say_what_was_read
+    from unnaive.base.errors import UnnaiveError
+    from unnaive.classifier.model_file import load
+    from unnaive.io.table_writer import Layout, open_writer, output_format
+
+    if document and source.path != "-":
+        raise UnnaiveError(f"texts came with --document and as {source.path}; give one of the two")
+    spark = SparkEngine.asked(engine, master, ship)
+    if spark is not None:
+        others = {"--document": document, "--all": every, "--top": top > 1, "--unknown": unknown, "--json": as_json}
+        others |= {"--reject-below": reject_below is not None, "--explain": explain, "--unbuffered": unbuffered}
+        others |= {"--confidence": confidence is not None, "--by-class": by_class, "--at-least-one": at_least_one}
+        spark.refuse("predict", others | {"--no-keep-columns": not keep_columns, "--excel-safe": excel_safe})
+        predict_on_spark(spark, load(model), source, output)
+        return
+    kind = output_format(output, as_json)
+    fitted = load(model)
+    people = output is None and not as_json and sys.stdout.isatty()
+    predictor = Predictor(
+        fitted, top, every, explain, unknown, reject_below, confidence=confidence, by_class=by_class,
+        at_least_one=at_least_one, show_text=people,
+    )  # fmt: skip
+    predictor.check()
+    classes = tuple(map(str, fitted.classes)) if every else ()
+    layout = Layout(predictor.kind, classes, min(top, len(fitted.classes)), fitted.multilabel, explain, excel_safe)
+    layout.sets = confidence is not None
+    source = read_as_trained(source, fitted)
+    with open_writer(output, kind, layout) as write:
+        batches = lay_out(read_batches(source, document, unbuffered, keep_columns and not people), layout)
+        if output is not None and writes_columns(predictor, write) and fitted.reader.fused:
+            write_ahead(predictor, batches, write)
+        else:
+            for batch in batches:
+                write_batch(predictor, batch, print_lines if people else write)
+                if (unbuffered or document) and output is None:
+                    sys.stdout.flush()
+    if not document:
+        say_what_was_read(source)
+    predictor.tell_unknown()
+
+
+def read_batches(source: DataFile, documents: list[str] | None, unbuffered: bool, keep: bool) -> Iterator[Batch]:
+    """The documents given as arguments, or those of the source, watched by a progress bar."""
+    from unnaive.apps.cli.screen import reading_progress
+    from unnaive.io.datafiles import Batch
+
+    if documents:
+        yield Batch(documents, [()] * len(documents), [str(number) for number in range(1, len(documents) + 1)])
+        return
+    live = source.path == "-" and sys.stdin.isatty()
+    if live:
+        echo("note: type a text and press enter; Ctrl-D ends", err=True)
+    how = replace(source.options, rows=1 if unbuffered or live else source.options.rows)
+    source = replace(source, options=how, format=source.format or ("lines" if live else None))
+    if live:
+        yield from source.batches(labelled=False)
+        return
+    with reading_progress(source, "predicting") as (watched, _):
+        yield from watched.batches(labelled=False, keep=keep)
+
+
+def lay_out(batches: Iterable[Batch], layout: Layout) -> Iterator[Batch]:
+    """The batches, of which the first tells the layout which columns there are."""
+    for batch in batches:
+        if not layout.kept:
+            layout.kept, layout.types = tuple(batch.kept), batch.types
+        yield batch
+
+
+def writes_columns(predictor: Predictor, write: Write) -> bool:
+    """Whether predictions are made and written by whole columns, without a record for each document."""
+    return predictor.one_label and getattr(write, "takes_columns", False)
+
+
+def write_ahead(predictor: Predictor, batches: Iterable[Batch], write: Any) -> None:
+    """Predict and write all batches by columns, two of them predicted at a time while others are read and written.
+
+    What one of them does by itself, another's threads would wait for.
+    """
+    from unnaive.io.blocks import map_in_order
+
+    chunks = (chunk for batch in batches for chunk in cut_batch(predictor, batch))
+    for chunk, new in map_in_order(lambda chunk: (chunk, predictor.predict_columns(chunk.texts)), chunks, threads=2):
+        predictor.count_seen(new[2])
+        write.write_columns(chunk.kept or {"id": chunk.ids}, new)
+
+
+def write_batch(predictor: Predictor, batch: Batch, write: Write) -> None:
+    """Predict and write the documents of a batch."""
+    whole_columns = writes_columns(predictor, write)
+    for chunk in cut_batch(predictor, batch):
+        if whole_columns:
+            new = predictor.predict_columns(chunk.texts)
+            predictor.count_seen(new[2])
+            write.write_columns(chunk.kept or {"id": chunk.ids}, new)  # type: ignore[attr-defined]
+        else:
+            write(with_columns(predictor.predict(chunk.ids, chunk.texts), chunk.kept))
+
+
+def cut_batch(predictor: Predictor, batch: Batch) -> Iterator[Batch]:
+    """The batch, or parts of it: as many documents at a time as their scores may be held at once."""
+    from unnaive.linear.documents import chunk_size
+
+    step = chunk_size(len(predictor.fitted.classes))  # scores of many classes are large
+    for start in range(0, len(batch.texts), step):
+        part = slice(start, start + step)
+        kept = {name: values[part] for name, values in batch.kept.items()}
+        yield replace(batch, texts=batch.texts[part], labels=batch.labels[part], ids=batch.ids[part], kept=kept)
+
+
+def with_columns(records: list[Record], columns: Mapping[str, Sequence[Any]]) -> list[Record]:
+    """The records, each with its row of the columns."""
+    names = tuple(columns)
+    rows = zip(*columns.values(), strict=True) if names else repeat(())
+    for record, values in zip(records, rows, strict=False):
+        record["kept"] = dict(zip(names, values, strict=True))
+    return records
+
+
+def print_lines(records: Sequence[Record]) -> None:
+    """A line for people for each record: the labels in colour, how sure, and how the text begins."""
+    for record in records:
+        print_line(record)
+
+
+def print_line(record: Record) -> None:
+    """The line of one record."""
+    from rich.text import Text
+
+    from unnaive.apps.cli.screen import console, shorten_text
+    from unnaive.base.visible_text import visible
+
+    screen = console()
+    if "why" in record:
+        screen.print(record["why"], "", sep="\n")
+        return
+    pairs = record.get("top") or zip(record["labels"], record["values"], strict=True)
+    line = Text()
+    for label, value in pairs:
+        line.append(visible(str(label), lines=False), style="bold green").append(
+            f" {format_value(value, record['kind'])}  "
+        )
+    if "set" in record:
+        names = ", ".join(visible(str(label), lines=False) for label in record["set"])
+        line.append(f"{{{names}}}  ", style="cyan")
+    if not record["labels"]:
+        line.append("no label  ", style="dim")
+    if not record["known_terms"]:
+        line.append("no known word  ", style="yellow")
+    line.append(shorten_text(record["text"], max(10, screen.width - line.cell_len)), style="dim")
+    screen.print(line, no_wrap=True, overflow="ellipsis")
+
+
+def format_value(value: float, kind: str) -> str:
+    """A probability in per cent, a score as it is."""
+    from unnaive.learning.explain import percent
+
+    return percent(value) if kind == "probability" else f"{value:.3g}"

@@ -1,0 +1,139 @@
+"""`unnaive reproduce`: the tables of a paper, ours beside the published ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unnaive.apps.cli.options import (
+    OUTPUT,
+    STDOUT,
+    Archives,
+    Html,
+    Jobs,
+    JsonFile,
+    Seed,
+    check_archives,
+    make_output_folders,
+    split_list,
+)
+from unnaive.apps.cli.output import write_text
+from unnaive.apps.cli.screen import echo
+
+if TYPE_CHECKING:
+    from unnaive.evaluation.papers.comparison import TableComparison
+    from unnaive.evaluation.papers.runs import Run
+    from unnaive.evaluation.papers.tables import Table
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command()(reproduce)
+
+
+def reproduce(
+    paper: Annotated[
+        str, typer.Argument(metavar="PAPER", help="or-gate, maxent-bridge, higher-order, hierarchical or iir.")
+    ],
+    table: Annotated[str | None, typer.Option(help="Only this table.")] = None,
+    models: Annotated[
+        str | None, typer.Option(help="Only these: rows as printed, models, or families such as naive-bayes.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer splits and sizes.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 if a figure differs for no known reason, or leaves its band.")
+    ] = False,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+    records: Annotated[
+        Path | None, typer.Option(help="Folder of records; a run goes on where it stopped.", rich_help_panel=OUTPUT)
+    ] = None,
+    html: Html = None,
+    markdown: Annotated[Path | None, typer.Option(help="Write a Markdown page.", rich_help_panel=OUTPUT)] = None,
+    json_file: JsonFile = None,
+    archives: Archives = None,
+) -> None:
+    """Run the experiments of a paper again, and set our figures beside the published ones.
+
+    unnaive reproduce or-gate --models naive-bayes
+    """
+    from unnaive.apps.cli.screen import Progress
+    from unnaive.base.errors import UnnaiveError
+    from unnaive.evaluation.papers.comparison import UNEXPLAINED
+    from unnaive.evaluation.papers.runs import Run
+    from unnaive.evaluation.papers.tables import read_paper
+
+    tables = read_paper(paper).select_tables(table)
+    wanted = tuple(check_models(tables, split_list(models))) if models is not None else None
+    make_output_folders([html, markdown, json_file])
+    run = Run(check_archives(archives), quick, seed, wanted, jobs, records=records)
+    with Progress(f"reproducing {paper}") as bar:
+        run = replace(run, progress=bar.rename)
+        done = show_comparisons(paper, table, run, quiet=json_file == STDOUT)
+    write_files(paper, done, run, html=html, markdown=markdown, json_file=json_file)
+    if all(cell.ours is None for one in done for cell in one.cells):
+        raise UnnaiveError("no figure could be measured; the tables say why, and where the data can be had")
+    if strict and any(one.outside or one.marked(UNEXPLAINED) for one in done):
+        raise typer.Exit(1)
+
+
+def check_models(tables: Sequence[Table], names: list[str]) -> list[str]:
+    """The names; an error unless each is a row or column of the tables, a model, or a family of models."""
+    from unnaive.base.errors import choose
+    from unnaive.evaluation.papers.runs import family
+    from unnaive.models.catalogue import MODELS
+
+    labels = {label for table in tables for label in table.models}
+    behind = {model for table in tables for model in table.models.values()} or set(MODELS)
+    there = sorted(labels | behind | {family(model) for model in behind})
+    lower = [name.lower() for name in there]
+    return [name if name.lower() in lower else choose(there, name, "row or model of these tables") for name in names]
+
+
+def show_comparisons(paper: str, table: str | None, run: Run, *, quiet: bool) -> list[TableComparison]:
+    """Print each table as it is done, then how many figures have each mark."""
+    import shutil
+
+    from unnaive.evaluation.papers.comparison import reproduce as run_tables
+    from unnaive.evaluation.papers.comparison import summary_line
+    from unnaive.evaluation.papers.render import LEGEND, QUICK, as_text
+    from unnaive.evaluation.papers.tables import read_paper
+
+    about, done = read_paper(paper), []
+    if not quiet:
+        missing = [f"Not to be had: {text}" for text in about.missing]
+        notes = [*about.notes, *about.data, *missing, *([QUICK] if run.quick else [])]
+        echo("\n".join([f"{about.title} ({about.source})", *(f"  {note}" for note in notes), LEGEND, ""]))
+    for one in run_tables(paper, run, table=table):
+        done.append(one)
+        if not quiet:
+            echo(as_text(one, width=shutil.get_terminal_size((110, 24)).columns) + "\n")
+    if not quiet:
+        echo(summary_line(done))
+    return done
+
+
+def write_files(
+    paper: str,
+    done: list[TableComparison],
+    run: Run,
+    *,
+    html: Path | None,
+    markdown: Path | None,
+    json_file: Path | None,
+) -> None:
+    """The files that were asked for."""
+    from unnaive.evaluation.papers.render import as_html, as_json, as_markdown
+    from unnaive.evaluation.papers.tables import read_paper
+
+    if html is not None:
+        write_text(html, as_html(read_paper(paper), done, run))
+    if markdown is not None:
+        write_text(markdown, as_markdown(read_paper(paper), done, run))
+    if json_file is not None:
+        write_text(json_file, json.dumps(as_json(read_paper(paper), done, run), indent=2, ensure_ascii=False) + "\n")

@@ -1,0 +1,166 @@
+"""`unnaive serve`: models for programs (REST) and for people (a page)."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unnaive.apps.cli.screen import echo, note
+from unnaive.base.errors import BadData, MissingExtra, UnnaiveError, choose
+
+if TYPE_CHECKING:
+    from unnaive.apps.service.app import ServiceOptions
+
+TOKEN = "UNNAIVE_TOKEN"  # noqa: S105  # the environment variable, not a token
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+SHORTEST_TOKEN = 16
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command()(serve)
+
+
+def serve(
+    models: Annotated[
+        list[str], typer.Argument(metavar="MODEL [NAME=MODEL]…", help="Model files; the first is the default.")
+    ],
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port; 0 for any that is free.", min=0, max=65535)] = 8000,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help=f"The token that teaching needs, and all else off loopback; or ${TOKEN}."),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A name by which clients may call the service.")
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None, typer.Option(metavar="URL", help="A site whose pages may send requests (CORS).")
+    ] = None,
+    evaluation: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[NAME=]FILE", help="What unnaive evaluate --json printed, for the model's card."),
+    ] = None,
+    read_only: Annotated[bool, typer.Option("--read-only", help="No teaching; no record is written.")] = False,
+    workers: Annotated[int, typer.Option(help="Processes; more than one are read-only.", min=1, max=256)] = 1,
+    max_body: Annotated[int, typer.Option(metavar="MIB", help="Largest request, in MiB.", min=1)] = 10,
+    max_batch: Annotated[int, typer.Option(metavar="N", help="Most texts in a request.", min=1)] = 10_000,
+    max_text: Annotated[int, typer.Option(metavar="N", help="Most characters of a text.", min=1)] = 2_000_000,
+    max_requests: Annotated[int, typer.Option(metavar="N", help="Most requests at once.", min=1)] = 256,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="For a request to arrive.", min=0.1)] = 30.0,
+    write_every: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Rewrite the model file this often, if it changed.", min=0.1)
+    ] = 30.0,
+    log: Annotated[bool, typer.Option("--log", help="A line for each request on stderr, without its text.")] = False,
+) -> None:
+    """Serve models: a page for people, REST for programs.
+
+    The page is at the address that is printed; the description of the REST interface at /openapi.json. What is taught
+    is written to MODEL.record before it is acknowledged.
+
+    unnaive serve tickets.model
+    """
+    try:
+        from unnaive.apps.service.app import OPTIONS, ServiceOptions, create_app
+        from unnaive.apps.service.guard import Limits
+        from unnaive.apps.service.running import run_app
+    except ImportError as problem:
+        raise MissingExtra(f"serve needs {problem.name}; install it with: pip install 'unnaive[serve]'") from problem
+    local = host in LOOPBACK
+    given = read_token(token_file)
+    if not local and given is None:
+        raise UnnaiveError(f"{host} can be reached from outside, so a token is needed; give --token-file or ${TOKEN}")
+    token = given or secrets.token_urlsafe(24)
+    paths = named_models(models)
+    options = ServiceOptions(
+        models=paths, evaluations=named_evaluations(evaluation or [], list(paths)), token=token, token_always=not local,
+        hosts=(*(LOOPBACK if local else ()), *(name.lower() for name in allow_host or ())),
+        origins=tuple(allow_origin or ()), limits=Limits(max_body << 20, max_batch, max_text, timeout, max_requests),
+        read_only=read_only or workers > 1, fold_seconds=write_every,
+    )  # fmt: skip
+    _set_logging(log)
+    if workers > 1:
+        check_models(options)
+        os.environ[OPTIONS] = options.to_json()
+        note(f"{workers} workers only read their models; one worker can be taught")
+        app: Any = "unnaive.apps.service.app:app_of_worker"
+    else:
+        app = create_app(options)
+    run_app(app, host, port, lambda port: _say_where(options, host, port, given is None), workers=workers)
+    note("stopped")
+
+
+def named_models(words: list[str]) -> dict[str, str]:
+    """Names and files of the models; a file without a name is called by its own.
+
+    >>> named_models(["tickets.model", "mail=spam.model"])
+    {'tickets': 'tickets.model', 'mail': 'spam.model'}
+    """
+    found: dict[str, str] = {}
+    for word in words:
+        name, equals, path = word.partition("=")
+        if not equals or Path(word).exists():
+            name, path = Path(word).name.removesuffix(".model"), word
+        if not name or "/" in name:
+            raise BadData(f"{word!r} is no NAME=MODEL; a name is needed, without a slash")
+        if name in found:
+            raise BadData(f"two models are called {name!r}; name them: first={found[name]} second={path}")
+        found[name] = path
+    return found
+
+
+def named_evaluations(words: list[str], names: list[str]) -> dict[str, str]:
+    """Files of evaluations by model; a file without a name is of the first."""
+    found: dict[str, str] = {}
+    for word in words:
+        name, equals, path = word.partition("=")
+        if not equals or Path(word).exists():
+            name, path = names[0], word
+        found[choose(names, name, "model")] = path
+    return found
+
+
+def read_token(path: Path | None) -> str | None:
+    """The token of a file or of the environment; None where there is neither."""
+    if path is not None:
+        from unnaive.io.sources import check_exists
+
+        token, source = check_exists(path).read_text(encoding="utf-8").strip(), str(path)
+    else:
+        token, source = os.environ.get(TOKEN, "").strip(), f"${TOKEN}"
+        if not token:
+            return None
+    if len(token) < SHORTEST_TOKEN or not token.isascii():
+        raise UnnaiveError(
+            f"the token of {source} has {len(token)} characters; give at least {SHORTEST_TOKEN} ASCII characters, for "
+            "instance those of: openssl rand -hex 32"
+        )
+    return token
+
+
+def check_models(options: ServiceOptions) -> None:
+    """Load each model once, so that a bad file is found before workers start."""
+    from unnaive.classifier.model_file import load
+
+    for path in options.models.values():
+        load(path)
+
+
+def _say_where(options: ServiceOptions, host: str, port: int, made_token: bool) -> None:
+    from unnaive.apps.service.running import address
+
+    secret = options.token if made_token and not options.read_only else None
+    echo(f"serving {', '.join(options.models)} at {address(host, port, secret)}")
+    if secret:
+        note("the address has the token in it that teaching needs; Ctrl-C stops the service")
+
+
+def _set_logging(log: bool) -> None:
+    import logging
+
+    logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING)
+    logging.getLogger("unnaive.service").setLevel(logging.INFO if log else logging.ERROR)

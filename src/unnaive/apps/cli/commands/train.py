@@ -1,0 +1,209 @@
+"""`unnaive train`: labelled documents in, a model file out, and a summary."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unnaive.apps.cli.options import AsJson, KeyFile, parse_select, reading
+from unnaive.apps.cli.out_of_core import CHECKPOINT_EVERY, Limits
+from unnaive.apps.cli.screen import echo
+from unnaive.apps.cli.spark_engine import Engine, Master, Ship, SparkEngine, train_on_spark
+from unnaive.apps.cli.word_options import token_options
+from unnaive.base.visible_text import visible_json
+
+if TYPE_CHECKING:
+    from unnaive.io.datafiles import DataFile
+
+LEARNING = "Learning"  # panels of the help
+LARGE_DATA = "Large data"
+
+
+DECISION_HELP = (
+    "How scores become labels. argmax: the best class, and no other (the default for one label each). scut: every "
+    "class that reaches its own threshold, tuned on documents held out. rcut: the same number of labels for every "
+    "document. best: the better of these two on documents held out (the default for multilabel data). pcut: each "
+    "class goes to the share of documents that it had in training. untuned: every class above even odds."
+)
+
+
+MODEL_HELP = "auto, multinomial, bernoulli, complement, or-gate, … Default: auto."
+BUDGET_HELP = (
+    "How much auto may try: fast, naive Bayes and a closed form on words; normal, about a minute at most; thorough, "
+    "ten; or a number of seconds. Default: normal."
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command()(train)
+
+
+@reading("A CSV, TSV, JSONL or Parquet file, a folder with a folder for each class, or - for stdin.", ahead=True)
+@token_options()
+def train(
+    source: DataFile,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The model file to write.", show_default=False)],
+    model: Annotated[
+        str | None,
+        typer.Option("--model", "-m", help=MODEL_HELP, rich_help_panel=LEARNING, show_default=False),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(metavar="BUDGET", help=BUDGET_HELP, rich_help_panel=LEARNING),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A setting of the model.", rich_help_panel=LEARNING),
+    ] = None,
+    alpha: Annotated[
+        float | None, typer.Option(help="Additive smoothing of naive Bayes.", rich_help_panel=LEARNING)
+    ] = None,
+    smoothing: Annotated[
+        str | None, typer.Option(help="laplace, jelinek-mercer or absolute, of naive Bayes.", rich_help_panel=LEARNING)
+    ] = None,
+    min_df: Annotated[int, typer.Option(help="Leave out terms of fewer documents.", rich_help_panel=LEARNING)] = 1,
+    select: Annotated[
+        str | None,
+        typer.Option(metavar="[MEASURE:]K", help="Keep the K best terms: 2000, chi2:2000, …", rich_help_panel=LEARNING),
+    ] = None,
+    decision: Annotated[str | None, typer.Option(help=DECISION_HELP, rich_help_panel=LEARNING)] = None,
+    calibrate: Annotated[
+        str | None,
+        typer.Option(help="Make probabilities true: temperature, platt, isotonic or none.", rich_help_panel=LEARNING),
+    ] = None,
+    optimise: Annotated[
+        str | None,
+        typer.Option(
+            metavar="AIM|COST.csv",
+            help="Decide for accuracy, macro-f1 (rare classes count alike), or the least cost by a table of true and "
+            "given classes.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None,
+    class_weight: Annotated[
+        str | None, typer.Option(help="balanced: documents of rare classes weigh more.", rich_help_panel=LEARNING)
+    ] = None,
+    test: Annotated[
+        list[str] | None, typer.Option(metavar="DATA", help="Documents to measure the model on, which it never saw.")
+    ] = None,
+    holdout: Annotated[
+        float | None, typer.Option(help="Share of the documents to measure on first, such as 0.2.")
+    ] = None,
+    max_size: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Of the file, such as 5MB: weights are rounded and terms left out to fit."),
+    ] = None,
+    frozen: Annotated[
+        bool, typer.Option("--frozen", help="Leave out what only updates need, and hashes of documents.")
+    ] = False,
+    documents_limit: Annotated[
+        str,
+        typer.Option(metavar="SIZE", help="Most that the counted documents, which updates need, may take in the file."),
+    ] = "500MB",
+    register: Annotated[
+        bool, typer.Option("--register", help="Keep hashes of the documents, so that only these can be forgotten.")
+    ] = False,
+    key: KeyFile = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Such as 2G: what counting may take. Beyond it sums go to disk; the rarest terms are left out only if "
+            "the model itself does not fit.",
+            rich_help_panel=LARGE_DATA,
+        ),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Go on from here after an interruption.", rich_help_panel=LARGE_DATA),
+    ] = None,
+    checkpoint_every: Annotated[
+        str, typer.Option(metavar="SIZE", help="Text between two checkpoints.", rich_help_panel=LARGE_DATA)
+    ] = CHECKPOINT_EVERY,
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Keep the counted documents here, and use them again for the next model of the same data.",
+            rich_help_panel=LARGE_DATA,
+        ),
+    ] = None,
+    threads: Annotated[int | None, typer.Option(help="All cores by default.", show_default=False)] = None,
+    seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+    engine: Engine = "local",
+    master: Master = None,
+    ship: Ship = False,
+    as_json: AsJson = False,
+    *,
+    words: dict[str, Any],
+) -> None:
+    """Learn from labelled documents and write a model.
+
+    unnaive train tickets.csv -o tickets.model --holdout 0.2
+    """
+    from unnaive.apps.cli.train_files import registering, train_file
+    from unnaive.apps.cli.train_summary import show_summary
+    from unnaive.base.byte_sizes import parse_size
+    from unnaive.base.settings import parse_settings
+    from unnaive.base.work_start import work_begins
+    from unnaive.classifier.text_classifier import TextClassifier
+
+    parameters: dict[str, Any] = words | {
+        "model": choose_model(model, alpha, smoothing), "min_df": min_df, "select": parse_select(select),
+        "decision": decision, "calibrate": calibrate, "n_jobs": threads, "random_state": seed, "optimise": optimise,
+        "class_weight": class_weight, "documents_limit": parse_size(documents_limit),
+    }  # fmt: skip
+    parameters |= parse_settings(settings or [])
+    parameters |= {name: value for name, value in (("alpha", alpha), ("smoothing", smoothing)) if value is not None}
+    parameters |= parse_budget(budget, parameters["model"])
+    classifier = TextClassifier(**parameters)
+    finish = registering(register, key, frozen)
+    spark = SparkEngine.asked(engine, master, ship)
+    if spark is not None:
+        others = {"--holdout": holdout is not None, "--register": register, "--max-size": max_size}
+        spark.refuse("train", others | {"--memory": memory, "--checkpoint": checkpoint, "--cache": cache})
+        summary = train_on_spark(spark, classifier, source, output, test=test, frozen=frozen)
+    else:
+        limits = Limits(memory, checkpoint, checkpoint_every, cache, output.absolute().parent)
+        # a budget in seconds counts from reading on; with --holdout each of the two trainings has it
+        with work_begins() if holdout is None else nullcontext():
+            summary = train_file(
+                classifier, source, output, test=test, holdout=holdout, frozen=frozen, finish=finish, max_size=max_size,
+                limits=limits,
+            )  # fmt: skip
+    if as_json:
+        echo(visible_json(summary))
+    else:
+        show_summary(summary, memory)
+
+
+def choose_model(model: str | None, alpha: float | None, smoothing: str | None) -> str:
+    """The model that was named; else auto, or multinomial naive Bayes where a setting of its was given.
+
+    >>> choose_model(None, None, None), choose_model(None, 0.5, None), choose_model("bernoulli", 0.5, None)
+    ('auto', 'multinomial', 'bernoulli')
+    """
+    return model or ("auto" if alpha is None and smoothing is None else "multinomial")
+
+
+def parse_budget(text: str | None, model: str) -> dict[str, Any]:
+    """The setting of auto that --budget gives: a name, or seconds.
+
+    >>> parse_budget("fast", "auto"), parse_budget("90", "auto"), parse_budget(None, "auto")
+    ({'budget': 'fast'}, {'budget': 90.0}, {})
+    """
+    from unnaive.base.errors import UnnaiveError
+
+    if text is None:
+        return {}
+    if model != "auto":
+        raise UnnaiveError(f"--budget is for the model auto, and this one is {model}; leave one of the two out")
+    word = text.strip().removesuffix("s") if text.strip()[:1].isdigit() else text.strip()
+    try:
+        return {"budget": float(word)}
+    except ValueError:
+        return {"budget": word}

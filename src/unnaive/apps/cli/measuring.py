@@ -1,0 +1,70 @@
+"""How good a model is, for the summaries of `train` and `compress`: on a test file, or on documents set aside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from unnaive.base.types import Progress
+    from unnaive.classifier.text_classifier import TextClassifier
+    from unnaive.evaluation.tally import Tally
+    from unnaive.io.corpus import Corpus
+    from unnaive.learning.fitted import FittedModel
+
+
+def measure(fitted: FittedModel, corpus: Corpus) -> dict[str, Any]:
+    """Documents, accuracy and F1 of a model on a corpus."""
+    from unnaive.evaluation.evaluate import evaluate
+
+    return describe_tally(evaluate(fitted, corpus.texts, corpus.labels, name=corpus.name).tally)
+
+
+def describe_tally(tally: Tally) -> dict[str, Any]:
+    """Documents, accuracy and F1, as plain values."""
+    return {
+        "documents": tally.n,
+        "accuracy": tally.accuracy,
+        "micro-f1": tally.micro("f1"),
+        "macro-f1": tally.macro("f1"),
+    }
+
+
+def headline(measured: dict[str, Any], multilabel: bool) -> str:
+    """The two measures that matter: F1 both ways where documents have any number of labels, else accuracy too."""
+    if multilabel:
+        return f"micro F1 {measured['micro-f1']:.3f}, macro F1 {measured['macro-f1']:.3f}"
+    return f"accuracy {100 * measured['accuracy']:.1f} %, macro F1 {measured['macro-f1']:.3f}"
+
+
+def measure_holdout(
+    classifier: TextClassifier, corpus: Corpus, share: float, multilabel: bool, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Measures of the same model on documents set aside; every class is in both parts where it can be."""
+    import warnings
+
+    import numpy as np
+
+    from unnaive.base.errors import UnnaiveError, UnnaiveWarning, count_noun
+    from unnaive.data.folds import folds
+    from unnaive.data.targets import read_targets
+
+    if not 0 < share < 1 or round(share * len(corpus)) < 1:
+        raise UnnaiveError(f"a holdout of {share} of {count_noun(len(corpus), 'document')}; give a share such as 0.2")
+    Y = read_targets(corpus.labels, len(corpus), multilabel=True).Y
+    n_folds = max(2, round(1 / min(share, 1 - share)))
+    aside = folds(Y, min(n_folds, len(corpus)), seed=classifier.random_state) == 0
+    if share > 0.5:
+        aside = ~aside
+    if not multilabel:
+        aside &= np.fromiter(map(bool, corpus.labels), bool, len(corpus))  # nothing to measure on those without a label
+    rest, kept = corpus.take(np.flatnonzero(~aside)), corpus.take(np.flatnonzero(aside))
+    copy = type(classifier)(**classifier.get_params())
+    with warnings.catch_warnings():  # the same is said of all documents
+        warnings.simplefilter("ignore", UnnaiveWarning)
+        copy.fit(rest.texts, as_targets(rest, multilabel), progress=progress)
+    return measure(copy.fitted_, kept)
+
+
+def as_targets(corpus: Corpus, multilabel: bool) -> list[Any]:
+    """A label for each document, None where there is none, or a tuple of labels for each if the data is multilabel."""
+    return list(corpus.labels) if multilabel else [names[0] if names else None for names in corpus.labels]

@@ -1,0 +1,294 @@
+"""What `unnaive inspect MODEL --network CLASS` shows: the Bayesian network of a class, as lines, a figure or a file.
+
+Of an OR gate the strongest arcs, of hierarchical models and diagnostic mixtures the tree, of tree-augmented naive Bayes
+(TAN) the terms that depend on each other. A file or figure says whether it is all that the model predicts with, or a
+part of it: one of several members, or the strongest arcs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from unnaive.base.errors import BadData, MissingExtra, choose, count_noun
+from unnaive.io.output_files import open_output
+from unnaive.linear.network import Network, mixture_network
+
+if TYPE_CHECKING:
+    from unnaive.learning.fitted import FittedModel
+    from unnaive.models.or_gate import Arc
+
+ALL = "all"
+FIGURES = (".png", ".svg", ".pdf")
+
+
+class NetworkView(Protocol):
+    """The network of one class, in every form that is shown."""
+
+    @property
+    def networks(self) -> tuple[Network, ...]:
+        """What files hold, one file each."""
+
+    @property
+    def about(self) -> str:
+        """Whether this is all that the model predicts with, in a line."""
+
+    def lines(self) -> Iterator[str]:
+        """The network for people."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The network as plain values, for JSON."""
+
+    def figure(self) -> Any:
+        """The network as a matplotlib figure."""
+
+
+@dataclass(frozen=True)
+class GateView:
+    """The strongest arcs into one class of an OR gate; it has `parents` in all, `certain` of them with weight 1."""
+
+    class_name: str
+    terms: tuple[str, ...]
+    arcs: tuple[Arc, ...]
+    parents: int
+    certain: int
+
+    @property
+    def networks(self) -> tuple[Network, ...]:
+        """The gate over these arcs, at most as many as fit in a table."""
+        from unnaive.models.or_gate import LARGEST_GATE, Arc, gate_network
+
+        kept = [Arc(place, arc.weight) for place, arc in enumerate(self.arcs[:LARGEST_GATE])]
+        return (gate_network(kept, self.class_name, self.terms),)
+
+    @property
+    def about(self) -> str:
+        """Whether a file is all of the gate."""
+        from unnaive.models.or_gate import LARGEST_GATE
+
+        written = min(len(self.arcs), LARGEST_GATE)
+        if written == self.parents:
+            return f"the predictor of {self.class_name}: all {written} arcs"
+        return f"a part of the predictor of {self.class_name}: the {written} strongest of its {self.parents:,} arcs"
+
+    def lines(self, width: int = 30) -> Iterator[str]:
+        """One line for each arc: the term, the probability that it alone forces the class, a bar."""
+        strongest = f"strongest {len(self.arcs)}"
+        yield f"{self.class_name}: {self.parents:,} parents, {self.certain:,} of them certain; {strongest}:"
+        longest = max((len(term) for term in self.terms), default=0)
+        for term, arc, share in self._shares():
+            yield f"  {term:<{longest}}  {arc.weight:<10.4g} {'━' * max(round(width * share), 1)}"
+        yield self.about
+
+    def to_dict(self) -> dict[str, Any]:
+        """The arcs, strongest first."""
+        arcs = [{"term": term, "weight": arc.weight} for term, arc in zip(self.terms, self.arcs, strict=True)]
+        about = {"about": self.about, "class": self.class_name}
+        return {**about, "parents": self.parents, "certain": self.certain, "arcs": arcs}
+
+    def figure(self) -> Any:
+        """Terms on the left, the class on the right, arcs as wide as their weights."""
+        try:
+            from matplotlib.figure import Figure
+        except ImportError as problem:
+            raise MissingExtra("plots need matplotlib; install it with: pip install matplotlib") from problem
+        figure = Figure(figsize=(6, 0.6 + 0.3 * len(self.arcs)), layout="constrained")
+        axes = figure.add_subplot()
+        axes.axis("off")
+        middle = (len(self.arcs) - 1) / 2
+        for place, (term, arc, share) in enumerate(self._shares()):
+            axes.plot([0, 1], [-place, -middle], color="C0", lw=0.3 + 4 * share, alpha=0.6, zorder=1)
+            axes.text(-0.02, -place, f"{term}  {arc.weight:.3g}", ha="right", va="center", fontsize=9)
+        axes.text(1.02, -middle, self.class_name, ha="left", va="center", fontsize=11, weight="bold")
+        axes.set_xlim(-0.6, 1.4)
+        return _with_note(figure, self.about)
+
+    def _shares(self) -> Iterator[tuple[str, Arc, float]]:
+        """Term, arc, and the arc's weight over the largest."""
+        top = max((arc.weight for arc in self.arcs), default=1.0) or 1.0
+        for term, arc in zip(self.terms, self.arcs, strict=True):
+            yield term, arc, arc.weight / top
+
+
+@dataclass(frozen=True, eq=False)
+class TreeView:
+    """Trees of a class in a model that averages: one member, the mixture of all, or each of them by itself.
+
+    `shown` is the tree to draw; `networks` are what files hold, one file each.
+    """
+
+    shown: Network
+    networks: tuple[Network, ...]
+    about: str
+
+    def lines(self) -> Iterator[str]:
+        """The tree in characters."""
+        from unnaive.models.hierarchical.tree_view import tree_text
+
+        yield from tree_text(self.shown).splitlines()
+        yield "arrows as the arcs point; a number is the share of documents where the node is true"
+        yield self.about
+
+    def to_dict(self) -> dict[str, Any]:
+        """Nodes with their parents and tables; of several networks all."""
+        nodes = [one.to_dict() for one in self.networks]
+        return {"about": self.about, "nodes": nodes[0], **({"members": nodes} if len(nodes) > 1 else {})}
+
+    def figure(self) -> Any:
+        """Features above, the class at the bottom, arrows along the arcs."""
+        from unnaive.models.hierarchical.tree_view import draw_tree
+
+        return _with_note(draw_tree(self.shown), self.about)
+
+
+@dataclass(frozen=True, eq=False)
+class TanView:
+    """The network of a class in tree-augmented naive Bayes: a term depends on the class and on one other term."""
+
+    value: Network
+
+    @property
+    def networks(self) -> tuple[Network, ...]:
+        """The network, the class first."""
+        return (self.value,)
+
+    @property
+    def about(self) -> str:
+        """A file is all of the model."""
+        return f"the predictor: {count_noun(len(self.value.nodes) - 1, 'term')} and {self.value.nodes[0]}"
+
+    def lines(self) -> Iterator[str]:
+        """One line for each term, with the other that it depends on if there is one."""
+        yield (
+            f"{self.value.nodes[0]}: {count_noun(len(self.value.nodes) - 1, 'term')}, each ◂ the term that it depends "
+            "on besides the class"
+        )
+        for node, parents in enumerate(self.value.parents):
+            if node:
+                yield "  " + " ◂ ".join(self.value.nodes[one] for one in (node, *parents[1:]))
+        yield self.about
+
+    def to_dict(self) -> dict[str, Any]:
+        """Nodes with their parents and tables."""
+        return {"about": self.about, "nodes": self.value.to_dict()}
+
+    def figure(self) -> Any:
+        """The tree of terms; those that depend on no other hang on the class."""
+        from unnaive.models.hierarchical.tree_view import draw_tree
+
+        note = f"{self.about}; every term also depends on {self.value.nodes[0]}"
+        return _with_note(draw_tree(self._tree(), root=0), note)
+
+    def _tree(self) -> Network:
+        """The arcs to look at: of each term that from its other parent, or from the class where it has none."""
+        parents = tuple(own[-1:] for own in self.value.parents)
+        sizes = [len(states) for states in self.value.states]
+        tables = (
+            np.full((*(sizes[one] for one in own), size), 1 / size) for own, size in zip(parents, sizes, strict=True)
+        )
+        return Network(self.value.nodes, parents, tuple(tables), self.value.states)
+
+
+def _with_note(figure: Any, note: str) -> Any:
+    figure.suptitle(note, fontsize=7, color="#666666")
+    return figure
+
+
+def gate_view(fitted: FittedModel, place: int, k: int, members: str) -> GateView:
+    """The `k` strongest arcs of an OR gate into the class at `place`."""
+    from unnaive.models.or_gate import strongest_arcs
+
+    _refuse_members(members)
+    scorer: Any = fitted.scorer
+    every = strongest_arcs(scorer, place, scorer.n_terms)
+    certain = sum(arc.weight >= 1 - 2e-12 for arc in every)
+    names = fitted.reader.term_names
+    shown = every[:k]
+    terms = tuple(names[arc.term] for arc in shown)
+    return GateView(str(fitted.classes[place]), terms, tuple(shown), len(every), certain)
+
+
+def tan_view(fitted: FittedModel, place: int, k: int, members: str) -> TanView:
+    """The network of the class at `place` in tree-augmented naive Bayes, whole whatever `k` is."""
+    _refuse_members(members)
+    return TanView(_scorer_network(fitted, place))
+
+
+def _refuse_members(members: str) -> None:
+    if members not in ("1", ALL):
+        raise BadData(f"--members is {members}, but this model has one member; leave the option out")
+
+
+def tree_view(fitted: FittedModel, place: int, k: int, members: str) -> TreeView:
+    """One member, or all: as a mixture where that is the predictor, else each by itself; whole whatever `k` is.
+
+    Where arcs point from the class, features would tell which member made them, and the posterior of a mixture would
+    not be the mean that the model predicts with. Members over different terms cannot be mixed either.
+    """
+    scorer: Any = fitted.scorer
+    name, count = str(fitted.classes[place]), scorer.member_count(place)
+    if members != ALL and not (members.isdecimal() and 1 <= int(members) <= count):
+        raise BadData(f"--members is {members}; give a number from 1 to {count}, the best being 1, or all")
+    mean = "the predictor is the mean of their posteriors"
+    if members != ALL:
+        one = _scorer_network(fitted, place, int(members) - 1)
+        part = f"member {members} of {count} of {name}; {mean}, which --members all writes"
+        return TreeView(one, (one,), f"the predictor of {name}" if count == 1 else part)
+    every = tuple(_scorer_network(fitted, place, member) for member in range(count))
+    if count == 1:
+        return TreeView(every[0], every, f"the predictor of {name}")
+    if scorer.mixture_is_predictor(place):
+        about = f"the predictor of {name}: a mixture of {count} members, which the node 'member' chooses"
+        return TreeView(every[0], (mixture_network(every),), about)
+    return TreeView(every[0], every, f"the {count} members of {name}; {mean}")
+
+
+# by the kind of the scorer
+VIEWS: dict[str, Callable[[FittedModel, int, int, str], NetworkView]] = {
+    "noisy-or": gate_view,
+    "hidden-networks": tree_view,
+    "diagnostic-networks": tree_view,
+    "feature-trees": tan_view,
+}
+
+
+def network_view(fitted: FittedModel, class_name: str, k: int = 20, members: str = "1") -> NetworkView:
+    """The network of a class; `k` arcs of an OR gate. An error if the model is no network.
+
+    `members` is the number of one of the networks that a model averages, the best being 1, or "all".
+    """
+    names = [str(label) for label in fitted.classes]
+    place = names.index(choose(names, class_name, "class"))
+    if fitted.scorer.kind not in VIEWS:
+        _scorer_network(fitted, place)  # tells which models are networks
+    return VIEWS[fitted.scorer.kind](fitted, place, k, members)
+
+
+def _scorer_network(fitted: FittedModel, place: int, member: int = 0) -> Network:
+    return fitted.scorer.network(place, fitted.reader.term_names, [str(label) for label in fitted.classes], member)
+
+
+def write_network(view: NetworkView, path: Path) -> list[Path]:
+    """The network to a .bif or .uai file, or its figure to .png, .svg or .pdf; the files that were written.
+
+    Several networks go to as many files, numbered: billing.bif becomes billing-1.bif, billing-2.bif and so on.
+    """
+    ending = path.suffix.lower()
+    if ending in FIGURES:
+        view.figure().savefig(path)
+        return [path]
+    if ending not in (".bif", ".uai"):
+        raise BadData(f"{path.name} ends in none of .bif, .uai, .png, .svg, .pdf; name the file by what it should be")
+    several = len(view.networks) > 1
+    written = []
+    for number, network in enumerate(view.networks, 1):
+        about = f"member {number} of {view.about}" if several else view.about
+        text = network.to_bif(comment=about) if ending == ".bif" else network.to_uai()
+        written.append(path.with_stem(f"{path.stem}-{number}") if several else path)
+        with open_output(written[-1]) as file:
+            file.write(text)
+    return written

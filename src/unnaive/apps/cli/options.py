@@ -1,0 +1,348 @@
+"""Options that commands share, and how their words are read. A command that reads data has a parameter `source`."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unnaive.base.errors import BadData, UnnaiveError, choose
+
+if TYPE_CHECKING:
+    from unnaive.io.corpus import Corpus
+    from unnaive.io.datafiles import DataFile
+    from unnaive.io.folder_ahead import FolderAhead
+
+INPUT = "Input"  # panels of the help
+OUTPUT = "Output"
+STDOUT = Path("-")
+
+COLUMN = "COLUMN"
+
+Text = Annotated[
+    list[str] | None,
+    typer.Option("--text", metavar=COLUMN, help="Column of text; several are joined.", rich_help_panel=INPUT),
+]
+Label = Annotated[str | None, typer.Option("--label", metavar=COLUMN, help="Column of labels.", rich_help_panel=INPUT)]
+Id = Annotated[
+    str | None, typer.Option("--id", metavar=COLUMN, help="Column that names the documents.", rich_help_panel=INPUT)
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        "--label-separator",
+        help="Between the labels of one document: ';', …, or list for cells such as ['a', 'b'].",
+        rich_help_panel=INPUT,
+    ),
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        help="csv, tsv, jsonl, parquet, excel, sqlite, fasttext, lines, files, folder or dataset; found by default.",
+        rich_help_panel=INPUT,
+    ),
+]
+Delimiter = Annotated[
+    str | None, typer.Option("--delimiter", help="Between CSV fields; found by default.", rich_help_panel=INPUT)
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first row names the columns, which are else 1, 2, 3, …; found by default.",
+        show_default=False,
+        rich_help_panel=INPUT,
+    ),
+]
+LabelColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--label-columns",
+        metavar="PATTERN",
+        help="Columns of 0 and 1, a label each, such as 'tag_*'.",
+        rich_help_panel=INPUT,
+    ),
+]
+TableName = Annotated[
+    str | None, typer.Option("--table", help="Table of a database, sheet of a workbook.", rich_help_panel=INPUT)
+]
+FollowLinks = Annotated[
+    bool, typer.Option("--follow-links", help="Read what links lead to, outside a folder.", rich_help_panel=INPUT)
+]
+MaxLine = Annotated[
+    int, typer.Option("--max-line", metavar="MIB", min=1, help="Longest line or field, in MiB.", rich_help_panel=INPUT)
+]
+Encoding = Annotated[
+    str | None, typer.Option("--encoding", help="UTF-8 by default, else found.", rich_help_panel=INPUT)
+]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out rows that cannot be read.", rich_help_panel=INPUT)]
+
+
+def _set_quiet(quiet: bool) -> bool:
+    from unnaive.apps.cli.screen import set_quiet
+
+    if quiet:
+        set_quiet(True)
+    return quiet
+
+
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", callback=_set_quiet, help="Print results and errors, no notes, no summaries.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option("--key", metavar="FILE", help="Secret bytes that document hashes are keyed with.", show_default=False),
+]
+Archives = Annotated[Path | None, typer.Option("--data", help="Folder with the collections' archives.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of everything random.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes; the numbers do not depend on it.")]
+Html = Annotated[Path | None, typer.Option("--html", help="Write a page.", rich_help_panel=OUTPUT)]
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Write JSON; - for stdout.", rich_help_panel=OUTPUT)]
+
+_SHARED: dict[str, tuple[Any, Any]] = {
+    "text": (Text, None),
+    "label": (Label, None),
+    "id": (Id, None),
+    "label_separator": (Separator, None),
+    "label_columns": (LabelColumns, None),
+    "format": (Format, None),
+    "delimiter": (Delimiter, None),
+    "header": (Header, None),
+    "encoding": (Encoding, None),
+    "table": (TableName, None),
+    "skip_bad": (SkipBad, False),
+    "follow_links": (FollowLinks, False),
+    "max_line": (MaxLine, 64),
+}
+
+
+def reading(
+    help: str, *, optional: bool = False, default: Any = inspect.Parameter.empty, ahead: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a verb the DATA argument and the options of reading in the place of its parameter `source`.
+
+    An optional DATA is stdin without one; with `default=None` the verb is handed None. A parameter `read_like` of the
+    verb is no option: it gets a function that makes the data file of other paths, read with the same options. With
+    `ahead`, labelled files of a folder are read from now on, while the verb imports what it needs.
+    """
+    data = Annotated[list[str] | None, typer.Argument(metavar="DATA", help=help, show_default=False)]
+    if optional:
+        default = ["-"]
+
+    def decorate(verb: Callable[..., Any]) -> Callable[..., Any]:
+        own = inspect.signature(verb, eval_str=True, locals={"DataFile": Any}).parameters
+
+        @functools.wraps(verb)
+        def wrapper(**given: Any) -> Any:
+            shared = {name: given.pop(name) for name in _SHARED}
+            paths = given.pop("data")
+            if "read_like" in own:
+                given["read_like"] = functools.partial(data_file, **shared)
+            begun = _read_ahead(paths, shared) if ahead and paths else None
+            return verb(source=data_file(paths, **shared, ahead=begun) if paths else None, **given)
+
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        shown: list[inspect.Parameter] = []
+        for name, parameter in own.items():
+            if name == "source":
+                shown.append(inspect.Parameter("data", keyword, default=default, annotation=data))
+            elif name != "read_like":
+                shown.append(parameter.replace(kind=keyword))
+        shown += [inspect.Parameter(n, keyword, default=d, annotation=a) for n, (a, d) in _SHARED.items()]
+        wrapper.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+        wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
+        return wrapper
+
+    return decorate
+
+
+def _read_ahead(paths: list[str], shared: dict[str, Any]) -> FolderAhead | None:
+    from unnaive.io.folder_ahead import read_folder_ahead
+
+    return read_folder_ahead(paths, shared["format"], follow_links=shared["follow_links"])
+
+
+def with_quiet(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """The verb with --quiet too, unless it has it."""
+    own = inspect.signature(verb, eval_str=True, locals={"DataFile": Any})
+    if "quiet" in own.parameters:
+        return verb
+
+    @functools.wraps(verb)
+    def wrapper(**given: Any) -> Any:
+        given.pop("quiet")
+        return verb(**given)
+
+    quiet = inspect.Parameter("quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Quiet)
+    shown = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
+    wrapper.__signature__ = inspect.Signature([*shown, quiet])  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in (*shown, quiet)}
+    return wrapper
+
+
+def shared_defaults() -> dict[str, Any]:
+    """The options of reading as they are when none is given."""
+    return {name: default for name, (_, default) in _SHARED.items()}
+
+
+def data_file(
+    paths: list[str],
+    *,
+    text: list[str] | None,
+    label: str | None,
+    id: str | None,
+    label_separator: str | None,
+    label_columns: list[str] | None,
+    format: str | None,
+    delimiter: str | None,
+    header: bool | None,
+    encoding: str | None,
+    table: str | None,
+    skip_bad: bool,
+    follow_links: bool,
+    max_line: int,
+    ahead: FolderAhead | None = None,
+) -> DataFile:
+    """The data file that the options describe."""
+    from unnaive.io.datafiles import DataFile
+    from unnaive.io.options import ReadOptions
+
+    if delimiter is not None:
+        delimiter = delimiter.replace("\\t", "\t")
+        if len(delimiter) != 1:
+            raise UnnaiveError(f"the delimiter is {delimiter!r}; give one character, such as ';' or '\\t'")
+    options = ReadOptions(
+        delimiter=delimiter,
+        header=header,
+        encoding=encoding,
+        table=table,
+        skip_bad=skip_bad,
+        follow_links=follow_links,
+        max_line=max_line << 20,
+        ahead=ahead,
+    )
+    return DataFile(
+        tuple(paths),
+        format,
+        text=tuple(text or ()),
+        label=label,
+        id=id,
+        separator=label_separator or None,
+        label_columns=tuple(label_columns or ()),
+        options=options,
+    )
+
+
+class Interrupted(UnnaiveError):
+    """Ctrl-C in the middle of work of which a part is kept; the message tells how to go on."""
+
+    exit_code = 130
+
+
+def read_corpus(source: DataFile, data: Path | None) -> Corpus:
+    """A data file, or a collection by its name and perhaps a view of it."""
+    from unnaive.apps.cli.output import say_what_was_read
+    from unnaive.io.binary_tables import SQLITE
+    from unnaive.io.collections import COLLECTIONS, load
+    from unnaive.io.tickets import load_tickets
+
+    name, _, view = source.path.partition(":")
+    names = ["tickets", *COLLECTIONS]
+    address = source.path.startswith(SQLITE) or "://" in source.path
+    if len(source.paths) == 1 and name not in names and not address and is_collection_name(name):
+        choose(names, name, "file, folder or collection")
+    if len(source.paths) > 1 or Path(source.path).exists() or name not in names:
+        if source.paths == (name,) and name in names:
+            tell_of_collection(name)
+        corpus = source.corpus()
+        say_what_was_read(source)
+        return corpus
+    if name == "tickets":
+        return load_tickets(view or "queue")
+    return load(name, view=view or None, data=data)
+
+
+def tell_of_collection(name: str) -> None:
+    """Say that a file or folder is read that has the name of a collection, and how to have the collection."""
+    from unnaive.apps.cli.screen import note
+    from unnaive.io.collections import COLLECTIONS
+
+    kind = "folder" if Path(name).is_dir() else "file"
+    view = COLLECTIONS[name].views[0] if name in COLLECTIONS else "queue"
+    note(f"reading the {kind} {name} that is here; the collection of that name is {name}:{view}")
+
+
+def is_collection_name(word: str) -> bool:
+    """Whether the word may be meant as the name of a collection: it is no file, no folder, and has no ending."""
+    return (
+        word != "-"
+        and not set(word) & set("*?[")
+        and not Path(word).exists()
+        and Path(word).name == word
+        and not Path(word).suffix
+    )
+
+
+def check_archives(data: Path | None) -> Path | None:
+    """The folder or archive named with --data, which must be there."""
+    if data is not None and not data.exists():
+        raise BadData(f"--data names {data}, which is not there; give the folder with the archives, or one archive")
+    return data
+
+
+def has_own_split(corpus: Corpus) -> bool:
+    """Whether the data says which documents are for training and which for testing."""
+    return corpus.split is not None and {"train", "test"} <= set(corpus.split)
+
+
+def split_list(text: str) -> list[str]:
+    """The words between commas, each once.
+
+    >>> split_list("svm, knn,svm")
+    ['svm', 'knn']
+    """
+    return list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+
+
+def parse_select(text: str | None) -> Any:
+    """ "2000" or "chi2:2000" as TextClassifier takes it.
+
+    >>> parse_select("2000"), parse_select("chi2:30"), parse_select(None)
+    (2000, ('chi2', 30), None)
+    """
+    if text is None:
+        return None
+    measure, _, number = text.rpartition(":")
+    if not number.strip().isdecimal():
+        raise UnnaiveError(f"--select is {text!r}; give a number of terms such as 2000, or chi2:2000")
+    return (measure, int(number)) if measure else int(number)
+
+
+def parse_number(word: str) -> float:
+    """A number, or a sentence about what it should be."""
+    try:
+        return float(word)
+    except ValueError:
+        raise UnnaiveError(f"{word!r} is no number; give numbers with commas between them, such as 10,50,80") from None
+
+
+def make_output_folders(paths: Iterable[Path | None]) -> None:
+    """Make the folders of output files, so that one that cannot be made is refused before the work and not after it."""
+    for path in paths:
+        if path is None or path == STDOUT:
+            continue
+        if path.is_dir():
+            raise UnnaiveError(f"{path} is a folder; give the name of a file to write")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise UnnaiveError(
+                f"{path} cannot be written: the folder {path.parent} cannot be made ({problem.strerror})"
+            ) from problem

@@ -1,0 +1,163 @@
+"""Which way `unnaive train` takes: from sums as documents stream by, through a matrix on disk, or in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unnaive.base.errors import UnnaiveError, count_noun
+
+if TYPE_CHECKING:
+    from unnaive.classifier.text_classifier import TextClassifier
+    from unnaive.io.datafiles import DataFile
+    from unnaive.learning.fitted import FittedModel
+    from unnaive.learning.learner import TrainingSpec
+    from unnaive.scaleout.streaming import Report
+    from unnaive.text.tokens import TokenRule
+
+CHECKPOINT_EVERY = "256M"
+LARGE = 256 << 20  # bytes of input from which documents models are trained through a matrix on disk
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The options about large data, as they were given.
+
+    memory            such as 2G
+    checkpoint        a folder to go on from
+    checkpoint_every  text between two checkpoints, such as 256M
+    cache             a folder that keeps the counted matrix
+    scratch           where temporary files go
+    """
+
+    memory: str | None = None
+    checkpoint: Path | None = None
+    checkpoint_every: str = CHECKPOINT_EVERY
+    cache: Path | None = None
+    scratch: Path | None = None
+
+    @property
+    def asked(self) -> bool:
+        """Whether any of them was given."""
+        return self.memory is not None or self.checkpoint is not None or self.cache is not None
+
+
+def learn_out_of_core(
+    classifier: TextClassifier, source: DataFile, limits: Limits, *, needs_corpus: str | None, progress: Any = None,
+    on_counted: Callable[[int], None] = lambda n_docs: None,
+) -> tuple[FittedModel, Report] | None:  # fmt: skip
+    """The model and what became of the documents; None where training takes them into memory.
+
+    `needs_corpus` names an option that needs all documents in memory, if one was given. `on_counted` is told how many
+    documents there are when all of them are counted.
+    """
+    if needs_corpus is not None:
+        if limits.asked:
+            raise UnnaiveError(
+                f"{needs_corpus} needs all documents in memory; it does not go with --memory, --checkpoint or --cache"
+            )
+        return None
+    from unnaive.scaleout.streaming import NeedsDocuments, train_stream
+
+    spec, rule = classifier.spec(), classifier.token_rule
+    if not learns_from_sums(spec) and _is_large(limits, source):
+        rule = classifier.token_rule_of(lambda: input_size(source))
+    resources = _resources(limits, source, rule)
+    # 8 bytes a document are kept in memory only where that is not limited, and where nothing is recorded on the way
+    hashed = limits.memory is None and limits.checkpoint is None
+    common: dict[str, Any] = {
+        "n_jobs": classifier.n_jobs,
+        "resources": resources,
+        "hash_texts": hashed,
+        "on_counted": on_counted,
+    }
+    if learns_from_sums(spec) and limits.cache is None and not (is_stdin(source) and spec.decision is None):
+        try:
+            return train_stream(spec, source, rule, **common)
+        except NeedsDocuments:
+            if limits.checkpoint is not None:
+                raise UnnaiveError(
+                    "thresholds of multilabel data are tuned on the documents, of which a checkpoint has the sums; add "
+                    "--decision untuned, or leave --checkpoint out"
+                ) from None
+    elif limits.checkpoint is not None:
+        raise UnnaiveError(
+            f"--checkpoint is for models that learn from counts, which {spec.model.title} with these options does not; "
+            "--cache FOLDER keeps its counted documents"
+        )
+    if not _is_large(limits, source):
+        return None
+    from unnaive.scaleout.cached_training import train_cached
+
+    return train_cached(spec, source, rule, keep=limits.cache, progress=progress, **common)
+
+
+def _is_large(limits: Limits, source: DataFile) -> bool:
+    """Whether documents go through a matrix on disk."""
+    return limits.memory is not None or limits.cache is not None or input_size(source) >= LARGE
+
+
+def _resources(limits: Limits, source: DataFile, rule: TokenRule) -> Any:
+    from unnaive.base.byte_sizes import parse_size
+    from unnaive.data.memory import parse_memory
+    from unnaive.scaleout.checkpoint import Checkpoint, fingerprint
+    from unnaive.scaleout.streaming import Resources
+
+    checkpoint = None
+    if limits.checkpoint is None and limits.checkpoint_every != CHECKPOINT_EVERY:
+        raise UnnaiveError("--checkpoint-every is for checkpoints; add --checkpoint FOLDER")
+    if limits.checkpoint is not None:
+        of = fingerprint(source, rule)
+        checkpoint = Checkpoint(limits.checkpoint, of, parse_size(limits.checkpoint_every))
+    memory = None if limits.memory is None else parse_memory(limits.memory)
+    return Resources(memory, limits.scratch, checkpoint)
+
+
+def learns_from_sums(spec: TrainingSpec) -> bool:
+    """Whether sums over documents are all that training needs: no weights by class, nothing tuned on documents."""
+    from unnaive.learning.tuning import TUNINGS
+
+    tuned = isinstance(spec.decision, str) and spec.decision in TUNINGS
+    held_out = tuned or bool(spec.calibration) or spec.optimise not in (None, "accuracy")
+    return spec.model.statistic == "counts" and not held_out and spec.class_weight is None
+
+
+def is_stdin(source: DataFile) -> bool:
+    """Whether some of the data comes from stdin, which cannot be read twice."""
+    from unnaive.io.sources import STDIN
+
+    return STDIN in source.paths
+
+
+def input_size(source: DataFile) -> int:
+    """Bytes of all files; 0 for stdin and for databases."""
+    total = 0
+    for path in source.files():
+        place = Path(path)
+        if place.is_dir():
+            total += sum(one.stat().st_size for one in place.rglob("*") if one.is_file())
+        elif place.is_file():
+            total += place.stat().st_size
+    return total
+
+
+def describe_report(report: dict[str, Any], memory: str | None) -> Sequence[str]:
+    """What a reader should know about how a large collection was learnt.
+
+    >>> list(describe_report({"pruned_terms": 1200, "pruned_below_df": 3}, "2G"))
+    ['1,200 terms of fewer than 3 documents left out, so that the model fits in 2G of memory']
+    """
+    lines = []
+    if "resumed_at" in report:
+        lines.append(f"went on after row {report['resumed_at']:,}, where the checkpoint was")
+    if "runs_written" in report:
+        lines.append(f"wrote sums to disk {count_noun(report['runs_written'], 'time')}, when memory was full")
+    if "pruned_terms" in report:
+        lines.append(
+            f"{count_noun(report['pruned_terms'], 'term')} of fewer than "
+            f"{count_noun(report['pruned_below_df'], 'document')} left out, so that the model fits in {memory} of "
+            "memory"
+        )
+    return [*lines, *report.get("notes", ())]

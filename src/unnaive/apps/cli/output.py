@@ -1,0 +1,96 @@
+"""What commands say of the files they read and write; and labels spelt as files spell them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unnaive.apps.cli.screen import echo, is_quiet
+from unnaive.io.output_files import open_output
+
+if TYPE_CHECKING:
+    from unnaive.io.corpus import Corpus
+    from unnaive.io.datafiles import DataFile
+    from unnaive.learning.fitted import FittedModel
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file, whole or not at all, and tell on stderr; - is stdout."""
+    with open_output(path) as file:
+        file.write(text)
+    if str(path) != "-" and not is_quiet():
+        echo(f"wrote {path}", err=True)
+
+
+def say_what_was_read(source: DataFile) -> None:
+    """One line on stderr, unless --quiet: which columns, whether there was a header, how many rows."""
+    if not is_quiet():
+        echo(f"read {source.describe()}", err=True)
+
+
+def warn_about_learnt(fitted: FittedModel, corpus: Corpus) -> None:
+    """Warn if a model is measured on documents that it was trained on, as far as its file tells."""
+    import warnings
+
+    from unnaive.base.errors import UnnaiveWarning, count_noun
+
+    n = 0 if fitted.text_hashes is None else fitted.text_hashes.count_learnt(corpus.texts)
+    if n:
+        warnings.warn(
+            f"{n:,} of {count_noun(len(corpus), 'document')} of {corpus.name} {'is' if n == 1 else 'are'} among those "
+            "that the model learnt from, so the measures flatter it; measure on documents that it never saw",
+            UnnaiveWarning,
+            stacklevel=2,
+        )
+
+
+def read_as_trained(source: DataFile, fitted: FittedModel) -> DataFile:
+    """The source, read in the model's language, with the columns and the separator of labels that it was trained on."""
+    language = fitted.token_rule.language if fitted.token_rule is not None else None
+    how = replace(source.options, language=language or "en")
+    usual = fitted.columns
+    separator = source.separator or (None if usual is None else usual.separator)
+    return replace(source, options=how, default_columns=usual, separator=separator)
+
+
+def class_spellings(fitted: FittedModel) -> dict[str, Any]:
+    """How a file may spell each class → the class.
+
+    >>> from unnaive import TextClassifier
+    >>> class_spellings(TextClassifier("multinomial").fit(["spam", "ham"], [True, False]).fitted_)
+    {'False': False, 'True': True, 'false': False, 'true': True}
+    """
+    spellings = {str(label): label for label in fitted.classes}
+    if isinstance(fitted.classes[0], bool):
+        spellings |= {str(label).lower(): label for label in fitted.classes}
+    return spellings
+
+
+def find_class(fitted: FittedModel, name: str | None) -> Any:
+    """The class that is spelt so, None for None; an error that lists the classes if there is none."""
+    from unnaive.base.errors import choose
+
+    if name is None:
+        return None
+    classes = class_spellings(fitted)
+    return classes[choose(list(classes), name, "class")]
+
+
+def respell_labels(fitted: FittedModel, corpus: Corpus) -> Corpus:
+    """The corpus with its labels spelt as str() spells the model's classes: a file may have "true" for True."""
+    classes = class_spellings(fitted)
+    return replace(corpus, labels=[tuple(str(classes.get(name, name)) for name in names) for names in corpus.labels])
+
+
+def parse_labels(fitted: FittedModel, corpus: Corpus) -> list[tuple[Any, ...]]:
+    """The corpus's labels as values of the type that the model's classes have."""
+    classes = class_spellings(fitted)
+    whole = isinstance(next(iter(classes.values())), int)
+
+    def value(name: str) -> Any:
+        if name in classes:
+            return classes[name]
+        return int(name) if whole and name.lstrip("-").isdecimal() else name
+
+    return [tuple(value(name) for name in names) for names in corpus.labels]

@@ -1,0 +1,165 @@
+"""Predictor: texts to what is shown of them, as a record for each or as columns of labels, values and known terms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from unnaive.base.types import Floats
+    from unnaive.learning.fitted import FittedModel
+
+Record = dict[str, Any]
+REJECTED = "unknown"  # the label of rejected documents, unless --unknown names another
+
+
+@dataclass
+class Predictor:
+    """Texts to records: labels with their values, what else was asked for, and how many words the model knows.
+
+    top      best classes of each document that are shown; every: all of them, in the order of the classes
+    unknown  the label of documents without a known word; below: a probability that the best label must reach
+    confidence  of the set of labels that is shown too; None for none
+    show_text  whether records have the text itself, for people to see how it begins
+    """
+
+    fitted: FittedModel
+    top: int = 1
+    every: bool = False
+    explain: bool = False
+    unknown: str | None = None
+    below: float | None = None
+    confidence: float | None = None
+    by_class: bool = False
+    at_least_one: bool = False
+    show_text: bool = False
+    seen: int = 0
+    guessed: int = 0
+
+    @property
+    def kind(self) -> str:
+        """What is shown with a label: a probability where the model has them, else a score."""
+        return "probability" if self.fitted.probabilistic else "score"
+
+    def check(self) -> None:
+        """An error if documents are to be rejected by probabilities that the model does not have."""
+        from unnaive.base.errors import UnnaiveError
+
+        if self.below is not None and not self.fitted.probabilistic:
+            raise UnnaiveError(f"{self.fitted.spec.model.title} gives no probabilities to reject by; "
+                               "train it with --calibrate temperature")  # fmt: skip
+        if self.confidence is None and (self.by_class or self.at_least_one):
+            raise UnnaiveError("--by-class and --at-least-one are for sets of labels; add --confidence 0.9")
+        if self.confidence is not None:
+            from unnaive.learning.conformal import check_confidence
+
+            check_confidence(self.confidence)
+            self.fitted.conformal_scores()
+
+    @property
+    def one_label(self) -> bool:
+        """Whether every document gets the best class alone, or a name for none."""
+        from unnaive.learning.decisions import Argmax
+
+        return isinstance(self.fitted.decision, Argmax) and not self.fitted.multilabel
+
+    def predict_columns(self, texts: Sequence[str]) -> tuple[list[str], list[float], list[int]]:
+        """(labels, their values, known_terms) of documents with `one_label`, whose scores are held at once.
+
+        Several threads may call it; `count_seen` is left to who takes what it gives.
+        """
+        import numpy as np
+
+        scores, values, known = self._score(texts, self._clear_lead)
+        best = scores.argmax(axis=1)
+        shown = values[np.arange(len(best)), best]
+        names = [str(label) for label in self.fitted.classes]
+        labels = [names[code] for code in best.tolist()]
+        rejected = {}
+        if self.below is not None:
+            rejected = dict.fromkeys(np.flatnonzero(shown < self.below).tolist(), self.unknown or REJECTED)
+        if self.unknown is not None:
+            rejected |= dict.fromkeys(np.flatnonzero(known == 0).tolist(), self.unknown)
+        for row, label in rejected.items():
+            labels[row], shown[row] = label, values[row].max()
+        return labels, shown.tolist(), known.tolist()
+
+    @cached_property
+    def _clear_lead(self) -> float:
+        """The lead of the best score from which nobody sees, in six digits, that its probability is not 1."""
+        from unnaive.io.table_writer import WRITTEN_AS_ONE
+
+        seen = self.kind != "probability" or (self.below is not None and self.below > WRITTEN_AS_ONE)
+        return float("inf") if seen else self.fitted.clear_lead(WRITTEN_AS_ONE)
+
+    def _score(self, texts: Sequence[str], clear: float = float("inf")) -> tuple[Floats, Floats, Any]:
+        """(scores, the values that are shown, known_terms) of documents."""
+        scores, known = self.fitted.scores_and_known(texts, clear)
+        return scores, self.fitted.probabilities(scores) if self.kind == "probability" else scores, known
+
+    def predict(self, ids: Sequence[str], texts: Sequence[str]) -> list[Record]:
+        """A record for each document, whose scores are held at once."""
+        import numpy as np
+
+        scores, values, known = self._score(texts)
+        self.count_seen(known.tolist())
+        given = self.fitted.label_sets_of(scores)
+        order = np.argsort(-scores, axis=1, kind="stable")[:, : self.top] if self.top > 1 else None
+        sets = None
+        if self.confidence is not None:
+            sets = self.fitted.sets_of(
+                scores, self.confidence, by_class=self.by_class, at_least_one=self.at_least_one
+            )  # fmt: skip
+        records, kind = [], self.kind
+        for row, (name, n_known) in enumerate(zip(ids, known.tolist(), strict=True)):
+            record = self._record(values[row], list(given[row]), n_known, kind)
+            record["id"] = name
+            if self.show_text:
+                record["text"] = texts[row]
+            if sets is not None:
+                record["set"] = list(sets[row])
+            if order is not None:
+                record["top"] = [(self.fitted.classes[c], float(values[row, c])) for c in order[row]]
+            if self.explain:
+                record["why"] = self.fitted.explain(texts[row], given[row][0] if given[row] else None)
+            records.append(record)
+        return records
+
+    def _record(self, values: Floats, labels: list[Any], known: int, kind: str) -> Record:
+        """Labels, the most probable first, unless they are rejected."""
+        place = self._places
+        if len(labels) > 1:
+            labels.sort(key=lambda label: -values[place[label]])
+        shown = [float(values[place[label]]) for label in labels]
+        if self.unknown is not None and not known:
+            labels, shown = [self.unknown], [float(values.max())]
+        elif self.below is not None and max(shown, default=0.0) < self.below:
+            labels, shown = [self.unknown or REJECTED], [float(values.max())]
+        record: Record = {"labels": labels, "values": shown, "kind": kind, "known_terms": known}
+        if self.every:
+            record["all"] = values.tolist()
+        return record
+
+    @cached_property
+    def _places(self) -> dict[Any, int]:
+        return {label: column for column, label in enumerate(self.fitted.classes)}
+
+    def count_seen(self, known: list[int]) -> None:
+        """Documents with so many known words have been predicted."""
+        self.seen += len(known)
+        self.guessed += known.count(0)
+
+    def tell_unknown(self) -> None:
+        """A note on documents without a known word."""
+        from unnaive.apps.cli.screen import note
+        from unnaive.base.errors import count_noun
+
+        if self.guessed:
+            advice = "" if self.unknown is not None else "; --unknown LABEL gives them a label of their own"
+            verb = "has" if self.guessed == 1 else "have"
+            note(
+                f"{self.guessed:,} of {count_noun(self.seen, 'document')} {verb} no word that the model knows "
+                f"(known_terms 0){advice}"
+            )

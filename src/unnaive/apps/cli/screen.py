@@ -1,0 +1,241 @@
+"""What people see: a console as wide as their terminal, progress on stderr, numbers and names that read well."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unnaive.base.visible_text import visible
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+PATIENCE = 1.0  # seconds before a progress bar shows
+
+
+def console() -> Console:
+    """The console for results; colours only where they can be seen."""
+    from rich.console import Console
+
+    made = Console(highlight=False, soft_wrap=False)
+    made.push_render_hook(EscapingHook())  # type: ignore[arg-type]  # rich is not imported for its base class
+    return made
+
+
+class EscapingHook:
+    """Of a rich console: whatever is printed shows control characters as escapes; its own colours are left alone."""
+
+    def process_renderables(self, renderables: list[Any]) -> list[Any]:
+        """What a console is about to render, wrapped."""
+        return [Escaped(one) for one in renderables]
+
+
+class Escaped:
+    """Something to print, escaped after it was laid out: only what came from outside can hold control characters."""
+
+    def __init__(self, renderable: Any) -> None:
+        self.renderable = renderable
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        from rich.segment import Segment
+
+        for part in console.render(self.renderable, options):
+            yield part if part.control else Segment(visible(part.text), part.style)
+
+
+def echo(text: str, *, err: bool = False) -> None:
+    """Print for people: a line, or several."""
+    import typer
+
+    typer.echo(visible(text), err=err)
+
+
+_quiet = False  # whether --quiet was given
+
+
+def set_quiet(quiet: bool) -> None:
+    """Whether notes, progress and summaries are left out from now on; results and errors never are."""
+    global _quiet
+    _quiet = quiet
+
+
+def is_quiet() -> bool:
+    """Whether --quiet was given."""
+    return _quiet
+
+
+def note(sentence: str) -> None:
+    """A remark on stderr, unless --quiet."""
+    if not _quiet:
+        echo(f"note: {sentence}", err=True)
+
+
+def summary(line: str) -> None:
+    """A line on what was done, on stdout, unless --quiet."""
+    if not _quiet:
+        echo(line)
+
+
+class Progress:
+    """A line on stderr that says what is done, how far and how long, once it takes longer than a second.
+
+    Nothing when stderr is not a terminal. With `steps` it counts them: each `rename` begins the next.
+    """
+
+    def __init__(self, title: str, total: float | None = None, *, steps: int | None = None) -> None:
+        self._steps, self._step = steps, 0
+        self._base = self._name_step(title)
+        self._title, self._total, self._done = self._base, total, 0.0
+        self._bar: Any = None
+        self._task: Any = None
+        self._lock = threading.Lock()
+        self._timer: threading.Timer | None = None
+        self._over = False
+
+    def __enter__(self) -> Progress:
+        if sys.stderr.isatty() and not _quiet:
+            self._timer = threading.Timer(PATIENCE, self._show)
+            self._timer.daemon = True
+            self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._over = True
+            if self._timer is not None:
+                self._timer.cancel()
+            if self._bar is not None:
+                self._bar.stop()
+
+    def _show(self) -> None:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            Progress,
+            SpinnerColumn,
+            TaskProgressColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
+        with self._lock:
+            if self._over:
+                return
+            columns = (
+                SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=20), TaskProgressColumn(),
+                TimeElapsedColumn(), TimeRemainingColumn(compact=True),
+            )  # fmt: skip
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._task = self._bar.add_task(self._title, total=self._total, completed=self._done)
+            self._bar.start()
+
+    def advance(self, amount: float) -> None:
+        """So much more was done."""
+        with self._lock:
+            self._done += amount
+            if self._bar is not None:
+                self._bar.update(self._task, completed=self._done)
+
+    def rename(self, title: str, total: float | None = None) -> None:
+        """Something else is being done now."""
+        with self._lock:
+            self._base = self._name_step(title)
+            self._put(self._base, total, 0.0)
+
+    def _name_step(self, title: str) -> str:
+        if self._steps is None:
+            return title
+        self._step += 1
+        return f"{self._step}/{self._steps} {title}"
+
+    def _put(self, title: str, total: float | None, done: float) -> None:
+        self._title, self._total, self._done = title, total, done
+        if self._bar is not None:
+            self._bar.update(self._task, description=title, total=total, completed=done)
+
+    def event(self, name: str, details: dict[str, Any]) -> None:
+        """What a learner reports: what it does, and how far it is, where it knows."""
+        words, done, total = find_progress(details)
+        title = f"{self._base}{f', {TUNING}' if name == 'tuning' else ''}{words}"
+        with self._lock:
+            self._put(title, total, done)
+
+
+TUNING = "tuning on documents held out"
+
+
+def find_progress(details: dict[str, Any]) -> tuple[str, float, float | None]:
+    """What a learner reports, in words, and how far it is of how much: None where it cannot know before the end.
+
+    >>> find_progress({"class": 3, "classes": 10, "log_likelihood": -1.5})
+    (', class 4 of 10', 3, 10)
+    >>> find_progress({"iteration": 7, "max_iter": 1000}), find_progress({"iteration": 7})
+    ((', round 7 of at most 1,000', 0.0, None), (', round 7', 0.0, None))
+    >>> find_progress({"iteration": 7, "share": 0.25})
+    (', round 7', 0.25, 1.0)
+    """
+    for one, all_of_them in (("fold", "folds"), ("class", "classes"), ("candidate", "candidates")):
+        if one in details and details.get(all_of_them) is not None:
+            return f", {one} {details[one] + 1:,} of {details[all_of_them]:,}", details[one], details[all_of_them]
+    if "iteration" not in details:
+        return "", 0.0, None
+    if "share" in details:
+        return f", round {details['iteration']:,}", details["share"], 1.0
+    most = details.get("max_iter")
+    limit = "" if most is None else f" of at most {most:,}"
+    return f", round {details['iteration']:,}{limit}", 0.0, None
+
+
+@contextmanager
+def reading_progress(
+    source: Any, title: str = "reading", *, steps: int | None = None
+) -> Iterator[tuple[Any, Progress]]:
+    """The source, watched by a bar that knows how large the file is."""
+    from dataclasses import replace
+
+    files = [Path(path) for path in source.files()]
+    total = sum(path.stat().st_size for path in files) if all(path.is_file() for path in files) else None
+    with Progress(title, total, steps=steps) as bar:
+        yield replace(source, options=replace(source.options, on_read=bar.advance)), bar
+
+
+def plain_table(*columns: str) -> Table:
+    """A table without lines; a column named with a leading ">" is aligned to the right."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for column in columns:
+        number = column.startswith(">")
+        table.add_column(
+            column.removeprefix(">"), justify="right" if number else "left", no_wrap=number, overflow="fold"
+        )
+    return table
+
+
+def format_size(n_bytes: float) -> str:
+    """Bytes for people.
+
+    >>> format_size(512), format_size(15_300_000)
+    ('512 B', '15.3 MB')
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if n_bytes < 1000 or unit == "GB":
+            break
+        n_bytes /= 1000
+    return f"{n_bytes:.0f} {unit}" if unit == "B" or n_bytes >= 100 else f"{n_bytes:.1f} {unit}"
+
+
+def shorten_text(text: str, width: int) -> str:
+    """One line of a text, cut to a width.
+
+    >>> shorten_text("two\\n  lines of text", 12)
+    'two lines o…'
+    """
+    line = visible(" ".join(text[: 4 * width].split()))
+    return line if len(line) <= width else line[: max(0, width - 1)] + "…"

@@ -1,0 +1,76 @@
+"""Models of a limited size for `train --max-size` and `compress`: made to fit, measured before and after, told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from unnaive.classifier.compress import Compressed
+    from unnaive.classifier.text_classifier import TextClassifier
+    from unnaive.io.corpus import Corpus
+    from unnaive.learning.fitted import FittedModel
+
+FOLDS = 5  # one of them is set aside to measure on
+
+
+def measure_cost(classifier: TextClassifier, corpus: Corpus, limit: int, multilabel: bool) -> dict[str, Any]:
+    """Measures before and after, on a fifth of the documents, of the same model trained on the rest."""
+    import numpy as np
+
+    from unnaive.apps.cli.measuring import as_targets
+    from unnaive.classifier.compress import compress_model
+    from unnaive.data.folds import folds
+    from unnaive.data.targets import read_targets
+
+    Y = read_targets(corpus.labels, len(corpus), multilabel=True).Y
+    aside = folds(Y, min(FOLDS, len(corpus)), seed=classifier.random_state) == 0
+    rest, kept = corpus.take(np.flatnonzero(~aside)), corpus.take(np.flatnonzero(aside))
+    copy = type(classifier)(**classifier.get_params()).fit(rest.texts, as_targets(rest, multilabel))
+    small = compress_model(copy.fitted_, limit, texts=rest.texts)
+    return compare_measures(copy.fitted_, small.fitted, kept)
+
+
+def compare_measures(before: FittedModel, after: FittedModel, corpus: Corpus) -> dict[str, Any]:
+    """What was measured of two models on the same documents."""
+    from unnaive.apps.cli.measuring import measure
+
+    return {"before": measure(before, corpus), "after": measure(after, corpus)}
+
+
+def describe_size(small: Compressed, limit: int) -> dict[str, Any]:
+    """What was done to a model, as plain values."""
+    return {
+        "limit": limit,
+        "bytes": small.bytes,
+        "bytes_before": small.bytes_before,
+        "weight_bits": small.bits,
+        "terms": small.terms,
+        "terms_before": small.terms_before,
+        "can_be_updated": not small.frozen,
+    }
+
+
+def size_sentences(about: dict[str, Any], multilabel: bool) -> list[str]:
+    """What was done to a model, and what it cost, for people."""
+    from unnaive.apps.cli.measuring import headline
+    from unnaive.apps.cli.screen import format_size
+    from unnaive.base.errors import count_noun
+
+    limit, before = format_size(about["limit"]), format_size(about["bytes_before"])
+    if about["bytes_before"] <= about["limit"]:
+        return [f"it fits in {limit} as it is"]
+    done = []
+    if about["terms"] < about["terms_before"]:
+        done.append(f"the {about['terms']:,} of {count_noun(about['terms_before'], 'term')} that matter most")
+    if about["weight_bits"]:
+        done.append(f"weights of {about['weight_bits']} bits")
+    done.append("nothing kept for updates")
+    sentences = [f"made to fit in {limit}, from {before}: {', '.join(done)}"]
+    cost = about.get("cost")
+    if cost:
+        documents = count_noun(cost["before"]["documents"], "document")
+        sentences.append(
+            f"{headline(cost['before'], multilabel)} before, {headline(cost['after'], multilabel)} after, on "
+            f"{documents}{' set aside, by a model of the rest' if about.get('set_aside') else ''}"
+        )
+    return sentences

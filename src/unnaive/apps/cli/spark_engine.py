@@ -1,0 +1,224 @@
+"""`--engine spark` of train, predict, evaluate and compare: the same commands on a cluster."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unnaive.base.errors import UnnaiveError, choose, count_noun
+
+if TYPE_CHECKING:
+    from unnaive.classifier.text_classifier import TextClassifier
+    from unnaive.evaluation.records import Record
+    from unnaive.evaluation.trials import Plan
+    from unnaive.io.datafiles import DataFile
+    from unnaive.learning.fitted import FittedModel
+    from unnaive.text.tokens import TokenRule
+
+ENGINES = ("local", "spark")
+PANEL = "Engine"
+WRITERS = {".parquet": "parquet", ".csv": "csv", ".tsv": "csv", ".jsonl": "json", ".json": "json", ".orc": "orc"}
+
+Engine = Annotated[
+    str, typer.Option("--engine", metavar="local|spark", help="Where the work is done.", rich_help_panel=PANEL)
+]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        "--master", metavar="URL", help="Of Spark: local[*], spark://HOST:7077, yarn, k8s://…", rich_help_panel=PANEL
+    ),
+]
+Ship = Annotated[
+    bool, typer.Option("--ship", help="Send this package to Spark's executors.", rich_help_panel=PANEL)
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SparkEngine:
+    """What the three options say."""
+
+    master: str | None
+    ship: bool
+
+    @classmethod
+    def asked(cls, engine: str, master: str | None, ship: bool) -> SparkEngine | None:
+        """The engine, or None for local work; an error if options contradict each other.
+
+        >>> SparkEngine.asked("local", None, False)
+        >>> SparkEngine.asked("local", "yarn", False)
+        Traceback (most recent call last):
+        unnaive.base.errors.UnnaiveError: --master is for Spark; add --engine spark
+        """
+        if choose(list(ENGINES), engine, "engine") == "spark":
+            return cls(master, ship)
+        for name, given in (("--master", master is not None), ("--ship", ship)):
+            if given:
+                raise UnnaiveError(f"{name} is for Spark; add --engine spark")
+        return None
+
+    @contextmanager
+    def session(self) -> Iterator[Any]:
+        """A session, ended afterwards unless it was running before."""
+        from unnaive.scaleout.spark.session import require_pyspark, ship, start_session
+
+        require_pyspark()
+        from pyspark.sql import SparkSession
+
+        running = SparkSession.getActiveSession() is not None
+        spark = start_session(self.master)
+        try:
+            if self.ship:
+                ship(spark)
+            yield spark
+        finally:
+            if not running:
+                spark.stop()
+
+    def refuse(self, verb: str, options: dict[str, Any]) -> None:
+        """An error if options were given that the engine does not have."""
+        given = [name for name, value in options.items() if value]
+        if given:
+            raise UnnaiveError(f"{verb} --engine spark has no {given[0]}; leave it out, or use --engine local")
+
+
+def train_on_spark(
+    engine: SparkEngine,
+    classifier: TextClassifier,
+    source: DataFile,
+    output: Path,
+    *,
+    test: Sequence[str] | None = None,
+    frozen: bool = False,
+) -> dict[str, Any]:
+    """Train, measure if asked, write; the sizes and measures as plain values, as `train_file` has them."""
+    from unnaive.apps.cli.train_summary import describe_training
+    from unnaive.classifier.model_file import check_writable, save
+    from unnaive.scaleout.spark.files import label_column, read_source, text_column
+    from unnaive.scaleout.spark.fitting import check_trainable, fit
+
+    check_writable(output)
+    check_trainable(classifier.spec())
+    start = time.perf_counter()
+    with engine.session() as spark:
+        df, columns = read_source(spark, source, labelled=True)
+        rows = df.select(text_column(df, columns), label_column(df, columns))
+        trained = fit(rows, missing="skip", **classifier.get_params())
+        fitted = replace(trained.fitted_, columns=columns)
+        measured = {"test": _measure(spark, replace(source, paths=tuple(test)), fitted)} if test else {}
+        save(fitted, output, frozen=frozen)
+    n_docs = None if fitted.counts is None else int(fitted.counts.counts.n_docs)
+    seconds, read = time.perf_counter() - start, f"{source.name} on Spark: {columns.describe()}"
+    found = describe_training(classifier.model, fitted, output, n_docs=n_docs, seconds=seconds, read=read)
+    return found | measured
+
+
+def predict_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile, output: Path | None) -> None:
+    """Write the DataFrame with predictions, as Spark writes: a folder of part files."""
+    from unnaive.apps.cli.output import read_as_trained
+    from unnaive.apps.cli.screen import summary
+    from unnaive.scaleout.spark.files import read_source, text_column
+    from unnaive.scaleout.spark.rows import TEXT
+    from unnaive.scaleout.spark.scoring import transform
+    from unnaive.scaleout.spark.session import reading_errors
+
+    if output is None:
+        raise UnnaiveError("where to? Spark writes a folder of part files: say -o labelled.parquet (or .csv, .jsonl)")
+    kind = WRITERS.get(output.suffix.casefold())
+    if kind is None:
+        raise UnnaiveError(f"{output} has an ending that Spark does not write; there are {', '.join(sorted(WRITERS))}")
+    if output.exists():
+        raise UnnaiveError(f"{output} is there already; name another, or remove it first")
+    with engine.session() as spark:
+        from pyspark.sql import functions as F
+
+        df, columns = read_source(spark, read_as_trained(source, fitted), labelled=False)
+        taken = f"{TEXT}_of_unnaive"  # beside the columns of the input, whatever they are called
+        new = _new_name("predicted_label", df.columns)
+        scores = {"probability" if fitted.probabilistic else "score": _new_name("scores_of_unnaive", df.columns)}
+        out = transform(df.withColumn(taken, text_column(df, columns)), fitted, text=taken, prediction=new, **scores)
+        for name, column in scores.items():
+            out = out.withColumn(_new_name(name, df.columns), F.array_max(column)).drop(column)
+        out = out.drop(taken)
+        if kind == "csv" and fitted.multilabel:
+            out = out.withColumn(new, F.concat_ws(columns.separator or ";", new))
+        writer = out.write.option("header", True).option("escape", '"')
+        if output.suffix.casefold() == ".tsv":
+            writer = writer.option("sep", "\t")
+        with reading_errors():
+            writer.format(kind).save(str(output))
+    summary(f"wrote {output}, a folder of part files ({columns.describe()})")
+
+
+def evaluate_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile) -> dict[str, Any]:
+    """Measures, and precision, recall and F1 of each class, as plain values."""
+    with engine.session() as spark:
+        return _measure(spark, source, fitted, classes=True)
+
+
+def _measure(spark: Any, source: DataFile, fitted: FittedModel, *, classes: bool = False) -> dict[str, Any]:
+    from unnaive.apps.cli.measuring import describe_tally
+    from unnaive.apps.cli.output import read_as_trained
+    from unnaive.scaleout.spark.evaluating import evaluate
+    from unnaive.scaleout.spark.files import label_column, read_source, text_column
+
+    df, columns = read_source(spark, read_as_trained(source, fitted), labelled=True)
+    rows = df.select(text_column(df, columns), label_column(df, columns))
+    names, tally = evaluate(rows, fitted, missing="skip")
+    found = describe_tally(tally)
+    if classes:
+        found["multilabel"] = fitted.multilabel
+        learnt = set(map(str, fitted.classes))
+        found["unknown"] = [name for name in map(str, names) if name not in learnt]
+        found["by class"] = [
+            {"class": str(name), "precision": p, "recall": r, "f1": f, "documents": int(n)}
+            for name, p, r, f, n in zip(
+                names, tally.precision.tolist(), tally.recall.tolist(), tally.f1.tolist(), tally.support, strict=True
+            )
+        ]
+    return found
+
+
+def show_measures(found: dict[str, Any]) -> None:
+    """What `evaluate_on_spark` found, for people: the measures, then the classes, the largest first."""
+    from rich.markup import escape
+
+    from unnaive.apps.cli.screen import console, plain_table
+
+    screen = console()
+    table = plain_table("measure", ">value")
+    for name in ("accuracy", "micro-f1", "macro-f1"):
+        table.add_row(name, f"{found[name]:.4f}")
+    documents, classes = (
+        count_noun(found["documents"], "document"),
+        count_noun(len(found["by class"]), "class", "classes"),
+    )
+    screen.print(f"{documents}, {classes}", markup=False)
+    screen.print(table, "")
+    table = plain_table("class", ">precision", ">recall", ">F1", ">documents")
+    for row in sorted(found["by class"], key=lambda one: -one["documents"]):
+        numbers = (f"{row[name]:.3f}" for name in ("precision", "recall", "f1"))
+        table.add_row(escape(row["class"]), *numbers, f"{row['documents']:,}")
+    screen.print(table)
+
+
+def compare_on_spark(engine: SparkEngine, plan: Plan, source: DataFile, rule: TokenRule) -> list[Record]:
+    """The models of a plan in cross-validation; folds go by a hash of the text, the same for all of them."""
+    from unnaive.scaleout.spark.comparing import cross_validate
+    from unnaive.scaleout.spark.files import label_column, read_source, text_column
+
+    with engine.session() as spark:
+        df, columns = read_source(spark, source, labelled=True)
+        rows = df.select(text_column(df, columns), label_column(df, columns))
+        return cross_validate(rows, plan, rule, name=source.name)
+
+
+def _new_name(name: str, taken: Sequence[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name

@@ -1,0 +1,82 @@
+"""What a training gave: sizes, measures and what auto tried, as plain values for `--json` and as lines for people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from unnaive.learning.fitted import FittedModel
+
+
+def describe_training(
+    model: str, fitted: FittedModel, output: Path, *, n_docs: int | None, seconds: float, read: str
+) -> dict[str, Any]:
+    """The model in the file `output`, and what it was made of, as plain values.
+
+    model    its name in the catalogue
+    n_docs   documents that it learnt from; None if they were not counted
+    seconds  from the first document read to the file
+    read     which columns of what was read, for people
+    """
+    from unnaive.classifier.model_file import documents_bytes
+
+    return {
+        "model": model,
+        "file": str(output),
+        "bytes": output.stat().st_size,
+        "documents_bytes": documents_bytes(output),
+        "documents": n_docs,
+        "classes": len(fitted.classes),
+        "terms": fitted.scorer.n_terms,
+        "multilabel": fitted.multilabel,
+        "seconds": round(seconds, 3),
+        "read": read,
+        **describe_search(fitted),
+    }
+
+
+def describe_search(fitted: FittedModel) -> dict[str, Any]:
+    """What auto tried, as the model keeps it; nothing of other models."""
+    recipe = getattr(fitted.scorer, "recipe", None)
+    return {"search": recipe["report"]} if recipe else {}
+
+
+def search_lines(summary: dict[str, Any]) -> list[str]:
+    """What auto tried, for people."""
+    if not summary.get("search"):
+        return []
+    from unnaive.models.auto.report import report_lines
+
+    return report_lines(summary["search"])
+
+
+def show_summary(summary: dict[str, Any], memory: str | None = None) -> None:
+    """The summary for people; `memory` is the limit that was given, if any."""
+    from unnaive.apps.cli.measuring import headline
+    from unnaive.apps.cli.out_of_core import describe_report
+    from unnaive.apps.cli.screen import format_size
+    from unnaive.apps.cli.screen import summary as say
+    from unnaive.base.errors import count_noun
+
+    kind = "any number of labels" if summary["multilabel"] else "one label each"
+    say(f"read {summary['read']}")
+    say(
+        f"learnt {'' if summary['documents'] is None else count_noun(summary['documents'], 'document') + ', '}"
+        f"{count_noun(summary['classes'], 'class', 'classes')} "
+        f"({kind}), {count_noun(summary['terms'], 'term')} in {summary['seconds']:.2f} s"
+    )
+    for line in (*search_lines(summary), *describe_report(summary.get("out_of_core", {}), memory)):
+        say(line)
+    for name, words in (("holdout", "set aside"), ("test", "of the test file")):
+        if name in summary:
+            one = summary[name]
+            say(f"{headline(one, summary['multilabel'])} on {count_noun(one['documents'], 'document')} {words}")
+    if "size" in summary:
+        from unnaive.apps.cli.sizes import size_sentences
+
+        for sentence in size_sentences(summary["size"], summary["multilabel"]):
+            say(sentence)
+    kept = summary["documents_bytes"]
+    of_them = f", {format_size(kept)} of it counted documents for updates" if kept else ""
+    say(f"wrote {summary['file']} ({format_size(summary['bytes'])}{of_them})")

@@ -1,0 +1,116 @@
+"""Files that are there whole or not at all: a temporary one beside it, flushed, renamed over the old.
+
+A writer holds a lock on its temporary file. One that nobody holds was left by a writer that was killed: the next writer
+of the same file removes it. The new file keeps mode and owner of the old one; what cannot be kept is announced.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import stat
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from unnaive.base.errors import UnnaiveWarning
+
+
+@contextmanager
+def replacing(target: Path, mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
+    """An open file that takes the place of `target` when the block ends well, and is gone when it does not.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with replacing(folder / "note", "w") as file:
+    ...     _ = file.write("whole")
+    >>> [path.name for path in folder.iterdir()]
+    ['note']
+    """
+    remove_leftovers(target)
+    temporary, handle = _open_temporary(target)
+    try:
+        with os.fdopen(handle, mode, **options) as file:
+            yield file
+            file.flush()
+            _take_over(target, file.fileno())
+            os.fsync(file.fileno())
+            temporary.replace(target)  # while the lock is held, so that nobody takes it for a leftover
+        flush_folder(target.parent)
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def flush_folder(folder: Path) -> None:
+    """Make a rename in the folder durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def remove_leftovers(target: Path) -> list[Path]:
+    """Remove temporary files of `target` that killed writers left: only our own, only those that no process holds."""
+    ours = re.compile(re.escape(f".{target.name}.") + r"[0-9a-f]{8}\.tmp")
+    with suppress(OSError):
+        found = [path for path in target.parent.iterdir() if ours.fullmatch(path.name)]
+        return [path for path in found if _remove_unheld(path)]
+    return []
+
+
+def _remove_unheld(path: Path) -> bool:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        about = os.fstat(handle)
+        if not stat.S_ISREG(about.st_mode) or about.st_uid != os.geteuid():
+            return False
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path.unlink()
+    except OSError:  # held, or gone meanwhile
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def _open_temporary(target: Path) -> tuple[Path, int]:
+    """A new, locked file beside the target."""
+    while True:
+        temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
+        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o666)
+        with suppress(OSError):  # some file systems have no locks; then leftovers are not removed either
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if os.fstat(handle).st_nlink:
+            return temporary, handle
+        os.close(handle)  # another writer took it for a leftover before the lock was there
+
+
+def _take_over(target: Path, handle: int) -> None:
+    """Mode and owner of the file that is replaced; what cannot be kept is announced."""
+    try:
+        old = target.stat()
+    except OSError:
+        return
+    new = os.fstat(handle)
+    if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+        try:
+            os.fchown(handle, old.st_uid, old.st_gid)
+        except OSError:
+            _announce(f"{target} belonged to user {old.st_uid}, group {old.st_gid}; the new file is yours")
+    with suppress(OSError):
+        os.fchmod(handle, stat.S_IMODE(old.st_mode))
+    if old.st_nlink > 1:
+        others = "1 other name" if old.st_nlink == 2 else f"{old.st_nlink - 1} other names"
+        _announce(f"{target} had {others} (hard links), which still stand for the old file")
+
+
+def _announce(sentence: str) -> None:
+    warnings.warn(sentence, UnnaiveWarning, stacklevel=6)

@@ -1,0 +1,149 @@
+"""The scikit-learn protocol without importing scikit-learn, so that the command line starts at once."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from html import escape
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Self
+
+from numpy.typing import NDArray
+
+from unnaive.base.errors import UnnaiveError, count_noun
+
+if TYPE_CHECKING:
+    from unnaive.learning.fitted import FittedModel
+
+
+class available_if:
+    """A method that an instance has only if `check(instance)` is true, as scikit-learn's decorator of that name."""
+
+    def __init__(self, check: Callable[[Any], bool]) -> None:
+        self._check = check
+
+    def __call__(self, function: Callable[..., Any]) -> Any:
+        """Decorate a method."""
+        self._function = function
+        self.__doc__ = function.__doc__
+        return self
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self._function
+        if not self._check(instance):
+            raise AttributeError(f"this {type(instance).__name__} has no attribute {self._name!r}")
+        return MethodType(self._function, instance)
+
+
+class Protocol:
+    """What was learnt, clone, metadata routing and representation of an estimator; a subclass has its parameters."""
+
+    fitted_: FittedModel  # all that was learnt; replaced whole
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name."""
+        raise NotImplementedError
+
+    def _changed(self) -> dict[str, Any]:
+        """The parameters that differ from their defaults."""
+        raise NotImplementedError
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes, sorted (n_classes,)."""
+        return self._attribute("classes_").class_array
+
+    @property
+    def target_type_(self) -> str:
+        """The form in which labels came: "single", "sets", "indicator" or "sparse"."""
+        return self._attribute("target_type_").target_type
+
+    @property
+    def scorer_(self) -> Any:
+        """Counts to scores."""
+        return self._attribute("scorer_").scorer
+
+    def _attribute(self, name: str) -> FittedModel:
+        """What was learnt, for an attribute that exists only then."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"this {type(self).__name__} has no attribute {name!r} before it is fitted")
+        return self.fitted_
+
+    def _fitted(self) -> FittedModel:
+        """What was learnt, for a method that needs it."""
+        if not self.__sklearn_is_fitted__():
+            raise not_fitted(self)
+        return self.fitted_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "fitted_" in self.__dict__
+
+    def _learnt(self) -> str:
+        """What was learnt, in a few words; empty before fit."""
+        if not self.__sklearn_is_fitted__():
+            return ""
+        fitted = self.fitted_
+        return f"{count_noun(len(fitted.classes), 'class', 'classes')}, {count_noun(fitted.scorer.n_terms, 'term')}"
+
+    def __sklearn_clone__(self) -> Self:
+        copy = type(self)(**self.get_params())
+        if "_metadata_request" in self.__dict__:
+            copy.__dict__["_metadata_request"] = dict(self.__dict__["_metadata_request"])
+        return copy
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in self._changed().items())
+        learnt = self._learnt()
+        return f"{type(self).__name__}({shown})" + (f"  # {learnt}" if learnt else "")
+
+    def _repr_html_(self) -> str:
+        pairs = ((escape(name), escape(repr(value))) for name, value in self._changed().items())
+        rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in pairs)
+        return f"<b>{type(self).__name__}</b> {escape(self._learnt()) or 'not fitted'}<table>{rows}</table>"
+
+    # Metadata routing: scikit-learn's pipelines and searches ask whether `fit` and `score` want sample_weight.
+
+    def set_fit_request(self, *, sample_weight: bool | str | None = "$UNCHANGED$") -> Self:
+        """Whether a meta-estimator should pass `sample_weight` to fit: True, False, None, or the name of an alias."""
+        return self._request("fit", sample_weight)
+
+    def set_partial_fit_request(self, *, sample_weight: bool | str | None = "$UNCHANGED$") -> Self:
+        """Whether a meta-estimator should pass `sample_weight` to partial_fit."""
+        return self._request("partial_fit", sample_weight)
+
+    def set_score_request(self, *, sample_weight: bool | str | None = "$UNCHANGED$") -> Self:
+        """Whether a meta-estimator should pass `sample_weight` to score."""
+        return self._request("score", sample_weight)
+
+    def _request(self, method: str, value: bool | str | None) -> Self:
+        if value != "$UNCHANGED$":
+            self.__dict__["_metadata_request"] = {**self.__dict__.get("_metadata_request", {}), method: value}
+        return self
+
+    def get_metadata_routing(self) -> Any:
+        """What scikit-learn's routing asks an estimator for."""
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        requests = MetadataRequest(owner=self)
+        asked = self.__dict__.get("_metadata_request", {})
+        for method in ("fit", "partial_fit", "score"):
+            if hasattr(self, method) and self._takes_sample_weight(method):
+                getattr(requests, method).add_request(param="sample_weight", alias=asked.get(method))
+        return requests
+
+    def _takes_sample_weight(self, method: str) -> bool:
+        return True
+
+
+def not_fitted(estimator: object) -> Exception:
+    """scikit-learn's own error where it is in use, so that its tools know it; else one that reads alike."""
+    message = f"this {type(estimator).__name__} has not learnt anything yet; call fit first"
+    if "sklearn" in sys.modules:
+        from sklearn.exceptions import NotFittedError
+
+        return NotFittedError(message)  # type: ignore[no-any-return]
+    return UnnaiveError(message)

@@ -1,0 +1,236 @@
+"""A model file of at most so many bytes: weights of 16 or 8 bits, and the terms that matter least left out.
+
+The steps, each taken only if those before do not reach the size: leave out what only updates need; weights in 16 bits;
+weights in 8 bits; fewer terms. What comes out is an ordinary model, which loads and predicts as any other does, and
+cannot be updated. Only linear models, and sums of them, have weights that can be cut; others are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from unnaive.base.errors import UnnaiveError
+from unnaive.base.sparse import csr_array, issparse
+from unnaive.base.types import Floats, Ids
+from unnaive.classifier.model_file import write_arrays
+from unnaive.classifier.packing import pack
+from unnaive.data.weighting import presence
+from unnaive.learning.fitted import FittedModel
+from unnaive.linear.linear import Linear
+from unnaive.linear.scorer import Scorer
+from unnaive.text.counting import TextCounter
+
+BITS = (16, 8)
+
+
+@dataclass(frozen=True, eq=False)
+class Compressed:
+    """A model that fits, and what was done to it.
+
+    frozen  whether what only updates need was left out
+    bits    of a weight; None where weights are as they were
+    terms   in use now, of `terms_before`
+    bytes   of its file now, of `bytes_before`
+    """
+
+    fitted: FittedModel
+    frozen: bool
+    bits: int | None
+    terms: int
+    terms_before: int
+    bytes: int
+    bytes_before: int
+
+    @property
+    def lossy(self) -> bool:
+        """Whether scores may differ from those before."""
+        return self.bits is not None
+
+
+def file_size(fitted: FittedModel, *, frozen: bool = False) -> int:
+    """How many bytes the file of a model has, without writing it."""
+    counter = _Counter()
+    write_arrays(cast(Any, counter), *pack(fitted, frozen=frozen))
+    return counter.bytes
+
+
+class _Counter:
+    """A file that only counts."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+    def write(self, content: Any) -> None:
+        self.bytes += memoryview(content).nbytes
+
+
+def compress_model(fitted: FittedModel, limit: int, *, texts: Any = None) -> Compressed:
+    """The model made to fit in a file of `limit` bytes, changed as little as that takes; an error if it cannot be.
+
+    `texts` are documents like those it is for, such as its training documents: how often they have a term tells how
+    much it matters. Without them its counts or idf tell.
+    """
+    before, n_terms = file_size(fitted), fitted.scorer.n_terms
+
+    def result(model: FittedModel, frozen: bool, bits: int | None) -> Compressed:
+        size = file_size(model, frozen=frozen)
+        return Compressed(model, frozen, bits, model.scorer.n_terms, n_terms, size, before)
+
+    if before <= limit:
+        return result(fitted, False, None)
+    bare = replace(fitted, scorer=fitted.scorer.frozen(), counts=None, documents=None, register=None)
+    if file_size(bare, frozen=True) <= limit:
+        return result(bare, True, None)
+    if not _is_linear(bare.scorer):
+        raise UnnaiveError(
+            f"this model needs {file_size(bare, frozen=True):,} bytes, and {fitted.spec.model.title} has no weights "
+            f"that could be cut; allow more than {limit:,}, or select fewer terms"
+        )
+    for bits in BITS:
+        small = replace(bare, scorer=quantised(bare.scorer, bits))
+        if file_size(small, frozen=True) <= limit:
+            return result(small, True, bits)
+    order = np.argsort(-term_importance(fitted, texts), kind="stable")
+    kept = _most_that_fit(bare, order, limit)
+    if not kept:
+        least = file_size(_with_terms(bare, order[:1], BITS[-1]), frozen=True)
+        raise UnnaiveError(
+            f"{limit:,} bytes hold no model of {len(fitted.classes):,} classes, which takes {least:,} with one term; "
+            "allow more"
+        )
+    return result(_with_terms(bare, order[:kept], BITS[-1]), True, BITS[-1])
+
+
+def _most_that_fit(bare: FittedModel, order: Ids, limit: int) -> int:
+    """How many terms, the most important first, fit with weights of 8 bits; 0 if not even one."""
+    low, high = 0, len(order)  # low fits, high does not
+    while high - low > max(1, low // 500):  # to a fifth of a per cent
+        middle = (low + high) // 2
+        fits = file_size(_with_terms(bare, order[:middle], BITS[-1]), frozen=True) <= limit
+        low, high = (middle, high) if fits else (low, middle)
+    return low
+
+
+def _with_terms(fitted: FittedModel, terms: Ids, bits: int) -> FittedModel:
+    kept = np.sort(terms)
+    vocabulary = None if fitted.vocabulary is None else fitted.vocabulary.take(kept)
+    return replace(fitted, scorer=quantised(take_terms(fitted.scorer, kept), bits), vocabulary=vocabulary)
+
+
+def _is_linear(scorer: Scorer) -> bool:
+    return isinstance(scorer, Linear) or all(isinstance(part, Linear) for _, part in _parts(scorer))
+
+
+def _parts(scorer: Any) -> Iterator[tuple[Ids, Any]]:
+    """The columns and the scorer of each part of a sum of scorers; one part without columns for any other."""
+    if hasattr(scorer, "parts"):
+        yield from scorer.parts
+    else:
+        yield np.arange(scorer.n_terms), scorer
+
+
+def take_terms(scorer: Any, kept: Ids) -> Any:
+    """The scorer over some of its terms, numbers in order; what the others said is gone.
+
+    >>> take_terms(Linear(np.array([[1.0, 2.0, 3.0]]), np.zeros(1)), np.array([0, 2])).weights()
+    array([[1., 3.]])
+    """
+    if isinstance(scorer, Linear):
+        idf, offset = scorer.weighting.idf, scorer.term_offset
+        return replace(
+            scorer,
+            sparse_weights=scorer.sparse_weights[:, kept],
+            term_offset=None if offset is None else offset[kept],
+            weighting=replace(scorer.weighting, idf=None if idf is None else idf[kept]),
+        )
+    place = np.full(scorer.n_terms, -1)
+    place[kept] = np.arange(len(kept))
+    parts = []
+    for columns, part in scorer.parts:
+        inside = np.flatnonzero(place[columns] >= 0)
+        parts.append((place[columns[inside]], take_terms(part, inside)))
+    return replace(scorer, parts=tuple(parts), n_terms=len(kept))
+
+
+def quantised(scorer: Any, bits: int) -> Any:
+    """The scorer with weights that are whole multiples of a step of each class, from −(2^(bits−1) − 1) to as much.
+
+    step[c] = max_t |weight[c, t]| / (2^(bits−1) − 1). Weights that round to 0 are gone. Offsets and idf keep 32 bits.
+
+    >>> small = quantised(Linear(np.array([[12.7, 0.04, -3.0]]), np.zeros(1)), 8)
+    >>> small.weights().round(2)                                    # in steps of .1
+    array([[12.7,  0. , -3. ]])
+    """
+    if not isinstance(scorer, Linear):
+        return replace(scorer, parts=tuple((columns, quantised(part, bits)) for columns, part in scorer.parts))
+    table = csr_array(scorer.sparse_weights)
+    rows = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
+    largest = np.zeros(table.shape[0])
+    np.maximum.at(largest, rows, np.abs(table.data))
+    step = np.where(largest > 0, largest, 1.0) / (2 ** (bits - 1) - 1)
+    table = table.copy()  # eliminate_zeros rewrites all three arrays, and the scorer's are its own
+    table.data = np.rint(table.data / step[rows]) * step[rows]
+    table.eliminate_zeros()
+    dense = table.nnz * (bits // 8 + 4) >= table.shape[0] * table.shape[1] * (bits // 8)
+    return replace(
+        scorer,
+        sparse_weights=table.toarray() if dense else table,
+        step=step,
+        term_offset=_short(scorer.term_offset),
+        weighting=replace(scorer.weighting, idf=_short(scorer.weighting.idf)),
+    )
+
+
+def _short(values: Floats | None) -> Any:
+    return None if values is None else values.astype(np.float32)
+
+
+def term_importance(fitted: FittedModel, texts: Any = None) -> Floats:
+    """How much scores would change without each term (n_terms,): E[z_t²] · Σ_c (weight[c, t] − mean over classes)².
+
+    The mean square of what the term adds to the lead of a class. E[z_t²] is the share of documents that have the term,
+    times its idf squared; document lengths are left out.
+    """
+    total = np.zeros(fitted.scorer.n_terms)
+    share = _document_share(fitted, texts)
+    for columns, part in _parts(fitted.scorer):
+        idf = part.weighting.idf
+        own = np.exp(1 - idf) if share is None and idf is not None else (1.0 if share is None else share[columns])
+        total[columns] += own * (1.0 if idf is None else idf**2) * _spread(part)
+    return total
+
+
+def _document_share(fitted: FittedModel, texts: Any) -> Floats | None:
+    """The share of documents that have each term in use; None where nothing tells."""
+    if texts is not None and fitted.token_rule is not None and fitted.vocabulary is not None:
+        X = presence(TextCounter(fitted.token_rule, fitted.vocabulary, threads=fitted.n_jobs).count(texts))
+        return np.asarray(np.bincount(X.indices, minlength=X.shape[1]) / max(X.shape[0], 1))
+    named = fitted.counts
+    if named is None:
+        return None
+    df = np.asarray(named.counts.df, np.float64)
+    if named.vocabulary is not None and named.vocabulary is not fitted.vocabulary:
+        df = df[named.vocabulary.ids(fitted.vocabulary or ())]
+    return df / max(float(named.counts.n_docs), 1.0)
+
+
+def _spread(part: Linear) -> Floats:
+    """Σ_c (weight − mean)² of each term, without making sparse weights dense; one class alone counts from 0."""
+    table, n = part.sparse_weights, part.n_classes
+    offset = np.zeros(n) if part.class_offset is None else part.class_offset - part.class_offset.mean()
+    if not issparse(table):
+        table = np.asarray(table) + offset[:, None]
+        centre = table.mean(axis=0) if n > 1 else 0.0
+        spread: Floats = ((table - centre) ** 2).sum(axis=0)
+        return spread
+    # Σ_c (s_c + o_c − s̄)² with Σ o_c = 0: Σ s² + 2 Σ s·o + Σ o² − n·s̄²
+    table = csr_array(table)
+    sums, squares = np.asarray(table.sum(axis=0)).ravel(), np.asarray((table * table).sum(axis=0)).ravel()
+    cross = np.asarray(table.T @ offset).ravel()
+    mean = sums / n if n > 1 else 0.0 * sums
+    summed: Floats = np.maximum(squares + 2 * cross + (offset**2).sum() - n * mean**2, 0.0)
+    return summed

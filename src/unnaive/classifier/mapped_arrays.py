@@ -1,0 +1,83 @@
+"""The arrays of a safetensors file without a copy: pages of the file, which all processes that read it share."""
+
+from __future__ import annotations
+
+import json
+import mmap
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.types import Arrays
+
+LONGEST_HEADER = 100_000_000  # bytes, as the library has it
+KINDS = {
+    f"{letter}{8 * size}": np.dtype(f"<{kind}{size}")
+    for letter, kind, sizes in (("F", "f", (2, 4, 8)), ("I", "i", (1, 2, 4, 8)), ("U", "u", (1, 2, 4, 8)))
+    for size in sizes
+}
+
+
+def map_arrays(path: Path) -> tuple[Arrays, dict[str, str]]:
+    """The arrays of a file, read-only, and its metadata; a ValueError says what is wrong with the file.
+
+    The arrays are views of the mapped file. A file that is replaced by renaming, as models are, stays as it was for
+    those who mapped it, and its space is free when the last of them is gone. Sizes are checked against the file before
+    anything is handed out: arrays follow each other without holes or overlaps, and end where the file does.
+    """
+    with path.open("rb") as file:
+        try:
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except ValueError as problem:  # nothing can be mapped of an empty file
+            raise ValueError("the file is empty") from problem
+    header, start = _header(data)
+    metadata = header.pop("__metadata__", {})
+    if not isinstance(metadata, dict) or not all(isinstance(one, str) for one in metadata.values()):
+        raise ValueError("its metadata are not words")
+    end, arrays = start, {}
+    for name, (kind, shape, first, last) in sorted(_entries(header).items(), key=lambda one: one[1][2:]):
+        if start + first != end or last - first != prod(shape) * kind.itemsize:
+            raise ValueError(f"the place of {name} in it does not fit")
+        end = start + last
+        if end > len(data):
+            raise ValueError("it ends too early")
+        arrays[name] = _view(data, kind, shape, start + first)
+    if end != len(data):
+        raise ValueError("it goes on behind its arrays")
+    return arrays, metadata
+
+
+def _header(data: mmap.mmap) -> tuple[dict[str, Any], int]:
+    """The header, and where the arrays start."""
+    size = int.from_bytes(data[:8], "little")
+    if len(data) < 8 or size > min(LONGEST_HEADER, len(data) - 8):
+        raise ValueError("its header is cut off")
+    header = json.loads(data[8 : 8 + size].decode())
+    if data[8:9] != b"{" or not isinstance(header, dict):
+        raise ValueError("its header is no object")
+    return header, 8 + size
+
+
+def _entries(header: dict[str, Any]) -> dict[str, tuple[np.dtype[Any], tuple[int, ...], int, int]]:
+    """Type, shape, first and last byte of each array."""
+    found = {}
+    for name, one in header.items():
+        kind, shape, places = (one[key] for key in ("dtype", "shape", "data_offsets"))
+        numbers = [*shape, *places]
+        if not all(type(number) is int and number >= 0 for number in numbers) or len(places) != 2:
+            raise ValueError(f"the header of {name} has no numbers")
+        if kind not in KINDS:
+            raise ValueError(f"{name} is of type {kind}, which no model has")
+        found[name] = (KINDS[kind], tuple(shape), places[0], places[1])
+    return found
+
+
+def _view(data: mmap.mmap, kind: np.dtype[Any], shape: tuple[int, ...], start: int) -> NDArray[Any]:
+    size = prod(shape)
+    flat = np.frombuffer(data, kind, size, start) if size else np.zeros(0, kind)
+    flat.flags.writeable = False
+    usable = flat if flat.flags.aligned and kind.isnative else flat.astype(kind.newbyteorder("="))
+    return usable.reshape(shape)

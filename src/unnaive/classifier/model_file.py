@@ -1,0 +1,185 @@
+"""The model file: a safetensors file with the arrays, and JSON with everything else. Nothing in it is run.
+
+Writing is atomic: a temporary file in the same folder, flushed to disk, renamed over the old one. Loading trusts
+nothing: a file that is truncated, foreign, hostile or newer gives one sentence.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from unnaive import __version__
+from unnaive.base.atomic_files import replacing
+from unnaive.base.errors import BadModel, UnnaiveError
+from unnaive.base.types import Arrays
+from unnaive.classifier.mapped_arrays import map_arrays
+from unnaive.classifier.packing import FORMAT, pack, unpack
+from unnaive.io.sources import check_exists
+from unnaive.learning.fitted import FittedModel
+
+KINDS = {"f": "F", "i": "I", "u": "U"}  # numbers as safetensors names them
+KEY = "unnaive"  # of the JSON in the file's metadata
+
+
+def save(fitted: FittedModel, path: str | Path, *, frozen: bool = False) -> None:
+    """Write the model; `frozen` leaves out counts, documents and all hashes of documents, so it cannot be updated.
+
+    The same model gives the same bytes. A file that is there already is replaced only if it is a model too.
+    """
+    target = check_writable(path)
+    arrays, about = pack(fitted, frozen=frozen)
+    try:
+        with replacing(target) as file:
+            write_arrays(file, arrays, about)
+    except OSError as problem:
+        raise UnnaiveError(f"{path} cannot be written ({_reason(problem)}); what was there is untouched") from problem
+
+
+def write_arrays(file: IO[bytes], arrays: Arrays, about: dict[str, Any]) -> None:
+    """A safetensors file: the length of the header, the header, the arrays; by hand, so that nothing is copied."""
+    order = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))  # wide ones first, so all are aligned
+    header: dict[str, Any] = {"__metadata__": {KEY: json.dumps(about, sort_keys=True)}}
+    end = 0
+    for name in order:
+        start, end = end, end + arrays[name].nbytes
+        kind = f"{KINDS[arrays[name].dtype.kind]}{8 * arrays[name].dtype.itemsize}"
+        header[name] = {"dtype": kind, "shape": list(arrays[name].shape), "data_offsets": [start, end]}
+    words = json.dumps(header).encode()
+    words += b" " * (-len(words) % 8)
+    file.write(len(words).to_bytes(8, "little") + words)
+    for name in order:
+        file.write(arrays[name].astype(arrays[name].dtype.newbyteorder("<"), copy=False).data)
+
+
+def load(path: str | Path, *, mapped: bool = False) -> FittedModel:
+    """The model in a file that `save` wrote; `mapped`: for reading alone, its arrays shared with other processes."""
+    place = _file(path)
+    try:
+        return unpack(*(_read_mapped(place) if mapped else _read(place)))
+    except BadModel as problem:
+        raise BadModel(f"{path}: {' '.join(str(problem).splitlines())}") from problem
+    except MemoryError as problem:
+        raise BadModel(f"{path}: there is not enough memory to load the model in it") from problem
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as problem:
+        raise BadModel(f"{path}: the model in it is damaged ({_first_line(problem)}); train it again") from problem
+
+
+def _file(path: str | Path) -> Path:
+    place = check_exists(path)
+    if place.is_dir():
+        raise BadModel(f"{path}: this is a folder; name the model file in it")
+    return place
+
+
+def is_model(path: Path) -> bool:
+    """Whether the file looks like a model of ours, whole or not: judged by its first bytes."""
+    with path.open("rb") as file:
+        start = file.read(1 << 16)
+    return start[8:9] == b"{" and f'"{KEY}"'.encode() in start
+
+
+def documents_bytes(path: Path) -> int:
+    """How many bytes of a model file are counted documents, which only updates need."""
+    with path.open("rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+    spans = [one["data_offsets"] for name, one in header.items() if name.startswith("documents.")]
+    return sum(end - start for start, end in spans)
+
+
+def check_writable(path: str | Path) -> Path:
+    """Where to write: links are followed; a folder, a device or somebody's other file is refused."""
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise UnnaiveError(f"{path} cannot be written: there is no folder {target.parent}; make it first")
+    if not os.access(target.parent, os.W_OK):
+        raise UnnaiveError(f"{path} cannot be written: you may not write in {target.parent}; choose another folder")
+    try:
+        kind = target.stat().st_mode
+    except FileNotFoundError:
+        return target
+    except OSError as problem:
+        raise UnnaiveError(f"{path} cannot be written ({_reason(problem)})") from problem
+    if not stat.S_ISREG(kind):
+        raise UnnaiveError(f"{path} is {'a folder' if stat.S_ISDIR(kind) else 'no regular file'}; name a file")
+    if target.stat().st_size and not is_model(target):
+        raise UnnaiveError(f"{path} is there already and is not a model; name another file, or remove that one")
+    return target
+
+
+def update(
+    path: str | Path, change: Callable[[FittedModel], FittedModel], *, done: Callable[[], None] = lambda: None
+) -> FittedModel:
+    """Replace the model in a file by what `change` makes of it; others who update the file wait.
+
+    Nothing is written if `change` raises. `done` is called when the new file is there, while others still wait.
+    """
+    with _locked(_file(path)):
+        changed = change(load(path))
+        save(changed, path)
+        done()
+        return changed
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """An exclusive lock on the file that is at `path` when the lock is there; a writer before us renames a new one."""
+    while True:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if os.fstat(file.fileno()).st_ino == path.stat().st_ino:
+                yield
+                return
+
+
+def _reason(problem: Exception) -> str:
+    return getattr(problem, "strerror", None) or str(problem)
+
+
+def _read(path: Path) -> tuple[Arrays, dict[str, Any]]:
+    """Arrays and description of a file, each array with memory of its own; the library's stand on a bytearray."""
+    arrays, about = _read_mapped(path)
+    return {name: array.copy() for name, array in arrays.items()}, about
+
+
+def _read_mapped(path: Path) -> tuple[Arrays, dict[str, Any]]:
+    """The same, the arrays being pages of the file."""
+    try:
+        arrays, metadata = map_arrays(path)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
+        raise BadModel(f"this is no model, or a damaged one ({_first_line(problem)})") from problem
+    except OSError as problem:
+        raise BadModel(f"it cannot be read ({_reason(problem)})") from problem
+    return arrays, _description(metadata)
+
+
+def _first_line(problem: Exception) -> str:
+    return (str(problem).splitlines() or ["no reason given"])[0][:120]
+
+
+def _description(metadata: dict[str, str]) -> dict[str, Any]:
+    if KEY not in metadata:
+        raise BadModel("this is a safetensors file, but no model of unnaive")
+    try:
+        about = json.loads(metadata[KEY])
+    except (ValueError, RecursionError) as problem:
+        raise BadModel("its description is damaged; train it again") from problem
+    if not isinstance(about, dict) or not isinstance(about.get("format"), int):
+        raise BadModel("its description is damaged; train it again")
+    if about["format"] < FORMAT:
+        raise BadModel(
+            f"it has format {about['format']}, written by unnaive {about.get('version', 'of earlier date')}, and this "
+            f"unnaive {__version__} reads format {FORMAT}; train it again"
+        )
+    if about["format"] > FORMAT:
+        raise BadModel(
+            f"it has format {about['format']}, written by unnaive {about.get('version', 'of later date')}, and this "
+            f"unnaive {__version__} reads up to {FORMAT}; update with: pip install --upgrade unnaive"
+        )
+    return about

@@ -1,0 +1,301 @@
+"""A model as arrays and a description: what its file holds, and the way back, which trusts nothing.
+
+`pack` makes arrays, each under a name such as "scorer.weights" or "vocabulary.bytes", and a dict for JSON with
+everything else; `unpack` makes the model of them. model_file.py writes them to a file.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive import __version__
+from unnaive.base.errors import BadModel, UnnaiveError, UnnaiveWarning, choose
+from unnaive.base.types import Arrays
+from unnaive.data.arrays import FLOATS, StoredMatrix, read_stored, stored
+from unnaive.data.counts import Counts
+from unnaive.data.kept_documents import KeptDocuments
+from unnaive.data.named_counts import NamedCounts
+from unnaive.data.packed_documents import PackedDocuments, pack_documents
+from unnaive.data.register import Register
+from unnaive.data.targets import TARGET_TYPES, sorted_classes
+from unnaive.data.text_hashes import TextHashes
+from unnaive.io.columns import Columns
+from unnaive.learning.calibration import Calibration, calibration_from_dict
+from unnaive.learning.conformal import ConformalScores
+from unnaive.learning.decisions import Argmax, Decision, decision_from_dict
+from unnaive.learning.fitted import FittedModel
+from unnaive.learning.learner import DOCUMENTS_LIMIT, TrainingSpec
+from unnaive.learning.train import check_spec
+from unnaive.linear.links import LINKS
+from unnaive.linear.scorer import Scorer
+from unnaive.models.catalogue import make_model
+from unnaive.text.tokens import BORDERS, TokenRule
+from unnaive.text.vocabulary import Vocabulary
+
+FORMAT = 2
+LARGEST_COUNT = {"f": 2.0**1000, "i": 2**62, "u": 2**62}  # by kind of number; infinity is none
+GIVEN = "given"  # in the place of a tuning: the decision was handed in, and outlives updates
+TRAINING = ("min_df", "select", "calibrate", "class_weight", "random_state")  # fields of TrainingSpec that are stored
+
+
+# Kinds of scorers and their classes, imported when a file has one: predicting starts at once.
+SCORERS = {
+    "linear": "unnaive.linear.linear:Linear",
+    "noisy-or": "unnaive.models.or_gate:NoisyOr",
+    "blend": "unnaive.models.blend:Blend",
+    "diagnostic-networks": "unnaive.models.diagnostic:DiagnosticNetworks",
+    "feature-trees": "unnaive.models.tan:FeatureTrees",
+    "hidden-networks": "unnaive.models.hierarchical.hidden_networks:HiddenNetworks",
+    "label-tree": "unnaive.models.label_tree.scorer:LabelTreeScorer",
+    "neighbours": "unnaive.models.neighbours:Neighbours",
+    "paths": "unnaive.models.higher_order.path_scorer:PathScorer",
+    "pool": "unnaive.models.auto.pool:Pool",
+    "trees": "unnaive.models.trees:Trees",
+}
+
+
+def find_scorer(kind: str) -> type[Scorer]:
+    """The class of a kind of scorer, or an error that lists those there are."""
+    module, name = SCORERS[choose(list(SCORERS), kind, "scorer")].split(":")
+    found: type[Scorer] = getattr(import_module(module), name)
+    return found
+
+
+def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str, Any]]:
+    """The arrays of a model and the description of everything else, plain enough for JSON."""
+    if fitted.token_rule is None or fitted.vocabulary is None:
+        raise UnnaiveError("only models that read texts can be saved; use TextClassifier")
+    counts = None if frozen else fitted.counts
+    scorer = fitted.scorer.frozen() if frozen else fitted.scorer
+    own, settings = scorer.to_arrays()
+    arrays = {f"scorer.{name}": array for name, array in own.items()}
+    arrays |= _pack_vocabulary("vocabulary", fitted.vocabulary)
+    if counts is not None:
+        arrays |= _pack_counts(counts, fitted.vocabulary)
+    spec = fitted.spec
+    about = {
+        "model": spec.model.name,
+        "settings": {
+            name: _plain(value, name) for name, value in spec.model.changed_settings().items() if name != "n_jobs"
+        },
+        "token_rule": fitted.token_rule.to_dict(),
+        "training": {name: _plain(getattr(spec, name), name) for name in (*TRAINING, "optimise", "documents_limit")},
+        "classes": list(fitted.classes),
+        "target_type": fitted.target_type,
+        "decision": fitted.decision.to_dict(),
+        "tuning": spec.decision if spec.decision is None or isinstance(spec.decision, str) else GIVEN,
+        "calibration": fitted.calibration and fitted.calibration.to_dict(),
+        "scorer": {"kind": scorer.kind, "settings": settings},
+        "counts": counts is not None,
+        "columns": fitted.columns and fitted.columns.to_dict(),
+        "format": FORMAT,
+        "version": __version__,
+    }
+    if fitted.conformal is not None:
+        tables, about["conformal"] = fitted.conformal.to_arrays()
+        arrays |= {f"conformal.{name}": array for name, array in tables.items()}
+    documents = None if frozen else _pack_documents(fitted)
+    if documents is not None:
+        arrays |= {f"documents.{name}": array for name, array in documents.arrays.items()}
+        about["documents"] = documents.about
+    if fitted.register is not None and (counts is not None or documents is not None):
+        arrays["register"], about["register"] = fitted.register.hashes, fitted.register.to_dict()
+    if fitted.text_hashes is not None and not frozen:
+        arrays["text_hashes"] = fitted.text_hashes.values
+    return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, about
+
+
+def _pack_documents(fitted: FittedModel) -> PackedDocuments | None:
+    """The documents as a file holds them; None, and a warning, where they take more than they may."""
+    kept, limit = fitted.documents, fitted.spec.documents_limit
+    if kept is None or fitted.vocabulary is None or fitted.token_rule is None:
+        return None
+    if isinstance(kept, KeptDocuments):
+        rule = fitted.token_rule
+        grams = (*rule.char_ngrams, BORDERS[rule.char_borders]) if rule.analyzer != "word" else None
+        kept = pack_documents(kept, fitted.vocabulary, exclusive=not fitted.multilabel, grams=grams)
+    if kept.nbytes <= limit:
+        return kept
+    warnings.warn(
+        f"the {kept.n_docs:,} counted documents would take {kept.nbytes:,} bytes in the model's file and may take "
+        f"{limit:,}, so it is written without them and cannot be updated; to keep them, raise "
+        "documents_limit, or --documents-limit",
+        UnnaiveWarning,
+        stacklevel=4,
+    )
+    return None
+
+
+def _plain(value: Any, name: str) -> Any:
+    value = value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+    try:
+        json.dumps(value)
+    except TypeError as problem:
+        raise UnnaiveError(f"the setting {name} is {value!r}, which cannot be stored; give plain values") from problem
+    return value
+
+
+def _pack_vocabulary(name: str, vocabulary: Vocabulary) -> Arrays:
+    blob, offsets = vocabulary.to_arrays()
+    return {f"{name}.bytes": blob, f"{name}.offsets": narrow(offsets)}
+
+
+def _pack_counts(named: NamedCounts, in_use: Vocabulary) -> Arrays:
+    """Counts, and their vocabulary where it is larger than the one in use."""
+    counts, vocabulary = named.counts, named.vocabulary
+    same = vocabulary is None or vocabulary is in_use
+    arrays: Arrays = {} if same else _pack_vocabulary("counts.vocabulary", vocabulary)  # type: ignore[arg-type]
+    for name in ("n_docs", "class_docs", "terms", "df"):
+        arrays[f"counts.{name}"] = narrow(np.atleast_1d(getattr(counts, name)))
+    for name in ("class_terms", "class_df"):
+        table = stored(counts, name)
+        for part in ("data", "indices", "indptr"):
+            arrays[f"counts.{name}.{part}"] = narrow(getattr(table, part))
+    return arrays
+
+
+def narrow(values: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers from 0 on in as few bytes as hold them; others as they are.
+
+    >>> narrow(np.array([1, 300])).dtype, narrow(np.array([0.5])).dtype
+    (dtype('uint16'), dtype('float64'))
+    """
+    if values.dtype.kind not in "iu":
+        return values
+    return values.astype(np.min_scalar_type(int(values.max(initial=0))))
+
+
+def unpack(arrays: Arrays, about: dict[str, Any]) -> FittedModel:
+    """The model that `pack` was given; trusts nothing. What does not fit is an error, often a plain KeyError."""
+    vocabulary = _vocabulary(arrays, "vocabulary")
+    classes = about["classes"]
+    if not isinstance(classes, list) or list(sorted_classes(classes)) != classes or not classes:
+        raise BadModel("its classes are not a sorted list of distinct labels; train it again")
+    "".join(map(str, classes)).encode()  # text that no file could hold: a UnicodeEncodeError, which is a ValueError
+    scorer = _scorer(arrays, about["scorer"])
+    if (scorer.n_classes, scorer.n_terms) != (len(classes), len(vocabulary)):
+        raise BadModel("its scorer does not fit its classes and vocabulary; train it again")
+    choose(list(LINKS), scorer.link, "link")
+    decision = decision_from_dict(about["decision"])
+    if not isinstance(decision, Argmax):
+        decision.decide(np.zeros((1, len(classes))))  # of the wrong number of classes: an error
+    target_type = choose(list(TARGET_TYPES), about["target_type"], "type of target")
+    counts = _counts(arrays, tuple(classes), vocabulary) if about["counts"] else None
+    documents = _documents(
+        arrays, about.get("documents"), tuple(classes), vocabulary, exclusive=target_type == "single"
+    )
+    return FittedModel(
+        spec=_spec(about, decision),
+        classes=tuple(classes),
+        target_type=target_type,
+        scorer=scorer,
+        decision=decision,
+        calibration=_calibration(about["calibration"], exclusive=target_type == "single", n_classes=len(classes)),
+        token_rule=TokenRule.from_dict(about["token_rule"]),
+        vocabulary=vocabulary,
+        counts=counts,
+        documents=documents,
+        register=_register(arrays, about, counts if counts is not None else documents),
+        text_hashes=TextHashes.from_file(arrays["text_hashes"]) if "text_hashes" in arrays else None,
+        columns=Columns.from_dict(about.get("columns")),
+        conformal=_conformal(arrays, about.get("conformal"), len(classes)),
+    )
+
+
+def _calibration(stored: Any, *, exclusive: bool, n_classes: int) -> Calibration | None:
+    if stored is None:
+        return None
+    found = calibration_from_dict(stored)
+    if found.exclusive != exclusive or found.n_classes not in (None, n_classes):
+        raise BadModel("its calibration is for another kind of labels; train it again")
+    return found
+
+
+def _conformal(arrays: Arrays, stored: Any, n_classes: int) -> ConformalScores | None:
+    if stored is None:
+        return None
+    own = {name: arrays[f"conformal.{name}"] for name in ("overall", "by_class")}
+    return ConformalScores.from_arrays(own, stored, n_classes)
+
+
+def _spec(about: dict[str, Any], decision: Decision) -> TrainingSpec:
+    """The model with its settings, and how it was trained."""
+    training = {name: about["training"][name] for name in TRAINING}
+    training["documents_limit"] = about["training"].get("documents_limit", DOCUMENTS_LIMIT)
+    training["optimise"] = about["training"].get("optimise")  # files from before it could be chosen have none
+    select = training["select"]
+    training["select"] = tuple(select) if isinstance(select, list) else select
+    model = make_model(about["model"], dict(about["settings"]))
+    tuning = decision if about["tuning"] == GIVEN else about["tuning"]
+    spec = TrainingSpec(model, decision=tuning, **training)
+    check_spec(spec)
+    return spec
+
+
+def _vocabulary(arrays: Arrays, name: str) -> Vocabulary:
+    return Vocabulary.from_arrays(arrays[f"{name}.bytes"], arrays[f"{name}.offsets"])
+
+
+def _scorer(arrays: Arrays, about: dict[str, Any]) -> Scorer:
+    own = {key.removeprefix("scorer."): array for key, array in arrays.items() if key.startswith("scorer.")}
+    return find_scorer(about["kind"]).from_arrays(own, dict(about["settings"]))
+
+
+def _counts(arrays: Arrays, classes: tuple[Any, ...], in_use: Vocabulary) -> NamedCounts:
+    vocabulary = _vocabulary(arrays, "counts.vocabulary") if "counts.vocabulary.bytes" in arrays else in_use
+    shape = (len(classes), len(vocabulary))
+    counts = Counts(
+        n_docs=_numbers(arrays, "n_docs", 1)[0],
+        class_docs=_numbers(arrays, "class_docs", shape[0]),
+        class_terms=_table(arrays, "class_terms", shape),
+        class_df=_table(arrays, "class_df", shape),
+        terms=_numbers(arrays, "terms", shape[1]),
+        df=_numbers(arrays, "df", shape[1]),
+    )
+    return NamedCounts(classes, vocabulary, counts)
+
+
+def _documents(
+    arrays: Arrays, about: Any, classes: tuple[Any, ...], in_use: Vocabulary, *, exclusive: bool
+) -> PackedDocuments | None:
+    """The documents, packed as they are: they are looked at when an update needs them."""
+    if about is None:
+        return None
+    own = {name.removeprefix("documents."): one for name, one in arrays.items() if name.startswith("documents.")}
+    return PackedDocuments.from_file(own, about, classes, in_use, exclusive=exclusive)
+
+
+def _register(arrays: Arrays, about: dict[str, Any], kept: NamedCounts | PackedDocuments | None) -> Register | None:
+    if "register" not in about:
+        return None
+    if kept is None:
+        raise BadModel("it has a register and neither counts nor documents; train it again")
+    return Register.from_file(arrays["register"], about["register"], kept.n_docs)
+
+
+def _numbers(arrays: Arrays, name: str, size: int) -> NDArray[Any]:
+    values = arrays[f"counts.{name}"]
+    sound = values.dtype in FLOATS or values.dtype.kind in "iu"
+    if (
+        values.shape != (size,)
+        or not sound
+        or not bool(np.all((values >= 0) & (values < LARGEST_COUNT[values.dtype.kind])))
+    ):
+        raise BadModel(f"its counts of {name} do not fit; train it again")
+    return values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
+
+
+def _table(arrays: Arrays, name: str, shape: tuple[int, int]) -> StoredMatrix:
+    table = read_stored(arrays, f"counts.{name}", shape)
+    whole = table.data.dtype.kind in "iu"
+    sound = bool(np.all((table.data > 0) & (table.data < LARGEST_COUNT[table.data.dtype.kind]))) and table.in_order
+    if not sound:
+        raise BadModel(f"its counts of {name} are damaged; train it again")
+    return replace(table, data=table.data.astype(np.int64 if whole else np.float64))

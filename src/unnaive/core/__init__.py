@@ -1,1 +1,0 @@
-"""The statistic, its rules for smoothing and selection, and the scorer."""

@@ -1,0 +1,245 @@
+"""The audit: every question asked of the data, in one pass of counting; the answer is an Audit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from unnaive.base.errors import BadData, count_noun
+from unnaive.base.types import Ids, Sparse
+from unnaive.curation.audit.classes import class_findings, confused_classes
+from unnaive.curation.audit.duplicates import duplicate_findings, leaks_between
+from unnaive.curation.audit.fields import boilerplate_findings, column_findings
+from unnaive.curation.audit.findings import RELABEL, Finding, sort_findings
+from unnaive.curation.audit.label_errors import (
+    MOST_CELLS,
+    MOST_WEIGHTS,
+    ErrorEstimate,
+    LabelEvidence,
+    estimate_errors,
+    leave_one_out_evidence,
+    out_of_fold_evidence,
+)
+from unnaive.curation.audit.leave_one_out import LeaveOneOut
+from unnaive.curation.audit.material import AuditData
+from unnaive.curation.audit.multilabel_errors import (
+    estimate_label_errors,
+    label_table,
+    multilabel_evidence,
+    multilabel_findings,
+)
+from unnaive.curation.audit.texts import text_findings
+from unnaive.curation.audit.unfinished import Unfinished
+from unnaive.evaluation.drift import (
+    FEWEST_TEXTS,
+    ClassShare,
+    Drift,
+    changed_terms,
+    class_shares,
+    two_sample_test,
+)
+from unnaive.io.corpus import Corpus
+from unnaive.learning.explain import percent
+from unnaive.text.counting import TextCounter
+from unnaive.text.tokens import TokenRule
+from unnaive.text.vocabulary import Vocabulary
+
+FEWEST_FOR_ERRORS = 20  # documents
+TERMS_SHOWN = 5
+
+Tell = Callable[[str, int, int], None]  # (what is being done, done, of how many)
+
+
+@dataclass(frozen=True)
+class AuditOptions:
+    """How deep to look.
+
+    fast       label errors by exact leave-one-out naive Bayes, in place of pooled models out of fold
+    threshold  Jaccard similarity of terms from which texts are near duplicates
+    most       label errors listed, at most
+    """
+
+    fast: bool = False
+    threshold: float = 0.8
+    most: int = 1000
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What was found. `notes` tell what could not be looked for, and why."""
+
+    name: str
+    n_docs: int
+    n_classes: int
+    n_terms: int
+    findings: tuple[Finding, ...]
+    errors: ErrorEstimate | None
+    fast: bool
+    drift: Drift | None = None
+    notes: tuple[str, ...] = ()
+
+
+def audit(
+    data: AuditData,
+    rule: TokenRule,
+    options: AuditOptions,
+    *,
+    test: Corpus | None = None,
+    new: Corpus | None = None,
+    tell: Tell | None = None,
+    kept: Unfinished | None = None,
+) -> Audit:
+    """Ask everything of the data, what it shares with a test file, and how new texts differ from it.
+
+    `kept` has what an audit that was stopped had computed.
+
+    >>> data = AuditData.of(Corpus(["good ball", "good ball"], [("sport",), ("sport",)]))
+    >>> found = audit(data, TokenRule(), AuditOptions())
+    >>> [(one.kind, one.row) for one in found.findings]
+    [('duplicate', 2), ('small-class', 0)]
+    """
+    say = tell or (lambda words, done, total: None)
+    if not len(data):
+        raise BadData(f"{data.name} has no documents; there is nothing to look at")
+    say("counting words", 0, 0)
+    counter = TextCounter(rule)
+    X = counter.count(data.texts, grow=True)
+    vocabulary = counter.vocabulary
+    notes: list[str] = []
+    found = class_findings(data)
+    data = replace(data, same={one.label: one.proposed for one in found if one.kind == "label-spelling"})
+    say("looking for duplicates", 0, 0)
+    found += duplicate_findings(data, X, threshold=options.threshold, seed=options.seed)
+    if test is not None:
+        theirs = counter.count(test.texts, grow=True)
+        found += leaks_between(data, X, test, theirs, threshold=options.threshold, seed=options.seed)
+    say("looking at texts and columns", 0, 0)
+    found += text_findings(data, X, vocabulary)
+    found += column_findings(data)
+    found += boilerplate_findings(data)
+    fast, estimate = options.fast, None
+    reason = _why_not_errors(data)
+    if reason:
+        notes.append(reason)
+    else:
+        say("looking for label errors", 0, 0)
+        too_large = _too_large(X, len(data.classes))
+        if too_large and data.multilabel:
+            notes.append(f"label errors were not looked for, since {too_large}")
+        elif data.multilabel:
+            fast = False
+            errors, estimate = multilabel_errors(data, X, options, say, kept)
+            found += errors
+        else:
+            if too_large:
+                notes.append(f"label errors were looked for as with --fast, since {too_large}")
+            fast = fast or bool(too_large)
+            rows, evidence, model = label_evidence(data, X, replace(options, fast=fast), say, kept)
+            estimate = estimate_errors(evidence)
+            found += label_error_findings(data, rows, evidence, model, vocabulary, options.most)
+            found += confused_classes(evidence, data.classes)
+    drift = None
+    if new is not None:
+        say("comparing with new texts", 0, 0)
+        drift = find_drift(data, X, counter, new, seed=options.seed)
+    return Audit(
+        data.name, len(data), len(data.classes), X.shape[1], tuple(sort_findings(found)), estimate, fast, drift,
+        tuple(notes),
+    )  # fmt: skip
+
+
+def _why_not_errors(data: AuditData) -> str:
+    labelled = int(np.sum(data.codes >= 0))
+    if labelled < FEWEST_FOR_ERRORS or len(data.classes) < 2:
+        return (
+            f"label errors were not looked for, since that takes {FEWEST_FOR_ERRORS} labelled documents of two "
+            f"classes: here {count_noun(labelled, 'document')} of {count_noun(len(data.classes), 'class', 'classes')}"
+        )
+    return ""
+
+
+def _too_large(X: Sparse, n_classes: int) -> str:
+    """Why folds are not possible, or nothing."""
+    if X.shape[0] * n_classes <= MOST_CELLS and X.shape[1] * n_classes <= MOST_WEIGHTS:
+        return ""
+    return f"{X.shape[0]:,} documents × {n_classes:,} classes are too many for folds"
+
+
+def multilabel_errors(
+    data: AuditData, X: Sparse, options: AuditOptions, say: Tell, kept: Unfinished | None = None
+) -> tuple[list[Finding], ErrorEstimate]:
+    """Findings on documents whose labels are doubtful, and about how many labels are wrong or missing."""
+    rows = np.flatnonzero(data.codes >= 0)
+    evidence = multilabel_evidence(
+        X[rows], label_table(data, rows), seed=options.seed,
+        progress=lambda done, total: say("looking for label errors", done, total), kept=kept,
+    )  # fmt: skip
+    return list(multilabel_findings(data, rows, evidence, options.most)), estimate_label_errors(evidence)
+
+
+def label_evidence(
+    data: AuditData, X: Sparse, options: AuditOptions, say: Tell, kept: Unfinished | None = None
+) -> tuple[Ids, LabelEvidence, LeaveOneOut]:
+    """(the labelled rows, how probable their labels are, the counts that name disagreeing terms)."""
+    rows = np.flatnonzero(data.codes >= 0)
+    documents = X if len(rows) == X.shape[0] else X[rows]
+    codes, n_classes = data.codes[rows], len(data.classes)
+    model = LeaveOneOut.of(documents, codes, n_classes)
+
+    def progress(done: int, total: int) -> None:
+        say("looking for label errors", done, total)
+
+    if options.fast:
+        return rows, leave_one_out_evidence(model, seed=options.seed, progress=progress), model
+    found = out_of_fold_evidence(documents, codes, n_classes, seed=options.seed, progress=progress, kept=kept)
+    return rows, found, model
+
+
+def label_error_findings(
+    data: AuditData, rows: Ids, evidence: LabelEvidence, model: LeaveOneOut, vocabulary: Vocabulary, most: int
+) -> Iterator[Finding]:
+    """A finding for each document whose label is less probable than another, the least probable label first."""
+    suspicion = evidence.suspicion
+    for place in evidence.ranking()[:most].tolist():
+        rival, given = int(evidence.rival[place]), int(evidence.given[place])
+        terms = disagreeing_terms(model, place, rival, given, vocabulary)
+        p_rival, p_given = np.exp(evidence.log_rival[place]), np.exp(evidence.log_given[place])
+        because = f"; for {data.classes[rival]!r} speak {', '.join(terms)}" if terms else ""
+        yield data.finding(
+            rows[place],
+            "label-error",
+            f"a model that has not seen it gives {data.classes[rival]!r} {percent(p_rival)} and "
+            f"{data.classes[given]!r} {percent(p_given)}{because}",
+            RELABEL,
+            proposed=data.classes[rival],
+            score=float(suspicion[place]),
+        )
+
+
+def disagreeing_terms(model: LeaveOneOut, place: int, rival: int, given: int, vocabulary: Vocabulary) -> list[str]:
+    """The terms of a document that speak most for the rival against the class given."""
+    terms, evidence = model.term_evidence(place, rival, given)
+    order = np.argsort(-evidence, kind="stable")[:TERMS_SHOWN]
+    return [vocabulary[int(terms[k])] for k in order if evidence[k] > 0]
+
+
+def find_drift(data: AuditData, X: Sparse, counter: TextCounter, new: Corpus, *, seed: int = 0) -> Drift:
+    """New texts against the data: two-sample test, class shares, changed terms."""
+    for name, n in ((data.name, len(data)), (new.name, len(new))):
+        if n < FEWEST_TEXTS:
+            raise BadData(
+                f"{name} has {count_noun(n, 'text')}; to tell a change from chance takes {FEWEST_TEXTS} on each side"
+            )
+    theirs = counter.count(new.texts, grow=True)
+    X = X.copy()
+    X.resize((X.shape[0], theirs.shape[1]))
+    rows = np.flatnonzero(data.codes >= 0)
+    shares: tuple[ClassShare, ...] = ()
+    if not data.multilabel and len(data.classes) > 1 and X.shape[1] * len(data.classes) <= MOST_WEIGHTS:
+        shares = class_shares(X[rows], data.codes[rows], data.classes, theirs, seed=seed)
+    terms, tested = changed_terms(X, theirs, counter.vocabulary)
+    test = two_sample_test(X, theirs, seed=seed)
+    return Drift(data.name, new.name, len(data), len(new), test, shares, terms, tested)

@@ -1,0 +1,139 @@
+"""Classes that are too small, that are one class spelt twice, or that no classifier tells apart."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from unnaive.base.errors import count_noun
+from unnaive.curation.audit.findings import RELABEL, Finding
+from unnaive.curation.audit.label_errors import LabelEvidence
+from unnaive.curation.audit.material import AuditData
+from unnaive.learning.intervals import wilson_interval
+
+FEWEST = 10  # documents of a class: with fewer neither learning nor measuring it means much
+SHORTEST_TYPO = 5  # characters: shorter names are one letter apart by nature
+# share of the documents of both whose label the model exchanges for the other's: lower end of the interval
+MERGE_FROM = 0.25
+
+
+def class_findings(data: AuditData) -> list[Finding]:
+    """Small classes, and labels that are spelt nearly alike; spellings of one label are one class."""
+    sizes = Counter(label for names in data.labels for label in set(names))
+    spellings = list(spelling_findings(sizes))
+    for one in spellings:
+        if one.kind == "label-spelling":
+            sizes[one.proposed] += sizes.pop(one.label)
+    return [*small_classes(sizes), *spellings]
+
+
+def small_classes(sizes: dict[str, int]) -> Iterator[Finding]:
+    """Classes of fewer than ten documents; the smaller, the surer."""
+    for name, n in sorted(sizes.items(), key=lambda item: (item[1], item[0])):
+        if n < FEWEST:
+            reason = f"the class has {count_noun(n, 'document')}; below {FEWEST} it can hardly be learnt or measured"
+            yield Finding("small-class", reason, label=name, score=1 - n / FEWEST)
+
+
+def spelling_findings(sizes: dict[str, int]) -> Iterator[Finding]:
+    """Labels that are the same but for case, accents' encoding, spaces and punctuation; and those one letter apart.
+
+    >>> [(one.kind, one.label, one.proposed) for one in spelling_findings({"Billing": 2, "billing": 9, "biling": 1})]
+    [('label-spelling', 'Billing', 'billing'), ('label-typo', 'biling', 'billing')]
+    """
+    alike: dict[str, list[str]] = defaultdict(list)
+    for name in sizes:
+        alike[plain_spelling(name)].append(name)
+    leaders = {}
+    for plain, names in sorted(alike.items()):
+        best = max(names, key=lambda name: (sizes[name], name))
+        leaders[plain] = best
+        for name in sorted(names):
+            if name != best:
+                reason = f"{name!r} ({sizes[name]:,}) and {best!r} ({sizes[best]:,}) differ by case or spaces only"
+                yield Finding("label-spelling", reason, RELABEL, label=name, proposed=best)
+    for one, other in typo_pairs(list(leaders)):
+        rare, usual = sorted((leaders[one], leaders[other]), key=lambda name: (sizes[name], name))
+        if 4 * sizes[rare] <= sizes[usual]:
+            reason = f"{rare!r} ({sizes[rare]:,}) is one letter away from {usual!r} ({sizes[usual]:,})"
+            yield Finding("label-typo", reason, RELABEL, label=rare, proposed=usual, score=0.5)
+
+
+def plain_spelling(name: str) -> str:
+    """The label without case, spaces and punctuation.
+
+    >>> plain_spelling(" Log-In ") == plain_spelling("login")
+    True
+    """
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    kept = "".join(letter for letter in folded if letter.isalnum())
+    return kept or folded.strip()
+
+
+def typo_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Pairs one letter apart: one letter more, another letter, or two exchanged; not where only digits differ.
+
+    Names that share a form with one letter left out are compared: linear in the number of names.
+
+    >>> typo_pairs(["refund", "refnud", "refunds", "group1", "group2"])
+    [('refnud', 'refund'), ('refund', 'refunds')]
+    """
+    forms: dict[str, list[str]] = defaultdict(list)
+    for name in names:
+        if len(name) >= SHORTEST_TYPO:
+            for form in {name, *(name[:at] + name[at + 1 :] for at in range(len(name)))}:
+                forms[form].append(name)
+    found = set()
+    for same in forms.values():
+        for place, one in enumerate(same):
+            for other in same[:place]:
+                if _one_edit(one, other):
+                    found.add((min(one, other), max(one, other)))
+    return sorted(found)
+
+
+def _one_edit(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    if len(long) - len(short) > 1:
+        return False
+    start = next((at for at, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
+    if len(short) < len(long):
+        return short[start:] == long[start + 1 :] and not long[start].isdigit()
+    different = [at for at in range(start, len(long)) if short[at] != long[at]]
+    if any(short[at].isdigit() or long[at].isdigit() for at in different):
+        return False
+    swapped = len(different) == 2 and different[1] == different[0] + 1 and short[different[0]] == long[different[1]]
+    return len(different) == 1 or (swapped and short[different[1]] == long[different[0]])
+
+
+def confused_classes(evidence: LabelEvidence, classes: Sequence[str]) -> list[Finding]:
+    """Pairs of classes whose documents a model that has not seen them gives to the other, both ways.
+
+    The share is that of both classes' documents which are exchanged; a pair is named if the lower end of its 95 %
+    interval is a quarter or more, and each of the two loses documents to the other.
+    """
+    rows = np.flatnonzero(evidence.judged)
+    sizes = np.bincount(evidence.given[rows], minlength=len(classes))
+    wrong = rows[evidence.disagrees[rows]]
+    exchanged = Counter(zip(evidence.given[wrong].tolist(), evidence.rival[wrong].tolist(), strict=True))
+    found = []
+    for (one, other), n in sorted(exchanged.items()):
+        back = exchanged.get((other, one), 0)
+        if one > other and back:
+            continue  # counted from the other side
+        total = int(sizes[one] + sizes[other])
+        low, _ = wilson_interval(n + back, total)
+        if not back or low < MERGE_FROM:
+            continue
+        small, large = sorted((one, other), key=lambda c: (sizes[c], c))
+        reason = (
+            f"{n + back:,} of {total:,} documents of {classes[large]!r} and {classes[small]!r} are taken for the other "
+            f"by models that have not seen them ({100 * (n + back) / total:.0f} %, at least {100 * low:.0f} %)"
+        )
+        found.append(
+            Finding("confused-classes", reason, RELABEL, label=classes[small], proposed=classes[large], score=low)
+        )
+    return found

@@ -1,0 +1,103 @@
+"""Accepted findings as changes of rows: which to drop, which to relabel, which labels to rename."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+from unnaive.base.errors import BadData
+from unnaive.curation.audit.findings import DROP, LOOK, Correction
+from unnaive.io.corpus import Labels
+
+
+@dataclass
+class Changes:
+    """What to do to which rows, by their numbers from 1 on.
+
+    dropped    rows to leave out
+    relabelled row → the label to give it
+    renamed    label → the label to put in its place everywhere
+    expected   row → the label that it has by the findings, for all rows that are dropped or relabelled
+    """
+
+    dropped: set[int] = field(default_factory=set)
+    relabelled: dict[int, str] = field(default_factory=dict)
+    renamed: dict[str, str] = field(default_factory=dict)
+    expected: dict[int, str] = field(default_factory=dict)
+    done: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def last_row(self) -> int:
+        """The highest row that is spoken of."""
+        return max(self.expected, default=0)
+
+    def labels(self, row: int, labels: Labels, *, several: bool = False) -> Labels | None:
+        """The labels of a row as they are to be; None if it is left out. `several`: the data is multilabel.
+
+        >>> Changes(renamed={"Spam": "spam"}).labels(1, ("Spam",)), Changes(dropped={1}).labels(1, ("spam",))
+        (('spam',), None)
+        >>> Changes(relabelled={1: "oil;gas"}).labels(1, ("oil",), several=True)
+        ('oil', 'gas')
+        """
+        if row in self.dropped:
+            self.done["dropped"] += 1
+            return None
+        if row in self.relabelled:
+            self.done["relabelled"] += 1
+            proposed = self.relabelled[row]
+            return tuple(proposed.split(";")) if several else (proposed,)
+        changed = tuple(dict.fromkeys(self._rename(label) for label in labels))
+        self.done["renamed"] += changed != labels
+        return changed
+
+    def _rename(self, label: str) -> str:
+        seen = {label}
+        while label in self.renamed:
+            label = self.renamed[label]
+            if label in seen:
+                raise BadData(f"the findings rename {label!r} in a circle; accept only one of these renamings")
+            seen.add(label)
+        return label
+
+
+def plan_changes(corrections: Iterable[Correction], *, kinds: Collection[str] = (), min_score: float = 0.0) -> Changes:
+    """The changes that accepted findings ask for; those of `kinds` from `min_score` on are accepted too.
+
+    A row that is to be dropped needs no label; a row that two findings give different labels is an error.
+
+    >>> found = [Correction("duplicate", True, "drop", 2, "spam", "", 1.0), Correction("label-typo", True, "relabel", 0,
+    ...          "spma", "spam", 0.5)]
+    >>> changes = plan_changes(found)
+    >>> changes.dropped, changes.renamed
+    ({2}, {'spma': 'spam'})
+    """
+    changes = Changes()
+    for one in corrections:
+        named = one.kind in kinds and one.score >= min_score and one.action != LOOK
+        if not (one.accepted or named):
+            continue
+        if one.action == LOOK and not (one.row and one.proposed):
+            raise BadData(
+                f"a finding of kind {one.kind} on {f'row {one.row}' if one.row else one.label or 'the data'} is "
+                "accepted, but only to be looked at; write drop or relabel into `action`, or no into `accept`"
+            )
+        _add(changes, one)
+    changes.relabelled = {row: label for row, label in changes.relabelled.items() if row not in changes.dropped}
+    return changes
+
+
+def _add(changes: Changes, one: Correction) -> None:
+    if one.row:
+        changes.expected[one.row] = one.label
+    if one.action == DROP and not one.row:
+        raise BadData(f"a finding of kind {one.kind} is to be dropped and names no row; say no in `accept`")
+    if one.action == DROP:
+        changes.dropped.add(one.row)
+        return
+    if one.row:
+        what, known = f"row {one.row}", changes.relabelled.setdefault(one.row, one.proposed)
+    else:
+        what, known = f"the label {one.label!r}", changes.renamed.setdefault(one.label, one.proposed)
+    if known != one.proposed:
+        raise BadData(f"{what} is to become both {known!r} and {one.proposed!r}; accept one of the two findings")

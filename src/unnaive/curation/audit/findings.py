@@ -1,0 +1,215 @@
+"""A finding is one thing that may be wrong with the data: what, where, why, and what to do; and its CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from unnaive.base.errors import BadData
+
+DROP, RELABEL, LOOK = "drop", "relabel", "look"  # what `unnaive clean` does with an accepted finding
+ACTIONS = (DROP, RELABEL, LOOK)
+YES, NO = "yes", "no"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of finding: its title, what to do about it, and whether `clean` may apply it unless told otherwise."""
+
+    title: str
+    advice: str
+    accepted: bool = False
+
+
+# In the order in which they are shown.
+KINDS = {
+    "label-error": Kind("Suspected label errors", "read the text; if the proposed label is right, accept"),
+    "duplicate-conflict": Kind(
+        "Same text, different labels", "decide which label is right; accept to give the text the most frequent one"
+    ),
+    "near-duplicate-conflict": Kind(
+        "Nearly the same text, different labels", "compare the two texts; if they mean the same, one label is wrong"
+    ),
+    "leak": Kind(
+        "Texts of the training part in the test part",
+        "accept to drop this copy: measures on a text that was learnt flatter the model",
+    ),
+    "near-leak": Kind(
+        "Test texts nearly the same as a training text",
+        "compare the two; accept to drop this copy if it is the same document",
+    ),
+    "duplicate": Kind("Same text twice", "one copy is enough; the others are dropped", accepted=True),
+    "near-duplicate": Kind("Nearly the same text", "compare the two texts; accept to keep only the first"),
+    "leaking-column": Kind(
+        "Columns that tell the label",
+        "do not train on this column unless new documents have it before they are labelled",
+    ),
+    "boilerplate": Kind(
+        "Lines that tell the label",
+        "if new documents will not have these lines, take them out before training (for mail: --message subject-body)",
+    ),
+    "label-spelling": Kind(
+        "Labels that differ by case or spaces only", "accepted: all get the most frequent spelling", accepted=True
+    ),
+    "label-typo": Kind(
+        "Labels that are spelt nearly the same", "accept if it is a typing error for the proposed label"
+    ),
+    "small-class": Kind("Classes too small to learn", "label more documents of it, or join it with a related class"),
+    "confused-classes": Kind(
+        "Classes confused into one another", "tell them apart in the labelling guide, or merge them: accept to merge"
+    ),
+    "empty-text": Kind("Empty texts", "nothing can be learnt from them; they are dropped", accepted=True),
+    "short-text": Kind("Texts of one word", "see whether the text column was read right; accept to drop"),
+    "foreign-script": Kind("Texts in another script", "see whether they belong here; accept to drop"),
+    "foreign-language": Kind(
+        "Texts that seem to be in another language", "see whether they belong here; accept to drop"
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that may be wrong.
+
+    kind      a name in KINDS
+    reason    one sentence with the evidence
+    action    "drop" the row, "relabel" it as `proposed`, or only "look"; done by `unnaive clean` if accepted
+    row       the number of the row it is about, from 1 on in the order of the data; 0 if it is about no single row
+    id        what the data calls that document
+    label     the label it is about
+    proposed  the label proposed in its place
+    score     how sure, from 0 to 1; findings of a kind come by it, the surest first
+    others    rows it was compared with
+    text      the start of the text
+    """
+
+    kind: str
+    reason: str
+    action: str = LOOK
+    row: int = 0
+    id: str = ""
+    label: str = ""
+    proposed: str = ""
+    score: float = 1.0
+    others: tuple[int, ...] = ()
+    text: str = ""
+
+    @property
+    def advice(self) -> str:
+        """What to do."""
+        return KINDS[self.kind].advice
+
+    def to_dict(self) -> dict[str, str]:
+        """The cells of its row of CSV, by column.
+
+        >>> Finding("empty-text", "the text is empty", "drop", row=3).to_dict()["accept"]
+        'yes'
+        """
+        return {
+            "kind": self.kind,
+            "row": str(self.row) if self.row else "",
+            "id": self.id,
+            "label": self.label,
+            "proposed": self.proposed,
+            "action": self.action,
+            "accept": YES if KINDS[self.kind].accepted and self.action != LOOK else NO,
+            "score": f"{self.score:.4f}",
+            "reason": self.reason,
+            "what_to_do": self.advice,
+            "other_rows": " ".join(map(str, self.others)),
+            "text": self.text,
+        }
+
+
+COLUMNS = tuple(Finding("empty-text", "").to_dict())
+
+
+def sort_findings(findings: Iterable[Finding]) -> list[Finding]:
+    """By kind in the order of KINDS, then the surest first, then by row."""
+    place = {kind: number for number, kind in enumerate(KINDS)}
+    return sorted(findings, key=lambda one: (place[one.kind], -one.score, one.row))
+
+
+def count_kinds(findings: Iterable[Finding]) -> dict[str, int]:
+    """How many findings there are of each kind that has some, in the order of KINDS."""
+    counted = Counter(one.kind for one in findings)
+    return {kind: counted[kind] for kind in KINDS if counted[kind]}
+
+
+def to_csv(findings: Sequence[Finding], spell: Callable[[str], str] = str) -> str:
+    """All findings as CSV, one row each; `spell` writes a cell, for instance so that no spreadsheet runs it."""
+    out = io.StringIO()
+    table = csv.DictWriter(out, COLUMNS, lineterminator="\n")
+    table.writeheader()
+    table.writerows({name: spell(cell) for name, cell in one.to_dict().items()} for one in findings)
+    return out.getvalue()
+
+
+@dataclass(frozen=True)
+class Correction:
+    """A row of a findings file as `clean` reads it: the kind, whether it is accepted, and what it asks for."""
+
+    kind: str
+    accepted: bool
+    action: str
+    row: int
+    label: str
+    proposed: str
+    score: float
+
+
+def read_corrections(text: str, name: str) -> list[Correction]:
+    """The rows of a findings file; the column `accept` may say yes or no, y or n, 1 or 0, true or false, or nothing.
+
+    >>> found = read_corrections(to_csv([Finding("empty-text", "the text is empty", "drop", row=3)]), "findings.csv")
+    >>> found[0].accepted, found[0].action, found[0].row
+    (True, 'drop', 3)
+    """
+    rows = csv.DictReader(io.StringIO(text))
+    missing = {"kind", "row", "label", "proposed", "action", "accept"} - set(rows.fieldnames or ())
+    if missing:
+        raise BadData(
+            f"{name} has no column {min(missing)!r}; give the findings file that `unnaive audit` wrote, with all of "
+            "its columns"
+        )
+    try:
+        return [_correction(row, f"line {number} of {name}") for number, row in enumerate(rows, 2)]
+    except csv.Error as problem:
+        raise BadData(f"{name} is no CSV that can be read ({problem}); save the findings as CSV again") from problem
+
+
+def _correction(row: dict[str, str | None], where: str) -> Correction:
+    kind, action = ((row[name] or "").strip() for name in ("kind", "action"))
+    if kind not in KINDS:
+        raise BadData(f"{where} has the kind {kind!r}; there are {', '.join(KINDS)}")
+    if action not in ACTIONS:
+        raise BadData(f"{where} has the action {action!r}; there are {', '.join(ACTIONS)}")
+    place = (row["row"] or "").strip()
+    if place and not place.isdecimal():
+        raise BadData(f"{where} has the row {place!r}; expected a number from 1 on, or nothing")
+    label, proposed = (_without_mark((row[name] or "").strip()) for name in ("label", "proposed"))
+    accepted = _is_yes(row["accept"] or "", where)
+    if accepted and action == RELABEL and not proposed:
+        raise BadData(f"{where} is accepted and proposes no label; fill in `proposed`, or say no in `accept`")
+    try:
+        score = float(row.get("score") or 1.0)
+    except ValueError:
+        raise BadData(f"{where} has the score {row.get('score')!r}; expected a number from 0 to 1") from None
+    return Correction(kind, accepted, action, int(place or 0), label, proposed, score)
+
+
+def _without_mark(cell: str) -> str:
+    """The cell without the ' that was put before it lest a spreadsheet take it for a formula."""
+    return cell[1:] if cell[:1] == "'" and not cell[1:2].isalnum() else cell
+
+
+def _is_yes(cell: str, where: str) -> bool:
+    word = cell.strip().casefold()
+    if word in ("yes", "y", "1", "true", "x"):
+        return True
+    if word in ("", "no", "n", "0", "false"):
+        return False
+    raise BadData(f"{where} has {cell!r} in the column accept; expected yes or no")

@@ -1,0 +1,195 @@
+"""Which labels are probably wrong: how likely each document's label is to a model that has not seen the document.
+
+Two depths. `out_of_fold_evidence` trains two of auto's members, softmax regression and NB-SVM, on folds, several times
+over, and pools their calibrated log-probabilities. `leave_one_out_evidence` takes exact leave-one-out scores of naive
+Bayes from counts: one pass, and never documents × classes in memory. Both rank by log p(given label).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.log_functions import log_softmax
+from unnaive.base.types import Floats, Ids, Sparse
+from unnaive.curation.audit.leave_one_out import LeaveOneOut
+from unnaive.curation.audit.unfinished import Unfinished
+from unnaive.data.folds import out_of_fold
+from unnaive.data.targets import one_label_matrix
+from unnaive.learning.calibration import Temperature
+from unnaive.learning.fit_calibration import fit_temperature
+from unnaive.learning.intervals import wilson_interval
+from unnaive.models.held_out_scores import nbsvm_scores, softmax_scores
+
+Tell = Callable[[int, int], None]  # (done, of how many)
+
+N_FOLDS = 5
+REPEATS = 3  # foldings whose log-probabilities are averaged: what one fold happens to lack, another has
+MOST_CELLS = 60_000_000  # documents × classes that folds may hold; above that, leave-one-out is the way
+MOST_WEIGHTS = 200_000_000  # classes × terms, likewise
+FEWEST_SURE = 200  # documents by which the number of errors is estimated, or a tenth if that is more
+SAMPLE = 2_000  # documents by which the temperature of leave-one-out scores is fitted
+ABSENT = -50.0  # log-score of a class that a fold's training part lacks
+
+
+@dataclass(frozen=True, eq=False)
+class LabelEvidence:
+    """For each document, by a model that has not seen it (all n_docs,).
+
+    given      the class that it has
+    rival      the most probable other class
+    log_given  log p of its class        log_rival  log p of the rival
+    judged     False where nothing can be said: no known terms, or no other document of its class
+    """
+
+    given: Ids
+    rival: Ids
+    log_given: Floats
+    log_rival: Floats
+    judged: NDArray[np.bool_]
+
+    @property
+    def suspicion(self) -> Floats:
+        """1 − p(given), 0 where nothing can be said."""
+        return np.where(self.judged, -np.expm1(self.log_given), 0.0)
+
+    @property
+    def disagrees(self) -> NDArray[np.bool_]:
+        """Whether the rival is the more probable class."""
+        return self.judged & (self.log_rival > self.log_given)
+
+    def ranking(self) -> Ids:
+        """The documents on which model and label disagree, the least probable label first."""
+        rows = np.flatnonzero(self.disagrees)
+        return rows[np.argsort(self.log_given[rows], kind="stable")]
+
+
+def out_of_fold_evidence(
+    X: Sparse, targets: NDArray[np.integer], n_classes: int, *, seed: int = 0, progress: Tell | None = None,
+    kept: Unfinished | None = None,
+) -> LabelEvidence:  # fmt: skip
+    """Evidence from calibrated out-of-fold probabilities, pooled over two models and three foldings.
+
+    X (n_docs, n_terms) counts, targets (n_docs,). Each model's scores get the temperature of least log-loss; the mean
+    of the log-probabilities gets one more. `kept` has the folds that an earlier run finished, and gets those of this.
+    """
+    codes = np.asarray(targets, np.int64)
+    Y = one_label_matrix(codes, n_classes)
+    sizes = np.bincount(codes, minlength=n_classes)
+    n_folds = min(N_FOLDS, X.shape[0])
+    if kept is not None:
+        kept.begin(X, Y, seed)
+    done, steps = 0, REPEATS * len(MEMBERS) * n_folds
+    pooled = np.zeros(Y.shape)
+    for repeat in range(REPEATS):
+        for member in MEMBERS:
+
+            def score(train: Ids, held_out: Ids, member: Member = member) -> Floats:
+                nonlocal done
+
+                def compute() -> Floats:
+                    scores = member(X[train], codes[train], n_classes, X[held_out])
+                    scores[:, np.bincount(codes[train], minlength=n_classes) == 0] = ABSENT
+                    return scores
+
+                shape = (len(held_out), n_classes)
+                scores = compute() if kept is None else kept.scores(str(done), shape, compute)
+                done += 1
+                if progress is not None:
+                    progress(done, steps)
+                return scores
+
+            scores = out_of_fold(score, Y, n_folds=n_folds, seed=seed + repeat)
+            temperature = fit_temperature("softmax", scores, Y, exclusive=True)
+            pooled += temperature.log_probabilities("softmax", scores)
+    pooled = fit_temperature("softmax", pooled, Y, exclusive=True).log_probabilities("softmax", pooled)
+    judged = (sizes[codes] > 1) & (np.diff(X.indptr) > 0)
+    return _evidence(codes, pooled, judged)
+
+
+Member = Callable[[Sparse, Ids, int, Sparse], Floats]
+
+
+MEMBERS: tuple[Member, ...] = (softmax_scores, nbsvm_scores)
+
+
+def _evidence(codes: Ids, log_p: Floats, judged: NDArray[np.bool_]) -> LabelEvidence:
+    rows = np.arange(len(codes))
+    log_given = log_p[rows, codes].copy()
+    log_p[rows, codes] = -np.inf
+    rival = log_p.argmax(axis=1)
+    return LabelEvidence(codes, rival, log_given, log_p[rows, rival], judged)
+
+
+def leave_one_out_evidence(model: LeaveOneOut, *, seed: int = 0, progress: Tell | None = None) -> LabelEvidence:
+    """Evidence from exact leave-one-out scores, tempered; a block of documents × classes is held at a time.
+
+    >>> from scipy.sparse import csr_array
+    >>> X = csr_array([[1, 1, 0], [1, 1, 0], [0, 1, 1], [0, 1, 1], [1, 1, 0]])    # the last looks like the first two
+    >>> found = leave_one_out_evidence(LeaveOneOut.of(X, np.array([0, 0, 1, 1, 1]), 2))
+    >>> int(found.ranking()[0]), int(found.rival[4])
+    (4, 0)
+    """
+    codes, n_docs = model.targets, model.X.shape[0]
+    judged = (model.class_docs[codes] > 1) & (model.lengths > 0)
+    temperature = _sample_temperature(model, np.flatnonzero(judged), seed)
+    rival = np.zeros(n_docs, np.int64)
+    log_given, log_rival = np.zeros(n_docs), np.full(n_docs, -np.inf)
+    for rows, scores in model.blocks(progress):
+        found = _evidence(codes[rows], log_softmax(scores / temperature.value), judged[rows])
+        rival[rows], log_given[rows], log_rival[rows] = found.rival, found.log_given, found.log_rival
+    log_given = np.where(judged, log_given, 0.0)
+    return LabelEvidence(codes, rival, log_given, log_rival, judged)
+
+
+def _sample_temperature(model: LeaveOneOut, rows: Ids, seed: int) -> Temperature:
+    if not len(rows):
+        return Temperature(1.0)
+    most = max(10, min(SAMPLE, MOST_CELLS // 10 // len(model.class_docs)))
+    chosen = np.sort(np.random.default_rng(seed).permutation(rows)[:most])
+    truth = one_label_matrix(model.targets[chosen], len(model.class_docs))
+    return fit_temperature("softmax", model.scores(chosen), truth, exclusive=True)
+
+
+@dataclass(frozen=True)
+class ErrorEstimate:
+    """About how many labels are wrong, with a 95 % interval of the sampling alone."""
+
+    number: float
+    low: float
+    high: float
+
+
+def estimate_errors(evidence: LabelEvidence) -> ErrorEstimate:
+    """How many labels are wrong, from the documents that the model is surest of."""
+    rows = np.flatnonzero(evidence.judged)
+    sure = np.maximum(evidence.log_given, evidence.log_rival)[rows]
+    return count_errors(sure, evidence.disagrees[rows])
+
+
+def count_errors(sure: Floats, wrong: NDArray[np.bool_]) -> ErrorEstimate:
+    """How many labels are wrong: n · k/m, where k of the m that the model is surest of are other than it says.
+
+    `sure` is how sure the model is of its answer, whatever the label; `wrong` whether the label is another (both
+    (n,)); m is a tenth of n, and 200 at least. Where a model is surest it is right, so what disagrees there is the
+    labels: counting all disagreements would count the model's mistakes on hard documents as errors of the data. That
+    supposes that labels are wrong as often on easy documents as on hard ones; if people err more often on hard ones,
+    there are more errors than this. The interval is Wilson's of k/m.
+
+    >>> wrong = np.zeros(1000, bool)
+    >>> wrong[[3, 50, 120, 180]] = True             # 4 of the 200 surest; what is doubtful does not count
+    >>> wrong[500:700] = True
+    >>> count_errors(-np.arange(1000.0), wrong).number
+    20.0
+    """
+    n = len(sure)
+    m = min(n, max(n // 10, FEWEST_SURE))
+    if not m:
+        return ErrorEstimate(0.0, 0.0, 0.0)
+    surest = np.argsort(-sure, kind="stable")[:m]
+    k = int(wrong[surest].sum())
+    low, high = wilson_interval(k, m)
+    return ErrorEstimate(n * k / m, n * low, n * high)

@@ -1,0 +1,111 @@
+"""What an audit looks at: texts, labels, row numbers, the part that each row is of, and the table's other columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from unnaive.base.types import Ids
+from unnaive.curation.audit.findings import LOOK, Finding
+from unnaive.io.corpus import Corpus, Labels
+
+EXCERPT = 160  # characters of a text that a finding shows
+
+
+@dataclass(frozen=True, eq=False)
+class AuditData:
+    """Labelled documents with all that the data says of them.
+
+    numbers  the number of each document's row in the data, from 1 on
+    split    "train" or "test" for each, or None
+    columns  the other columns of the table by name, one value for each document
+    same     labels that stand for another, which is only spelt differently
+    """
+
+    texts: Sequence[str]
+    labels: Sequence[Labels]
+    numbers: Sequence[int]
+    ids: Sequence[str]
+    name: str = "data"
+    split: Sequence[str] | None = None
+    columns: dict[str, list[Any]] = field(default_factory=dict)
+    same: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, corpus: Corpus) -> AuditData:
+        """A corpus as it is, its documents numbered from 1 on.
+
+        >>> AuditData.of(Corpus(["good ball"], [("sport",)])).numbers
+        [1]
+        """
+        numbers = list(range(1, len(corpus) + 1))
+        ids = list(corpus.ids) if corpus.ids is not None else [str(number) for number in numbers]
+        return cls(corpus.texts, corpus.labels, numbers, ids, corpus.name, corpus.split)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether some document has more than one label."""
+        return any(len(names) > 1 for names in self.labels)
+
+    @cached_property
+    def classes(self) -> tuple[str, ...]:
+        """The distinct labels, sorted; of several spellings one."""
+        return tuple(sorted({self.same.get(label, label) for names in self.labels for label in names}))
+
+    @cached_property
+    def codes(self) -> Ids:
+        """The class of each document, the first of several; −1 for a document without a label."""
+        place = {name: number for number, name in enumerate(self.classes)}
+        place |= {label: place[other] for label, other in self.same.items()}
+        return np.fromiter((place[names[0]] if names else -1 for names in self.labels), np.int64, len(self.labels))
+
+    def spelt(self, row: Any) -> Labels:
+        """The labels of a document, each in the one spelling that stands for all."""
+        return tuple(dict.fromkeys(self.same.get(label, label) for label in self.labels[int(row)]))
+
+    def part(self, row: Any) -> str:
+        """The part that a document is of; "" where the data has no parts."""
+        return "" if self.split is None else self.split[int(row)]
+
+    def finding(
+        self,
+        row: Any,
+        kind: str,
+        reason: str,
+        action: str = LOOK,
+        *,
+        proposed: str = "",
+        score: float = 1.0,
+        others: Sequence[Any] = (),
+    ) -> Finding:
+        """A finding about one document, and perhaps others, by their places here."""
+        row = int(row)
+        return Finding(
+            kind,
+            reason,
+            action,
+            row=self.numbers[row],
+            id=self.ids[row],
+            label=";".join(self.labels[row]),
+            proposed=proposed,
+            score=score,
+            others=tuple(self.numbers[int(one)] for one in others),
+            text=excerpt(self.texts[row]),
+        )
+
+
+def excerpt(text: str, width: int = EXCERPT) -> str:
+    """The start of a text on one line.
+
+    >>> excerpt("two\\n lines of text", 9)
+    'two line…'
+    """
+    line = " ".join(text[: 4 * width].split())
+    return line if len(line) <= width else line[: width - 1] + "…"

@@ -1,0 +1,149 @@
+"""The HTML page of an audit: what was found, by kind, with the reason and what to do; and drift."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from math import ceil
+
+from unnaive.base.errors import count_noun
+from unnaive.curation.audit.audit import Audit
+from unnaive.curation.audit.findings import KINDS, Finding, count_kinds
+from unnaive.evaluation.drift import Drift
+from unnaive.evaluation.reports import page as html
+
+SHOWN = 100  # findings of a kind; the CSV has all
+OPEN = 20  # of which so many are shown at once, the others behind a line that opens them
+
+
+def audit_page(found: Audit) -> str:
+    """The whole document."""
+    sizes = ", ".join(
+        [
+            count_noun(found.n_docs, "document"),
+            count_noun(found.n_classes, "class", "classes"),
+            count_noun(found.n_terms, "term"),
+        ]
+    )
+    kinds = count_kinds(found.findings)
+    sections = [html.Section("Summary", summary_section(found, kinds))]
+    if found.drift is not None:
+        sections.append(html.Section("Drift", drift_section(found.drift)))
+    for kind in kinds:
+        own = [one for one in found.findings if one.kind == kind]
+        sections.append(html.Section(KINDS[kind].title, kind_section(kind, own)))
+    return html.page(f"{found.name}: audit", sizes, sections)
+
+
+def summary_section(found: Audit, kinds: dict[str, int]) -> str:
+    """Tiles with the number of each kind, the estimate of wrong labels, and what could not be looked for."""
+    tiles = html.tiles((KINDS[kind].title, f"{n:,}") for kind, n in kinds.items())
+    sentences = [*found.notes]
+    if not kinds:
+        sentences.insert(0, "Nothing was found.")
+    if found.errors is not None:
+        sentences.insert(0, error_sentence(found))
+    return tiles + "".join(f"<p>{escape(_capital(one))}</p>" for one in sentences)
+
+
+def error_sentence(found: Audit) -> str:
+    """The estimate of the number of wrong labels, in words."""
+    errors = found.errors
+    if errors is None:
+        return ""
+    how = "exact leave-one-out scores of naive Bayes" if found.fast else "pooled models on documents they have not seen"
+    beside = "what naive Bayes is surely wrong about is counted too; " if found.fast else ""
+    share = 100 * errors.number / max(found.n_docs, 1)
+    return (
+        f"about {errors.number:,.0f} labels seem wrong ({share:.1f} % of the documents; 95 % interval "
+        f"{errors.low:,.0f} to {errors.high:,.0f}), counted where {how} are surest; if hard texts were labelled with "
+        f"less care than easy ones, there are more; {beside}look at the first {ceil(errors.high):,} of the list"
+    )
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:] + ("" if sentence.endswith(".") else ".")
+
+
+def kind_section(kind: str, findings: Sequence[Finding]) -> str:
+    """The findings of a kind as a table, the surest first."""
+    shown, rest = findings[:OPEN], findings[OPEN:SHOWN]
+    note = f'<p class="note">{escape(_capital(KINDS[kind].advice))}</p>'
+    more = html.folded(f"{len(rest)} more", findings_table(kind, rest)) if rest else ""
+    left = len(findings) - SHOWN
+    last = f'<p class="note">{left:,} more are in the CSV.</p>' if left > 0 else ""
+    return note + findings_table(kind, shown) + more + last
+
+
+def findings_table(kind: str, findings: Iterable[Finding]) -> str:
+    """A row for each finding; columns that none of them fills are left out."""
+    findings = list(findings)
+    cells = {
+        "row": [f"{one.row:,}" if one.row else "" for one in findings],
+        "what": [_name(one) for one in findings],
+        "label": [html.breakable(one.label) for one in findings],
+        "proposed": [html.breakable(one.proposed) for one in findings],
+        "score": [f"{one.score:.2f}" for one in findings],
+        "why": [escape(one.reason).replace(" %", "&nbsp;%") for one in findings],
+        "text": [f'<td class="text">{escape(one.text)}</td>' if one.text else "" for one in findings],
+    }
+    filled = [name for name, values in cells.items() if any(values)]
+    rows = zip(*(cells[name] for name in filled), strict=True)
+    return html.table(filled, list(rows), kind="findings", label=KINDS[kind].title)
+
+
+def _name(one: Finding) -> str:
+    """What the data calls it, where that says more than the row number."""
+    return "" if one.id == str(one.row) else html.breakable(one.id)
+
+
+def drift_section(drift: Drift) -> str:
+    """The verdict, the class shares, the terms."""
+    return (
+        f"<p>{escape(_capital(drift_sentence(drift)))}</p>"
+        + '<div class="side">'
+        + _share_table(drift)
+        + _term_table(drift)
+        + "</div>"
+    )
+
+
+def drift_sentence(drift: Drift) -> str:
+    """The two-sample test in words."""
+    test = drift.test
+    verdict = "differ" if test.differs else "cannot be told apart by their words"
+    return (
+        f"the {drift.n_new:,} texts of {drift.new_name} and the {drift.n_old:,} of {drift.old_name} {verdict}: a "
+        f"classifier that tells new from old is right about {100 * test.auc:.0f} of 100 pairs (area {test.auc:.3f}, "
+        f"95 % interval {test.low:.3f} to {test.high:.3f}; .5 is chance; p {test.p:.2g})"
+    )
+
+
+def _share_table(drift: Drift) -> str:
+    if not drift.shares:
+        return ""
+    ordered = sorted(drift.shares, key=lambda one: -abs(one.new - one.old))
+    rows = [
+        (
+            html.breakable(one.name),
+            f"{100 * one.old:.1f} %",
+            f"{100 * one.new:.1f} %",
+            f"{100 * one.low:.1f} to {100 * one.high:.1f} %",
+            "changed" if one.changed else "",
+        )
+        for one in ordered[:30]
+    ]
+    head = ("class", "old share", "new share", "95 % interval", "")
+    note = '<p class="note">By EM on the shares, if texts of a class are as they were.</p>'
+    return f"<div><h3>Class shares</h3>{note}{html.table(head, rows, label='Class shares, old and new')}</div>"
+
+
+def _term_table(drift: Drift) -> str:
+    note = f'<p class="note">Exact test of {drift.tested_terms:,} terms, corrected for their number (Holm).</p>'
+    if not drift.terms:
+        return f"<div><h3>Terms that changed</h3>{note}<p>None did, beyond chance.</p></div>"
+    rows = [
+        (escape(one.term), f"{100 * one.old:.1f} %", f"{100 * one.new:.1f} %", f"{one.p:.1g}") for one in drift.terms
+    ]
+    head = ("term", "old texts", "new texts", "p")
+    return f"<div><h3>Terms that changed</h3>{note}{html.table(head, rows, label='Terms that changed most')}</div>"

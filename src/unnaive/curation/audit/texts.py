@@ -1,0 +1,133 @@
+"""Texts that hold nothing to learn from, or that are of another script or language than the rest."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from unnaive.base.types import Sparse
+from unnaive.curation.audit.findings import DROP, Finding
+from unnaive.curation.audit.material import AuditData
+from unnaive.text.languages import stop_list, stop_lists
+from unnaive.text.vocabulary import Vocabulary
+
+LOOKED_AT = 1000  # characters of a text, for its script
+FEWEST_LETTERS = 8  # of a text, for its script to mean something
+FEWEST_WORDS = 8  # of a text, for its stop words to mean something
+FOREIGN_RATE = 0.15  # of the words are stop words of the other language alone …
+OWN_RATE = 0.05  # … and no more than this of the usual one
+LETTERS = re.compile(r"[^\W\d_]")
+NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+
+
+def text_findings(data: AuditData, X: Sparse, vocabulary: Vocabulary) -> list[Finding]:
+    """Empty texts, texts of one word, texts of another script, texts of another language."""
+    found = list(_empty_and_short(data, X))
+    scripts = [main_script(text) for text in data.texts]
+    foreign = set()
+    for row, reason in foreign_scripts(scripts):
+        foreign.add(row)
+        found.append(data.finding(row, "foreign-script", reason, DROP, score=0.9))
+    for row, reason, score in foreign_languages(X, vocabulary):
+        if row not in foreign:
+            found.append(data.finding(row, "foreign-language", reason, DROP, score=score))
+    return found
+
+
+def _empty_and_short(data: AuditData, X: Sparse) -> Iterator[Finding]:
+    words = np.asarray(X.sum(axis=1))
+    for row in np.flatnonzero(words <= 1):
+        text = data.texts[int(row)].strip()
+        if not text:
+            yield data.finding(row, "empty-text", "the text is empty", DROP)
+        elif words[row] == 0 and not LETTERS.search(text):
+            yield data.finding(row, "empty-text", "the text has no letters", DROP, score=0.9)
+        elif words[row] == 0:
+            yield data.finding(row, "short-text", "the text has no word of two letters", DROP, score=0.9)
+        elif len(text.split()) == 1:
+            yield data.finding(row, "short-text", "the text is one word", DROP, score=0.5)
+
+
+def main_script(text: str) -> str:
+    """The script of most letters; "" for fewer than eight letters.
+
+    >>> main_script("Добрый день, не могу войти"), main_script("good morning"), main_script("42")
+    ('CYRILLIC', 'LATIN', '')
+    """
+    text = text[:LOOKED_AT]
+    if text.isascii():
+        return "LATIN" if len(LETTERS.findall(text)) >= FEWEST_LETTERS else ""
+    other = NOT_ASCII.findall(text)
+    latin = len(LETTERS.findall(text)) - sum(letter.isalpha() for letter in other)
+    counted = Counter(script for script in map(_script, other) if script)
+    counted["LATIN"] += latin
+    script, n = counted.most_common(1)[0]
+    return script if n and sum(counted.values()) >= FEWEST_LETTERS else ""
+
+
+@lru_cache(maxsize=1 << 16)
+def _script(letter: str) -> str:
+    """The script of a letter, which is the first word of its name; Japanese and Chinese characters are one."""
+    if not letter.isalpha():
+        return ""
+    name = unicodedata.name(letter, "").split(" ")[0]
+    return "CJK" if name in ("HIRAGANA", "KATAKANA", "CJK") else name
+
+
+def foreign_scripts(scripts: Sequence[str]) -> list[tuple[int, str]]:
+    """(row, reason) of the texts in a script that less than a tenth of the texts are in."""
+    counted = Counter(script for script in scripts if script)
+    if not counted:
+        return []
+    usual = counted.most_common(1)[0][0]
+    total = sum(counted.values())
+    return [
+        (
+            row,
+            f"most letters are {script.title()}; {100 * counted[usual] / total:.0f} % of the texts are {usual.title()}",
+        )
+        for row, script in enumerate(scripts)
+        if script and script != usual and counted[script] < total / 10
+    ]
+
+
+def foreign_languages(X: Sparse, vocabulary: Vocabulary) -> Iterator[tuple[int, str, float]]:
+    """(row, reason, score) of the texts with many stop words of one language and hardly any of the usual one.
+
+    The usual language is the one whose stop words are most frequent in all texts; words that are stop words of both are
+    not counted for the other.
+    """
+    languages = [name for name in stop_lists() if name != "smart"]
+    lists = {name: stop_list(name) for name in languages}
+    totals = np.asarray(X.sum(axis=0), np.float64)
+    shares = {name: totals[_places(lists[name], vocabulary)].sum() for name in languages}
+    usual = max(languages, key=lambda name: shares[name])
+    if not shares[usual]:
+        return
+    table = np.zeros((X.shape[1], len(languages)))
+    for column, name in enumerate(languages):
+        words = lists[name] if name == usual else lists[name] - lists[usual]
+        table[_places(words, vocabulary), column] = 1.0
+    lengths = np.asarray(X.sum(axis=1), np.float64)
+    rates = np.asarray(X @ table) / np.maximum(lengths, 1)[:, None]
+    own = rates[:, languages.index(usual)].copy()
+    rates[:, languages.index(usual)] = 0
+    best = rates.argmax(axis=1)
+    rate = rates[np.arange(len(best)), best]
+    for row in np.flatnonzero((lengths >= FEWEST_WORDS) & (rate >= FOREIGN_RATE) & (own <= OWN_RATE)):
+        language = languages[int(best[row])]
+        reason = (
+            f"{100 * rate[row]:.0f} % of its words are stop words of {language!r} alone, {100 * own[row]:.0f} % of "
+            f"{usual!r}, the language of most texts"
+        )
+        yield int(row), reason, float(min(1.0, rate[row] * 2))
+
+
+def _places(words: Iterable[str], vocabulary: Vocabulary) -> list[int]:
+    """Where the vocabulary has those of the words that it has."""
+    return [vocabulary.id(word) for word in sorted(words) if word in vocabulary]

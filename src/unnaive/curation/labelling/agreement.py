@@ -1,0 +1,57 @@
+"""How far people agree, beyond what chance would give: Cohen's kappa on the texts that two of them labelled."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from unnaive.curation.labelling.record import IMPORTED, LabelRecord
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Two people: texts that both labelled, on how many they agree, and kappa; None where it says nothing."""
+
+    people: tuple[str, str]
+    texts: int
+    same: int
+    kappa: float | None
+
+
+def cohen_kappa(one: Sequence[Any], two: Sequence[Any]) -> float | None:
+    """(p_o − p_e) / (1 − p_e): agreement seen, and agreement expected if both drew from their own shares of classes.
+
+    None where both gave one and the same class throughout (p_e = 1), or gave none. Cohen (1960).
+
+    >>> cohen_kappa(["a", "a", "b", "b"], ["a", "b", "b", "b"])    # p_o = 3/4, p_e = 1/2·1/4 + 1/2·3/4 = 1/2
+    0.5
+    """
+    n = len(one)
+    if not n:
+        return None
+    seen = sum(left == right for left, right in zip(one, two, strict=True)) / n
+    mine, theirs = Counter(one), Counter(two)
+    expected = sum(count * theirs[label] for label, count in mine.items()) / n**2
+    return None if expected >= 1 else (seen - expected) / (1 - expected)
+
+
+def agreements(record: LabelRecord) -> list[Agreement]:
+    """Every two people who labelled a text in common; a set of labels counts as one answer.
+
+    Labels that came with the texts are nobody's, and left out.
+    """
+    labels: dict[str, dict[int, tuple[str, ...]]] = {}
+    for text, who, kind, given in record.votes():
+        if kind == "label" and who != IMPORTED:
+            labels.setdefault(who, {})[text] = given
+    found = []
+    for one, two in combinations(sorted(labels), 2):
+        common = sorted(labels[one].keys() & labels[two].keys())
+        if common:
+            mine, theirs = [labels[one][text] for text in common], [labels[two][text] for text in common]
+            same = sum(left == right for left, right in zip(mine, theirs, strict=True))
+            found.append(Agreement((one, two), len(common), same, cohen_kappa(mine, theirs)))
+    return found

@@ -1,0 +1,165 @@
+"""Which text to ask about next, and why it.
+
+One question in ten is drawn at random, whatever the model thinks: these are the sample that the running accuracy is
+measured on. The first twenty are random too, while there is nothing to be uncertain about. All others go to one of the
+texts whose two most probable classes are closest by the linear model: one in fifty, at random. Where that has to be
+naive Bayes (linear.py says when), scores are divided by √length, since margins else only find short texts, and it is
+one in ten. Texts much like one of the last ten asked are passed over, and as long as a class has no text yet, every
+second question goes to the text that is least like anything labelled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.errors import UnknownName, choose
+from unnaive.base.types import Ids
+from unnaive.curation.labelling.linear import LinearLearner
+from unnaive.curation.labelling.pool import Pool
+
+FIRST = 20  # questions at random before the model is asked
+RANDOM_SHARE = 0.1
+ALIKE = 0.8  # Jaccard coefficient from which two texts are near-duplicates
+RECENT = 10  # texts that the next one may not be a near-duplicate of
+UNSURE = 50  # questions go to one of the n/50 texts with the smallest margins
+UNSURE_BAYES = 10  # the same by naive Bayes, whose smallest margins are mostly odd texts
+SAMPLE = 10_000  # texts, drawn at random, whose margins are looked at
+CANDIDATES = 50  # texts that are looked at for that, the best first
+
+WAYS = ("mixed", "random", "uncertain", "similar")
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """How texts are chosen.
+
+    way           "mixed", the default; "random"; "uncertain", margins alone
+    first         questions at random before anything else
+    random_share  of the questions after these; 0.1 is one in ten
+    seed          of all that is random: the same answers get the same questions
+    """
+
+    way: str = "mixed"
+    first: int = FIRST
+    random_share: float = RANDOM_SHARE
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        choose(["mixed", "random", "uncertain"], self.way, "way of asking")
+        if not 0 <= self.random_share <= 1:
+            raise UnknownName(f"the random share is {self.random_share}; give a number from 0 to 1, such as 0.1")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A text to ask about, and how it was chosen."""
+
+    text: int
+    way: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the choice depends on besides the pool.
+
+    closed  texts not to ask about: answered, skipped, or shown to somebody else
+    recent  the texts asked last, the latest at the end
+    number  questions answered so far
+    """
+
+    closed: Collection[int] = ()
+    recent: Sequence[int] = ()
+    number: int = 0
+    among: Ids | None = field(default=None, repr=False)  # only these, such as those that a search found
+
+
+def next_question(
+    pool: Pool, asked: Asked, strategy: Strategy | None = None, learner: LinearLearner | None = None
+) -> Question | None:
+    """The next question; None if no text is left. `learner` has the linear model; naive Bayes is asked without it.
+
+    >>> pool = Pool(["good ball", "fair vote", "ball game"])
+    >>> next_question(pool, Asked(closed=[0, 2])), next_question(pool, Asked(closed=[0, 1, 2]))
+    (Question(text=1, way='random'), None)
+    """
+    strategy = strategy or Strategy()
+    left = open_texts(pool, asked)
+    if not len(left):
+        return None
+    if asked.among is not None:  # found by somebody who looked for them: never part of the random sample
+        found = _pick(pool, left, -pool.ranking().margin[left], asked.recent) if _any_known(pool) else int(left[0])
+        return Question(found, "search")
+    draw = np.random.default_rng([strategy.seed, asked.number])
+    drawn_at_random = draw.random() < strategy.random_share
+    text = int(left[draw.integers(len(left))])
+    labelled = sum(size > 0 for size in pool.class_sizes().values())
+    if strategy.way == "random" or (asked.number < strategy.first and not _has_start(pool)) or not _any_known(pool):
+        return Question(text, "random")
+    if strategy.way == "mixed" and drawn_at_random:
+        return Question(text, "random")
+    explores = labelled < max(2, len(pool.classes)) and (asked.number % 2 == 0 or labelled < 2)
+    if strategy.way == "mixed" and explores and not _has_start(pool):
+        return Question(_pick(pool, left, -pool.ranking().top[left], asked.recent), "explore")
+    if learner is None or learner.model is None:
+        return Question(_draw(pool, left, pool.ranking().margin[left], UNSURE_BAYES, asked.recent, draw), "uncertain")
+    if len(left) > SAMPLE:
+        left = np.sort(draw.choice(left, SAMPLE, replace=False))
+    return Question(_draw(pool, left, learner.margins(left), UNSURE, asked.recent, draw), "uncertain")
+
+
+def more_like(pool: Pool, label: str, asked: Asked) -> Question | None:
+    """The text that is most likely of a class: how to find more of a rare one; None if no text is left."""
+    left = open_texts(pool, asked)
+    if label not in pool.classes or not len(left):
+        return None
+    place = pool.classes.index(label)
+    own = pool.scores(place)[left].astype(np.float64)
+    others = [pool.scores(other)[left] for other in range(len(pool.classes)) if other != place and pool.known(other)]
+    lead = own if pool.multilabel or not others else own - np.max(others, axis=0)
+    return Question(_pick(pool, left, lead, asked.recent), "similar")
+
+
+def open_texts(pool: Pool, asked: Asked) -> Ids:
+    """Texts that may be asked about."""
+    free = np.ones(len(pool), bool)
+    free[np.fromiter(asked.closed, np.int64, len(asked.closed))] = False
+    left = np.flatnonzero(free)
+    return left if asked.among is None else np.intersect1d(asked.among, left)
+
+
+def _any_known(pool: Pool) -> bool:
+    return any(pool.known(place) for place in range(len(pool.classes)))
+
+
+def _has_start(pool: Pool) -> bool:
+    """Whether every class is known from keywords or from a model before any label."""
+    return bool(pool.classes) and all(label in pool.prior_scores or label in pool.hinted for label in pool.classes)
+
+
+def _draw(
+    pool: Pool, left: Ids, margin: NDArray[np.floating], part: int, recent: Sequence[int], draw: np.random.Generator
+) -> int:
+    """One of the n/part texts that the model is least sure of, at random: the least sure of all are much alike."""
+    few = max(1, len(left) // part)
+    unsure = np.sort(left[np.argpartition(margin, few - 1)[:few]])
+    found = _first_unlike(pool, draw.permutation(unsure)[:CANDIDATES].tolist(), recent)
+    return _pick(pool, left, -margin, recent) if found is None else found
+
+
+def _pick(pool: Pool, left: Ids, value: np.ndarray, recent: Sequence[int]) -> int:
+    """The text of the highest value that is no near-duplicate of a recent one; of equals the first."""
+    few = min(CANDIDATES, len(left))
+    best = np.argpartition(-value, few - 1)[:few]
+    order = best[np.lexsort((left[best], -value[best]))]
+    found = _first_unlike(pool, left[order].tolist(), recent)
+    return int(left[order[0]]) if found is None else found
+
+
+def _first_unlike(pool: Pool, candidates: list[int], recent: Sequence[int]) -> int | None:
+    """The first that is no near-duplicate of a recent text; None if each is one."""
+    near = list(recent)[-RECENT:]
+    return next((one for one in candidates if pool.similarity(one, near) < ALIKE), None)

@@ -1,0 +1,34 @@
+"""The explanation of a suggestion: what each term of a text of the pool adds to the score of a class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.types import Floats
+from unnaive.learning.explain import Evidence, Explanation
+from unnaive.text.tokens import spans
+
+if TYPE_CHECKING:
+    from unnaive.curation.labelling.pool import Pool
+
+
+def explain_terms(
+    pool: Pool, text: int, label: str, columns: NDArray[np.integer], values: Floats, base: float,
+    probability: float | None,
+) -> Explanation:  # fmt: skip
+    """base + Σ values, by term and with the places in the text; `columns` are the terms of `values` (n_terms,)."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for start, end, term in spans(pool.texts[text], pool.rule):
+        found.setdefault(term, []).append((start, end))
+    evidence = [
+        Evidence(term, max(1, len(found.get(term, ()))), float(value), tuple(found.get(term, ())))
+        for term, value in zip((pool.vocabulary[column] for column in columns), values, strict=True)
+    ]
+    evidence.sort(key=lambda one: (-abs(one.value), one.term))
+    return Explanation(
+        pool.texts[text], label, None, "above the mean of the classes", base + float(values.sum()), base,
+        probability, tuple(evidence),
+    )  # fmt: skip

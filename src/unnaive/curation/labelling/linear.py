@@ -1,0 +1,233 @@
+"""A linear model of the labels so far, which asks and suggests once there are fifty of them.
+
+Naive Bayes learns a label in no time, but what it learns from texts that were asked about is skewed: they are not a
+sample of their classes, and it takes them for one. A support vector machine only needs to know where the border runs,
+which is where the questions are. So from fifty labels on, texts are asked about by the margin between the two most
+probable classes of
+
+    score[c, d] = w_c·z_d + b_c,   z tf-idf of the pool, rows of length 1
+
+with (w_c, b_c) the least squared hinge loss of class c against the rest. p(c|d) is a softmax of scores over a
+temperature (multilabel: a logistic line), fitted on folds. The model is fitted anew every ten labels, on the first 10·k
+texts that have one: a function of the labels, so that undo leaves no trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from unnaive.base.types import Floats, Ids, Sparse
+from unnaive.curation.labelling.evidence import explain_terms
+from unnaive.curation.labelling.pool import HINT_DOCUMENTS, Pool
+from unnaive.data.products import product
+from unnaive.learning.calibration import Temperature
+from unnaive.learning.explain import Explanation
+from unnaive.learning.fit_calibration import fit_temperature
+from unnaive.models.svm.solver import squared_hinge
+
+FEWEST = 50  # labelled texts before there is a linear model: with fewer, naive Bayes is the more accurate
+EVERY = 10  # labels between two fits
+GROWTH = 1.5  # times as many labels from one fit of the temperature to the next: it takes folds, and changes slowly
+N_FOLDS = 5
+MOST_AT_ONCE = 20_000  # texts of a pool whose margins are all kept; of a larger pool those of a sample are made anew
+TOL = 0.1  # LIBLINEAR's own; a smaller one changes no margin that matters here
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """Weights of the terms that labelled texts have, and of no others.
+
+    classes  those that have a labelled text or a keyword
+    place    the row of `weights` that each term of the pool has (n_terms,); the last, of zeros, where it has none
+    weights  (n_known_terms + 1, n_classes)        bias  (n_classes,)
+    """
+
+    classes: tuple[str, ...]
+    place: NDArray[np.int32]
+    weights: Floats
+    bias: Floats
+
+    def scores(self, documents: Sparse) -> Floats:
+        """Scores (n_docs, n_classes) of tf-idf documents of the pool's terms."""
+        known = csr_array(
+            (documents.data, self.place[documents.indices], documents.indptr),
+            shape=(documents.shape[0], len(self.weights)),
+        )
+        return product(known, self.weights) + self.bias
+
+
+class HeldOut(NamedTuple):
+    """Scores of labelled texts by models that were fitted without them (n_texts, n_classes)."""
+
+    texts: Ids
+    classes: tuple[str, ...]
+    scores: Floats
+
+
+class LinearLearner:
+    """The linear model of a pool, fitted when it is due; `model` is None while naive Bayes has to do.
+
+    That is: fewer than fifty labels, fewer than two classes, or a model to start from, whose scores are then used.
+
+    >>> pool = Pool(["good ball", "fair vote"] * 30)
+    >>> for text in range(50):
+    ...     pool.set_labels(text, ["sport" if text % 2 == 0 else "politics"])
+    >>> learner = LinearLearner(pool)
+    >>> list(learner.probabilities(58))[0], list(learner.probabilities(59))[0]
+    ('sport', 'politics')
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+        self._fitted: tuple[object, LinearModel] | None = None
+        self._held_out: tuple[object, HeldOut] | None = None
+        self._temperature: tuple[object, Temperature] | None = None
+        self._margins: tuple[LinearModel, Temperature, Floats] | None = None
+
+    @property
+    def model(self) -> LinearModel | None:
+        """The model of the labels so far; None while there are too few."""
+        key = self._labels(len(self.pool.labels) // EVERY * EVERY)
+        if key is None:
+            return None
+        if self._fitted is None or self._fitted[0] != key:
+            self._fitted = (key, fit_linear(self.pool, [text for text, _ in key[1]]))
+        return self._fitted[1]
+
+    def _labels(self, number: int) -> tuple[tuple[str, ...], list[tuple[int, tuple[str, ...]]]] | None:
+        """The classes and the first so many labels, which a model is fitted on; None if they are too few."""
+        pool = self.pool
+        if pool.prior_scores or number < FEWEST:
+            return None
+        chosen = list(pool.labels.items())[:number]
+        seen = {label for _, labels in chosen for label in labels}
+        known = tuple(label for label in pool.classes if label in seen or label in pool.hinted)
+        return (known, chosen) if len(known) > 1 or (pool.multilabel and known) else None
+
+    def held_out(self) -> HeldOut | None:
+        """Scores of the texts that the model is fitted on, out of fold; None while there is no model."""
+        key = self._labels(len(self.pool.labels) // EVERY * EVERY)
+        if key is None:
+            return None
+        if self._held_out is None or self._held_out[0] != key:
+            self._held_out = (key, held_out_scores(self.pool, [text for text, _ in key[1]], key[0]))
+        return self._held_out[1]
+
+    def temperature(self) -> Temperature:
+        """What turns scores into calibrated probabilities."""
+        number = FEWEST
+        while number * GROWTH <= len(self.pool.labels):
+            number = int(number * GROWTH)
+        key = self._labels(min(number, len(self.pool.labels)))
+        if self._temperature is None or self._temperature[0] != key:
+            found = None if key is None else held_out_scores(self.pool, [text for text, _ in key[1]], key[0])
+            self._temperature = (key, Temperature(1.0) if found is None else _calibrate(self.pool, found))
+        return self._temperature[1]
+
+    def margins(self, texts: Ids) -> Floats:
+        """How much more probable the best class of each text is than the second (n_texts,).
+
+        Multilabel: how far the nearest class is from even odds.
+        """
+        model, temperature = self.model, self.temperature()
+        if model is None:
+            return np.asarray(self.pool.ranking().margin[texts], np.float64)
+        if len(self.pool) > MOST_AT_ONCE:
+            return self._margins_of(model, self.pool.documents[texts])
+        if self._margins is None or self._margins[0] is not model or self._margins[1] is not temperature:
+            self._margins = (model, temperature, self._margins_of(model, self.pool.documents))
+        return np.asarray(self._margins[2][texts])
+
+    def _margins_of(self, model: LinearModel, documents: Sparse) -> Floats:
+        shares = self.temperature().probabilities("margin", model.scores(documents))
+        if self.pool.multilabel:
+            return np.asarray(np.abs(shares - 0.5).min(axis=1))
+        two = np.partition(shares, -2, axis=1)[:, -2:]
+        return np.asarray(two[:, 1] - two[:, 0])
+
+    def best(self) -> NDArray[np.int32]:
+        """The most probable class of every text of the pool, as its place in `pool.classes` (n_texts,)."""
+        model = self.model
+        if model is None:
+            return self.pool.ranking().best
+        places = np.array([self.pool.classes.index(label) for label in model.classes], np.int32)
+        return np.asarray(places[model.scores(self.pool.documents).argmax(axis=1)])
+
+    def probabilities(self, text: int) -> dict[str, float]:
+        """The probability of each known class for one text, the highest first; of a labelled one out of fold."""
+        model = self.model
+        if model is None:
+            return self.pool.probabilities(text)
+        classes, scores = model.classes, model.scores(self.pool.documents[[text]])
+        if text in self.pool.labels and (held_out := self.held_out()) is not None:
+            row = np.flatnonzero(held_out.texts == text)
+            if len(row):
+                classes, scores = held_out.classes, held_out.scores[row]
+        shares = self.temperature().probabilities("margin", scores)[0]
+        order = np.argsort(-shares, kind="stable")
+        return {classes[place]: float(shares[place]) for place in order}
+
+    def explain(self, text: int, label: str, probability: float | None = None) -> Explanation:
+        """What each term of a text adds to the score of a class, above the mean of the classes."""
+        model = self.model
+        if model is None or label not in model.classes:
+            return self.pool.explain(text, label, probability)
+        documents, chosen = self.pool.documents[[text]], model.classes.index(label)
+        weights, bias = model.weights[model.place[documents.indices]], model.bias
+        mean = 0.0 if self.pool.multilabel else weights.mean(axis=1)
+        base = float(bias[chosen] - (0.0 if self.pool.multilabel else bias.mean()))
+        values = documents.data * (weights[:, chosen] - mean)
+        return explain_terms(self.pool, text, label, documents.indices, values, base, probability)
+
+
+def fit_linear(pool: Pool, texts: Sequence[int], classes: Sequence[str] | None = None) -> LinearModel:
+    """The squared hinge of every class against the rest, on these labelled texts and the keywords of classes."""
+    hints = pool.hint_documents()
+    labels = [pool.labels[text] for text in texts] + [(label,) for label in hints]
+    seen = {label for one in labels for label in one}
+    known = tuple(label for label in (classes or pool.classes) if label in seen)
+    Z = pool.documents[np.asarray(texts, np.int64)]
+    if hints:
+        from scipy.sparse import vstack
+
+        Z = csr_array(vstack([Z, *hints.values()], format="csr"))
+    terms = np.unique(Z.indices)
+    place = np.full(Z.shape[1], len(terms), np.int32)
+    place[terms] = np.arange(len(terms), dtype=np.int32)
+    Z = csr_array((Z.data, place[Z.indices], Z.indptr), shape=(Z.shape[0], len(terms)))
+    weight = np.ones(Z.shape[0])
+    weight[len(texts) :] = HINT_DOCUMENTS
+    found = squared_hinge(Z, _label_matrix(labels, known), weight=weight, tol=TOL)
+    return LinearModel(known, place, np.vstack([found.weights.T, np.zeros(len(known))]), found.bias)
+
+
+def held_out_scores(pool: Pool, texts: Sequence[int], classes: tuple[str, ...]) -> HeldOut:
+    """Scores of labelled texts, each by a model of the folds that it is not in."""
+    rows = np.sort(np.asarray(texts, np.int64))
+    scores = np.full((len(rows), len(classes)), -np.inf)  # stays where a fold lacks the class
+    for fold in range(N_FOLDS):
+        inside = np.arange(len(rows)) % N_FOLDS == fold
+        model = fit_linear(pool, rows[~inside].tolist(), classes)
+        columns = [classes.index(label) for label in model.classes]
+        scores[np.ix_(inside, columns)] = model.scores(pool.documents[rows[inside]])
+    return HeldOut(rows, classes, scores)
+
+
+def _calibrate(pool: Pool, found: HeldOut) -> Temperature:
+    labels = [pool.labels[int(text)] for text in found.texts]
+    truth = _label_matrix(labels, found.classes)
+    return fit_temperature("margin", found.scores, truth, exclusive=not pool.multilabel)
+
+
+def _label_matrix(labels: Sequence[Sequence[str]], classes: Sequence[str]) -> Sparse:
+    """(n_texts, n_classes), 1 where a text has a class."""
+    place = {label: number for number, label in enumerate(classes)}
+    rows = [row for row, one in enumerate(labels) for label in one if label in place]
+    columns = [place[label] for one in labels for label in one if label in place]
+    return csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(labels), len(classes)))

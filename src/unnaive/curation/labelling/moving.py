@@ -1,0 +1,211 @@
+"""Labels to other tools and from them: CSV, JSONL, Parquet, Prodigy's JSONL and Label Studio's JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from unnaive.base.atomic_files import replacing
+from unnaive.base.errors import BadData, choose
+from unnaive.curation.labelling.record import IMPORTED, LabelRecord, is_label_record
+from unnaive.io.sources import check_exists
+
+SEPARATOR = ";"  # between the labels of a text, in CSV
+ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".parquet": "parquet", ".json": "label-studio"}
+
+Labelled = tuple[str, str, tuple[str, ...], str]  # name, text, labels, who
+
+
+def export_labels(record: LabelRecord, path: Path, form: str | None = None) -> int:
+    """Write all labels that stand to a file, whole or not at all; how many texts there are."""
+    form = choose(list(WRITERS), form or ENDINGS.get(path.suffix.lower(), "jsonl"), "format of labels")
+    if path.exists() and is_label_record(path):
+        raise BadData(f"{path} is a record of labels; name another file to write")
+    final, names, texts = record.final(), record.names(), record.texts()
+    if not final:
+        raise BadData(f"{record.path} has no label yet, so there is nothing to export; label some texts first")
+    rows = [(names[text], texts[text], labels) for text, labels in final.items()]
+    with replacing(path) as file:
+        file.write(WRITERS[form](rows, record))
+    return len(rows)
+
+
+def _csv(rows: Sequence[tuple[str, str, tuple[str, ...]]], record: LabelRecord) -> bytes:
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    writer.writerow(["id", "text", "label"])
+    for name, text, labels in rows:
+        odd = next((one for one in labels if SEPARATOR in one), None)
+        if record.multilabel and odd is not None:
+            raise BadData(
+                f"the label {odd!r} has a {SEPARATOR!r} in it, which separates labels in CSV; export as jsonl"
+            )
+        writer.writerow([name, text, SEPARATOR.join(labels)])
+    return out.getvalue().encode()
+
+
+def _jsonl(rows: Sequence[tuple[str, str, tuple[str, ...]]], record: LabelRecord) -> bytes:
+    lines = [
+        {"id": name, "text": text, "label": list(labels) if record.multilabel else labels[0]}
+        for name, text, labels in rows
+    ]
+    return _lines(lines)
+
+
+def _parquet(rows: Sequence[tuple[str, str, tuple[str, ...]]], record: LabelRecord) -> bytes:
+    import pyarrow
+    import pyarrow.parquet
+
+    labels = [list(one) if record.multilabel else one[0] for _, _, one in rows]
+    out = io.BytesIO()
+    table = pyarrow.table({"id": [one[0] for one in rows], "text": [one[1] for one in rows], "label": labels})
+    pyarrow.parquet.write_table(table, out)
+    return out.getvalue()
+
+
+def _prodigy(rows: Sequence[tuple[str, str, tuple[str, ...]]], record: LabelRecord) -> bytes:
+    """Prodigy's form of a choice among options."""
+    options = [{"id": label, "text": label} for label in record.classes()]
+    style = {"choice_style": "multiple" if record.multilabel else "single"}
+    return _lines([
+        {"text": text, "meta": {"id": name}, "options": options, "accept": list(labels), "answer": "accept",
+         "config": style}
+        for name, text, labels in rows
+    ])  # fmt: skip
+
+
+def _label_studio(rows: Sequence[tuple[str, str, tuple[str, ...]]], record: LabelRecord) -> bytes:
+    """Label Studio's tasks with annotations, for a configuration with Choices called label on a Text called text."""
+    tasks = []
+    for number, (name, text, labels) in enumerate(rows, start=1):
+        result = {"from_name": "label", "to_name": "text", "type": "choices", "value": {"choices": list(labels)}}
+        tasks.append({
+            "id": number, "data": {"text": text, "id": name},
+            "annotations": [{"result": [result], "was_cancelled": False, "ground_truth": False}],
+        })  # fmt: skip
+    return json.dumps(tasks, ensure_ascii=False, indent=1).encode() + b"\n"
+
+
+def _lines(values: Sequence[dict[str, Any]]) -> bytes:
+    return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in values).encode()
+
+
+WRITERS: dict[str, Callable[[Sequence[tuple[str, str, tuple[str, ...]]], LabelRecord], bytes]] = {
+    "csv": _csv, "jsonl": _jsonl, "parquet": _parquet, "prodigy": _prodigy, "label-studio": _label_studio,
+}  # fmt: skip
+
+
+def import_labels(record: LabelRecord, path: Path, form: str | None = None) -> tuple[int, int]:
+    """Take over labels of texts that are in the record, word for word: (labels taken, texts that it does not have).
+
+    Every annotator of the other tool votes under the name that it has there.
+    """
+    found = list(_read(check_exists(path), form))
+    places: dict[str, list[int]] = {}
+    for row, text in enumerate(record.texts()):
+        places.setdefault(text, []).append(row)
+    people: dict[str, dict[int, tuple[str, ...]]] = {}
+    unknown = 0
+    for _, text, labels, who in found:
+        if not record.multilabel and len(labels) != 1:
+            raise BadData(
+                f"{path} has a text with {len(labels)} labels; the record has one for each: make it with --multilabel"
+            )
+        unknown += text not in places
+        for row in places.get(text, ()):
+            people.setdefault(who, {})[row] = labels
+    for who, rows in people.items():
+        record.add_many(who, sorted(rows.items()), f"import {path.name}")
+    return sum(map(len, people.values())), unknown
+
+
+def _read(path: Path, form: str | None) -> Iterator[Labelled]:
+    values = _read_json(path)
+    if form is None:
+        first = values[0] if values and isinstance(values[0], dict) else {}
+        form = "label-studio" if "data" in first else "prodigy"
+    if choose(["prodigy", "label-studio"], form, "format of labels to import") == "prodigy":
+        return _read_prodigy(path, values)
+    return _read_label_studio(path, values)
+
+
+def _read_json(path: Path) -> list[Any]:
+    """The values of a JSON list, or of one JSON value a line."""
+    try:
+        words = path.read_text(encoding="utf-8")
+        found = (
+            json.loads(words)
+            if words.lstrip().startswith("[")
+            else [json.loads(one) for one in words.splitlines() if one.strip()]
+        )
+    except (ValueError, RecursionError) as problem:
+        raise BadData(f"{path} is not JSON ({problem}); expected what Prodigy or Label Studio exports") from problem
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise BadData(f"{path} is not a list of tasks; expected what Prodigy or Label Studio exports")
+    return found
+
+
+def _read_prodigy(path: Path, values: Sequence[dict[str, Any]]) -> Iterator[Labelled]:
+    """Accepted examples: of a choice the options ticked, of a binary question its label; others say nothing final."""
+    for number, one in enumerate(values, start=1):
+        text = one.get("text")
+        if not isinstance(text, str):
+            raise BadData(f"line {number} of {path} has no text; expected Prodigy's JSONL")
+        if one.get("answer", "accept") != "accept":
+            continue
+        given = one["accept"] if isinstance(one.get("accept"), list) else [one["label"]] if "label" in one else None
+        if given is None:
+            raise BadData(
+                f"line {number} of {path} has neither accept nor label; expected Prodigy's text classification"
+            )
+        who = str(one.get("_annotator_id") or one.get("_session_id") or IMPORTED)
+        yield str(number), text, tuple(sorted({str(label) for label in given})), who
+
+
+def _read_label_studio(path: Path, values: Sequence[dict[str, Any]]) -> Iterator[Labelled]:
+    for number, one in enumerate(values, start=1):
+        data = one.get("data")
+        strings = [value for value in data.values() if isinstance(value, str)] if isinstance(data, dict) else []
+        text = data["text"] if isinstance(data, dict) and isinstance(data.get("text"), str) else None
+        if text is None and len(strings) == 1:
+            text = strings[0]
+        if text is None:
+            raise BadData(f"task {number} of {path} has no field text; expected Label Studio's JSON of texts")
+        for annotation in one.get("annotations") or ():
+            labels = _choices(annotation)
+            if labels and not annotation.get("was_cancelled"):
+                by = annotation.get("completed_by")
+                who = by.get("email") or by.get("id") if isinstance(by, dict) else by
+                yield str(one.get("id", number)), text, labels, IMPORTED if who is None else f"label-studio {who}"
+
+
+def _choices(annotation: Any) -> tuple[str, ...]:
+    found: set[str] = set()
+    for one in annotation.get("result") or () if isinstance(annotation, dict) else ():
+        value = one.get("value") if isinstance(one, dict) else None
+        if isinstance(value, dict) and isinstance(value.get("choices"), list):
+            found |= {str(label) for label in value["choices"]}
+    return tuple(sorted(found))
+
+
+def find_queue(rows: Sequence[dict[str, Any]], names: Sequence[str], texts: Sequence[str], source: str) -> list[int]:
+    """The numbers of the texts that a list of findings names, in its order: by its column id, row (from 1) or text."""
+    by_name = {name: place for place, name in enumerate(names)}
+    by_text = {text: place for place, text in enumerate(texts)}
+    if not rows or not {"id", "row", "text"} & rows[0].keys():
+        raise BadData(f"{source} has no column id, row or text; expected findings of unnaive audit")
+    found: dict[int, None] = {}
+    for one in rows:
+        name, text, number = (str(one.get(column) or "").strip() for column in ("id", "text", "row"))
+        place = by_name.get(name, by_text.get(text))
+        if place is None and number.isdecimal() and 1 <= int(number) <= len(texts):
+            place = int(number) - 1
+        if place is not None:
+            found[place] = None
+    if not found:
+        raise BadData(f"none of the texts of {source} is among those to label; is it of the same data?")
+    return list(found)

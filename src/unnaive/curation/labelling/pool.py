@@ -1,0 +1,348 @@
+"""The texts to be labelled, counted once, and what the labels so far say of each: all scored anew at every label.
+
+The model is multinomial naive Bayes on the presence of terms with Jelinek–Mercer smoothing, and the corpus it smooths
+with is the whole pool, labelled or not. So the score of a class depends on that class's documents alone:
+
+    evidence[c, d] = Σ_{t in d} log p(t|c)/p(t|D),   p(t|c) = (1 − β) n_ct / n_c• + β p(t|D)
+
+and a label changes one row of `evidence`, by one sparse product. Every number is a function of which texts have which
+labels and of nothing else: whatever is undone leaves no trace, to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from unnaive.base.errors import BadData
+from unnaive.base.types import Floats, Ids, Sparse
+from unnaive.curation.labelling.evidence import explain_terms
+from unnaive.learning.explain import Explanation
+from unnaive.text.counting import TextCounter
+from unnaive.text.tokens import TokenRule
+
+BETA = 0.7
+HINT_DOCUMENTS = 3  # a keyword counts as much as being in so many documents of its class
+TEMPERED = 2000  # labelled texts that the temperature is fitted on, at most
+TEMPERATURES = np.geomspace(0.05, 20.0, 41)
+
+Floats32 = NDArray[np.float32]
+
+
+class Ranking(NamedTuple):
+    """What the model says of every text: the best class and the second, and how far they are apart.
+
+    best    index of the class with the highest score (n_texts,); −1 where no class has a score
+    top     its score, tempered (n_texts,)
+    margin  by how much it is above the second; ∞ where there is no second (n_texts,)
+    """
+
+    best: NDArray[np.int32]
+    top: Floats32
+    margin: Floats32
+
+
+class Pool:
+    """Texts, classes, and which texts have which labels.
+
+    >>> pool = Pool(["good ball", "fair vote", "ball game", "vote count"], ["sport", "politics"])
+    >>> pool.set_labels(0, ["sport"])
+    >>> pool.set_labels(1, ["politics"])
+    >>> [pool.classes[best] for best in pool.ranking().best]
+    ['sport', 'politics', 'sport', 'politics']
+    """
+
+    def __init__(
+        self, texts: Sequence[str], classes: Iterable[str] = (), *, rule: TokenRule | None = None, beta: float = BETA,
+        multilabel: bool = False, hints: Mapping[str, Sequence[str]] | None = None, threads: int | None = None,
+    ) -> None:  # fmt: skip
+        self.texts, self.multilabel, self.beta = texts, multilabel, beta
+        self.rule = rule or TokenRule()
+        self._counter = TextCounter(self.rule, threads=threads)
+        self.X = _presence(self._counter.count(texts, grow=True))
+        self.vocabulary = self._counter.vocabulary
+        self.lengths = np.diff(self.X.indptr)
+        self._scale = (1 / np.sqrt(np.maximum(self.lengths, 1))).astype(np.float32)
+        df = np.bincount(self.X.indices, minlength=self.X.shape[1]).astype(np.float64)
+        self.background = df / max(df.sum(), 1.0)
+        self.classes: list[str] = []
+        self.labels: dict[int, tuple[str, ...]] = {}
+        self._hints = {label: self._hint_counts(words) for label, words in (hints or {}).items()}
+        self._idf = 1 + np.log((len(self) + 1) / (df + 1))
+        self.documents = self.weighted(self.X)  # what the linear model learns from
+        self._rows: list[set[int]] = []
+        self._evidence: list[Floats32] = []
+        self._stale: set[int] = set()
+        self.prior_scores: dict[str, Floats32] = {}  # of a model to start from, log-probabilities by class
+        for label in (*classes, *self._hints):
+            self.add_class(label)
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    # Labels.
+
+    def add_class(self, label: str) -> None:
+        """One more class; nothing if it is there."""
+        if label not in self.classes:
+            self.classes.append(label)
+            self._rows.append(set())
+            self._evidence.append(np.zeros(len(self), np.float32))
+            self._stale.add(len(self.classes) - 1)
+
+    def remove_class(self, label: str) -> None:
+        """Take out a class that no text has."""
+        place = self.classes.index(label)
+        if self._rows[place]:
+            raise BadData(f"{label!r} cannot go: {len(self._rows[place])} texts have it")
+        for one in (self.classes, self._rows, self._evidence):
+            del one[place]
+        self._stale = {other - (other > place) for other in self._stale if other != place}
+
+    def set_classes(self, labels: Sequence[str]) -> None:
+        """These classes in this order; one that is left out may have no text."""
+        for label in [one for one in self.classes if one not in labels]:
+            self.remove_class(label)
+        for label in labels:
+            self.add_class(label)
+        order = [self.classes.index(label) for label in labels]
+        place_of = {old: new for new, old in enumerate(order)}
+        self.classes = [self.classes[old] for old in order]
+        self._rows = [self._rows[old] for old in order]
+        self._evidence = [self._evidence[old] for old in order]
+        self._stale = {place_of[old] for old in self._stale}
+
+    def set_labels(self, text: int, labels: Sequence[str] | None) -> None:
+        """The labels that a text has from now on; None takes them away."""
+        for label in self.labels.get(text, ()):
+            self._change(label, text, add=False)
+        if labels is None:
+            self.labels.pop(text, None)
+        else:
+            self.labels[text] = tuple(labels)  # a text keeps its place in the order of labelling
+            for label in labels:
+                self.add_class(label)
+                self._change(label, text, add=True)
+
+    def _change(self, label: str, text: int, *, add: bool) -> None:
+        place = self.classes.index(label)
+        (self._rows[place].add if add else self._rows[place].discard)(text)
+        self._stale.add(place)
+
+    @property
+    def hinted(self) -> Collection[str]:
+        """The classes that have keywords."""
+        return self._hints.keys()
+
+    def class_sizes(self) -> dict[str, int]:
+        """Labelled texts of each class."""
+        return {label: len(rows) for label, rows in zip(self.classes, self._rows, strict=True)}
+
+    # The model.
+
+    def counts_of(self, place: int) -> Floats:
+        """Documents of a class with each term, hints included (n_terms,)."""
+        counts = _count_rows(self.X, self._rows[place])
+        hint = self._hints.get(self.classes[place])
+        return counts if hint is None else counts + hint
+
+    def weights(self, place: int) -> Floats32:
+        """log p(t|c)/p(t|D) of a class (n_terms,); a class of which nothing is known is as likely as the corpus."""
+        counts = self.counts_of(place)
+        total = counts.sum()
+        weights = np.full(len(counts), np.log(self.beta) if total else 0.0, np.float32)
+        seen = np.flatnonzero(counts)
+        ratio = (1 - self.beta) * counts[seen] / (total * self.background[seen]) + self.beta
+        weights[seen] = np.log(ratio)
+        return weights
+
+    def evidence(self, place: int) -> Floats32:
+        """What the terms of each text say for a class (n_texts,), up to date."""
+        if place in self._stale:
+            self._evidence[place] = self.X @ self.weights(place)
+            self._stale.discard(place)
+        return self._evidence[place]
+
+    def known(self, place: int) -> bool:
+        """Whether anything is known of a class: a text, a keyword, or a model to start from."""
+        label = self.classes[place]
+        return bool(self._rows[place]) or label in self._hints or label in self.prior_scores
+
+    def log_prior(self) -> Floats32:
+        """log p(c) with one made-up text a class (n_classes,); for multilabel data the log-odds of having it."""
+        sizes = np.array([len(rows) for rows in self._rows], np.float64)
+        return self._prior(sizes, len(self.labels)).astype(np.float32)
+
+    def _prior(self, size: Any, labelled: Any) -> Floats:
+        """The prior of classes with `size` of the `labelled` texts."""
+        rest = labelled - size + 1 if self.multilabel else labelled + len(self.classes)
+        return np.asarray(np.log((size + 1) / rest), np.float64)
+
+    def scores(self, place: int) -> Floats32:
+        """Scores of a class, divided by √length: naive Bayes is the more overconfident the longer a text is."""
+        scores: Floats32 = (self.evidence(place) + self.log_prior()[place]) * self._scale
+        start = self.prior_scores.get(self.classes[place])
+        return scores if start is None else scores + start
+
+    def scores_of(self, text: int) -> dict[str, float]:
+        """The score of every class of which something is known, for one text."""
+        return {label: float(self.scores(place)[text]) for place, label in enumerate(self.classes) if self.known(place)}
+
+    def ranking(self) -> Ranking:
+        """Best class and margin of every text; all that changed since the last label is computed now."""
+        n = len(self)
+        best, top = np.full(n, -1, np.int32), np.full(n, -np.inf, np.float32)
+        second = np.full(n, -np.inf, np.float32)
+        for place in range(len(self.classes)):
+            if not self.known(place):
+                continue
+            scores = self.scores(place)
+            if self.multilabel:  # as far as the nearest class is from even odds
+                np.maximum(second, -np.abs(scores), out=second)
+            else:
+                np.maximum(second, np.minimum(top, scores), out=second)
+            better = scores > top
+            best[better] = place
+            np.maximum(top, scores, out=top)
+        with np.errstate(invalid="ignore"):  # no class is known: −∞ less −∞
+            margin = -second if self.multilabel else np.where(np.isfinite(second), top - second, np.inf)
+        return Ranking(best, top, margin.astype(np.float32))
+
+    # Probabilities: scores of labelled texts, each with itself taken out again, say how sharp they should be.
+
+    def left_out_scores(self, texts: Ids) -> Floats:
+        """Scores of labelled texts by the model without each of them (n_texts, n_classes); unknown classes −∞.
+
+        Leave-one-out is exact and costs no fit: a text's class loses the text's own terms, the others stay.
+        """
+        X = self.X[texts]
+        scores = np.full((len(texts), len(self.classes)), -np.inf)
+        scale = self._scale[texts].astype(np.float64)
+        labelled = np.array([int(text) in self.labels for text in texts], bool)
+        owner = np.repeat(np.arange(len(texts)), np.diff(X.indptr))
+        for place, label in enumerate(self.classes):
+            if not self.known(place):
+                continue
+            own = np.array([int(text) in self._rows[place] for text in texts], bool)
+            counts = self.counts_of(place)
+            left = counts[X.indices] - own[owner]
+            total = (counts.sum() - own * self.lengths[texts])[owner]
+            background = self.background[X.indices]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ratio = np.where(total > 0, (1 - self.beta) * left / (total * background) + self.beta, 1.0)
+            column = np.bincount(owner, np.log(ratio), minlength=len(texts))
+            alone = own & (len(self._rows[place]) == 1) & (label not in self._hints)
+            prior = self._prior(len(self._rows[place]) - own, len(self.labels) - labelled)
+            scores[:, place] = np.where(alone, -np.inf, (column + prior) * scale)
+            if label in self.prior_scores:
+                scores[:, place] = np.where(alone, 0.0, scores[:, place]) + self.prior_scores[label][texts]
+        return scores
+
+    def temperature(self) -> float:
+        """What scores are multiplied with to be calibrated: the value with the least log-loss on left-out texts.
+
+        Single-label data only; 1 while fewer than ten texts, or a single class, are labelled.
+        """
+        texts = np.fromiter(self.labels, np.int64, len(self.labels))[-TEMPERED:]
+        if self.multilabel or len(texts) < 10 or sum(bool(rows) for rows in self._rows) < 2:
+            return 1.0
+        scores = self.left_out_scores(texts)
+        right = np.array([self.classes.index(self.labels[int(text)][0]) for text in texts])
+        usable = np.isfinite(scores[np.arange(len(texts)), right])
+        scores, right = scores[usable], right[usable]
+        if not len(right):
+            return 1.0
+        scores = np.where(np.isfinite(scores), scores, -1e3)
+        scores -= scores.max(axis=1, keepdims=True)
+        own = scores[np.arange(len(right)), right]
+        losses = [np.log(np.exp(scores * t).sum(axis=1)).sum() - t * own.sum() for t in TEMPERATURES]
+        return float(TEMPERATURES[int(np.argmin(losses))])
+
+    def probabilities(self, text: int, temperature: float = 1.0) -> dict[str, float]:
+        """The probability of each class of which something is known, for one text, the highest first."""
+        scores = self.scores_of(text)
+        values = np.array(list(scores.values())) * temperature
+        if self.multilabel:
+            shares = 1 / (1 + np.exp(-np.clip(values, -50, 50)))
+        else:
+            shares = np.exp(values - values.max(initial=-np.inf))
+            shares = shares / shares.sum() if len(shares) else shares
+        found = dict(zip(scores, shares.tolist(), strict=True))
+        return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+    # What people look at.
+
+    def explain(self, text: int, label: str, probability: float | None = None) -> Explanation:
+        """What each term of a text adds to the score of a class, above the mean of the known classes."""
+        places = [place for place in range(len(self.classes)) if self.known(place)]
+        chosen = self.classes.index(label)
+        columns = self.X.indices[self.X.indptr[text] : self.X.indptr[text + 1]]
+        own = self.weights(chosen)[columns].astype(np.float64)
+        mean = np.mean([self.weights(place)[columns] for place in places], axis=0) if places else np.zeros(len(columns))
+        values = (own if self.multilabel or len(places) < 2 else own - mean) * self._scale[text]
+        prior = self.log_prior()
+        base = float(prior[chosen] - (0 if self.multilabel or not places else prior[places].mean()) * 1.0)
+        base *= float(self._scale[text])
+        return explain_terms(self, text, label, columns, values, base, probability)
+
+    def similarity(self, text: int, others: Sequence[int]) -> float:
+        """The highest Jaccard coefficient of a text's terms with those of other texts; 0 without any.
+
+        >>> Pool(["good ball", "good ball game"]).similarity(0, [1])
+        0.6666666666666666
+        """
+        mine = set(self._terms_of(text))
+        shares = []
+        for other in others:
+            theirs = set(self._terms_of(other))
+            shares.append(len(mine & theirs) / max(len(mine | theirs), 1))
+        return max(shares, default=0.0)
+
+    def _terms_of(self, text: int) -> list[int]:
+        found: list[int] = self.X.indices[self.X.indptr[text] : self.X.indptr[text + 1]].tolist()
+        return found
+
+    def search(self, words: str) -> Ids:
+        """Texts that have all of these words, as the pool reads words (n_found,)."""
+        ids = np.unique(self._counter.count([words]).indices)
+        if not len(ids):
+            return np.zeros(0, np.int64)
+        wanted = np.zeros(self.X.shape[1], np.float32)
+        wanted[ids] = 1
+        return np.flatnonzero(self.X @ wanted == len(ids)).astype(np.int64)
+
+    def _hint_counts(self, words: Sequence[str]) -> Floats:
+        """Keywords as made-up documents of a class (n_terms,); those that no text has say nothing."""
+        counts = np.zeros(self.X.shape[1])
+        for word in words:
+            counts[np.unique(self._counter.count([word]).indices)] += HINT_DOCUMENTS
+        return counts
+
+    def hint_documents(self) -> dict[str, Sparse]:
+        """The keywords of each class as one document of tf-idf (1, n_terms)."""
+        rows = {label: csr_array((counts > 0).astype(np.float32)[None, :]) for label, counts in self._hints.items()}
+        return {label: self.weighted(row) for label, row in rows.items()}
+
+    def weighted(self, X: Sparse) -> Sparse:
+        """Documents, given as the presence of terms, as tf-idf: 1 + log((N + 1)/(df + 1)), rows of length 1."""
+        values = self._idf[X.indices]
+        squares = np.bincount(np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), values**2, minlength=X.shape[0])
+        values = values / np.sqrt(np.repeat(squares, np.diff(X.indptr)))
+        return csr_array((values, X.indices, X.indptr), shape=X.shape)
+
+
+def _presence(counts: csr_array) -> Sparse:
+    """1 for each term of a text, in single precision: ranks need no more, and it is half the memory to go through."""
+    return csr_array((np.ones(counts.nnz, np.float32), counts.indices, counts.indptr), shape=counts.shape)
+
+
+def _count_rows(X: Sparse, rows: Iterable[int]) -> Floats:
+    """Sums of some rows of X, which are zeros and ones (n_terms,)."""
+    parts = [X.indices[X.indptr[row] : X.indptr[row + 1]] for row in rows]
+    if not parts:
+        return np.zeros(X.shape[1])
+    return np.bincount(np.concatenate(parts), minlength=X.shape[1]).astype(np.float64)

@@ -1,0 +1,317 @@
+"""What was asked and answered: one SQLite file with the texts and every decision, durable before it is acknowledged.
+
+Decisions are only ever added; an undo is a decision too, which names the one that it takes back. What a text is
+labelled by all of them together is said in one place, the view `labels`: of each person the last decision on the text
+that was not taken back, of these the label that most people gave, and of equals the latest. The view is what
+`unnaive train labels.db` reads, and any other tool that reads SQLite; `all_texts` has those without a label too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from unnaive.base.errors import BadData, count_noun
+from unnaive.base.sqlite_files import connect_durable, transaction
+
+FORMAT = 1
+ANSWERS = ("label", "skip", "flag")  # what a person may say of a text, once and for all
+KINDS = (*ANSWERS, "reject", "class", "undo")
+IMPORTED = "import"  # who labels that came with the texts are recorded under: nobody
+LEASE_SECONDS = 600  # a text that was shown to somebody is shown to nobody else for so long
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS labelling (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS texts (id INTEGER PRIMARY KEY, name TEXT NOT NULL, text TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS decisions (
+    id INTEGER PRIMARY KEY, at TEXT NOT NULL, who TEXT NOT NULL, kind TEXT NOT NULL, text INTEGER REFERENCES texts,
+    labels TEXT NOT NULL, suggested TEXT, probability REAL, way TEXT, undoes INTEGER UNIQUE REFERENCES decisions
+) STRICT;
+CREATE INDEX IF NOT EXISTS decisions_by_text ON decisions (text);
+CREATE TABLE IF NOT EXISTS leases (text INTEGER PRIMARY KEY, who TEXT NOT NULL, until REAL NOT NULL) STRICT;
+CREATE VIEW IF NOT EXISTS votes AS
+    SELECT id, text, who, kind, labels FROM (
+        SELECT id, text, who, kind, labels, row_number() OVER (PARTITION BY text, who ORDER BY id DESC) AS place
+        FROM decisions AS one
+        WHERE kind IN ('label', 'skip', 'flag') AND NOT EXISTS (SELECT 1 FROM decisions WHERE undoes = one.id)
+    ) WHERE place = 1;
+CREATE VIEW IF NOT EXISTS final AS
+    SELECT text, labels, people FROM (
+        SELECT text, labels, count(*) AS people,
+            row_number() OVER (PARTITION BY text ORDER BY count(*) DESC, max(id) DESC) AS place
+        FROM votes WHERE kind = 'label' GROUP BY text, labels
+    ) WHERE place = 1;
+CREATE VIEW IF NOT EXISTS labels AS
+    SELECT texts.name AS id, texts.text AS text,
+        CASE (SELECT value FROM labelling WHERE name = 'multilabel')
+            WHEN '1' THEN final.labels ELSE json_extract(final.labels, '$[0]') END AS label
+    FROM final JOIN texts ON texts.id = final.text ORDER BY texts.id;
+CREATE VIEW IF NOT EXISTS all_texts AS
+    SELECT texts.name AS id, texts.text AS text,
+        CASE (SELECT value FROM labelling WHERE name = 'multilabel')
+            WHEN '1' THEN final.labels ELSE json_extract(final.labels, '$[0]') END AS label
+    FROM texts LEFT JOIN final ON texts.id = final.text ORDER BY texts.id;
+"""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One line of the record.
+
+    kind         "label", "skip", "flag", "reject" (the suggested label is wrong), "class" (a new one) or "undo"
+    text         its number, from 0; None for a new class
+    labels       those given; the one rejected; the name of the new class
+    suggested    the label that was shown, with its probability; None where none was
+    way          how the text came to be asked: "random", "uncertain", "explore", "similar", "search", "second", …
+    undoes       the decision that an undo takes back
+    """
+
+    id: int
+    at: str
+    who: str
+    kind: str
+    text: int | None
+    labels: tuple[str, ...]
+    suggested: str | None = None
+    probability: float | None = None
+    way: str | None = None
+    undoes: int | None = None
+
+
+class LabelRecord:
+    """The record in one file; any number of processes may have it open."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._data = _connect(path)
+        self.multilabel = self.setting("multilabel") == "1"
+
+    @classmethod
+    def create(
+        cls, path: Path, texts: Sequence[str], names: Sequence[str] | None = None, *, classes: Sequence[str] = (),
+        multilabel: bool = False, language: str = "en",
+    ) -> LabelRecord:  # fmt: skip
+        """A new record of these texts; it appears under its name whole or not at all."""
+        if not len(texts):
+            raise BadData("there is no text to label; give a file with at least one")
+        if len(set(classes)) != len(classes):
+            raise BadData("a class is named twice; name each class once")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f"{path.name}.{os.getpid()}.part")
+        part.unlink(missing_ok=True)
+        try:
+            data = _connect(part, new=True)
+            with data:
+                data.execute("BEGIN")
+                data.executemany(
+                    "INSERT INTO texts VALUES (?, ?, ?)",
+                    ((row, str(names[row]) if names else str(row + 1), str(text)) for row, text in enumerate(texts)),
+                )
+                data.executemany(
+                    "INSERT INTO labelling VALUES (?, ?)",
+                    {"format": str(FORMAT), "multilabel": str(int(multilabel)), "language": language,
+                     "classes": json.dumps(list(classes), ensure_ascii=False)}.items(),
+                )  # fmt: skip
+            data.close()  # which empties the write-ahead log into the file
+            os.link(part, path)  # fails if somebody was quicker, where a rename would not
+        except FileExistsError:
+            raise BadData(f"{path} is there already; open it to go on, or name another file") from None
+        finally:
+            for rest in (part, Path(f"{part}-wal"), Path(f"{part}-shm")):
+                rest.unlink(missing_ok=True)
+        return cls(path)
+
+    def close(self) -> None:
+        """Close the file; what was acknowledged is in it anyway."""
+        self._data.close()
+
+    def setting(self, name: str) -> str:
+        """A value that was fixed when the record was made."""
+        row = self._data.execute("SELECT value FROM labelling WHERE name = ?", (name,)).fetchone()
+        return "" if row is None else str(row[0])
+
+    def __len__(self) -> int:
+        return int(self._data.execute("SELECT count(*) FROM texts").fetchone()[0])
+
+    def texts(self) -> list[str]:
+        """All texts, by number."""
+        return [row[0] for row in self._data.execute("SELECT text FROM texts ORDER BY id")]
+
+    def names(self) -> list[str]:
+        """What the source called the texts."""
+        return [row[0] for row in self._data.execute("SELECT name FROM texts ORDER BY id")]
+
+    # Writing.
+
+    def add(
+        self, who: str, kind: str, text: int | None, labels: Sequence[str] = (), *, suggested: str | None = None,
+        probability: float | None = None, way: str | None = None,
+    ) -> Decision:  # fmt: skip
+        """Write a decision; it is on disk when this returns."""
+        at = _now()
+        one = (at, who, kind, text, _labels_json(labels), suggested, probability, way)
+        with transaction(self._data) as data:
+            found = data.execute(
+                "INSERT INTO decisions (at, who, kind, text, labels, suggested, probability, way)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                one,
+            ).lastrowid
+            data.execute("DELETE FROM leases WHERE text = ? AND who = ?", (text, who))
+        return Decision(
+            int(found or 0), at, who, kind, text, tuple(sorted(set(labels))), suggested, probability, way
+        )  # fmt: skip
+
+    def add_many(self, who: str, rows: Sequence[tuple[int, Sequence[str]]], way: str) -> None:
+        """Labels from elsewhere, all or none: (text, labels) each."""
+        at = _now()
+        with transaction(self._data) as data:
+            data.executemany(
+                "INSERT INTO decisions (at, who, kind, text, labels, way) VALUES (?, ?, 'label', ?, ?, ?)",
+                [(at, who, text, _labels_json(labels), way) for text, labels in rows],
+            )
+
+    def undo(self, who: str) -> Decision | None:
+        """Take back the last decision of a person that was not taken back yet; None if there is none."""
+        with transaction(self._data) as data:
+            row = data.execute(
+                f"SELECT {COLUMNS} FROM decisions AS one WHERE who = ? AND kind <> 'undo'"
+                " AND coalesce(way, '') NOT LIKE 'import%'"
+                " AND NOT EXISTS (SELECT 1 FROM decisions WHERE undoes = one.id) ORDER BY id DESC LIMIT 1",
+                (who,),
+            ).fetchone()
+            if row is None:
+                return None
+            data.execute(
+                "INSERT INTO decisions (at, who, kind, text, labels, undoes) VALUES (?, ?, 'undo', ?, '[]', ?)",
+                (_now(), who, row[4], row[0]),
+            )
+        return _decision(row)
+
+    def lease(self, who: str, text: int, now: float) -> bool:
+        """Reserve a text for a person for ten minutes; False if somebody else has it, or has labelled it since."""
+        with transaction(self._data) as data:
+            taken = data.execute("SELECT who FROM leases WHERE text = ? AND until > ?", (text, now)).fetchone()
+            if taken is not None and taken[0] != who:
+                return False
+            data.execute("DELETE FROM leases WHERE who = ? OR until <= ?", (who, now))
+            data.execute("INSERT OR REPLACE INTO leases VALUES (?, ?, ?)", (text, who, now + LEASE_SECONDS))
+        return True
+
+    def leased(self, who: str, now: float) -> list[int]:
+        """Texts that are shown to others at the moment."""
+        rows = self._data.execute("SELECT text FROM leases WHERE who <> ? AND until > ?", (who, now))
+        return [int(row[0]) for row in rows]
+
+    # Reading.
+
+    def decisions(self, since: int = 0) -> list[Decision]:
+        """All decisions after the one numbered `since`, in order; those taken back and the undos are among them."""
+        rows = self._data.execute(f"SELECT {COLUMNS} FROM decisions WHERE id > ? ORDER BY id", (since,))
+        return [_decision(row) for row in rows]
+
+    def standing(self) -> list[Decision]:
+        """All decisions that were not taken back, in order."""
+        rows = self._data.execute(
+            f"SELECT {COLUMNS} FROM decisions AS one WHERE kind <> 'undo'"
+            " AND NOT EXISTS (SELECT 1 FROM decisions WHERE undoes = one.id) ORDER BY id"
+        )
+        return [_decision(row) for row in rows]
+
+    def final(self) -> dict[int, tuple[str, ...]]:
+        """The labels of every labelled text, by the rule of the view."""
+        rows = self._data.execute("SELECT text, labels FROM final ORDER BY text")
+        return {int(text): tuple(json.loads(labels)) for text, labels in rows}
+
+    def final_of(self, text: int) -> tuple[str, ...] | None:
+        """The labels of one text; None if it has none."""
+        row = self._data.execute("SELECT labels FROM final WHERE text = ?", (text,)).fetchone()
+        return None if row is None else tuple(json.loads(row[0]))
+
+    def votes(self) -> list[tuple[int, str, str, tuple[str, ...]]]:
+        """What each person says of each text now: (text, who, kind, labels)."""
+        rows = self._data.execute("SELECT text, who, kind, labels FROM votes ORDER BY text, who")
+        return [(int(text), who, kind, tuple(json.loads(labels))) for text, who, kind, labels in rows]
+
+    def classes(self) -> list[str]:
+        """The classes: those of the start, then new ones, and any that a label names, in the order they came."""
+        found = dict.fromkeys(json.loads(self.setting("classes") or "[]"))
+        for one in self.standing():
+            if one.kind in ("class", "label"):
+                found |= dict.fromkeys(one.labels)
+        return list(found)
+
+
+COLUMNS = "id, at, who, kind, text, labels, suggested, probability, way, undoes"
+
+
+def is_label_record(path: Path) -> bool:
+    """Whether the file is a record of labels."""
+    try:
+        with path.open("rb") as file:
+            if not file.read(16).startswith(b"SQLite format 3"):
+                return False
+        data = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+        try:
+            return data.execute("SELECT 1 FROM sqlite_master WHERE name = 'labelling'").fetchone() is not None
+        finally:
+            data.close()
+    except (OSError, sqlite3.Error):
+        return False
+
+
+def _connect(path: Path, *, new: bool = False) -> sqlite3.Connection:
+    if not new and not path.is_file():
+        raise BadData(f"no record of labels called {path}; make one with: unnaive label TEXTS -o {path}")
+    if not new and not is_label_record(path):
+        raise BadData(f"{path} is not a record of labels; name another file")
+    try:
+        data = connect_durable(path)
+        if new:
+            data.executescript(TABLES)
+        else:
+            _check_format(path, data)
+    except sqlite3.DatabaseError as problem:
+        raise BadData(f"{path} cannot be used as a record of labels ({problem}); name another file") from problem
+    return data
+
+
+def _check_format(path: Path, data: sqlite3.Connection) -> None:
+    row = data.execute("SELECT value FROM labelling WHERE name = 'format'").fetchone()
+    if row is None or not str(row[0]).isdecimal() or int(row[0]) > FORMAT:
+        raise BadData(f"{path} was written by a newer version; this one knows format {FORMAT}")
+
+
+def _decision(row: Sequence[Any]) -> Decision:
+    number, at, who, kind, text, labels, *more = row
+    return Decision(number, at, who, kind, text, tuple(json.loads(labels)), *more)
+
+
+def _labels_json(labels: Sequence[str]) -> str:
+    """Labels in one spelling, so that equal sets are equal strings."""
+    return json.dumps(sorted(set(labels)), ensure_ascii=False)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def describe_record(record: LabelRecord) -> dict[str, Any]:
+    """What is in a record, as plain values."""
+    final = record.final()
+    sizes: dict[str, int] = dict.fromkeys(record.classes(), 0)
+    for labels in final.values():
+        for label in labels:
+            sizes[label] += 1
+    kinds = [kind for _, _, kind, _ in record.votes()]
+    return {
+        "file": str(record.path), "texts": len(record), "labelled": len(final), "classes": sizes,
+        "skipped": kinds.count("skip"), "flagged": kinds.count("flag"),
+        "people": sorted({one.who for one in record.standing()}),
+        "words": f"{count_noun(len(final), 'text')} of {len(record):,} labelled",
+    }  # fmt: skip

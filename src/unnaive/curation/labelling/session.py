@@ -1,0 +1,349 @@
+"""A labelling under way: the record, the pool that follows it, and for each person the text that is asked about.
+
+The terminal and the page are thin over this. Whatever is answered goes to the record first; the pool then takes over
+what the record says of the texts concerned, by whomever it was said, so several processes on one record agree.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from unnaive.base.errors import BadData, count_noun
+from unnaive.curation.labelling.asking import Asked, Question, Strategy, more_like, next_question
+from unnaive.curation.labelling.linear import LinearLearner
+from unnaive.curation.labelling.pool import Pool
+from unnaive.curation.labelling.record import ANSWERS, IMPORTED, Decision, LabelRecord
+from unnaive.learning.explain import Explanation
+from unnaive.text.tokens import TokenRule
+
+DOUBLE_SHARE = 0.1  # of the questions, where several people label
+RETEMPER = 10  # labels between two fits of the temperature
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a person sees: a text, what the model thinks of it, and why it was asked.
+
+    probabilities  by class, the highest first; empty while nothing is known
+    suggested      the best class that was not rejected; None where there is none
+    ticked         the classes that are ticked when the text appears, in multilabel data
+    given          the labels that it has already, where it is asked about again
+    """
+
+    text: int
+    name: str
+    body: str
+    way: str
+    probabilities: Mapping[str, float]
+    suggested: str | None
+    ticked: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
+
+    @property
+    def probability(self) -> float | None:
+        """Of the suggested class."""
+        return None if self.suggested is None else self.probabilities.get(self.suggested)
+
+
+class Labelling:
+    """A record, its pool, and the questions that are open; safe to use from several threads.
+
+    double  the share of questions, where several people label, that another person has answered already: agreement
+            is measured on them
+    again   ask about skipped texts again
+    """
+
+    def __init__(
+        self, record: LabelRecord, *, strategy: Strategy | None = None,
+        hints: Mapping[str, Sequence[str]] | None = None, double: float = DOUBLE_SHARE, again: bool = False,
+        threads: int | None = None,
+    ) -> None:  # fmt: skip
+        self.record, self.strategy, self.double, self.again = record, strategy or Strategy(), double, again
+        rule = TokenRule(language=record.setting("language") or "en")
+        self._hinted = list(hints or {})
+        self.pool = Pool(
+            record.texts(), record.classes(), rule=rule, multilabel=record.multilabel, hints=hints, threads=threads
+        )
+        self.learner = LinearLearner(self.pool)
+        self.names = record.names()
+        self.lock = threading.RLock()
+        self._seen = 0
+        self._standing: dict[int, Decision] = {}
+        self._votes: dict[str, dict[int, Decision]] = {}  # by person and text, the last that stands
+        self._open: dict[str, Question] = {}
+        self._temperature: tuple[int, float] = (-RETEMPER, 1.0)  # of naive Bayes
+        self._queues: dict[str, list[int]] = {}
+        self.wish: dict[str, str] = {}  # by person: the class that more of is looked for
+        self.among: dict[str, np.ndarray] = {}  # by person: the texts that a search found
+        self.sync()
+
+    # Following the record.
+
+    def sync(self) -> None:
+        """Take over what was decided since the last look, here or in another process."""
+        with self.lock:
+            new = self.record.decisions(self._seen)
+            if not new:
+                return
+            self._seen = new[-1].id
+            first_time = not self._standing
+            classes_changed = False
+            for one in new:
+                gone = None
+                if one.kind == "undo":
+                    gone = self._standing.pop(one.undoes or 0, None)
+                else:
+                    self._standing[one.id] = one
+                known = set(self.pool.classes)
+                classes_changed |= one.kind in ("undo", "class") or not known.issuperset(one.labels)
+                self._follow_vote(one, gone)
+            texts = dict.fromkeys(one.text for one in new if one.text is not None)
+            final = self.record.final() if first_time or len(texts) > 100 else None
+            for text in texts:
+                labels = self.record.final_of(text) if final is None else final.get(text)
+                if labels != self.pool.labels.get(text):
+                    self.pool.set_labels(text, labels)
+            if classes_changed:
+                found = self.record.classes()
+                self.pool.set_classes([*found, *(one for one in self._hinted if one not in found)])
+
+    def _follow_vote(self, one: Decision, gone: Decision | None) -> None:
+        text = one.text
+        if text is None:
+            return
+        votes = self._votes.setdefault(one.who, {})
+        if one.kind in ANSWERS:
+            votes[text] = one
+        elif gone is not None and gone.kind in ANSWERS:
+            votes.pop(text, None)
+            earlier = [
+                other for other in self._standing.values()
+                if other.text == text and other.who == one.who and other.kind in ANSWERS
+            ]  # fmt: skip
+            if earlier:
+                votes[text] = earlier[-1]
+
+    def start_classes(self, classes: Sequence[str]) -> None:
+        """Classes that are there from the start without being in the record: those of hints and of a model."""
+        self._hinted += [one for one in classes if one not in self._hinted]
+        self.pool.set_classes([*self.pool.classes, *(one for one in self._hinted if one not in self.pool.classes)])
+
+    def follow_queue(self, who: str, texts: Sequence[int]) -> None:
+        """Ask about these texts, in this order, labelled or not."""
+        self._queues[who] = list(texts)
+
+    # Asking.
+
+    def show(self, who: str) -> Shown | None:
+        """The text that a person is asked about now; None if none is left, and `why_done` says why."""
+        with self.lock:
+            self.sync()
+            question = self._open.get(who)
+            if question is None or not self._still_open(who, question):
+                question = self._choose(who)
+                if question is None:
+                    self._open.pop(who, None)
+                    return None
+                self._open[who] = question
+            return self._shown(who, question)
+
+    def _still_open(self, who: str, question: Question) -> bool:
+        again = question.way in ("undone", "chosen", "second", "queue")
+        return again or (question.text not in self.pool.labels and self._holds(who, question.text))
+
+    def _holds(self, who: str, text: int) -> bool:
+        return self.record.lease(who, text, time.time())
+
+    def _choose(self, who: str) -> Question | None:
+        leased: set[int] = set()
+        while True:  # until a text is found that nobody else is shown
+            question = self._find(who, leased)
+            if question is None or self._holds(who, question.text):
+                return question
+            leased.add(question.text)
+
+    def _find(self, who: str, leased: set[int]) -> Question | None:
+        votes = self._votes.get(who, {})
+        mine = {text for text, one in votes.items() if not (self.again and one.kind == "skip")}
+        closed = {*self.pool.labels, *mine, *leased, *self.record.leased(who, time.time())}
+        recent = [one.text for one in list(votes.values())[-10:] if one.text is not None]
+        asked = Asked(closed, recent, len(votes), self.among.get(who))
+        strategy = replace(self.strategy, seed=self.strategy.seed ^ zlib.crc32(who.encode()))
+        if who in self._queues:
+            waiting = (text for text in self._queues[who] if text not in mine and text not in leased)
+            return next((Question(text, "queue") for text in waiting), None)
+        second = self._second(who, mine, asked.number, strategy.seed)
+        if second is not None:
+            return second
+        if who in self.wish:
+            return more_like(self.pool, self.wish[who], asked)
+        return next_question(self.pool, asked, strategy, self.learner)
+
+    def _second(self, who: str, mine: set[int], number: int, seed: int) -> Question | None:
+        """Now and then, a text that one other person has labelled."""
+        others = [one for name, one in self._votes.items() if name != who and name != IMPORTED]
+        if not others or who in self.wish or who in self.among:
+            return None
+        draw = np.random.default_rng([seed, number, 2])
+        if draw.random() >= self.double:
+            return None
+        times: dict[int, int] = {}
+        for votes in others:
+            for text, one in votes.items():
+                if one.kind == "label":
+                    times[text] = times.get(text, 0) + 1
+        once = sorted(text for text, count in times.items() if count == 1 and text not in mine)
+        return Question(once[int(draw.integers(len(once)))], "second") if once else None
+
+    def _shown(self, who: str, question: Question) -> Shown:
+        text = question.text
+        blind = question.way == "second"  # the model has learnt what the other person said: it would give it away
+        probabilities = {} if blind else self._probabilities(text)
+        rejected = {
+            label for one in self._standing.values()
+            if one.kind == "reject" and one.text == text and one.who == who for label in one.labels
+        }  # fmt: skip
+        left = [label for label in probabilities if label not in rejected]
+        if not left and not blind:
+            left = [label for label in self.pool.classes if label not in rejected][:1] if rejected else []
+        before = self._votes.get(who, {}).get(text)
+        ticked = tuple(label for label, share in probabilities.items() if share >= 0.5 and label not in rejected)
+        if before is not None and before.kind == "label":
+            ticked = before.labels
+        if len(probabilities) < 2 and not self.pool.multilabel:
+            probabilities = {}  # 100 % of the only class says nothing
+        return Shown(
+            text, self.names[text], self.pool.texts[text], question.way, probabilities, left[0] if left else None,
+            ticked if self.pool.multilabel else (), () if blind else self.pool.labels.get(text, ()),
+        )  # fmt: skip
+
+    def _probabilities(self, text: int) -> dict[str, float]:
+        """By a model that has not seen the text's own label, if it has one: else it would only repeat that."""
+        if self.learner.model is not None:
+            return self.learner.probabilities(text)
+        return self.pool.probabilities(text, self.temperature())
+
+    def temperature(self) -> float:
+        """How sharp the probabilities of naive Bayes are, fitted anew every few labels."""
+        labelled = len(self.pool.labels)
+        if abs(labelled - self._temperature[0]) >= RETEMPER:
+            self._temperature = (labelled, self.pool.temperature())
+        return self._temperature[1]
+
+    def explain(self, shown: Shown, label: str | None = None) -> Explanation | None:
+        """Why the suggested class, or another; None where nothing is known of it."""
+        with self.lock:
+            label = label or shown.suggested
+            if label is None or shown.way == "second" or label not in self.pool.classes:
+                return None
+            if not self.pool.known(self.pool.classes.index(label)):
+                return None
+            return self.learner.explain(shown.text, label, shown.probabilities.get(label))
+
+    def why_done(self, who: str) -> str:
+        """Why there is nothing to ask, in a sentence."""
+        votes = self._votes.get(who, {})
+        skipped = sum(one.kind == "skip" for one in votes.values())
+        if who in self.among or who in self.wish:
+            return "no more text of this kind is left; leave the search to go on with the others"
+        if skipped and not self.again:
+            return f"no text is left but {skipped:,} that you skipped; say --again to be asked about them"
+        leased = len(self.record.leased(who, time.time()))
+        if leased:
+            return f"no text is left but {leased} that others are looking at"
+        return f"all {count_noun(len(self.pool), 'text')} are done"
+
+    # Answering.
+
+    def answer(
+        self, who: str, text: int, kind: str, labels: Sequence[str] = (), shown: Shown | None = None
+    ) -> Decision:
+        """Write an answer: "label" with labels, "skip", "flag", or "reject" with the label that is wrong."""
+        with self.lock:
+            self._check(text, kind, labels)
+            seen = shown if shown is not None and shown.text == text else None
+            decision = self.record.add(
+                who, kind, text, labels, suggested=seen.suggested if seen else None,
+                probability=seen.probability if seen else None, way=seen.way if seen else "chosen",
+            )  # fmt: skip
+            if kind != "reject":
+                self._open.pop(who, None)
+            self.sync()
+            return decision
+
+    def _check(self, text: int, kind: str, labels: Sequence[str]) -> None:
+        if not 0 <= text < len(self.pool):
+            raise BadData(f"there is no text number {text}; there are {len(self.pool)}")
+        if kind not in (*ANSWERS, "reject"):
+            raise BadData(f"no answer is called {kind!r}; there are label, skip, flag and reject")
+        if kind == "label" and not self.pool.multilabel and len(set(labels)) != 1:
+            raise BadData(f"{len(set(labels))} labels came; one is expected, since the record is not multilabel")
+        unknown = [label for label in labels if label not in self.pool.classes]
+        if unknown:
+            raise BadData(f"no class is called {unknown[0]!r}; add it first")
+
+    def add_class(self, who: str, label: str) -> None:
+        """A new class."""
+        label = label.strip()
+        with self.lock:
+            self.sync()
+            if not label:
+                raise BadData("a class needs a name; give at least one character")
+            if label in self.pool.classes:
+                raise BadData(f"there is a class called {label!r} already")
+            self.record.add(who, "class", None, [label])
+            self.sync()
+
+    def undo(self, who: str) -> Decision | None:
+        """Take back a person's last decision, and ask about that text again; None if there is nothing to take back."""
+        with self.lock:
+            self.sync()
+            gone = self.record.undo(who)
+            self.sync()
+            if gone is not None and gone.text is not None:
+                self._open[who] = Question(gone.text, gone.way or "undone")
+                if gone.way is None or gone.text in self.pool.labels:
+                    self._open[who] = Question(gone.text, "undone")
+            return gone
+
+    def look_for(self, who: str, label: str | None = None, words: str | None = None) -> int:
+        """From now on show texts most like a class, or those with these words; neither: all. How many there are."""
+        with self.lock:
+            self.wish.pop(who, None)
+            self.among.pop(who, None)
+            self._open.pop(who, None)
+            if words:
+                self.among[who] = self.pool.search(words)
+                return len(self.among[who])
+            if label:
+                if label not in self.pool.classes or not self.pool.known(self.pool.classes.index(label)):
+                    raise BadData(f"nothing is known of {label!r} yet; label a text of it first")
+                self.wish[who] = label
+            return len(self.pool)
+
+    def summary(self, who: str) -> dict[str, Any]:
+        """How far it is, as plain values."""
+        with self.lock:
+            votes = self._votes.get(who, {})
+            kinds = [one.kind for one in votes.values()]
+            return {
+                "texts": len(self.pool), "labelled": len(self.pool.labels), "by_you": kinds.count("label"),
+                "skipped": kinds.count("skip"), "flagged": kinds.count("flag"), "classes": self.pool.class_sizes(),
+            }  # fmt: skip
+
+    def random_answers(self) -> list[Decision]:
+        """Labels of texts that were drawn at random, in order: the sample that accuracy is measured on."""
+        with self.lock:
+            return [one for one in self._standing.values() if one.kind == "label" and one.way == "random"]
+
+    def label_ids(self) -> list[int]:
+        """The numbers of all decisions that gave a label and stand, in order."""
+        with self.lock:
+            return [one.id for one in self._standing.values() if one.kind == "label"]

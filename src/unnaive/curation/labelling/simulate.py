@@ -1,0 +1,132 @@
+"""What a way of asking would have brought: labelled data is replayed, a label given when it is asked for.
+
+What is measured is the model that suggests: the linear model, and naive Bayes while there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import comb
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from unnaive.base.errors import BadData
+from unnaive.base.types import Floats, Sparse
+from unnaive.curation.labelling.asking import Asked, Strategy, next_question
+from unnaive.curation.labelling.linear import LinearLearner
+from unnaive.curation.labelling.pool import Pool
+from unnaive.io.corpus import Corpus
+from unnaive.text.counting import TextCounter
+
+WAYS = ("mixed", "uncertain", "random")
+STEP = 20  # labels between two measurements
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Accuracy on texts aside against labels given, of every seed (n_seeds, n_points)."""
+
+    way: str
+    labels: tuple[int, ...]
+    accuracy: Floats
+
+    @property
+    def mean(self) -> Floats:
+        """Over the seeds (n_points,)."""
+        return np.asarray(self.accuracy.mean(axis=0))
+
+    def labels_for(self, accuracy: float) -> float | None:
+        """The fewest labels with which the mean reaches an accuracy, interpolated; None if it does not.
+
+        >>> Curve("random", (10, 20), np.array([[0.5, 0.7]])).labels_for(0.6)
+        15.0
+        """
+        mean = np.maximum.accumulate(self.mean)
+        reached = np.flatnonzero(mean >= accuracy - 1e-12)
+        if not len(reached):
+            return None
+        at = int(reached[0])
+        if at == 0 or mean[at] == mean[at - 1]:
+            return float(self.labels[at])
+        share = (accuracy - mean[at - 1]) / (mean[at] - mean[at - 1])
+        return float(self.labels[at - 1] + share * (self.labels[at] - self.labels[at - 1]))
+
+
+def simulate(
+    pool_corpus: Corpus, test_corpus: Corpus, *, labels: int = 500, seeds: int = 10, ways: Sequence[str] = WAYS,
+    seed: int = 0, progress: Callable[[str, int], None] | None = None,
+) -> list[Curve]:  # fmt: skip
+    """Curves of the ways of asking. The texts are counted once; every seed draws its own random questions."""
+    if any(len(one) != 1 for one in (*pool_corpus.labels, *test_corpus.labels)):
+        raise BadData("a simulation needs exactly one label for each text")
+    labels = min(labels, len(pool_corpus))
+    if labels < STEP:
+        raise BadData(f"{len(pool_corpus)} texts are too few for a simulation; give at least {STEP}")
+    truth = [one[0] for one in pool_corpus.labels]
+    pool = Pool(list(pool_corpus.texts), sorted(set(truth)))
+    test = _counted(pool, test_corpus)
+    right = np.array([one[0] for one in test_corpus.labels], object)
+    points = tuple(range(STEP, labels + 1, STEP))
+    curves = []
+    for way in ways:
+        rows = []
+        for number in range(seeds):
+            if progress is not None:
+                progress(way, number)
+            rows.append(_replay(pool, truth, test, right, Strategy(way, seed=seed + number), points))
+        curves.append(Curve(way, points, np.array(rows)))
+    return curves
+
+
+def _replay(
+    pool: Pool, truth: Sequence[str], test: Sparse, right: np.ndarray, strategy: Strategy, points: Sequence[int]
+) -> list[float]:
+    """Accuracies of one run; the pool is empty of labels before and after."""
+    asked: list[int] = []
+    measured: list[float] = []
+    classes, learner = list(pool.classes), LinearLearner(pool)
+    pool.set_classes([])  # classes are found as they come, as by a person who does not know them
+    while len(asked) < points[-1]:
+        question = next_question(pool, Asked(asked, asked[-10:], len(asked)), strategy, learner)
+        if question is None:
+            raise BadData(f"{len(pool)} texts are fewer than {points[-1]} labels; ask for at most as many")
+        pool.set_labels(question.text, [truth[question.text]])
+        asked.append(question.text)
+        if len(asked) == points[len(measured)]:
+            measured.append(float(np.mean(_predict(pool, learner, test) == right)))
+    for text in asked:
+        pool.set_labels(text, None)
+    pool.set_classes(classes)
+    return measured
+
+
+def _counted(pool: Pool, corpus: Corpus) -> Sparse:
+    counts = TextCounter(pool.rule, pool.vocabulary).count(list(corpus.texts))
+    return csr_array((np.ones(counts.nnz, np.float32), counts.indices, counts.indptr), shape=counts.shape)
+
+
+def _predict(pool: Pool, learner: LinearLearner, test: Sparse) -> np.ndarray:
+    """The best class of every text aside. Naive Bayes' division by the length changes no order, so it is left out."""
+    model = learner.model
+    if model is not None:
+        return np.asarray(np.array(model.classes, object)[model.scores(pool.weighted(test)).argmax(axis=1)])
+    prior = pool.log_prior()
+    scores = np.stack([test @ pool.weights(place) + prior[place] for place in range(len(pool.classes))], axis=1)
+    return np.asarray(np.array(pool.classes, object)[scores.argmax(axis=1)])
+
+
+def sign_test(differences: Floats) -> float:
+    """The two-sided p-value that a difference is as often above zero as below; ties are left out.
+
+    p = 2 Σ_{k ≤ fewer} C(n, k) / 2^n, at most 1
+
+    >>> round(sign_test(np.array([0.1] * 9 + [-0.1])), 4)    # 2 (1 + 10) / 1024
+    0.0215
+    """
+    above, below = int((differences > 0).sum()), int((differences < 0).sum())
+    n = above + below
+    if not n:
+        return 1.0
+    return float(min(1.0, 2 * sum(comb(n, k) for k in range(min(above, below) + 1)) / 2**n))

@@ -1,0 +1,160 @@
+"""Arrays on disk, a file each in one folder, written piece by piece, read through memory maps or piece by piece.
+
+A folder is whole when its manifest is there, which is written last and has the size and the checksum of every array.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.atomic_files import replacing
+from unnaive.base.errors import BadData, UnnaiveError
+from unnaive.base.types import Arrays
+
+MANIFEST = "manifest.json"
+FORMAT = 1
+BLOCK = 1 << 22  # bytes that are checked at a time
+
+Opened = TypeVar("Opened")
+
+
+class ArrayWriter:
+    """Appends to named arrays of one folder; `finish` makes it whole.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp()) / "run"
+    >>> writer = ArrayWriter(folder)
+    >>> writer.append("df", np.array([3, 1]))
+    >>> writer.append("df", np.array([2]))
+    >>> writer.finish({"documents": 3})
+    >>> arrays, about = open_arrays(folder)
+    >>> arrays["df"].tolist(), about
+    ([3, 1, 2], {'documents': 3})
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+        except OSError as problem:
+            raise UnnaiveError(f"{folder} cannot be made ({problem.strerror}); choose another folder") from problem
+        self._files: dict[str, IO[bytes]] = {}
+        self._about: dict[str, dict[str, Any]] = {}
+
+    def append(self, name: str, values: NDArray[Any]) -> None:
+        """More of an array; all parts of it have the same type."""
+        values = np.ascontiguousarray(values)
+        if name not in self._files:
+            self._files[name] = (self.folder / name).open("wb")
+            self._about[name] = {"dtype": values.dtype.str, "size": 0, "crc32": 0}
+        about = self._about[name]
+        if about["dtype"] != values.dtype.str:
+            raise TypeError(f"{name} holds {about['dtype']}, not {values.dtype.str}")
+        data = values.view(np.uint8).data if values.size else b""
+        self._files[name].write(data)
+        about["size"] += values.size
+        about["crc32"] = zlib.crc32(data, about["crc32"])
+
+    def finish(self, about: dict[str, Any]) -> None:
+        """Close all arrays, flushed to disk, and write the manifest."""
+        for file in self._files.values():
+            file.flush()
+            os.fsync(file.fileno())
+            file.close()
+        with replacing(self.folder / MANIFEST) as file:
+            file.write(json.dumps({"format": FORMAT, "arrays": self._about, "about": about}).encode())
+
+    def abandon(self) -> None:
+        """Close and remove all of it."""
+        for file in self._files.values():
+            with suppress(OSError):
+                file.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class StoredArray:
+    """An array on disk that is read piece by piece: unlike a memory map it takes no memory but that of the piece."""
+
+    def __init__(self, path: Path, dtype: np.dtype[Any], size: int) -> None:
+        self._path, self._dtype, self._size = path, dtype, size
+
+    def __len__(self) -> int:
+        return self._size
+
+    def read(self, first: int = 0, last: int | None = None) -> NDArray[Any]:
+        """The values from `first` to before `last`, or to the end."""
+        count = (self._size if last is None else last) - first
+        found = np.fromfile(self._path, self._dtype, count, offset=first * self._dtype.itemsize)
+        if len(found) < count:
+            raise BadData(f"{self._path} became shorter while it was read; count again")
+        return found
+
+
+def open_stored(folder: Path) -> tuple[dict[str, StoredArray], dict[str, Any]]:
+    """The same as `open_arrays`, to be read piece by piece."""
+    return _open(folder, StoredArray)
+
+
+def open_arrays(folder: Path) -> tuple[Arrays, dict[str, Any]]:
+    """(the arrays as read-only memory maps, what `finish` was told); a folder that is not whole is refused.
+
+    >>> open_arrays(Path("no-such-folder"))
+    Traceback (most recent call last):
+    unnaive.base.errors.BadData: no-such-folder is not whole (no manifest.json in it); remove it and count again
+    """
+    return _open(folder, _map)
+
+
+def _map(path: Path, dtype: np.dtype[Any], size: int) -> NDArray[Any]:
+    return np.memmap(path, dtype, "r", shape=(size,)) if size else np.zeros(0, dtype)
+
+
+def _open(folder: Path, how: Callable[[Path, np.dtype[Any], int], Opened]) -> tuple[dict[str, Opened], dict[str, Any]]:
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        if manifest["format"] != FORMAT:
+            raise BadData(f"{folder} was written by another version of unnaive; remove it and count again")
+        arrays = {name: _open_array(folder / name, one, how) for name, one in manifest["arrays"].items()}
+        return arrays, manifest["about"]
+    except FileNotFoundError as problem:
+        missing = Path(problem.filename).name
+        raise BadData(f"{folder} is not whole (no {missing} in it); remove it and count again") from problem
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        if isinstance(problem, BadData):
+            raise
+        raise BadData(f"{folder} is damaged ({problem}); remove it and count again") from problem
+
+
+def _open_array(path: Path, about: dict[str, Any], how: Callable[[Path, np.dtype[Any], int], Opened]) -> Opened:
+    kind = np.dtype(about["dtype"])
+    if kind.kind not in "iuf":
+        raise ValueError(f"{path.name} is of type {kind}")
+    if path.stat().st_size != about["size"] * kind.itemsize:
+        raise ValueError(f"{path.name} has {path.stat().st_size} bytes, not {about['size'] * kind.itemsize}")
+    if _checksum(path) != about["crc32"]:
+        raise ValueError(f"{path.name} has another checksum")
+    return how(path, kind, about["size"])
+
+
+def _checksum(path: Path) -> int:
+    found = 0
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            found = zlib.crc32(block, found)
+    return found
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether the folder has its manifest."""
+    return (folder / MANIFEST).is_file()

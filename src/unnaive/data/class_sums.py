@@ -1,0 +1,156 @@
+"""Sums of documents by class and over the corpus, the arithmetic under Counts: natively where X holds whole counts.
+
+The product Yᵀ X in SciPy is the specification; loops over a class at a time give the same sums faster.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.sparse import csr_array
+from unnaive.base.types import Sparse
+from unnaive.data.products import NATIVE, WORTH_THREADS
+
+DENSE_SHARE = 4  # classes × terms up to this many times the entries: then a class is counted in an array of all terms
+BLOCK = 1 << 21  # entries summed at a time
+
+
+class ClassSums(NamedTuple):
+    """By class, sparse (n_classes, n_terms), and over the corpus, (n_terms,)."""
+
+    class_terms: Sparse
+    class_df: Sparse
+    terms: NDArray[Any]
+    df: NDArray[Any]
+
+
+def class_sums(X: Sparse, by_class: Sparse, weight: NDArray[Any], number: Any, threads: int = 1) -> ClassSums:
+    """Sums of X (n_docs, n_terms) by the weighted labels by_class (n_classes, n_docs) and over the corpus.
+
+    class_terms = by_class @ X, class_df the same of [X > 0]; terms = weight @ X, df the same of [X > 0].
+
+    >>> X, by_class = csr_array(np.array([[2, 0], [1, 1]], np.int32)), csr_array([[1, 0], [0, 1]])
+    >>> sums = class_sums(X, by_class, np.ones(2, np.int64), np.int64)
+    >>> sums.class_terms.toarray(), sums.terms, sums.df
+    (array([[2, 0],
+           [1, 1]]), array([3, 1]), array([2, 1]))
+    """
+    entries = int(np.diff(X.indptr)[by_class.indices].sum())
+    often = 0 < by_class.shape[0] * X.shape[1] <= DENSE_SHARE * entries
+    if often and _suits(X, by_class, weight, number):
+        found = _native_sums(X, by_class, threads)
+        if found is not None:
+            return found
+    X = _without_zeros(X)
+    tables = (_tables_by_counting if often else _tables_by_product)(by_class, X, number)
+    return ClassSums(*tables, *_column_sums(X, weight, number))
+
+
+def _suits(X: Sparse, by_class: Sparse, weight: NDArray[Any], number: Any) -> bool:
+    """Whether the native loops can sum it: counts of 32 bits, every document counted once."""
+    return (
+        NATIVE is not None
+        and X.data.dtype == X.indices.dtype == np.int32
+        and np.dtype(number) == weight.dtype == np.int64
+        and bool((weight == 1).all())
+        and bool((by_class.data == 1).all())
+    )
+
+
+def _native_sums(X: Sparse, by_class: Sparse, threads: int) -> ClassSums | None:
+    """The sums by the extension; None where a count is zero or the sums outgrow 32 bits."""
+    threads = threads if X.nnz >= WORTH_THREADS else 1
+    found = NATIVE.class_sums(
+        X.indptr, X.indices, X.data, by_class.indptr, by_class.indices.astype(np.int32), X.shape[1], threads
+    )  # fmt: skip
+    if found is None:
+        return None
+    ends, columns, sums, documents, terms, df = found
+    shape, ends = (by_class.shape[0], X.shape[1]), ends.astype(X.indptr.dtype)
+    class_terms, class_df = (csr_array((part, columns, ends), shape=shape) for part in (sums, documents))
+    return ClassSums(class_terms, class_df, terms, df)
+
+
+def _in_order(by_class: Sparse, X: Sparse) -> tuple[Sparse, Sparse]:
+    """The same product by_class @ X with documents laid out class by class, so that it reads memory from end to end."""
+    order = by_class.indices
+    places = np.arange(len(order), dtype=order.dtype)
+    if len(order) == X.shape[0] and np.array_equal(order, places):
+        return by_class, X
+    laid_out = csr_array((by_class.data, places, by_class.indptr), shape=(by_class.shape[0], len(order)))
+    return laid_out, X[order]
+
+
+def _tables_by_product(by_class: Sparse, X: Sparse, number: Any) -> tuple[Sparse, Sparse]:
+    """class_terms and class_df, each a sparse product: memory follows what was seen."""
+    by_class, rows = _in_order(by_class, X.astype(number, copy=False))
+    present = csr_array((np.ones(rows.nnz, by_class.dtype), rows.indices, rows.indptr), shape=rows.shape)
+    return canonical(by_class @ rows), canonical(by_class @ present)
+
+
+def _tables_by_counting(by_class: Sparse, X: Sparse, number: Any) -> tuple[Sparse, Sparse]:
+    """The same class by class in an array of all terms: faster, where a class has a good share of them."""
+    columns, sums, documents = [], [], []
+    for start, end in pairwise(by_class.indptr):
+        terms, df = _column_sums(_rows(X, by_class.indices[start:end]), by_class.data[start:end], number)
+        columns.append(np.flatnonzero(df).astype(X.indices.dtype))
+        sums.append(terms[columns[-1]])
+        documents.append(df[columns[-1]])
+    indptr = np.cumsum([0, *map(len, columns)], dtype=X.indptr.dtype)
+    shape = by_class.shape[0], X.shape[1]
+    seen = np.concatenate(columns)
+    return tuple(csr_array((np.concatenate(part), seen, indptr), shape=shape) for part in (sums, documents))
+
+
+def _rows(X: Sparse, rows: NDArray[Any]) -> Sparse:
+    """Some rows of X, ascending; without a copy where they follow each other."""
+    if not len(rows) or rows[-1] - rows[0] + 1 != len(rows):
+        return X[rows]
+    ends = X.indptr[rows[0] : rows[-1] + 2]
+    entries = slice(ends[0], ends[-1])
+    return csr_array((X.data[entries], X.indices[entries], ends - ends[0]), shape=(len(rows), X.shape[1]))
+
+
+def _column_sums(X: Sparse, weight: NDArray[Any], number: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Σ_d weight[d] X[d, t] and Σ_d weight[d] [X[d, t] > 0], (n_terms,) each. Whole numbers are exact to 2⁵³.
+
+    Block by block: what a block needs is memory used again, and time stays proportional however large X is.
+    """
+    n_terms, alike = X.shape[1], bool(np.all(weight == 1))
+    sums, df = np.zeros(n_terms, number), np.zeros(n_terms, weight.dtype)
+    cuts = np.unique([*np.searchsorted(X.indptr, np.arange(0, X.nnz, BLOCK)), X.shape[0]])
+    for first, last in pairwise(cuts.tolist()):
+        ends = X.indptr[first : last + 1]
+        columns, values = X.indices[ends[0] : ends[-1]], X.data[ends[0] : ends[-1]]
+        if alike:
+            sums += np.bincount(columns, values, n_terms).astype(number)
+            df += np.bincount(columns, minlength=n_terms)
+        else:
+            each = np.repeat(weight[first:last], np.diff(ends))
+            sums += np.bincount(columns, values * each, n_terms).astype(number)
+            df += np.bincount(columns, each, n_terms).astype(weight.dtype)
+    return sums, df
+
+
+def _without_zeros(X: Sparse) -> Sparse:
+    if not X.nnz or X.data.min() > 0:
+        return X
+    X = X.copy()
+    X.eliminate_zeros()
+    return X
+
+
+def canonical(table: Sparse) -> Sparse:
+    """The same table with sorted cells and none that is zero, so that equal sums are equal arrays.
+
+    Two transpositions sort all rows in linear time; a product or a sum has no cell twice.
+    """
+    table = csr_array(table)
+    table.eliminate_zeros()
+    if not table.has_sorted_indices:
+        table = table.tocsc().tocsr()
+    return table

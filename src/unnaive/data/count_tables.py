@@ -1,0 +1,110 @@
+"""Tables of counts in a plain form: the same cells are the same arrays, and hash alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.sparse import csr_array
+from unnaive.base.types import Ids, Sparse
+from unnaive.data.arrays import StoredMatrix
+
+SMALL_COUNT = 1 << 15  # whole numbers below it are kept in 32 bits: no sum of their products leaves 64
+
+
+def move_columns(table: Sparse, columns: Ids | None, n_columns: int) -> Sparse:
+    """The table with column i at `columns[i]` of `n_columns`, cells of a row ascending; None: where they are."""
+    if columns is None:
+        return csr_array((table.data, table.indices, table.indptr), shape=(table.shape[0], n_columns))
+    indices = np.asarray(columns, np.int32)[table.indices]
+    return sorted_cells(csr_array((table.data, indices, table.indptr), shape=(table.shape[0], n_columns)))
+
+
+def take_rows(table: Sparse | StoredMatrix, rows: Ids) -> StoredMatrix:
+    """Some rows of a table, in that order.
+
+    >>> take_rows(csr_array([[1, 2], [0, 3]]), np.array([1, 0])).tocsr().toarray()
+    array([[0, 3],
+           [1, 2]])
+    """
+    sizes = np.diff(table.indptr)[rows]
+    ends = np.concatenate([np.zeros(1, sizes.dtype), np.cumsum(sizes, dtype=sizes.dtype)])
+    cells = np.repeat(table.indptr[:-1][rows] - ends[:-1], sizes) + np.arange(ends[-1], dtype=sizes.dtype)
+    return StoredMatrix(table.data[cells], table.indices[cells], ends, (len(rows), table.shape[1]))
+
+
+def sorted_cells(table: Sparse) -> Sparse:
+    """With ascending columns in every row; two transpositions sort all rows in linear time."""
+    return table if table.has_sorted_indices else csr_array(table.tocsc().tocsr())
+
+
+def plain_index(table: Sparse) -> Sparse:
+    """With indices of 32 bits where they suffice: learners keep some, and the same documents give the same bytes."""
+    kind = np.int32 if max(table.nnz, *table.shape) < 2**31 else np.int64
+    parts = table.data, table.indices.astype(kind, copy=False), table.indptr.astype(kind, copy=False)
+    plain = csr_array(parts, shape=table.shape)
+    plain.has_canonical_format = True  # known, so that nobody needs to look
+    return plain
+
+
+def plain_cells(X: Sparse) -> Sparse:
+    """Without zeros, columns ascending, whole numbers as integers, whatever type they came in."""
+    data = X.data
+    if data.size and not bool(np.all(data != 0)):
+        X = X.copy()
+        X.eliminate_zeros()
+        data = X.data
+    whole = data.dtype.kind in "iub" or bool(np.all(data == np.rint(data)) and np.all(data < 2**31))
+    kind = np.float64 if not whole else np.int32 if data.max(initial=0) < SMALL_COUNT else np.int64
+    indices = X.indices.astype(np.int32, copy=False)
+    return sorted_cells(csr_array((data.astype(kind, copy=False), indices, X.indptr), shape=X.shape))
+
+
+def stack_rows(parts: list[Sparse], width: int) -> Sparse:
+    """Matrices one below the other in a matrix of `width` columns; the list is emptied.
+
+    Entries are copied a batch at a time, and each batch is let go: at no time are there two copies of all of them.
+    """
+    if len(parts) == 1 and parts[0].shape[1] == width:
+        return parts.pop()
+    n_entries, n_rows = sum(part.nnz for part in parts), sum(part.shape[0] for part in parts)
+    index = np.int32 if n_entries < 1 << 31 else np.int64
+    canonical = all(part.has_canonical_format for part in parts)
+    data, indices = np.empty(n_entries, np.result_type(*(part.data for part in parts))), np.empty(n_entries, index)
+    ends, entry, row = np.zeros(n_rows + 1, index), 0, 0
+    for part in _pop_in_order(parts):
+        inside = slice(entry, entry + part.nnz)
+        data[inside], indices[inside] = part.data, part.indices
+        ends[row + 1 : row + part.shape[0] + 1] = part.indptr[1:] + index(entry)
+        entry, row = inside.stop, row + part.shape[0]
+    stacked = csr_array((data, indices, ends), shape=(n_rows, width))
+    stacked.has_canonical_format = canonical
+    return stacked
+
+
+def _pop_in_order(parts: list[Sparse]) -> Iterator[Sparse]:
+    """Each of the matrices, which leaves the list before it is used."""
+    parts.reverse()
+    while parts:
+        yield parts.pop()
+
+
+def row_hashes(table: Sparse, rows: slice, *, values: bool = True) -> NDArray[np.uint64]:
+    """A hash of the columns and values of each row, or of the columns alone (n_rows, 2)."""
+    import hashlib
+
+    ends = table.indptr[rows.start : rows.stop + 1]
+    first, last = int(ends[0]), int(ends[-1])
+    columns = memoryview(table.indices[first:last].astype("<i4")).cast("B")
+    cells = memoryview(table.data[first:last].astype("<f8").tobytes() if values else b"")
+    width = 8 if values else 0
+    cuts = (ends - first).tolist()
+    found = bytearray()
+    for start, end in pairwise(cuts):
+        digest = hashlib.blake2b(columns[4 * start : 4 * end], digest_size=16)
+        digest.update(cells[width * start : width * end])
+        found += digest.digest()
+    return np.frombuffer(bytes(found), "<u8").reshape(-1, 2)

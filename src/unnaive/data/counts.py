@@ -1,0 +1,284 @@
+"""Counts is the statistic that almost every model here learns from: sums over documents, exact in any order."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.errors import BadData
+from unnaive.base.sparse import csr_array
+from unnaive.base.types import Sparse
+from unnaive.data.arrays import StoredMatrix, lazy_matrices, stored
+from unnaive.data.class_sums import canonical, class_sums
+from unnaive.data.products import NATIVE
+
+ROUNDING = 1e-11  # of the largest sum: what fractional sums may be off by after adding and taking away
+
+
+@lazy_matrices("class_terms", "class_df")
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Sums over documents, by class and over the corpus.
+
+    Corpus totals are kept apart from class sums: in multilabel data a document enters several classes but one
+    corpus, and a document without a label enters the corpus alone. Whole numbers stay integers, so `+` and
+    `-` are exact and order is irrelevant; sample weights or fractional features make them float64.
+
+    n_docs       documents
+    class_docs   documents of each class             (n_classes,)
+    class_terms  occurrences of term in class, N_ik  (n_classes, n_terms) sparse
+    class_df     documents of class with term        (n_classes, n_terms) sparse
+    terms        occurrences of term, N_•k           (n_terms,)
+    df           documents with term                 (n_terms,)
+
+    >>> X, Y = csr_array([[2, 0], [1, 1]]), csr_array([[1, 0], [0, 1]])
+    >>> counts = Counts.of(X, Y)
+    >>> counts.terms, counts.df
+    (array([3, 1]), array([2, 1]))
+    >>> Counts.of(X[:1], Y[:1]) + Counts.of(X[1:], Y[1:]) == counts
+    True
+    """
+
+    n_docs: Any
+    class_docs: NDArray[Any]
+    class_terms: Sparse
+    class_df: Sparse
+    terms: NDArray[Any]
+    df: NDArray[Any]
+
+    @classmethod
+    def of(cls, X: Sparse, Y: Sparse, sample_weight: NDArray[Any] | None = None, *, threads: int = 1) -> Counts:
+        """Count documents X (n_docs, n_terms) with labels Y (n_docs, n_classes), both sparse.
+
+        class_terms = Yᵀ diag(sample_weight) X and class_df the same of [X > 0]. X has no negative entry and names no
+        term twice in a row; any entry of Y other than zero is membership.
+        """
+        weight = _document_weights(X.shape[0], sample_weight)
+        number = np.result_type(_number(X.data), weight)
+        if _may_overflow(X.data, weight):
+            number, weight = np.dtype(np.float64), weight.astype(np.float64)
+        by_class = _weighted_labels(csr_array(Y), weight)
+        sums = class_sums(csr_array(X), by_class, weight, number, threads)
+        if not bool(np.isfinite(sums.terms.sum(dtype=np.float64))):
+            raise BadData("the sums over the documents are too large for a float; give smaller counts or weights")
+        return cls(weight.sum(), by_class.sum(axis=1), *sums)
+
+    @classmethod
+    def zero(cls, n_classes: int, n_terms: int) -> Counts:
+        """Nothing seen yet: the neutral element of `+`."""
+        table = csr_array((n_classes, n_terms), dtype=np.int64)
+        return cls(np.int64(0), _zeros(n_classes), table, table.copy(), terms=_zeros(n_terms), df=_zeros(n_terms))
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are, seen or not."""
+        return len(self.class_docs)
+
+    @property
+    def n_terms(self) -> int:
+        """How many terms there are, seen or not."""
+        return len(self.terms)
+
+    @property
+    def class_totals(self) -> NDArray[Any]:
+        """Occurrences of all terms in each class, N_i• (n_classes,)."""
+        table = stored(self, "class_terms")
+        totals: NDArray[Any] = table.row_sums() if isinstance(table, StoredMatrix) else table.sum(axis=1)
+        return totals
+
+    @property
+    def total(self) -> Any:
+        """Occurrences of all terms in the corpus, N."""
+        return self.terms.sum()
+
+    def __add__(self, other: Counts) -> Counts:
+        return self._combine(other, operator.add)
+
+    def __sub__(self, other: Counts) -> Counts:
+        return self._combine(other, _remainder)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Counts):
+            return NotImplemented
+        return all(_same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+
+    __hash__ = None  # type: ignore[assignment]  # holds arrays
+
+    def _combine(self, other: Counts, how: Callable[[Any, Any], Any]) -> Counts:
+        if self.class_terms.shape != other.class_terms.shape:
+            raise BadData(
+                f"counts of {self.n_classes} classes × {self.n_terms} terms and of {other.n_classes} × "
+                f"{other.n_terms} do not line up; place both in one vocabulary and one class list first"
+            )
+        parts = {}
+        for field in fields(self):
+            value = how(getattr(self, field.name), getattr(other, field.name))
+            parts[field.name] = canonical(value) if field.name in ("class_terms", "class_df") else value
+        return Counts(**parts)
+
+    def placed(self, classes: NDArray[Any], terms: NDArray[Any], n_classes: int, n_terms: int) -> Counts:
+        """The same sums in a larger table: row i moves to `classes[i]`, column j to `terms[j]`.
+
+        >>> small = Counts.of(csr_array([[2, 1]]), csr_array([[1]]))
+        >>> small.placed(np.array([1]), np.array([2, 0]), n_classes=2, n_terms=3).terms
+        array([1, 0, 2])
+        """
+
+        def spread(values: NDArray[Any], ids: NDArray[Any], size: int) -> NDArray[Any]:
+            out = np.zeros(size, values.dtype)
+            out[ids] = values
+            return out
+
+        def move(table: Sparse) -> Sparse:
+            cells = table.tocoo()
+            rows, columns = cells.coords
+            return canonical(csr_array((cells.data, (classes[rows], terms[columns])), (n_classes, n_terms)))
+
+        return Counts(
+            self.n_docs,
+            spread(self.class_docs, classes, n_classes),
+            move(self.class_terms),
+            move(self.class_df),
+            spread(self.terms, terms, n_terms),
+            spread(self.df, terms, n_terms),
+        )
+
+    def grown(self, n_classes: int, n_terms: int) -> Counts:
+        """The same sums with room for classes and terms that come after those already there."""
+        if (n_classes, n_terms) == (self.n_classes, self.n_terms):
+            return self
+        more = n_classes - self.n_classes, n_terms - self.n_terms
+
+        def widen(table: Sparse) -> Sparse:
+            ends = np.pad(table.indptr, (0, more[0]), mode="edge")
+            wide = csr_array((table.data, table.indices, ends), shape=(n_classes, n_terms))
+            wide.has_canonical_format = True
+            return wide
+
+        return Counts(
+            self.n_docs,
+            np.pad(self.class_docs, (0, more[0])),
+            widen(self.class_terms),
+            widen(self.class_df),
+            np.pad(self.terms, (0, more[1])),
+            np.pad(self.df, (0, more[1])),
+        )
+
+    def take(self, rows: NDArray[Any], columns: NDArray[Any]) -> Counts:
+        """The sums of the classes `rows` and the terms `columns` only; corpus totals stay those of all documents."""
+        taken = self.take_terms(columns) if len(columns) < self.n_terms else self
+        if len(rows) == self.n_classes:
+            return taken
+        tables = taken.class_terms[rows, :], taken.class_df[rows, :]
+        return Counts(taken.n_docs, taken.class_docs[rows], *tables, taken.terms, taken.df)
+
+    def take_terms(self, ids: NDArray[Any]) -> Counts:
+        """The sums of the terms `ids` only, in that order."""
+        return Counts(
+            self.n_docs,
+            self.class_docs,
+            canonical(self.class_terms[:, ids]),
+            canonical(self.class_df[:, ids]),
+            self.terms[ids],
+            self.df[ids],
+        )
+
+    def reordered(self, order: NDArray[Any]) -> Counts:
+        """The same sums with the terms in another order, `order[0]` first; a permutation, unlike `take_terms`.
+
+        >>> Counts.of(csr_array([[2, 0, 1]]), csr_array([[1]])).reordered(np.array([2, 1, 0])).class_terms.toarray()
+        array([[1, 0, 2]])
+        """
+        tables = stored(self, "class_terms"), stored(self, "class_df")
+        place = np.empty(len(order), tables[1].indices.dtype)
+        place[order] = np.arange(len(order), dtype=place.dtype)
+        alike = _same_cells(*tables)  # as they are where all documents count in whole
+        cells = [_sorted_cells(table, place) for table in (tables[:1] if alike else tables)]
+        moved = [
+            StoredMatrix(table.data.take(numbers), columns, table.indptr, table.shape, canonical=True)
+            for table, (columns, numbers) in zip(tables, cells * 2 if alike else cells, strict=True)
+        ]
+        return Counts(self.n_docs, self.class_docs, moved[0], moved[1], self.terms[order], self.df[order])
+
+
+def _same_cells(one: Sparse, other: Sparse) -> bool:
+    """Whether two tables have the same cells, whatever is in them."""
+    return np.array_equal(one.indptr, other.indptr) and np.array_equal(one.indices, other.indices)
+
+
+def _sorted_cells(table: Sparse, place: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """(columns, where each cell was) of a table whose column j moves to place[j], in order."""
+    if NATIVE is not None and table.indices.dtype == np.int32 and table.nnz == len(table.indices):
+        return NATIVE.move_columns(table.indptr, table.indices, place)  # type: ignore[no-any-return]
+    number = np.arange(table.nnz, dtype=table.indices.dtype)
+    moved = csr_array((number, place[table.indices], table.indptr), shape=table.shape)
+    moved = moved.tocsc().tocsr()  # two transpositions sort all rows in linear time
+    return moved.indices, moved.data
+
+
+def _zeros(size: int) -> NDArray[Any]:
+    return np.zeros(size, np.int64)
+
+
+def _number(values: NDArray[Any]) -> type:
+    """int64 when every value is whole, else float64: one fractional feature makes the whole statistic fractional."""
+    if values.dtype.kind in "iub":
+        return np.int64
+    # a whole float beyond 2³¹ is a measurement, not a count, and its sums could leave int64; mostly the first tell
+    whole = all(bool(np.all(part == np.rint(part)) and np.all(part < 2**31)) for part in (values[:1024], values))
+    return np.int64 if whole else np.float64
+
+
+def _may_overflow(values: NDArray[Any], weight: NDArray[Any]) -> bool:
+    """Whether whole numbers might sum to more than int64 holds."""
+    return float(values.max(initial=0)) * float(weight.sum(dtype=np.float64)) >= 2.0**62
+
+
+def _document_weights(n_docs: int, sample_weight: NDArray[Any] | None) -> NDArray[Any]:
+    """One weight for each document (n_docs,); whole weights are repetitions and stay exact."""
+    if sample_weight is None:
+        return np.ones(n_docs, np.int64)
+    weight = np.asarray(sample_weight)
+    return weight.astype(_number(weight), copy=False)
+
+
+def _weighted_labels(Y: Sparse, weight: NDArray[Any]) -> Sparse:
+    """Yᵀ with each document scaled by its weight (n_classes, n_docs)."""
+    repeated = np.repeat(weight, np.diff(Y.indptr)) * (Y.data != 0)
+    return csr_array(csr_array((repeated, Y.indices, Y.indptr), shape=Y.shape).T)
+
+
+def _remainder(mine: Any, theirs: Any) -> Any:
+    """mine − theirs, which nothing may fall below zero; fractions that cancelled up to rounding are zero."""
+    rest = mine - theirs
+    values = rest.data if isinstance(rest, csr_array) else np.asarray(rest)
+    noise = ROUNDING * _largest(mine) if values.dtype.kind == "f" else 0
+    if values.size and values.min() < -noise:
+        raise BadData(
+            "these documents cannot be taken away, because they were not all counted with these labels; "
+            "forget only documents that the model was trained on"
+        )
+    if not noise:
+        return rest
+    if isinstance(rest, csr_array):
+        rest.data[np.abs(rest.data) <= noise] = 0
+        return rest
+    return np.where(np.abs(rest) <= noise, 0, rest)
+
+
+def _largest(values: Any) -> Any:
+    array = values.data if isinstance(values, csr_array) else np.asarray(values)
+    return array.max() if array.size else 0
+
+
+def _same(mine: Any, theirs: Any) -> bool:
+    if not isinstance(mine, csr_array):
+        return np.array_equal(mine, theirs)
+    return mine.shape == theirs.shape and all(
+        np.array_equal(getattr(mine, part), getattr(theirs, part)) for part in ("indptr", "indices", "data")
+    )

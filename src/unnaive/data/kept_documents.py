@@ -1,0 +1,336 @@
+"""KeptDocuments: the counted documents that a model learnt from, as a value that can be added to and subtracted from.
+
+Models that learn from documents keep them, so that they can learn more, forget and join as exactly as those that learn
+from counts: training reads rows in an order that depends on what is in them alone, so a fit equals any series of
+updates, bit for bit. packed_documents.py has their form in a file.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.errors import BadData, count_noun
+from unnaive.base.read_only import own, read_only
+from unnaive.base.sparse import csr_array
+from unnaive.base.types import Floats, Ids, Label, Sparse
+from unnaive.data.count_tables import move_columns, plain_cells, plain_index, row_hashes, sorted_cells, stack_rows
+from unnaive.data.followers import has_pairs, no_followers, with_pairs, without_pairs
+from unnaive.data.named_counts import NamedCounts, check_seen
+from unnaive.data.products import take_columns
+from unnaive.data.targets import Targets, place_columns, sorted_classes
+from unnaive.text.gram_units import GramUnits, which_are_grams
+from unnaive.text.vocabulary import Vocabulary
+
+KEY_WORDS = 9  # of 8 bytes in the key of a row: two of a hash of its words, one of its weight, two of a hash of its
+# labels, two of a hash of its character n-grams or of what they were cut from, two of a hash of the followers of words
+ROWS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class KeptDocuments:
+    """Counted documents with their labels and weights; never the text.
+
+    classes     sorted labels, the columns of Y
+    words       terms, sorted, the columns of `table`; None where documents came as rows of counts
+    table       (n_docs, n_words), without zeros; every term is in some document
+    Y           (n_docs, n_classes), 0/1
+    weight      of each document (n_docs,), above 0; None where all are 1
+    units       what character n-grams were cut from, where that is known; these are then not among the words
+    followers   which word follows which, where that tells of all pairs; these are then not among the words
+
+    `vocabulary` and `X` are of words, pairs and character n-grams together. Rows are in the order of a hash of their
+    words, so whatever was added and taken away in whatever order, the same documents are the same arrays.
+
+    >>> from unnaive.data.targets import read_targets
+    >>> one = KeptDocuments.of(csr_array([[1, 2]]), read_targets(["sport"], 1), Vocabulary(["goal", "ball"]))
+    >>> two = KeptDocuments.of(csr_array([[1]]), read_targets(["news"], 1), Vocabulary(["vote"]))
+    >>> both = one + two
+    >>> both.n_docs, both.classes, both.vocabulary.terms
+    (2, ('news', 'sport'), ['ball', 'goal', 'vote'])
+    >>> both == two + one, both - two == one
+    (True, True)
+    >>> both - two - two
+    Traceback (most recent call last):
+    unnaive.base.errors.BadData: the model has no class 'news' but sport; forget documents with the labels that ...
+    """
+
+    classes: tuple[Label, ...]
+    words: Vocabulary | None
+    table: Sparse
+    Y: Sparse
+    weight: Floats | None = None
+    units: GramUnits | None = None
+    followers: Sparse | None = None
+
+    @classmethod
+    def of(
+        cls, X: Sparse, targets: Targets, vocabulary: Vocabulary | None = None, sample_weight: Floats | None = None,
+        units: GramUnits | None = None,
+    ) -> KeptDocuments:  # fmt: skip
+        """Documents X (n_docs, n_terms) with their labels; those of weight 0 are left out, since they say nothing."""
+        table = csr_array(X)
+        if units is not None and vocabulary is not None:  # columns of grams follow from them
+            columns = np.flatnonzero(~which_are_grams(vocabulary))
+            vocabulary, table = vocabulary.take(columns), take_columns(table, columns)
+        kept = cls(targets.classes, vocabulary, table, csr_array(targets.Y), sample_weight, units).in_order()
+        # rows that came in order are not moved: what the caller holds may change, and stays writeable
+        return replace(kept, table=own(kept.table, X), Y=own(kept.Y, targets.Y), weight=own(kept.weight, sample_weight))
+
+    @classmethod
+    def empty(cls, classes: Sequence[Label] = (), n_terms: int | None = None) -> KeptDocuments:
+        """Nothing seen yet; classes may be named in advance. With `n_terms` columns have no names."""
+        names = sorted_classes(classes)
+        table, Y = csr_array((0, n_terms or 0), dtype=np.int32), csr_array((0, len(names)), dtype=np.int64)
+        return cls(names, Vocabulary() if n_terms is None else None, table, Y)
+
+    @property
+    def n_docs(self) -> int:
+        """How many documents there are."""
+        return int(self.table.shape[0])
+
+    @property
+    def n_terms(self) -> int:
+        """How many columns X has."""
+        return int(self.X.shape[1])
+
+    @property
+    def vocabulary(self) -> Vocabulary | None:
+        """All terms, sorted, the columns of X; None where documents came as rows of counts."""
+        return self.joined()[0]
+
+    @property
+    def X(self) -> Sparse:
+        """How often each term is in each document (n_docs, n_terms)."""
+        return self.joined()[1]
+
+    def joined(self, threads: int = 1) -> tuple[Vocabulary | None, Sparse]:
+        """(vocabulary, X), made of words, their followers and units when they are first asked for."""
+        if self.words is None or (self.units is None and self.followers is None):
+            return self.words, self.table
+        if "_joined" not in self.__dict__:
+            terms, X = self.words, self.table
+            if self.followers is not None:
+                terms, X = with_pairs(terms, X, self.followers)
+            if self.units is not None:
+                terms, X = self.units.join(terms, X, threads)
+            self.__dict__["_joined"] = read_only((terms, plain_index(plain_cells(X))))
+        return self.__dict__["_joined"]  # type: ignore[no-any-return]
+
+    @property
+    def class_docs(self) -> NDArray[np.int64]:
+        """How many documents each class has (n_classes,)."""
+        return np.bincount(self.Y.indices, minlength=len(self.classes))
+
+    def targets(self, target_type: str) -> Targets:
+        """The labels, in the form that predictions are to have."""
+        return Targets(self.classes, self.Y, target_type)
+
+    def counts(self, target_type: str, weight: Floats | None = None, *, threads: int = 1) -> NamedCounts:
+        """Sums over the documents, for models that learn from counts; with other weights where they are given."""
+        vocabulary, X = self.joined(threads)
+        weight = self.weight if weight is None else weight
+        return NamedCounts.of(X, self.targets(target_type), vocabulary, weight, threads=threads)
+
+    def __add__(self, other: KeptDocuments) -> KeptDocuments:
+        one, two = _alike(self, other)
+        if one is not self or two is not other:
+            return one + two
+        classes = sorted_classes({*self.classes, *other.classes})
+        mine, theirs, words = None, None, None
+        if self.words is None or other.words is None:
+            n_words = max(self.table.shape[1], other.table.shape[1])
+        else:
+            words, theirs = self.words.union(other.words)
+            n_words = len(words)
+            order = words.order()
+            if order is not None:  # columns go to their sorted places at once: they stay ascending, mostly
+                places = np.empty(n_words, np.int64)
+                places[order] = np.arange(n_words)
+                words, mine, theirs = words.in_order(order), places[: len(self.words)], places[theirs]
+        parts = [self._placed(classes, mine, n_words), other._placed(classes, theirs, n_words)]
+        units = other.units if self.units is None else self.units
+        if self.units is not None and other.units is not None:
+            units = self.units + other.units
+        followers = [one.followers for one in parts if one.followers is not None]
+        return KeptDocuments(
+            classes,
+            words,
+            stack_rows([one.table for one in parts], n_words),
+            stack_rows([one.Y for one in parts], len(classes)),
+            np.concatenate([one._weights() for one in parts]),
+            units,
+            stack_rows(followers, max(one.shape[1] for one in followers)) if followers else None,
+        ).in_order()
+
+    def __sub__(self, other: KeptDocuments) -> KeptDocuments:
+        """Without the documents of `other`, each once; named classes and terms that no document has any more go too.
+
+        A document is one that is here if its cells, its labels and its weight are the same.
+        """
+        one, two = _alike(self, other)
+        if one is not self or two is not other:
+            return one - two
+        check_seen(self.classes, self.words, other.classes, other.words)
+        theirs = None if self.words is None else self.words.ids(other.words or Vocabulary())
+        away = other._placed(self.classes, theirs, self.table.shape[1])
+        if self.units is not None and other.units is not None:
+            away = replace(away, units=other.units.over(self.units.vocabulary))
+        left = self._take(_without(self._keys().tolist(), away._keys().tolist()))
+        if self.words is None:
+            return left.in_order()
+        rows = np.flatnonzero((left.class_docs > 0) | (self.class_docs == 0))  # those named in advance stay
+        names = tuple(self.classes[row] for row in rows)
+        return replace(left, classes=names, Y=csr_array(left.Y[:, rows])).in_order()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, KeptDocuments):
+            return NotImplemented
+        one, two = _alike(self, other)
+        if one is not self or two is not other:
+            return one == two
+        return (
+            self.classes == other.classes
+            and self.words == other.words
+            and self.table.shape == other.table.shape
+            and (self.units is None or other.units is None or self.units.vocabulary == other.units.vocabulary)
+            and np.array_equal(self._keys(), other._keys())
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # holds arrays
+
+    def _weights(self) -> Floats:
+        return np.ones(self.n_docs) if self.weight is None else self.weight
+
+    def _take(self, rows: NDArray[np.int64]) -> KeptDocuments:
+        weight = None if self.weight is None else self.weight[rows]
+        units = None if self.units is None else self.units.take(rows)
+        followers = None if self.followers is None else csr_array(self.followers[rows])
+        table, Y = csr_array(self.table[rows]), csr_array(self.Y[rows])
+        return replace(self, table=table, Y=Y, weight=weight, units=units, followers=followers)
+
+    def _placed(self, classes: tuple[Label, ...], columns: Ids | None, n_words: int) -> KeptDocuments:
+        """The same documents over other classes, and with column i of the table moved to `columns[i]` of n_words."""
+        place = {label: position for position, label in enumerate(classes)}
+        places = np.array([place[label] for label in self.classes], np.int64)
+        Y = sorted_cells(place_columns(self.Y, places, len(classes)))
+        return replace(self, classes=classes, table=move_columns(self.table, columns, n_words), Y=Y)
+
+    def in_order(self) -> KeptDocuments:
+        """Without documents of weight 0 and terms of no document, terms sorted, rows in the order of their keys."""
+        documents = self
+        if self.weight is not None:
+            documents = documents._take(np.flatnonzero(self.weight > 0))
+            if bool(np.all(documents._weights() == 1)):
+                documents = replace(documents, weight=None)
+        units = None if documents.units is None else documents.units.in_order()
+        documents = replace(
+            documents, table=plain_cells(documents.table), Y=sorted_cells(documents.Y), units=units
+        )  # fmt: skip
+        if documents.words is not None:
+            documents = _pairs_apart(_words_in_order(documents, documents.words))
+        keys = documents._keys().view(np.uint64).reshape(-1, KEY_WORDS)
+        order = np.lexsort(keys.T[::-1])
+        if not bool(np.all(order[1:] > order[:-1])):
+            documents = documents._take(order)
+        return replace(documents, table=plain_index(documents.table), Y=plain_index(documents.Y))
+
+    def _keys(self) -> NDArray[np.void]:
+        """72 bytes for each document that are those of another only if its cells, weight and labels are (n_docs,).
+
+        A hash of the words comes first, so that the order is by content and does not favour a class, and is the same
+        whether units are known or not.
+        """
+        keys = np.zeros((self.n_docs, KEY_WORDS), np.uint64)
+        words, rest = self._split_grams()
+        for start in range(0, self.n_docs, ROWS_AT_ONCE):
+            rows = slice(start, min(start + ROWS_AT_ONCE, self.n_docs))
+            keys[rows, 0:2] = row_hashes(words, rows)
+            keys[rows, 3:5] = row_hashes(self.Y, rows, values=False)
+            if rest is not None:
+                keys[rows, 5:7] = row_hashes(rest, rows)
+            if self.followers is not None:
+                keys[rows, 7:9] = row_hashes(self.followers, rows)
+        keys[:, 2] = self._weights().astype(np.float64).view(np.uint64)
+        return keys.view(np.dtype((np.void, 8 * KEY_WORDS))).ravel()
+
+    def _split_grams(self) -> tuple[Sparse, Sparse | None]:
+        """Tables of the words, and of the character n-grams or their units; None where there are none."""
+        if self.units is not None:
+            return self.table, self.units.X
+        grams = np.zeros(0, np.bool_) if self.words is None else which_are_grams(self.words)
+        if not grams.any():
+            return self.table, None
+        parts = (take_columns(self.table, np.flatnonzero(chosen)) for chosen in (~grams, grams))
+        return next(parts), next(parts)
+
+
+def _alike(one: KeptDocuments, two: KeptDocuments) -> tuple[KeptDocuments, KeptDocuments]:
+    """The same documents, units and followers being known of both or of neither; no documents are like any."""
+    if not one.n_docs or not two.n_docs or one.words is None or two.words is None:
+        return one, two
+    if (one.units is None) != (two.units is None):
+        one, two = _with_grams_in_table(one), _with_grams_in_table(two)
+    if (one.followers is None) == (two.followers is None):
+        return one, two
+    lacking = one if one.followers is None else two
+    if lacking.table.data.dtype.kind == "i" and not has_pairs(lacking.words or Vocabulary()):
+        made = replace(lacking, followers=no_followers(lacking.table))
+        return (made, two) if lacking is one else (one, made)
+    return _with_pairs_in_table(one), _with_pairs_in_table(two)
+
+
+def _with_grams_in_table(documents: KeptDocuments) -> KeptDocuments:
+    if documents.units is None:
+        return documents
+    return KeptDocuments(documents.classes, *documents.joined(), documents.Y, documents.weight).in_order()
+
+
+def _with_pairs_in_table(documents: KeptDocuments) -> KeptDocuments:
+    if documents.followers is None or documents.words is None:
+        return documents
+    words, table = with_pairs(documents.words, documents.table, documents.followers)
+    return replace(documents, words=words, table=table, followers=None)
+
+
+def _pairs_apart(documents: KeptDocuments) -> KeptDocuments:
+    """With followers in the place of pairs, where there are any and all can be told so."""
+    if documents.followers is not None:
+        return documents if documents.followers.data.any() else replace(documents, followers=None)
+    words = documents.words
+    found = None if words is None or not has_pairs(words) else without_pairs(words, documents.table)
+    return documents if found is None else replace(documents, words=found[0], table=found[1], followers=found[2])
+
+
+def _without(keys: list[bytes], gone: list[bytes]) -> NDArray[np.int64]:
+    """Which rows are left when each of `gone` took away one that equals it; an error if one has none."""
+    away = Counter(gone)
+    left = []
+    for row, key in enumerate(keys):
+        if away.get(key, 0):
+            away[key] -= 1
+        else:
+            left.append(row)
+    if lost := sum(away.values()):
+        raise BadData(
+            f"{lost} of {count_noun(len(gone), 'document')} cannot be taken away, because the model has none (or "
+            "fewer) with the same counts, labels and weight; forget only documents that the model was trained on"
+        )
+    return np.array(left, np.int64)
+
+
+def _words_in_order(documents: KeptDocuments, words: Vocabulary) -> KeptDocuments:
+    """With the words that some document has, sorted."""
+    seen = np.bincount(documents.table.indices, minlength=len(words)) > 0
+    order = words.order()
+    if order is None and bool(seen.all()):
+        return documents
+    order = np.arange(len(words)) if order is None else order
+    order = order[seen[order]]
+    places = np.full(len(words), -1, np.int64)
+    places[order] = np.arange(len(order))
+    return replace(documents, words=words.take(order), table=move_columns(documents.table, places, len(order)))

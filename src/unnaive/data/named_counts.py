@@ -1,0 +1,163 @@
+"""NamedCounts is Counts with names: rows are classes, columns are terms. Those of any two models add by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.errors import BadData
+from unnaive.base.types import Floats, Label, Sparse
+from unnaive.data.counts import Counts
+from unnaive.data.targets import Targets, place_columns, shorten_classes, sorted_classes
+from unnaive.text.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class NamedCounts:
+    """What was learnt from documents, in a form that can be added to, subtracted from and merged, exactly.
+
+    classes     sorted labels, the rows of `counts`
+    vocabulary  terms, the columns of `counts`; None where documents came as rows of counts, whose columns have no names
+    counts      the sums
+
+    Equality is by name: the order of the vocabulary, which is that of first occurrence, is irrelevant.
+
+    >>> from scipy.sparse import csr_array
+    >>> from unnaive.data.targets import read_targets
+    >>> one = NamedCounts.of(csr_array([[2, 1]]), read_targets(["sport"], 1), Vocabulary(["ball", "goal"]))
+    >>> two = NamedCounts.of(csr_array([[1, 1]]), read_targets(["news"], 1), Vocabulary(["vote", "ball"]))
+    >>> both = one + two
+    >>> both.classes, both.vocabulary.terms, both.counts.terms
+    (('news', 'sport'), ['ball', 'goal', 'vote'], array([3, 1, 1]))
+    >>> both == two + one, both - two == one
+    (True, True)
+    """
+
+    classes: tuple[Label, ...]
+    vocabulary: Vocabulary | None
+    counts: Counts
+
+    @classmethod
+    def of(
+        cls, X: Sparse, targets: Targets, vocabulary: Vocabulary | None = None, sample_weight: Floats | None = None,
+        *, threads: int = 1,
+    ) -> NamedCounts:  # fmt: skip
+        """Count documents X (n_docs, n_terms) with their labels."""
+        return cls(targets.classes, vocabulary, Counts.of(X, targets.Y, sample_weight, threads=threads))
+
+    @classmethod
+    def empty(cls, classes: Sequence[Label] = (), n_terms: int | None = None) -> NamedCounts:
+        """Nothing seen yet; classes may be named in advance. With `n_terms` columns have no names."""
+        names = sorted_classes(classes)
+        return cls(names, Vocabulary() if n_terms is None else None, Counts.zero(len(names), n_terms or 0))
+
+    @property
+    def n_docs(self) -> Any:
+        """How many documents were counted."""
+        return self.counts.n_docs
+
+    @property
+    def n_terms(self) -> int:
+        """How many columns there are."""
+        return self.counts.n_terms
+
+    @property
+    def class_docs(self) -> NDArray[Any]:
+        """How many documents each class has (n_classes,)."""
+        return self.counts.class_docs
+
+    def __add__(self, other: NamedCounts) -> NamedCounts:
+        classes = self.classes if self.classes == other.classes else sorted_classes({*self.classes, *other.classes})
+        if self.vocabulary is None or other.vocabulary is None:
+            n_terms = max(self.counts.n_terms, other.counts.n_terms)
+            sums = self._placed(classes, None, n_terms) + other._placed(classes, None, n_terms)
+            return NamedCounts(classes, None, sums)
+        vocabulary, theirs = self.vocabulary.union(other.vocabulary)
+        sums = self._placed(classes, None, len(vocabulary)) + other._placed(classes, theirs, len(vocabulary))
+        return NamedCounts(classes, vocabulary, sums)
+
+    def __sub__(self, other: NamedCounts) -> NamedCounts:
+        """Without the documents of `other`; named classes and terms that no document has any more are gone too."""
+        check_seen(self.classes, self.vocabulary, other.classes, other.vocabulary)
+        if self.vocabulary is None or other.vocabulary is None:
+            left = self.counts - other._placed(self.classes, None, self.counts.n_terms)
+            return NamedCounts(self.classes, None, left)
+        theirs = self.vocabulary.ids(other.vocabulary)
+        left = self.counts - other._placed(self.classes, theirs, len(self.vocabulary))
+        named_in_advance = self.counts.class_docs == 0
+        rows, columns = np.flatnonzero((left.class_docs > 0) | named_in_advance), np.flatnonzero(left.df > 0)
+        return NamedCounts(
+            tuple(self.classes[row] for row in rows),
+            self.vocabulary if len(columns) == len(self.vocabulary) else self.vocabulary.take(columns),
+            left.take(rows, columns),
+        )
+
+    def in_order(self) -> NamedCounts:
+        """The same counts with the terms sorted by code point: what order documents came in can no longer be seen.
+
+        >>> from scipy.sparse import csr_array
+        >>> from unnaive.data.targets import read_targets
+        >>> counts = NamedCounts.of(csr_array([[2, 1]]), read_targets(["sport"], 1), Vocabulary(["goal", "ball"]))
+        >>> counts.in_order().vocabulary.terms, counts.in_order().counts.terms
+        (['ball', 'goal'], array([1, 2]))
+        """
+        if self.vocabulary is None:
+            return self
+        order = self.vocabulary.order()
+        if order is None:
+            return self
+        return NamedCounts(self.classes, self.vocabulary.in_order(order), self.counts.reordered(order))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, NamedCounts):
+            return NotImplemented
+        if self.classes != other.classes or (self.vocabulary is None) != (other.vocabulary is None):
+            return False
+        if self.vocabulary is None or other.vocabulary is None:
+            return self.counts == other.counts
+        if len(self.vocabulary) != len(other.vocabulary):
+            return False
+        theirs = self.vocabulary.ids(other.vocabulary)
+        return bool((theirs >= 0).all()) and self.counts == other._placed(self.classes, theirs, len(theirs))
+
+    __hash__ = None  # type: ignore[assignment]  # holds arrays
+
+    def _placed(self, classes: tuple[Label, ...], columns: NDArray[Any] | None, n_terms: int) -> Counts:
+        """The counts in the rows and columns of a larger table; None for columns that stay where they are."""
+        in_order = columns is None or bool((columns == np.arange(len(columns))).all())
+        if classes == self.classes and in_order:
+            return self.counts.grown(len(classes), n_terms)
+        row = {label: place for place, label in enumerate(classes)}
+        rows = np.array([row[label] for label in self.classes], np.int64)
+        columns = np.arange(self.counts.n_terms) if columns is None else columns
+        return self.counts.placed(rows, columns, len(classes), n_terms)
+
+
+def check_seen(
+    classes: Sequence[Label], vocabulary: Vocabulary | None, gone: Sequence[Label], terms: Vocabulary | None
+) -> None:
+    """An error that names a class of `gone`, or one of `terms`, that is not among those that the model has."""
+    known = set(classes)
+    label = next((label for label in gone if label not in known), None)
+    if label is not None:
+        raise BadData(
+            f"the model has no class {label!r} but {shorten_classes(classes)}; "
+            "forget documents with the labels that they were learnt with"
+        )
+    if vocabulary is None or terms is None:
+        return
+    lacking = np.flatnonzero(vocabulary.ids(terms) < 0)
+    if len(lacking):
+        term = terms[int(lacking[0])]
+        raise BadData(f"the model never saw the term {term!r}, so it did not learn all of these documents")
+
+
+def over_classes(targets: Targets, classes: Sequence[Label]) -> Targets:
+    """The same labels over `classes`, which has all of their classes in it."""
+    place = {label: position for position, label in enumerate(classes)}
+    places = np.array([place[label] for label in targets.classes], np.int64)
+    return Targets(tuple(classes), place_columns(targets.Y, places, len(classes)), targets.target_type)

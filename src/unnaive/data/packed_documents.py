@@ -1,0 +1,313 @@
+"""PackedDocuments: kept documents as a model file holds them, small; unpacked, and looked at, when they are needed.
+
+Documents are laid out class by class and written term by term, frequent terms first: for each term how many documents
+have it, the gaps between their numbers, and the counts. Gaps and counts are small numbers, so their high bytes are
+mostly 0: each plane of bytes is written by itself and deflated. Pairs of words are written as the words that follow
+each word (followers.py). Character n-grams are left out where what they were cut from is known, their
+units: these are written in the same way, and cut again on reading. Else what the words of a document tell of its
+n-grams is left out: X_grams = X_words · G + rest, and only the rest is written. Beside punctuation words tell of grams
+that are not there, so that some of the rest is below 0.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.errors import BadModel
+from unnaive.base.lazy import lazy_property
+from unnaive.base.sparse import csc_array, csr_array
+from unnaive.base.types import Arrays, Label, Sparse
+from unnaive.data.followers import check_followers, list_followers
+from unnaive.data.kept_documents import KeptDocuments
+from unnaive.data.packed_grams import MOST_GRAMS, with_grams, without_grams
+from unnaive.text.gram_units import GramKind, GramUnits
+from unnaive.text.tokens import BORDERS, LONGEST_NGRAM
+from unnaive.text.vocabulary import Vocabulary
+
+INTEGERS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}  # by their bytes
+DEFLATED_AT_MOST = 1100  # bytes out of one byte in: deflate cannot do more than 1,032
+PIECE = 1 << 22  # bytes deflated at a time
+
+
+@dataclass(frozen=True, eq=False)
+class PackedDocuments:
+    """Documents in the arrays of a file, not looked at yet.
+
+    arrays      deflated planes of bytes, by name
+    about       how many documents and cells there are, and how wide the numbers are, plain enough for JSON
+    classes     of the model
+    in_use      the vocabulary of the model, which is that of the documents unless `arrays` has another
+    exclusive   whether every document has exactly one label
+
+    >>> from unnaive.data.targets import read_targets
+    >>> targets, terms = read_targets(["sport", "news", "sport"], 3), Vocabulary(["ball", "vote"])
+    >>> documents = KeptDocuments.of(csr_array([[2, 0], [0, 1], [1, 1]]), targets, terms)
+    >>> pack_documents(documents, terms, exclusive=True).documents == documents
+    True
+    """
+
+    arrays: Arrays
+    about: dict[str, Any]
+    classes: tuple[Label, ...]
+    in_use: Vocabulary
+    exclusive: bool
+
+    @classmethod
+    def from_file(
+        cls, arrays: Arrays, about: Any, classes: tuple[Label, ...], in_use: Vocabulary, *, exclusive: bool
+    ) -> PackedDocuments:
+        """The documents of a model file; only the number of documents is looked at here."""
+        if not isinstance(about, dict):
+            raise BadModel("the documents kept in this model have no description; train it again")
+        _whole(about["documents"])
+        _whole(about["all_terms"])
+        return cls(arrays, about, classes, in_use, exclusive)
+
+    @property
+    def n_docs(self) -> int:
+        """How many documents there are, as the file says."""
+        return int(self.about["documents"])
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes they take in a file."""
+        return sum(array.nbytes for array in self.arrays.values())
+
+    @property
+    def n_terms(self) -> int:
+        """How many terms they have, as the file says."""
+        return int(self.about["all_terms"])
+
+    @property
+    def class_docs(self) -> NDArray[np.int64]:
+        """How many documents each class has (n_classes,); nothing but the labels is unpacked."""
+        return np.bincount(self._checked(_read_labels).indices, minlength=len(self.classes))
+
+    @lazy_property
+    def documents(self) -> KeptDocuments:
+        """The documents; a file in which they are damaged is refused here."""
+        documents: KeptDocuments = self._checked(_unpack)
+        return documents
+
+    def _checked(self, read: Callable[[PackedDocuments], Any]) -> Any:
+        try:
+            return read(self)
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, zlib.error) as problem:
+            reason = (str(problem).splitlines() or ["no reason given"])[0][:120]
+            raise BadModel(f"the documents kept in this model are damaged ({reason}); train it again") from problem
+
+
+def pack_documents(
+    documents: KeptDocuments, in_use: Vocabulary, *, exclusive: bool, grams: GramKind | None = None
+) -> PackedDocuments:
+    """The documents as a file holds them; `grams` are sizes and border of the character n-grams among their terms."""
+    units, rest = documents.units, documents
+    if units is None and grams is not None:
+        rest = without_grams(documents, grams)
+    told = rest is not documents
+    kind = grams if told else None if units is None else units.kind
+    vocabulary = rest.words or Vocabulary()
+    first = np.full(rest.n_docs, -1)  # by the first label: documents of a class share terms, so that gaps are small
+    labelled = np.diff(rest.Y.indptr) > 0
+    first[labelled] = rest.Y.indices[rest.Y.indptr[:-1][labelled]]
+    order = np.argsort(first, kind="stable")
+    Y, table = csr_array(rest.Y[order]), csr_array(rest.table[order])
+    numbers: dict[str, NDArray[Any]] = {"labels": np.diff(Y.indptr), "codes": Y.indices}
+    if rest.followers is not None:
+        numbers["followers"] = csr_array(rest.followers[order]).data
+    numbers |= _split_cells(table, signed=told)
+    names, in_units = {"terms": vocabulary} if vocabulary != in_use else {}, None
+    if units is not None:
+        numbers |= {f"unit_{name}": values for name, values in _split_cells(units.X[order], signed=False).items()}
+        names["unit_terms"] = units.vocabulary
+        blob = units.vocabulary.to_arrays()[0]
+        in_units = {"cells": units.X.nnz, "terms": len(units.vocabulary), "bytes": len(blob)}
+    arrays, widths = {}, {}
+    for name, terms in names.items():
+        blob, offsets = terms.to_arrays()
+        arrays[name] = _deflate(blob, zlib.Z_DEFAULT_STRATEGY)
+        numbers[name.replace("terms", "sizes")] = np.diff(offsets)
+    for name, values in numbers.items():
+        arrays[name], widths[name] = _planes(values)
+    if rest.weight is not None:
+        arrays["weight"] = _deflate(np.ascontiguousarray(rest.weight[order], "<f8").view(np.uint8))
+    about = {
+        "documents": rest.n_docs, "cells": table.nnz, "codes": Y.nnz, "terms": len(vocabulary), "widths": widths,
+        "all_terms": documents.n_terms, "bytes": int(vocabulary.to_arrays()[1][-1]),
+        "grams": list(kind[:2]) if kind is not None else None, "border": kind[2] if kind is not None else None,
+        "units": in_units,
+    }  # fmt: skip
+    packed = PackedDocuments(arrays, about, documents.classes, in_use, exclusive)
+    packed.__dict__["documents"] = documents  # known: nothing is to be unpacked
+    return packed
+
+
+def _split_cells(X: Sparse, *, signed: bool) -> dict[str, NDArray[Any]]:
+    """The cells of documents, term by term: how many each term has, the gaps between their rows, and the counts.
+
+    Terms of most documents come first: their gaps are alike, and so are those of rare ones.
+    """
+    df = np.bincount(X.indices, minlength=X.shape[1])
+    by_term = csc_array(csc_array(csr_array(X).tocsc())[:, np.argsort(-df, kind="stable")])
+    gaps = np.diff(by_term.indices, prepend=0)
+    starts = by_term.indptr[:-1]
+    gaps[starts] = by_term.indices[starts]
+    counts = _fold_sign(by_term.data) if signed else by_term.data
+    return {"df": df, "steps": gaps, "counts": counts}
+
+
+def _planes(values: NDArray[Any]) -> tuple[NDArray[np.uint8], int]:
+    """Whole numbers from 0 on, deflated: their first bytes, then their second, …; and how many bytes each has."""
+    width = np.min_scalar_type(int(values.max(initial=0))).itemsize
+    narrow = values.astype(np.dtype(INTEGERS[width]).newbyteorder("<"))
+    return _deflate(narrow.view(np.uint8).reshape(-1, width).T), width
+
+
+def _deflate(plain: NDArray[np.uint8], strategy: int = zlib.Z_RLE) -> NDArray[np.uint8]:
+    """Runs and single bytes: six times as fast as looking for repeated strings, which gaps do not have."""
+    deflate = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, strategy)
+    flat = np.ascontiguousarray(plain).reshape(-1)
+    pieces = [deflate.compress(flat[start : start + PIECE].data) for start in range(0, flat.size, PIECE)]
+    return np.frombuffer(b"".join([*pieces, deflate.flush()]), np.uint8)
+
+
+def _inflate(packed: NDArray[np.uint8], size: int, name: str) -> NDArray[np.uint8]:
+    """The bytes that were deflated, if there are exactly `size` of them."""
+    if packed.ndim != 1 or packed.dtype != np.uint8 or not 0 <= size <= DEFLATED_AT_MOST * len(packed):
+        raise ValueError(f"{len(packed)} bytes cannot hold their {name}")
+    inflate = zlib.decompressobj()
+    plain = inflate.decompress(packed.tobytes(), size + 1)
+    if len(plain) != size or not inflate.eof or inflate.unused_data:
+        raise ValueError(f"their {name} end too early or too late")
+    return np.frombuffer(plain, np.uint8)
+
+
+def _unpack(packed: PackedDocuments) -> KeptDocuments:
+    """Trusts nothing: every number is looked at before it is used as a place."""
+    about, arrays = packed.about, packed.arrays
+    n_docs, cells, n_terms = (_whole(about[name]) for name in ("documents", "cells", "terms"))
+
+    Y = _read_labels(packed)  # first: there are as many documents as labels are written of, whatever the file says
+    vocabulary = packed.in_use
+    if "terms" in arrays:
+        vocabulary = _read_terms(packed, "", n_terms, _whole(about["bytes"]))
+    if len(vocabulary) != n_terms:
+        raise ValueError(f"they have {n_terms} terms and the vocabulary {len(vocabulary)}")
+    signed = about["grams"] is not None and not _is_early(about) and about["units"] is None
+    X = _read_cells(packed, "", (n_docs, n_terms), cells, signed=signed)
+    followers = None
+    if "followers" in arrays:
+        followers = list_followers(_read(packed, "followers", int(X.data.sum()), 0, n_terms + 1), X)
+        check_followers(vocabulary, X, followers)
+    weight = None
+    if "weight" in arrays:
+        weight = _inflate(arrays["weight"], 8 * n_docs, "weights").view("<f8").astype(np.float64)
+        if not bool(np.all((weight > 0) & (weight < 2.0**1000))):
+            raise ValueError("a weight is not above 0")
+    documents = KeptDocuments(packed.classes, vocabulary, X, Y, weight, followers=followers)
+    if about["grams"] is None:
+        return documents.in_order()
+    shortest, longest = (_whole(size) for size in about["grams"])
+    border = "_" if _is_early(about) else about["border"]
+    if not 1 <= shortest <= longest <= LONGEST_NGRAM or border not in BORDERS.values():
+        raise ValueError(f"their character n-grams have {shortest} to {longest} characters and the border {border!r}")
+    kind = (shortest, longest, border)
+    if _is_early(about) or about["units"] is None:
+        return with_grams(documents, kind).in_order()
+    units = _read_units(packed, n_docs, kind)
+    if units.most_grams() > MOST_GRAMS:
+        raise ValueError("their units have too many character n-grams")
+    return replace(documents, units=units).in_order()
+
+
+def _read_units(packed: PackedDocuments, n_docs: int, kind: GramKind) -> GramUnits:
+    """What character n-grams are cut from."""
+    cells, n_terms, size = (_whole(packed.about["units"][name]) for name in ("cells", "terms", "bytes"))
+    X = _read_cells(packed, "unit_", (n_docs, n_terms), cells, signed=False)
+    X = csr_array((X.data.astype(np.int32), X.indices, X.indptr), shape=X.shape)
+    return GramUnits(_read_terms(packed, "unit_", n_terms, size), X, kind)
+
+
+def _read_terms(packed: PackedDocuments, start: str, n_terms: int, size: int) -> Vocabulary:
+    """The terms whose arrays' names begin with `start`, of so many bytes in all."""
+    blob = _inflate(packed.arrays[f"{start}terms"], size, "terms")
+    sizes = _read(packed, f"{start}sizes", n_terms, 0, len(blob) + 1)
+    return Vocabulary.from_arrays(blob, np.concatenate([[0], np.cumsum(sizes)]))
+
+
+def _is_early(about: dict[str, Any]) -> bool:
+    """Whether the file is of before there were n-grams between spaces: they are inside words, no count is below 0."""
+    return "border" not in about
+
+
+def _read(packed: PackedDocuments, name: str, size: int, least: int, below: int) -> NDArray[np.int64]:
+    """The numbers called `name`, if there are `size` of them from `least` to below `below`."""
+    width = packed.about["widths"][name]
+    planes = _inflate(packed.arrays[name], size * width, name).reshape(width, size)
+    values = np.ascontiguousarray(planes.T).view(np.dtype(INTEGERS[width]).newbyteorder("<")).ravel()
+    if size and (int(values.min()) < least or int(values.max()) >= below):
+        raise ValueError(f"their {name} are not all from {least} to {below - 1}")
+    return values.astype(np.int64)
+
+
+def _read_labels(packed: PackedDocuments) -> Sparse:
+    """Y (n_docs, n_classes); one label each where classes exclude each other."""
+    n_docs, n_codes, n_classes = _whole(packed.about["documents"]), _whole(packed.about["codes"]), len(packed.classes)
+    least, most = (1, 1) if packed.exclusive else (0, n_classes)
+    each = _read(packed, "labels", n_docs, least, most + 1)
+    if int(each.sum()) != n_codes:
+        raise ValueError("their labels are more or fewer than there should be")
+    codes = _read(packed, "codes", n_codes, 0, n_classes).astype(np.int32)
+    ends = np.concatenate([[0], np.cumsum(each)])
+    Y = csr_array((np.ones(n_codes, np.int64), codes, ends), shape=(n_docs, n_classes))
+    if not Y.has_canonical_format:
+        raise ValueError("a document has a label twice")
+    return Y
+
+
+def _whole(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**40:
+        raise ValueError(f"{str(value)[:20]} is no number of documents, cells or terms")
+    return value
+
+
+def _read_cells(packed: PackedDocuments, start: str, shape: tuple[int, int], cells: int, *, signed: bool) -> Sparse:
+    """The table whose arrays' names begin with `start`: rows are sums of gaps, which begin anew with each term."""
+    n_docs, n_terms = shape
+    df = _read(packed, f"{start}df", n_terms, 1, n_docs + 1)
+    if int(df.sum()) != cells:
+        raise ValueError("their terms have more or fewer cells than there should be")
+    early = f"{start}steps" not in packed.arrays  # such a file has its terms in the order of the vocabulary
+    gaps = _read(packed, f"{start}{'gaps' if early else 'steps'}", cells, 0, n_docs)
+    order = None if early else np.argsort(-df, kind="stable")
+    df = df if order is None else df[order]
+    counts = _read(packed, f"{start}counts", cells, 1, 2**32 if signed else 2**31)
+    counts = _unfold_sign(counts) if signed else counts
+    ends = np.concatenate([[0], np.cumsum(df)])
+    starts = np.zeros(cells, np.bool_)
+    starts[ends[:-1]] = True
+    if not bool(np.all(starts | (gaps > 0))):
+        raise ValueError("a document has a term twice")
+    sums = np.cumsum(gaps)
+    rows = sums - np.repeat(sums[ends[:-1]] - gaps[ends[:-1]], df)
+    if cells and int(rows.max()) >= n_docs:
+        raise ValueError(f"a term is in a document beyond the {n_docs} that there are")
+    by_term = csc_array((counts, rows.astype(np.int32), ends), shape=(n_docs, n_terms))
+    return csr_array(by_term.tocsr() if order is None else by_term[:, np.argsort(order)].tocsr())
+
+
+def _fold_sign(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Whole numbers of either sign as such from 0 on: 0, −1, 1, −2, 2, … → 0, 1, 2, 3, 4, …"""
+    wide = values.astype(np.int64)
+    return np.where(wide < 0, -2 * wide - 1, 2 * wide)
+
+
+def _unfold_sign(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The inverse of `_fold_sign`."""
+    return np.where(values % 2 == 1, -(values + 1) // 2, values // 2)

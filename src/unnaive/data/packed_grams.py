@@ -1,0 +1,63 @@
+"""Documents without the character n-grams that follow from their words, and with them again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from unnaive.base.sparse import csr_array
+from unnaive.base.types import Sparse
+from unnaive.data.count_tables import move_columns
+from unnaive.data.kept_documents import KeptDocuments
+from unnaive.text.gram_units import GramKind
+from unnaive.text.tokens import GRAM
+from unnaive.text.unit_grams import find_grams
+from unnaive.text.vocabulary import Vocabulary
+
+MOST_GRAMS = 1 << 31  # cells that units or words may tell of; a file that asks for more is hostile
+
+
+def _words_and_grams(vocabulary: Vocabulary, X: Sparse, kind: GramKind) -> tuple[Sparse, list[str]]:
+    """X_words · G (n_docs, n_grams), and the grams as terms."""
+    words = [place for place, term in enumerate(vocabulary) if not term.startswith(GRAM) and " " not in term]
+    if not words:
+        return csr_array((X.shape[0], 0), dtype=X.dtype), []
+    owner, number, grams = find_grams([vocabulary[place] for place in words], *kind)
+    mine = csr_array(X[:, words])
+    told = np.bincount(owner, minlength=len(words))
+    if int(told @ np.bincount(mine.indices, minlength=len(words))) > MOST_GRAMS:
+        raise ValueError("their words have too many character n-grams")
+    G = csr_array((np.ones(len(owner), np.int64), (owner, number)), shape=(len(words), len(grams)))
+    return csr_array(mine @ G), [GRAM + gram for gram in grams]
+
+
+def without_grams(documents: KeptDocuments, kind: GramKind) -> KeptDocuments:
+    """The documents less the grams that their words tell of; themselves where that leaves more than half of the cells.
+
+    That is so where a word is not read as it stands: stemmed, say.
+    """
+    if documents.words is None:
+        return documents
+    told, grams = _words_and_grams(documents.words, documents.table, kind)
+    if not grams:
+        return documents
+    both, places = documents.words.union(Vocabulary(grams))
+    rest = csr_array(move_columns(documents.table, None, len(both)) - move_columns(told, places, len(both)))
+    rest.eliminate_zeros()
+    if 2 * rest.nnz > documents.table.nnz:
+        return documents
+    seen = np.flatnonzero(np.bincount(rest.indices, minlength=len(both)))
+    return replace(documents, words=both.take(seen), table=csr_array(rest[:, seen]))
+
+
+def with_grams(documents: KeptDocuments, kind: GramKind) -> KeptDocuments:
+    """The inverse of `without_grams`."""
+    words = documents.words or Vocabulary()
+    told, grams = _words_and_grams(words, documents.table, kind)
+    both, places = words.union(Vocabulary(grams))
+    X = csr_array(move_columns(documents.table, None, len(both)) + move_columns(told, places, len(both)))
+    X.eliminate_zeros()
+    if X.nnz and int(X.data.min()) < 1:
+        raise ValueError("a count is below 0")
+    return replace(documents, words=both, table=X)

@@ -1,0 +1,176 @@
+"""Sparse × thin products, native where the extension is built; scipy.sparse is the specification and the fallback.
+
+Iterated learners spend their time in X·W and Xᵀ·R with one column for each class; see maxent.py and paths.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.sparse import csr_array
+from unnaive.base.types import Floats, Ids, Sparse
+
+try:
+    import unnaive.data._products as _products
+
+    NATIVE: Any = _products
+except ImportError:  # built without a compiler
+    NATIVE = None
+
+WORTH_THREADS = 1 << 16  # entries: starting threads for fewer takes longer
+
+
+def product(X: Sparse, dense: Floats, out: Floats | None = None) -> Floats:
+    """X·dense: (n_docs, n_terms) × (n_terms, width) → (n_docs, width), written to `out` if it is given.
+
+    >>> product(csr_array([[1.0, 2.0]]), np.array([[1.0], [10.0]]))
+    array([[21.]])
+    """
+    if NATIVE is None or not suits(X, dense, X.shape[1]):
+        found = np.asarray(X @ dense)
+        if out is None:
+            return found
+        out[:] = found
+        return out
+    out = np.empty((X.shape[0], dense.shape[1])) if out is None else out
+    NATIVE.product(X.indptr, X.indices, X.data, np.ascontiguousarray(dense), out)
+    return out
+
+
+def transposed_product(X: Sparse, dense: Floats) -> Floats:
+    """Xᵀ·dense: (n_terms, n_docs) × (n_docs, width) → (n_terms, width).
+
+    >>> transposed_product(csr_array([[1.0, 2.0]]), np.array([[3.0]]))
+    array([[3.],
+           [6.]])
+    """
+    if NATIVE is None or not suits(X, dense, X.shape[0]):
+        return np.asarray(X.T @ dense)
+    out = np.zeros((X.shape[1], dense.shape[1]))
+    NATIVE.transposed(X.indptr, X.indices, X.data, np.ascontiguousarray(dense), out)
+    return out
+
+
+def add_tf_idf(X: Sparse, place: Any, idf: Floats, weights: Any, out: Floats) -> bool:
+    """Add the scores of documents X (n_docs, n_terms) by some of their terms to `out` (n_docs, n_classes).
+
+    out[d] += Σ_t z_t · weights[place_t] / √Σ_t z_t²,   z_t = (1 + log n_t) · idf[place_t]
+
+    place    the row of `weights` that each term has (n_terms,), −1 for none
+    idf      (n_rows,), float64
+    weights  (n_rows, n_classes), float32 or float64; sums are in float64 either way
+
+    False where there is no native module, and nothing is added: it is the same as `Weighting.apply` and `product`,
+    without a matrix in between.
+    """
+    if NATIVE is None:
+        return False
+    indices, values = X.indices.astype(np.int32, copy=False), X.data.astype(np.float64, copy=False)
+    NATIVE.add_tf_idf(X.indptr.astype(np.int64, copy=False), indices, values, place, idf, weights, out)
+    return True
+
+
+def take_columns(X: Sparse, columns: Ids) -> Sparse:
+    """X[:, columns] of ascending columns, by one look-up a cell: scipy sorts and counts first.
+
+    >>> take_columns(csr_array([[1, 2, 3], [0, 5, 0]]), np.array([1, 2])).toarray()
+    array([[2, 3],
+           [5, 0]])
+    """
+    if len(columns) == X.shape[1]:
+        return X
+    place = places_of(columns, X.shape[1])
+    shape = (X.shape[0], len(columns))
+    kinds = X.data.dtype in (np.int32, np.int64, np.float64) and X.indices.dtype == np.int32
+    if NATIVE is not None and kinds and X.indptr.dtype in (np.int32, np.int64):
+        ends, found, values = NATIVE.take_columns(X.indptr, X.indices, X.data, place)
+        return csr_array((values, found, ends), shape=shape)
+    found = place[X.indices]
+    kept = found >= 0
+    ends = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
+    index = np.int32 if ends[-1] < 1 << 31 else np.int64
+    return csr_array((X.data[kept], found[kept], ends.astype(index)), shape=shape)
+
+
+def places_of(columns: Ids, n_terms: int) -> NDArray[np.int32]:
+    """The place of every term among the columns, −1 for none (n_terms,).
+
+    >>> places_of(np.array([1, 2]), 4)
+    array([-1,  0,  1, -1], dtype=int32)
+    """
+    place = np.full(n_terms, -1, np.int32)
+    place[columns] = np.arange(len(columns), dtype=np.int32)
+    return place
+
+
+@dataclass(frozen=True, eq=False)
+class ThinProducts:
+    """X·dense and Xᵀ·dense over and over, by several threads; the numbers are those of one, to the last digit.
+
+    Xᵀ is kept by rows as well: each sum then runs over the documents in their order, as before, but is written once,
+    and threads share out the rows of either matrix.
+
+    >>> X = ThinProducts.of(csr_array([[1.0, 2.0], [0.0, 4.0]]), threads=2)
+    >>> X.product(np.array([[1.0], [10.0]])), X.transposed_product(np.array([[1.0], [1.0]]))
+    (array([[21.],
+           [40.]]), array([[1.],
+           [6.]]))
+    """
+
+    X: Sparse
+    transposed: Sparse
+    threads: int = 1
+
+    @classmethod
+    def of(cls, X: Sparse, threads: int = 1) -> ThinProducts:
+        """The products of X (n_docs, n_terms)."""
+        return cls(X, csr_array(X.T), threads)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_docs, n_terms)."""
+        n_docs, n_terms = self.X.shape
+        return int(n_docs), int(n_terms)
+
+    def product(self, dense: Floats) -> Floats:
+        """X·dense: (n_terms, width) → (n_docs, width)."""
+        return self._rows(self.X, dense)
+
+    def transposed_product(self, dense: Floats, out: Floats | None = None) -> Floats:
+        """Xᵀ·dense: (n_docs, width) → (n_terms, width), written to `out` if given: new memory costs a fifth more."""
+        return self._rows(self.transposed, dense, out)
+
+    def _rows(self, X: Sparse, dense: Floats, out: Floats | None = None) -> Floats:
+        if self.threads == 1 or NATIVE is None or not suits(X, dense, X.shape[1]) or X.nnz < WORTH_THREADS:
+            return product(X, dense, out)
+        from concurrent.futures import ThreadPoolExecutor
+
+        dense = np.ascontiguousarray(dense)
+        out = np.empty((X.shape[0], dense.shape[1])) if out is None else out
+        shares = X.nnz * np.arange(1, self.threads) // self.threads
+        borders = [0, *np.searchsorted(X.indptr, shares).tolist(), X.shape[0]]
+
+        def work(start: int, stop: int) -> None:
+            inside = slice(X.indptr[start], X.indptr[stop])
+            starts = X.indptr[start : stop + 1] - X.indptr[start]
+            NATIVE.product(starts, X.indices[inside], X.data[inside], dense, out[start:stop])
+
+        with ThreadPoolExecutor(self.threads) as pool:
+            list(pool.map(work, borders[:-1], borders[1:]))
+        return out
+
+
+def suits(X: Sparse, dense: Floats, n_rows: int) -> bool:
+    """Whether the native loops can read both; shapes that do not fit are left to scipy, which has the words for it."""
+    return (
+        isinstance(X, csr_array)
+        and X.data.dtype == dense.dtype == np.float64
+        and X.indices.dtype == np.int32
+        and X.indptr.dtype in (np.int32, np.int64)
+        and dense.ndim == 2
+        and dense.shape[0] == n_rows
+    )

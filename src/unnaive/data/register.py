@@ -1,0 +1,163 @@
+"""The register: a hash of every document that a model has learnt, so that it can refuse to forget what it never saw.
+
+It is kept with the model where it was asked for (`train --register`), 16 bytes a document. Hashes of short texts can be
+guessed by trying texts; with a key, only by those who have it. The key itself is never stored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.errors import BadData, BadModel, UnnaiveError, count_noun
+
+if TYPE_CHECKING:
+    from hashlib import blake2b
+
+HASH = "blake2b-128"
+SIZE = 16  # bytes of a hash
+SHORTEST_KEY = 16  # bytes of a key file
+
+LabelSets = Sequence[tuple[Any, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class Register:
+    """Hashes of documents with their labels, sorted (n_docs, 16); a document learnt twice is there twice.
+
+    >>> register = Register.of(["good ball", "fair vote"], [("sport",), ("politics",)])
+    >>> len(register), len(register.without(["good ball"], [("sport",)]))
+    (2, 1)
+    >>> register.without(["good ball"], [("politics",)])
+    Traceback (most recent call last):
+    unnaive.base.errors.BadData: 1 of 1 document is not in the model's register: ...
+    """
+
+    hashes: NDArray[np.uint8]
+    key_id: str | None = None
+    key: bytes | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, texts: Sequence[str], labels: LabelSets, key: bytes | None = None) -> Register:
+        """The register of these documents."""
+        return cls(_sorted(document_hashes(texts, labels, key)), key_name(key), key)
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+    def unlocked(self, key: bytes | None) -> Register:
+        """The register with its key, which is needed to add and to take away; a wrong one is refused."""
+        if key_name(key) != self.key_id:
+            need = (
+                "has no key; leave --key out" if self.key_id is None else "was made with a key; give that file as --key"
+            )
+            raise UnnaiveError(f"the model's register {need}")
+        return replace(self, key=key)
+
+    def plus(self, texts: Sequence[str], labels: LabelSets) -> Register:
+        """With these documents too."""
+        return replace(self, hashes=_sorted(np.concatenate([self.hashes, self._hashes(texts, labels)])))
+
+    def without(self, texts: Sequence[str], labels: LabelSets) -> Register:
+        """Without these documents; an error if one of them is not there, or not as often."""
+        gone = as_bytes(self._hashes(texts, labels))
+        left = Counter(as_bytes(self.hashes))
+        left.subtract(gone)
+        if min(left.values(), default=0) < 0:
+            raise BadData(_missing(Counter(as_bytes(self.hashes)), gone))
+        kept = b"".join(sorted(left.elements()))
+        return replace(self, hashes=np.frombuffer(kept, np.uint8).reshape(-1, SIZE))
+
+    def joined(self, other: Register) -> Register:
+        """The documents of both."""
+        if self.key_id != other.key_id:
+            raise UnnaiveError("the registers of these models were made with different keys; they cannot be merged")
+        return replace(self, hashes=_sorted(np.concatenate([self.hashes, other.hashes])))
+
+    def count(self, hashes: Sequence[bytes]) -> int:
+        """How many of these hashes are in the register."""
+        return len(set(as_bytes(self.hashes)) & set(hashes))
+
+    def _hashes(self, texts: Sequence[str], labels: LabelSets) -> NDArray[np.uint8]:
+        self.unlocked(self.key)
+        return document_hashes(texts, labels, self.key)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is stored beside the hashes."""
+        return {"hash": HASH, "key": self.key_id}
+
+    @classmethod
+    def from_file(cls, hashes: NDArray[Any], about: dict[str, Any], n_docs: Any) -> Register:
+        """The register that a model file holds; trusts nothing."""
+        key_id = about["key"]
+        if about["hash"] != HASH or not (key_id is None or isinstance(key_id, str)):
+            raise BadModel("its register is of a kind that this version does not know; update unnaive")
+        if hashes.dtype != np.uint8 or hashes.shape != (int(n_docs), SIZE):
+            raise BadModel(f"its register is not one of {count_noun(int(n_docs), 'document')}; train it again")
+        return cls(_sorted(hashes), key_id)
+
+
+def document_hashes(texts: Sequence[str], labels: LabelSets, key: bytes | None = None) -> NDArray[np.uint8]:
+    """The hash of each document with its labels, in whatever order these came (n_docs, 16)."""
+    found = bytearray()
+    for number, names in enumerate(labels):
+        words = json.dumps(sorted(set(names), key=str), ensure_ascii=True).encode()
+        digest = _blake2b(words + b"\0", digest_size=SIZE, key=key or b"")
+        digest.update(_utf8(texts[number]))
+        found += digest.digest()
+    return np.frombuffer(bytes(found), np.uint8).reshape(-1, SIZE)
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:  # half a surrogate pair: as a buffer of texts reads it
+        return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace").encode()
+
+
+def make_key(secret: bytes) -> bytes:
+    """The key of a key file: 16 bytes or more that nobody can guess, such as `openssl rand -out key 32` makes."""
+    if len(secret) < SHORTEST_KEY:
+        raise UnnaiveError(f"the key has {len(secret)} bytes; give a file of {SHORTEST_KEY} or more random ones")
+    return _blake2b(secret, digest_size=32, person=b"unnaive key").digest()
+
+
+def key_name(key: bytes | None) -> str | None:
+    """What tells keys apart and does not give them away."""
+    return None if key is None else _blake2b(b"", digest_size=8, key=key, person=b"unnaive key id").hexdigest()
+
+
+def _blake2b(data: bytes, **options: Any) -> blake2b:
+    import hashlib  # which loads OpenSSL; few models have a register
+
+    return hashlib.blake2b(data, **options)
+
+
+def as_bytes(hashes: NDArray[np.uint8]) -> list[bytes]:
+    """One bytes value for each hash."""
+    blob = hashes.tobytes()
+    return [blob[start : start + SIZE] for start in range(0, len(blob), SIZE)]
+
+
+def _sorted(hashes: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """In order, so that the same documents give the same bytes."""
+    return np.frombuffer(b"".join(sorted(as_bytes(hashes))), np.uint8).reshape(-1, SIZE)
+
+
+def _missing(known: Counter[bytes], gone: list[bytes]) -> str:
+    lost = []
+    for place, one in enumerate(gone):
+        known[one] -= 1
+        if known[one] < 0:
+            lost.append(place)
+    first, verb = (f", the first at place {lost[0]},", "are") if len(lost) > 1 else ("", "is")
+    return (
+        f"{len(lost):,} of {count_noun(len(gone), 'document')}{first} {verb} not in the model's register: never "
+        "learnt with these labels, or forgotten already; nothing was changed"
+    )

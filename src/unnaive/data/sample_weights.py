@@ -1,0 +1,84 @@
+"""Weights of documents: given for each, or for each class; both entrances check them here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from unnaive.base.errors import BadData
+from unnaive.base.types import Floats, Label
+from unnaive.data.targets import Targets, class_codes, plain_label, single_labels
+
+
+def check_sample_weight(weight: Any, n_docs: int) -> Floats | None:
+    """A weight from 0 on for each document, not all of them 0 and with a finite sum; or None.
+
+    >>> check_sample_weight([1, -2], 2)
+    Traceback (most recent call last):
+    unnaive.base.errors.BadData: Negative values in data passed to `sample_weight`: document 1 has -2.0; give ...
+    """
+    if weight is None:
+        return None
+    try:
+        weights = np.asarray(weight, np.float64)
+    except (TypeError, ValueError) as problem:
+        raise BadData(
+            f"sample_weight is no list of numbers ({problem}); give one number for each document"
+        ) from problem
+    if weights.ndim == 0:
+        weights = np.full(n_docs, float(weights))
+    if weights.shape != (n_docs,):
+        raise BadData(
+            f"sample_weight.shape == {weights.shape}, expected ({n_docs},)! Give {n_docs} numbers from 0 on, one for "
+            "each document"
+        )
+    if not bool(np.all(np.isfinite(weights))):
+        row = int(np.flatnonzero(~np.isfinite(weights))[0])
+        raise BadData(f"Input sample_weight contains NaN or infinity: document {row} has {weights[row]}")
+    if weights.size and weights.min() < 0:
+        row = int(np.argmin(weights))
+        found = f"document {row} has {weights[row]}"
+        raise BadData(f"Negative values in data passed to `sample_weight`: {found}; give numbers from 0")
+    if not weights.any():
+        raise BadData("Sample weights must contain at least one non-zero number; all of them are 0")
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
+    if not np.isfinite(total):
+        raise BadData("the sum of all sample weights is too large for a float; give smaller weights")
+    return weights
+
+
+def class_sample_weight(class_weight: Any, targets: Targets, sample_weight: Floats | None) -> Floats | None:
+    """Sample weights times the weight of each document's class.
+
+    class_weight is None, "balanced" (n_docs / (n_classes · documents of the class)) or a dict from class to weight.
+
+    >>> from unnaive.data.targets import read_targets
+    >>> class_sample_weight("balanced", read_targets(["a", "a", "b", "a"], 4), None).round(2)
+    array([0.67, 0.67, 2.  , 0.67])
+    """
+    if class_weight is None:
+        return sample_weight
+    codes = single_labels(targets.Y)
+    if targets.multilabel or codes is None:
+        raise BadData("class_weight needs one label for each document; with any number of labels use sample_weight")
+    weight = np.ones(len(codes)) if sample_weight is None else sample_weight
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise BadData(f"class_weight is {class_weight!r}; give 'balanced' or a dict from class to weight")
+        mass = np.bincount(codes, weight, len(targets.classes))
+        factors = weight.sum() / (len(targets.classes) * np.where(mass > 0, mass, 1.0))
+    else:
+        factors = _given_class_weights(class_weight, targets.classes)
+    return check_sample_weight(weight * factors[codes], len(codes))
+
+
+def _given_class_weights(class_weight: Any, classes: Sequence[Label]) -> Floats:
+    try:
+        given = {plain_label(label): float(value) for label, value in class_weight.items()}
+    except (AttributeError, TypeError, ValueError):
+        raise BadData(f"class_weight is {class_weight!r}; give 'balanced' or a dict from class to weight") from None
+    class_codes(list(given), classes)  # names the first that is no class
+    return np.array([given.get(label, 1.0) for label in classes])

@@ -1,0 +1,123 @@
+"""Which documents share passages (replies that quote, versions, near copies): those with many rare terms in common.
+
+A model that has learnt one of them knows the others too. Held-out scores are those of new documents only if documents
+that share passages are held out together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.sparse import csr_array
+from unnaive.base.types import Ids, Sparse
+from unnaive.data.products import take_columns
+from unnaive.data.weighting import document_frequency
+from unnaive.text.gram_units import find_kinds
+from unnaive.text.vocabulary import Vocabulary
+
+RARE_DF = 5, 20  # a rare term is in at most a fiftieth of the documents; that limit is kept within these two
+# documents share a passage if they have so many rare terms in common, and such a share of those of the one with fewer
+PAIRS_IN_COMMON = 10, 0.6  # where pairs of words are compared
+TERMS_IN_COMMON = 5, 0.5  # where single terms are, since there are no pairs
+MOST_CELLS = 20_000_000  # of the table of documents × documents: 160 MB; common terms are left out until it fits
+
+
+@dataclass(frozen=True, eq=False)
+class SharedPassages:
+    """Pairs of documents of one group, first < second, and how many rare terms they have in common (n_pairs,)."""
+
+    n_docs: int
+    first: Ids
+    second: Ids
+    shared: Ids
+
+    def count_documents(self) -> int:
+        """How many documents share a passage with another."""
+        return len(np.union1d(self.first, self.second))
+
+    def order(self) -> Ids:
+        """All documents (n_docs,), those that share most next to each other; the others stay in their order.
+
+        Documents are joined into runs, pairs with most in common first (single linkage), and a run stands where its
+        first document does.
+
+        >>> SharedPassages(5, np.array([0, 1]), np.array([3, 4]), np.array([10, 12])).order().tolist()
+        [0, 3, 1, 4, 2]
+        """
+        parent = list(range(self.n_docs))  # union–find: the root of a run is its first document
+        runs: dict[int, list[int]] = {}
+
+        def find_root(row: int) -> int:
+            while parent[row] != row:
+                parent[row] = parent[parent[row]]
+                row = parent[row]
+            return row
+
+        by_strength = np.lexsort((self.second, self.first, -self.shared))
+        for one, other in zip(self.first[by_strength].tolist(), self.second[by_strength].tolist(), strict=True):
+            start, end = sorted((find_root(one), find_root(other)))
+            if start != end:
+                runs.setdefault(start, [start]).extend(runs.pop(end, [end]))
+                parent[end] = start
+        found = [row for start in range(self.n_docs) if parent[start] == start for row in runs.get(start, [start])]
+        return np.array(found, np.int64)
+
+
+def find_shared_passages(X: Sparse, group: Ids, terms: Sequence[str] | Vocabulary | None = None) -> SharedPassages:
+    """The pairs of documents X (n_docs, n_terms) of the same `group` (n_docs,) with many rare terms in common.
+
+    A rare term is in at most 20 documents; in fewer, down to 5, where there are fewer than 1,000 documents. Where
+    `terms`, the names of the columns, say that there are pairs of words, those are compared, since ten rare ones in
+    common are a quotation; else single words, or all columns where they have no names.
+
+    >>> X = csr_array([[1, 1, 1, 1, 1, 0], [1, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0, 3]])
+    >>> found = find_shared_passages(X, np.array([0, 0, 0]))
+    >>> found.first.tolist(), found.second.tolist(), found.shared.tolist()
+    ([0], [1], [5])
+    """
+    X = csr_array(X)
+    columns, (least, share) = _columns_to_compare(X.shape[1], terms)
+    df = document_frequency(X)
+    max_df = int(np.clip(X.shape[0] // 50, *RARE_DF))
+    rare = take_columns(X, np.flatnonzero(columns & (df >= 2) & (df <= max_df)))
+    together, sizes = _terms_of_groups(rare, group)
+    table = (together @ together.T).tocoo()
+    first, second, shared = table.row, table.col, table.data
+    kept = (first < second) & (shared >= least)
+    first, second, shared = first[kept], second[kept], shared[kept]
+    kept = shared >= share * np.minimum(sizes[first], sizes[second])
+    return SharedPassages(X.shape[0], first[kept], second[kept], shared[kept])
+
+
+def _columns_to_compare(
+    n_terms: int, terms: Sequence[str] | Vocabulary | None
+) -> tuple[NDArray[np.bool_], tuple[int, float]]:
+    """(whether each column is compared, what two documents must have in common)."""
+    if terms is None:
+        return np.ones(n_terms, np.bool_), TERMS_IN_COMMON
+    is_gram, is_pair = find_kinds(terms)
+    is_pair &= ~is_gram
+    return (is_pair, PAIRS_IN_COMMON) if is_pair.any() else (~is_gram, TERMS_IN_COMMON)
+
+
+def _terms_of_groups(rare: Sparse, group: Ids) -> tuple[Sparse, Ids]:
+    """(a column of ones for every term in two documents or more of a group, how many rare terms each document has).
+
+    The rarest terms only, so that the product of the table with itself has at most MOST_CELLS.
+    """
+    rows = np.repeat(group, np.diff(rare.indptr))
+    _, column, df = np.unique(
+        rows.astype(np.int64) * rare.shape[1] + rare.indices, return_inverse=True, return_counts=True
+    )
+    cells = np.cumsum(np.bincount(df, minlength=2) * np.arange(max(1, df.max(initial=0)) + 1) ** 2)
+    most = int(np.searchsorted(cells - cells[1], MOST_CELLS, side="right")) - 1
+    rarest = df[column] <= most
+    kept = rarest & (df[column] >= 2)
+    ends = np.concatenate([[0], np.cumsum(kept)])[rare.indptr]
+    ones = np.ones(int(ends[-1]), np.int32)
+    sizes = np.diff(np.concatenate([[0], np.cumsum(rarest)])[rare.indptr])
+    return csr_array((ones, column[kept], ends), shape=(rare.shape[0], len(df))), sizes

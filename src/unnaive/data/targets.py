@@ -1,0 +1,364 @@
+"""Labels as people have them ↔ the classes and the sparse matrix Y; every entrance encodes and decodes labels here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.errors import BadData, count_noun
+from unnaive.base.sparse import csr_array, issparse
+from unnaive.base.types import Floats, Label, Sparse
+from unnaive.data.arrays import find_sparse_problem
+
+TARGET_TYPES = ("single", "sets", "indicator", "sparse")
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """The classes, sorted; Y (n_docs, n_classes) 0/1; and in which form labels came, so that predictions leave alike.
+
+    target_type: "single" one label each; "sets" a collection of labels each; "indicator" a 0/1 array; "sparse" a
+    sparse 0/1 matrix.
+    """
+
+    classes: tuple[Label, ...]
+    Y: Sparse
+    target_type: str
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether a document may have any number of labels."""
+        return self.target_type != "single"
+
+
+def read_targets(labels: Any, n_docs: int, *, multilabel: bool | None = None) -> Targets:
+    """Labels of n_docs documents: values, collections of values, or an indicator matrix.
+
+    As in scikit-learn, an array, a sparse matrix or nested lists of zeros and ones, two columns or more, are an
+    indicator matrix, whose classes are 0, 1, …; one column is a value for each document. `multilabel` True takes single
+    values as sets of one; False takes sets of exactly one as values; None goes by how they came.
+
+    >>> read_targets(["spam", "ham", "spam"], 3).classes
+    ('ham', 'spam')
+    >>> read_targets([{"a", "b"}, []], 2).Y.toarray()
+    array([[1, 1],
+           [0, 0]])
+    >>> read_targets([[0, 1], [1, 0]], 2).target_type
+    'indicator'
+    """
+    if issparse(labels):
+        problem = find_sparse_problem(labels)
+        if problem:
+            raise BadData(f"the matrix of labels {problem}; build it again, for instance with scipy.sparse.csr_array")
+        return _indicator(csr_array(labels), n_docs, "sparse")
+    labels = _to_array(labels) if hasattr(labels, "columns") else labels  # a pandas or polars table
+    if isinstance(labels, np.ndarray) and labels.ndim == 2:
+        if labels.shape[1] != 1:
+            return _indicator(csr_array(_numbers(labels)), n_docs, "indicator")
+        labels = labels.ravel()
+    if isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype.kind in "biufU" and not multilabel:
+        return _single_array(labels, n_docs)
+    values = list_labels(labels)
+    if len(values) != n_docs:
+        raise BadData(
+            f"{count_noun(n_docs, 'document')} came with {count_noun(len(values), 'label')}; give one for each document"
+        )
+    if _is_indicator(values):
+        return _indicator(csr_array(np.asarray(values, np.int64)), n_docs, "indicator")
+    # by the kinds of values, of which there are few: asking each value takes longer than to count its text
+    sets = any(issubclass(kind, Collection) and not issubclass(kind, (str, bytes)) for kind in set(map(type, values)))
+    if sets and multilabel is False:
+        values, sets = [_only(row, value) for row, value in enumerate(values)], False
+    if sets or multilabel:
+        return _sets([value if _is_collection(value) else (value,) for value in values])
+    return _single(values)
+
+
+def _to_array(table: Any) -> NDArray[Any]:
+    return np.asarray(table.to_numpy())
+
+
+def _numbers(table: NDArray[Any]) -> NDArray[Any]:
+    try:
+        return table.astype(np.float64)
+    except (TypeError, ValueError):
+        raise BadData(
+            f"labels came as an array of shape {table.shape} that holds no numbers; give a label for each document, a "
+            "collection of labels for each, or a 0/1 matrix"
+        ) from None
+
+
+def list_labels(labels: Any) -> Sequence[Any]:
+    """Labels of any array, series or iterable as a sequence of plain values; a string is an error."""
+    if isinstance(labels, (str, bytes)):
+        raise BadData(f"labels came as one {type(labels).__name__}; give a list with one for each document")
+    if isinstance(labels, (list, tuple)):
+        return labels
+    for method in ("to_pylist", "tolist", "to_list"):  # Arrow; numpy and pandas; polars
+        if hasattr(labels, method):
+            values = getattr(labels, method)()
+            return values if isinstance(values, list) else [values]
+    if hasattr(labels, "__array__"):
+        return list_labels(np.asarray(labels))
+    if not isinstance(labels, Iterable):
+        raise BadData(f"labels came as {type(labels).__name__}; give a list with one for each document")
+    return list(labels)
+
+
+def _is_collection(value: Any) -> bool:
+    return isinstance(value, Collection) and not isinstance(value, (str, bytes))
+
+
+def _is_indicator(values: Sequence[Any]) -> bool:
+    """Whether nested lists are rows of zeros and ones, as long as each other, with two columns or more."""
+    width = len(values[0]) if values and isinstance(values[0], (list, tuple, np.ndarray)) else 0
+    return width > 1 and all(
+        isinstance(row, (list, tuple, np.ndarray)) and len(row) == width and all(_is_bit(one) for one in row)
+        for row in values
+    )
+
+
+def _is_bit(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating, np.bool_)) and value in (0, 1)
+
+
+def _only(row: int, value: Any) -> Any:
+    if not _is_collection(value):
+        return value
+    names = list(value)
+    if len(names) != 1:
+        raise BadData(f"document {row} has {len(names)} labels; with multilabel=False every document has one")
+    return names[0]
+
+
+def _single_array(labels: NDArray[Any], n_docs: int) -> Targets:
+    """An array of one kind of value: sorted by numpy, in one go."""
+    if len(labels) != n_docs:
+        raise BadData(
+            f"{count_noun(n_docs, 'document')} came with {count_noun(len(labels), 'label')}; give one for each document"
+        )
+    if labels.dtype.kind == "f":
+        _check_float_labels(labels)
+    classes, codes = np.unique(labels, return_inverse=True)
+    return Targets(tuple(classes.tolist()), one_label_matrix(codes, len(classes)), "single")
+
+
+def _check_float_labels(labels: Floats) -> None:
+    """Whole numbers in floats are labels, as a column with gaps has them; others are a quantity."""
+    if not bool(np.all(np.isfinite(labels))):
+        raise BadData("a label is missing (NaN) or infinite; leave its row out")
+    if not bool(np.all(labels == np.rint(labels))):
+        raise BadData(
+            f"Unknown label type: continuous. A label is {labels[labels != np.rint(labels)][0]}, a quantity and not a "
+            "class; give names, whole numbers or truth values"
+        )
+
+
+def _single(values: Sequence[Any]) -> Targets:
+    classes = sorted_classes(set(values))
+    return Targets(classes, one_label_matrix(class_codes(values, classes), len(classes)), "single")
+
+
+def one_label_matrix(codes: NDArray[Any], n_classes: int) -> Sparse:
+    """Y (n_docs, n_classes) with the one class `codes[d]` of each document."""
+    n_docs = len(codes)
+    columns = np.asarray(codes, np.int32).ravel()
+    return csr_array((np.ones(n_docs, np.int64), columns, np.arange(n_docs + 1)), shape=(n_docs, n_classes))
+
+
+def _sets(values: Sequence[Collection[Any]]) -> Targets:
+    distinct = [list(dict.fromkeys(value)) for value in values]
+    classes = sorted_classes({name for names in distinct for name in names})
+    return Targets(classes, label_matrix([tuple(names) for names in distinct], classes), "sets")
+
+
+def _indicator(Y: Sparse, n_docs: int, target_type: str) -> Targets:
+    if Y.shape[0] != n_docs:
+        raise BadData(
+            f"{count_noun(n_docs, 'document')} came with an indicator matrix of {count_noun(Y.shape[0], 'row')}; "
+            "give a row for each"
+        )
+    if not np.isin(Y.data, (0, 1)).all():
+        raise BadData(
+            "Unknown label type: an indicator matrix holds something else than 0 and 1; give 1 where a document has "
+            "the class"
+        )
+    Y = Y.astype(np.int64)
+    Y.eliminate_zeros()
+    return Targets(tuple(range(Y.shape[1])), Y, target_type)
+
+
+def sorted_classes(values: Iterable[Any]) -> tuple[Label, ...]:
+    """The distinct labels as plain str, int, float or bool, sorted; one kind only.
+
+    >>> sorted_classes({np.int64(3), 1}), sorted_classes({"b", "a"})
+    ((1, 3), ('a', 'b'))
+    """
+    plain = {plain_label(value) for value in values}
+    kinds = {type(value).__name__ for value in plain}
+    if kinds == {"int", "float"}:
+        plain, kinds = {float(value) for value in plain}, {"float"}
+    if len(kinds) > 1:
+        raise BadData(f"labels mix {' and '.join(sorted(kinds))}; make them all one kind, for instance with str")
+    return tuple(sorted(plain))
+
+
+def plain_label(value: Any) -> Label:
+    """The label as a plain str, int, float or bool; an error for anything else, and for a missing one."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, (str, int)):
+        return value
+    if value is None or value != value:
+        raise BadData(f"a label is missing ({value!r}); leave its row out")
+    if isinstance(value, float):
+        _check_float_labels(np.array([value]))
+        return value
+    raise BadData(f"a label is {value!r}, a {type(value).__name__}; labels are str, int, bool or whole floats")
+
+
+def class_codes(values: Sequence[Any], classes: Sequence[Label]) -> NDArray[np.int32]:
+    """The position of each label among the classes; an error that names the first that is none of them."""
+    place = {label: position for position, label in enumerate(classes)}
+    try:
+        return np.fromiter(map(place.__getitem__, values), np.int32, len(values))
+    except KeyError as unknown:
+        raise BadData(
+            f"label {unknown.args[0]!r} is none of the {len(place)} classes {shorten_classes(classes)}"
+        ) from None
+
+
+def label_matrix(
+    labels: Sequence[tuple[Any, ...]], classes: Sequence[Label], *, ignore_unknown: bool = False
+) -> csr_array:
+    """Y[d, c] = 1 where document d has class c, else 0; (n_docs, n_classes), columns in the order of `classes`.
+
+    A label repeated within a document counts once. A label that is not in `classes` is an error, or skipped if
+    `ignore_unknown` (test documents may carry classes that training never saw).
+
+    >>> label_matrix([("sport",), (), ("politics", "sport")], ["politics", "sport"]).toarray()
+    array([[0, 1],
+           [0, 0],
+           [1, 1]])
+    """
+    column = {name: index for index, name in enumerate(classes)}
+    if len(column) != len(classes):
+        raise BadData(
+            f"{len(classes)} classes came with only {count_noun(len(column), 'distinct name')}; name each class once"
+        )
+    rows = [sorted({column[name] for name in _refuse_string(one) if name in column}) for one in labels]
+    if not ignore_unknown:
+        _refuse_unknown_labels(labels, column)
+    indptr = np.concatenate(([0], np.cumsum([len(row) for row in rows], dtype=np.int64)))
+    indices = np.fromiter((c for row in rows for c in row), dtype=np.int32, count=int(indptr[-1]))
+    return csr_array((np.ones(len(indices), dtype=np.int64), indices, indptr), shape=(len(labels), len(classes)))
+
+
+def _refuse_string(labels: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The label set itself; a bare string, which would be read letter by letter, is an error."""
+    if isinstance(labels, str):
+        raise BadData(f"a document's labels came as the string {labels!r}; give a tuple such as ({labels!r},)")
+    return labels
+
+
+def _refuse_unknown_labels(labels: Sequence[tuple[Any, ...]], column: dict[Label, int]) -> None:
+    unknown = sorted({str(name) for one in labels for name in one if name not in column})
+    if unknown:
+        more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
+        shown = ", ".join(repr(name) for name in unknown[:3])
+        raise BadData(
+            f"label {shown}{more} is none of the {len(column)} classes; add it to them or pass ignore_unknown=True"
+        )
+
+
+def label_sets(Y: Any, classes: Sequence[Label], scores: Floats | None = None) -> list[tuple[Any, ...]]:
+    """The label set of each row of Y, classes in column order; undoes `label_matrix`.
+
+    Y: (n_docs, n_classes), sparse or dense; any non-zero counts as membership. With `scores` (n_docs, n_classes) the
+    labels of each row come by score, the highest first, and of equals in column order.
+
+    >>> label_sets([[0, 1], [0, 0], [1, 1]], ["politics", "sport"])
+    [('sport',), (), ('politics', 'sport')]
+    >>> label_sets([[1, 1]], ["politics", "sport"], np.array([[0.6, 0.8]]))
+    [('sport', 'politics')]
+    """
+    matrix = csr_array(Y, copy=True)
+    if matrix.shape[1] != len(classes):
+        raise BadData(
+            f"Y has {count_noun(matrix.shape[1], 'column')} for {count_noun(len(classes), 'class', 'classes')}; "
+            "there must be one for each"
+        )
+    matrix.eliminate_zeros()
+    matrix.sort_indices()
+    columns = matrix.indices
+    if scores is not None:
+        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        columns = columns[np.lexsort((columns, -scores[rows, columns], rows))]
+    names = np.empty(len(classes), dtype=object)
+    names[:] = classes
+    names = names[columns]
+    return [tuple(names[start:stop]) for start, stop in pairwise(matrix.indptr)]
+
+
+def single_labels(Y: Any) -> NDArray[np.int64] | None:
+    """The class index of each document when every document has exactly one, else None.
+
+    >>> single_labels(np.array([[0, 1], [1, 0]]))
+    array([1, 0])
+    """
+    matrix = csr_array(Y, copy=True)
+    matrix.eliminate_zeros()
+    if (np.diff(matrix.indptr) != 1).any():
+        return None
+    return np.asarray(matrix.indices, dtype=np.int64)
+
+
+def class_columns(Y: Sparse) -> list[NDArray[np.bool_]]:
+    """Which documents have each class, one array a class."""
+    columns, labels = csr_array(Y).tocsc(), []
+    for c in range(columns.shape[1]):
+        present = np.zeros(columns.shape[0], np.bool_)
+        inside = slice(columns.indptr[c], columns.indptr[c + 1])
+        present[columns.indices[inside]] = columns.data[inside] != 0
+        labels.append(present)
+    return labels
+
+
+def place_columns(Y: Sparse, places: NDArray[Any], n_classes: int) -> Sparse:
+    """Y with column i moved to `places[i]` of n_classes."""
+    return csr_array((Y.data, np.asarray(places, np.int32)[Y.indices], Y.indptr), shape=(Y.shape[0], n_classes))
+
+
+def shorten_classes(classes: Sequence[Label], limit: int = 6) -> str:
+    """The first classes, with commas, for messages."""
+    names = ", ".join(map(str, classes[:limit]))
+    return names if len(classes) <= limit else f"{names}, …"
+
+
+def refuse_one_class(targets: Targets) -> None:
+    """An error if there is nothing to tell apart."""
+    if not targets.classes:
+        raise BadData("no document has a label; a classifier needs labels to learn from")
+    if not targets.multilabel and len(targets.classes) < 2:
+        raise BadData(f"every document has the label {targets.classes[0]!r}; a classifier needs at least two classes")
+
+
+def check_known_classes(classes: Sequence[Label], known: Sequence[Label]) -> None:
+    """An error that names the first class that is not known.
+
+    >>> check_known_classes(["eggs"], ["ham", "spam"])
+    Traceback (most recent call last):
+    unnaive.base.errors.BadData: class 'eggs' is none of the 2 that the model has (ham, spam); say grow=True, or ...
+    """
+    among = set(known)
+    new = [label for label in classes if label not in among]
+    if new:
+        raise BadData(
+            f"class {new[0]!r} is none of the {len(known)} that the model has ({shorten_classes(known)}); "
+            "say grow=True, or --grow, to add it"
+        )

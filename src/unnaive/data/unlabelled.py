@@ -1,0 +1,52 @@
+"""Labels of which some are missing, for models that also learn from unlabelled documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unnaive.base.errors import BadData
+from unnaive.base.sparse import csr_array
+from unnaive.data.targets import Targets, list_labels, read_targets
+
+UNLABELLED = -1  # among whole numbers, as in scikit-learn's semi-supervised estimators
+
+
+def read_partly_labelled(labels: Any, n_docs: int, *, multilabel: bool | None = None) -> Targets:
+    """As `read_targets`, but a label may be missing: None, NaN, or −1 among whole numbers. Its row of Y is empty.
+
+    −1 is a class like any other where fewer than two others are left. Collections of labels and indicator matrices are
+    read as they are: there an empty row is a document of no class.
+
+    >>> read_partly_labelled(["ham", None, "spam"], 3).Y.toarray()
+    array([[1, 0],
+           [0, 0],
+           [0, 1]])
+    >>> read_partly_labelled([0, 1, -1], 3).classes, read_partly_labelled([1, -1], 2).classes
+    ((0, 1), (-1, 1))
+    """
+    if multilabel or getattr(labels, "ndim", 1) != 1 or hasattr(labels, "columns") or isinstance(labels, (str, bytes)):
+        return read_targets(labels, n_docs, multilabel=multilabel)
+    values = list_labels(labels)
+    if any(isinstance(one, (list, tuple, set, frozenset, np.ndarray)) for one in values):
+        return read_targets(labels, n_docs, multilabel=multilabel)
+    missing = np.array([_is_missing(one) for one in values], bool)
+    numbers = all(
+        isinstance(one, (int, float)) and not isinstance(one, bool) for one in np.array(values, object)[~missing]
+    )
+    if numbers and len({one for one in values if not _is_missing(one) and one != UNLABELLED}) >= 2:
+        missing |= np.array([one == UNLABELLED for one in values], bool)
+    if not missing.any() or len(values) != n_docs:
+        return read_targets(labels, n_docs, multilabel=multilabel)
+    rows = np.flatnonzero(~missing)
+    if not len(rows):
+        raise BadData("no document has a label; a classifier needs labels to learn from")
+    found = read_targets([values[row] for row in rows.tolist()], len(rows), multilabel=multilabel)
+    indptr = np.concatenate(([0], np.cumsum(~missing)))
+    Y = csr_array((found.Y.data, found.Y.indices, indptr), shape=(n_docs, len(found.classes)))
+    return Targets(found.classes, Y, found.target_type)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value != value)

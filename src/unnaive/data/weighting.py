@@ -1,0 +1,132 @@
+"""Weighting turns raw counts of a document into the features that a scorer multiplies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.errors import choose
+from unnaive.base.sparse import csr_array
+from unnaive.base.types import Sparse
+
+SMALL_COUNT = 1 << 15  # logarithms of whole counts below it are looked up
+
+
+def _log_frequency(counts: NDArray[Any]) -> NDArray[np.float64]:
+    """1 + log n, and 0 where n is 0; each of the few whole numbers that counts are is taken the logarithm of once."""
+    if counts.dtype.kind in "iu" and counts.size > SMALL_COUNT and 0 <= counts.min() <= counts.max() < SMALL_COUNT:
+        return np.asarray(_log_frequency(np.arange(counts.max() + 1.0))[counts])
+    values = np.asarray(counts, np.float64)
+    return np.where(values > 0, 1 + np.log(np.maximum(values, 1e-300)), 0.0)
+
+
+TERM_FREQUENCIES: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
+    "raw": lambda counts: np.asarray(counts, np.float64),
+    "binary": lambda counts: (counts > 0).astype(np.float64),
+    "log": _log_frequency,
+}
+NORMS: dict[str, Callable[[Sparse], NDArray[Any]]] = {
+    "l1": lambda X: abs(X).sum(axis=1),
+    "l2": lambda X: np.sqrt(csr_array((X.data * X.data, X.indices, X.indptr), shape=X.shape).sum(axis=1)),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Weighting:
+    """z = norm(tf(x) ∘ idf); every step optional.
+
+    tf    "raw" n, "binary" [n > 0], "log" 1 + log n
+    idf   a factor for each term (n_terms,), or None
+    norm  "l1" or "l2" divides each document by its length; None leaves it. Empty documents stay empty.
+
+    >>> Weighting("raw", norm="l1").apply(csr_array([[3, 1], [0, 0]])).toarray()
+    array([[0.75, 0.25],
+           [0.  , 0.  ]])
+    """
+
+    tf: str = "raw"
+    idf: NDArray[np.float64] | None = None
+    norm: str | None = None
+
+    def __post_init__(self) -> None:
+        choose(list(TERM_FREQUENCIES), self.tf, "term-frequency weighting")
+        if self.norm is not None:
+            choose(list(NORMS), self.norm, "document norm")
+
+    def apply(self, X: Sparse) -> Sparse:
+        """The weighted documents, float64 csr_array (n_docs, n_terms)."""
+        X = csr_array(X)
+        data = TERM_FREQUENCIES[self.tf](X.data)
+        if self.idf is not None:
+            data = data * self.idf[X.indices]
+        Z = csr_array((data, X.indices, X.indptr), shape=X.shape)
+        return Z if self.norm is None else _divided_rows(Z, NORMS[self.norm](Z))
+
+
+def _divided_rows(Z: Sparse, lengths: NDArray[np.float64]) -> Sparse:
+    safe = np.where(lengths > 0, lengths, 1.0)
+    return csr_array((Z.data / np.repeat(safe, np.diff(Z.indptr)), Z.indices, Z.indptr), shape=Z.shape)
+
+
+def presence(X: Sparse, kind: type[np.number[Any]] = np.float64) -> Sparse:
+    """[X > 0] with nothing stored but ones, csr_array of this kind of number.
+
+    >>> presence(csr_array([[3, 0], [1, 2]])).toarray()
+    array([[1., 0.],
+           [1., 1.]])
+    """
+    X = _occurrences(X)
+    return csr_array((np.ones(X.nnz, kind), X.indices, X.indptr), shape=X.shape)
+
+
+def _occurrences(X: Sparse) -> Sparse:
+    X = csr_array(X)
+    return X if bool(np.all(X.data > 0)) else X > 0  # a stored zero would pass for an occurrence
+
+
+def document_frequency(X: Sparse, weight: NDArray[np.float64] | None = None) -> NDArray[Any]:
+    """How many documents of X (n_docs, n_terms) have each term, or the sum of their weights (n_terms,).
+
+    >>> document_frequency(csr_array([[3, 0], [1, 2]])), document_frequency(csr_array([[3, 0]]), np.array([0.5]))
+    (array([2, 1]), array([0.5, 0. ]))
+    """
+    X = _occurrences(X)
+    each = None if weight is None else np.repeat(weight, np.diff(X.indptr))
+    return np.bincount(X.indices, each, minlength=X.shape[1])
+
+
+def tf_idf(
+    X: Sparse, sample_weight: NDArray[np.float64] | None = None, df: NDArray[Any] | None = None
+) -> Weighting:  # fmt: skip
+    """(1 + log n)·(1 + log((N+1)/(df+1))), rows of length 1; df and N from documents X, weighted.
+
+    `df` is `document_frequency(X)`, where it is known already; weights need another.
+    """
+    n_docs = X.shape[0] if sample_weight is None else sample_weight.sum()
+    if df is None or sample_weight is not None:
+        df = document_frequency(X, sample_weight)
+    return Weighting("log", 1 + np.log((n_docs + 1) / (df + 1)), "l2")
+
+
+DOCUMENT_WEIGHTINGS = ("tf-idf", "log", "binary", "counts")
+
+
+def document_weighting(name: str, X: Sparse, sample_weight: NDArray[np.float64] | None = None) -> Weighting:
+    """The weighting called `name`, with what it takes from the training documents X.
+
+    "tf-idf"  (1 + log n)·(1 + log((N+1)/(df+1))), rows of length 1     "log"     1 + log n, rows of length 1
+    "binary"  presence                                                "counts"  as they are
+    """
+    if choose(list(DOCUMENT_WEIGHTINGS), name, "document weighting") == "tf-idf":
+        return tf_idf(X, sample_weight)
+    return {"log": Weighting("log", None, "l2"), "binary": Weighting("binary"), "counts": Weighting("raw")}[name]
+
+
+def with_small_indices(X: Any) -> Any:
+    """The matrix with 32-bit indices, which is what LIBLINEAR and scikit-learn's trees take."""
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return X

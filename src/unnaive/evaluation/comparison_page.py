@@ -1,0 +1,182 @@
+"""The HTML page of a comparison: figures with intervals, tables, every pair tested; summaries.py computes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from unnaive.base.errors import count_noun
+from unnaive.evaluation.grids import Grid, format_seconds, make_grids, place_names, short_name
+from unnaive.evaluation.measures import find_measure
+from unnaive.evaluation.records import Record
+from unnaive.evaluation.reports import page as html
+from unnaive.evaluation.reports import plots
+from unnaive.evaluation.significance import holm
+from unnaive.evaluation.summaries import (
+    FEWEST_SPLITS,
+    PairwiseTest,
+    Place,
+    every_pair,
+    learning_curves,
+    pairwise_tests,
+    vocabulary_curves,
+)
+
+ONE_SPLIT = "One split, so there is no interval."
+INTERVAL = (
+    "Mean over the splits; the line is its 95 % interval, widened because splits share documents (Nadeau and Bengio)."
+)
+
+
+def comparison_page(records: Sequence[Record], *, title: str | None = None, against: str | None = None) -> str:
+    """The records of a comparison: tables of means, curves, and paired tests against the first model, or `against`."""
+    names = list(dict.fromkeys(record.contender for record in records))
+    data = ", ".join(dict.fromkeys(short_name(record.data) for record in records))
+    splits = len({record.split for record in records})
+    protocol = ", ".join(dict.fromkeys(record.protocol for record in records))
+    kind = protocol if "fold" in protocol else count_noun(splits, f"{protocol} split")
+    about = f"{count_noun(len(names), 'model')}, {kind}, {count_noun(len(records), 'figure')}"
+    return html.page(
+        title or f"{data}: comparison",
+        about,
+        [
+            html.Section("Best first", interval_figures(records)),
+            html.Section("Results", "".join(map(result_table, make_grids(records)))),
+            html.Section("Curves", record_curves(records)),
+            html.Section("Every pair", pair_tables(records)),
+            html.Section("Differences", difference_table(records, against)),
+        ],
+    )
+
+
+def interval_figures(records: Sequence[Record]) -> str:
+    """Each measure at the largest training size and vocabulary: a dot and an interval for each model, best first."""
+    drawn = []
+    for grid in make_grids(records):
+        place = list(grid.places)[-1]
+        found = [grid.cells[name, place] for name in grid.names if (name, place) in grid.cells]
+        found = [one for one in found if one.mean is not None]
+        better = find_measure(grid.measure).larger_is_better
+        found.sort(key=lambda one: -(one.mean or 0.0) if better else (one.mean or 0.0))
+        if found:
+            words = ", ".join(f"{one.contender} {one.mean:.3f}" for one in found)
+            drawn.append(
+                html.figure(
+                    plots.intervals_figure,
+                    [(one.contender, one.mean, one.half_width) for one in found],
+                    title=f"{grid.measure}, {grid.places[place]}",
+                    x=grid.measure,
+                    alt=f"{grid.measure}, best first: {words}",
+                    caption=ONE_SPLIT if found[0].half_width is None else INTERVAL,
+                )
+            )
+    return html.figures(*drawn)
+
+
+def pair_tables(records: Sequence[Record]) -> str:
+    """Every model against every other by the first measure, at each training size and vocabulary."""
+    found = every_pair(records) if records else []
+    if not found:
+        return ""
+    where = place_names(test.place for test in found)
+    note = (
+        f'<p class="note">{escape(found[0].measure)} of the row less that of the column, best first. In bold: '
+        "significant at .05 after Holm's correction for the number of pairs; in brackets the p before it. From "
+        f"{FEWEST_SPLITS} splits up it is that of the corrected resampled t-test, below that of McNemar's exact test "
+        "on the documents (of accuracy), else there is none.</p>"
+    )
+    tables = (
+        f"<h3>{escape(words)}</h3>" + pair_matrix([test for test in found if test.place == place])
+        for place, words in where.items()
+    )
+    return note + "".join(tables)
+
+
+def pair_matrix(tests: Sequence[PairwiseTest]) -> str:
+    """A triangle: rows are the better ones, columns the others."""
+    names = list(dict.fromkeys(name for test in tests for name in (test.first, test.second)))
+    p_values = [test.tested.p if test.tested is not None else 1.0 for test in tests]
+    cells = {
+        (test.first, test.second): pair_cell(test, p) for test, p in zip(tests, holm(p_values), strict=True)
+    }  # fmt: skip
+    rows = [(escape(one), *(cells.get((one, other), "") for other in names[1:])) for one in names[:-1]]
+    return html.table(("", *map(escape, names[1:])), rows, label="Every pair of models")
+
+
+def pair_cell(test: PairwiseTest, adjusted: float) -> str:
+    """The difference, in bold if it is significant, and p."""
+    shown = test.paired or test.documents
+    if shown is None:
+        return str(test.outcome)
+    difference = f"{shown.difference:+.4f}"
+    if test.tested is None:
+        return difference
+    return f"{f'<b>{difference}</b>' if adjusted < 0.05 else difference} ({test.tested.p:.2g})"
+
+
+def result_table(grid: Grid) -> str:
+    """One measure: models by training size and vocabulary; the best in bold."""
+
+    def cell(name: str, place: Place) -> str:
+        return f"<b>{grid.text(name, place)}</b>" if grid.is_best(name, place) else grid.text(name, place)
+
+    rows = [
+        (escape(name), *(cell(name, place) for place in grid.places), format_seconds(grid.seconds(name)))
+        for name in grid.names
+    ]
+    head = (escape(grid.measure), *map(escape, grid.places.values()), "seconds")
+    return f"<h3>{escape(grid.measure)}</h3>" + html.table(head, rows, label=f"{grid.measure} of the models")
+
+
+def difference_table(records: Sequence[Record], against: str | None = None) -> str:
+    """Everyone against the first, or another, by the first measure."""
+    found = pairwise_tests(records, against=against) if records else []
+    if not found:
+        return ""
+    where = place_names(test.place for test in found)
+    rows = [
+        (
+            escape(test.first),
+            escape(where[test.place]),
+            str(test.outcome),
+            "–" if test.paired is None else f"{test.paired.difference:+.4f}",
+            "–" if test.paired is None else f"{test.paired.p:.2g}",
+            "–" if test.corrected is None else f"{test.corrected.p:.2g}",
+            "–" if test.documents is None else f"{test.documents.p:.2g}",
+            escape(test.verdict),
+        )
+        for test in found
+    ]
+    note = (
+        f'<p class="note">Against {escape(found[0].second)}, by {escape(found[0].measure)}, on the same splits. '
+        "The plain paired test takes splits as independent, which they are not; the verdict is by the corrected "
+        f"resampled test (Nadeau and Bengio) at the level .05, from {FEWEST_SPLITS} splits up. McNemar's exact test is "
+        "on documents: whether each got all its labels right.</p>"
+    )
+    head = ("model", "where", "win/tie/loss", "difference", "paired p", "corrected p", "McNemar p", "verdict")
+    return note + html.table(head, rows, kind="pairwise_tests", label="Differences and their significance")
+
+
+def record_curves(records: Sequence[Record]) -> str:
+    """Learning and vocabulary curves of every measure, where the records have them."""
+    drawn = []
+    for measure in dict.fromkeys(record.measure for record in records):
+        for kind, found, x, logarithmic in (
+            ("training size", learning_curves(records, measure), "training documents, % of all", False),
+            ("vocabulary", vocabulary_curves(records, measure), "terms, best by information gain (log scale)", True),
+        ):
+            if found:
+                ends = ", ".join(f"{curve.name} {curve.mean[0]:.3f} to {curve.mean[-1]:.3f}" for curve in found)
+                drawn.append(
+                    html.figure(
+                        plots.curves_figure,
+                        found,
+                        title=f"{measure} by {kind}",
+                        x=x,
+                        y=measure,
+                        logarithmic=logarithmic,
+                        alt=f"{measure} by {kind}: {ends}",
+                        caption="Mean over the splits; the band is one standard deviation on either side.",
+                    )
+                )
+    return html.figures(*drawn)

@@ -1,0 +1,306 @@
+"""The HTML page of an evaluation; evaluate.py computes what it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.errors import count_noun
+from unnaive.evaluation.comparison_page import record_curves
+from unnaive.evaluation.evaluate import Evaluation, Mistake
+from unnaive.evaluation.explanation_page import TEXT_SHOWN, mark_evidence
+from unnaive.evaluation.grids import short_name
+from unnaive.evaluation.measures import find_measure
+from unnaive.evaluation.records import Record
+from unnaive.evaluation.report import ABSTENTION, COVERAGE, abstention_rows, class_rows, coverage_rows
+from unnaive.evaluation.reports import page as html
+from unnaive.evaluation.reports import plots
+from unnaive.learning.explain import Explanation
+
+LARGEST_MATRIX = 30  # classes; above that classes are put beside those they are confused with, and worst come first
+CLASSES_SHOWN = 30
+
+
+def evaluation_page(
+    evaluation: Evaluation,
+    *,
+    title: str | None = None,
+    mistakes: int = 8,
+    terms: int = 10,
+    records: Sequence[Record] = (),
+) -> str:
+    """Everything about a model on labelled documents; `records` of a comparison add learning and vocabulary curves."""
+    sizes = ", ".join(
+        [
+            count_noun(len(evaluation), "document"),
+            count_noun(len(evaluation.classes), "class", "classes"),
+            count_noun(evaluation.n_terms, "term"),
+        ]
+    )
+    return html.page(
+        title or f"{short_name(evaluation.name)}: evaluation",
+        f"{evaluation.model}; {sizes}",
+        [
+            html.Section("Summary", measure_tiles(evaluation)),
+            html.Section("Classes", class_table(evaluation)),
+            html.Section("Confusion", confusion_section(evaluation)),
+            html.Section("Precision, recall and calibration", curve_figures(evaluation)),
+            html.Section("Rejecting the least sure", abstention_section(evaluation)),
+            html.Section("Learning and vocabulary", record_curves(records)),
+            html.Section("Terms that speak for a class", term_lists(evaluation, terms)),
+            html.Section("Most confident mistakes", mistake_list(evaluation, mistakes)),
+        ],
+    )
+
+
+def measure_tiles(found: Evaluation) -> str:
+    """The measures as tiles, and what they mean."""
+    values = [(name, f"{value:.3f}") for name, value in found.measures.items()]
+    speed = f"{len(found) / max(found.seconds, 1e-9):,.0f}"
+    shown = html.tiles([*values, ("documents per second", speed)])
+    unknown = ""
+    if found.unknown:
+        named = ", ".join(found.unknown[:5]) + (", …" if len(found.unknown) > 5 else "")
+        unknown = f'<p class="note">The model has never seen {escape(named)}: those labels count as missed.</p>'
+    meanings = "".join(
+        f"<li><b>{escape(name)}</b>: {escape(find_measure(name).about)}"
+        f"{'' if find_measure(name).larger_is_better else ' (smaller is better)'}</li>"
+        for name in found.measures
+    )
+    return shown + unknown + html.folded("What the measures mean", f"<ul>{meanings}</ul>")
+
+
+def class_table(found: Evaluation) -> str:
+    """Precision, recall and F1 of each class with a bar, the largest first; of many classes, those of worst F1."""
+    many = len(found.classes) > CLASSES_SHOWN
+    shown = sorted(class_rows(found), key=lambda row: row[3]) if many else class_rows(found)
+    head = ("class", "F1, 0 to 1", "F1", "precision", "recall", "documents")
+    rows = [
+        (
+            html.breakable(name),
+            html.bar(f1, f"F1 of {name}: {f1:.3f}"),
+            f"{f1:.3f}",
+            f"{precision:.3f}",
+            f"{recall:.3f}",
+            f"{size:,}",
+        )
+        for name, precision, recall, f1, size in shown
+    ]
+    note = '<p class="note">Worst F1 first.</p>' if many else ""
+    first = note + html.table(head, rows[:CLASSES_SHOWN], kind="bars", label="Measures by class")
+    rest = rows[CLASSES_SHOWN:]
+    return first + (html.folded(f"{len(rest)} more classes", html.table(head, rest, kind="bars")) if rest else "")
+
+
+def confusion_section(found: Evaluation) -> str:
+    """The confusion matrix of single-label data, if it is not too large, and the pairs confused most."""
+    pairs = [(escape(true), escape(given), f"{n:,}") for true, given, n in found.confused_pairs()]
+    if not found.exclusive:
+        note = "Documents are multilabel, so there is no confusion matrix; missed and wrong decisions by class:"
+        tally = found.tally
+        order = (tally.fp + tally.fn).argsort()[::-1][:15]
+        rows = [(escape(found.classes[c]), f"{tally.fp[c]:,}", f"{tally.fn[c]:,}", f"{tally.tp[c]:,}") for c in order]
+        head = ("class", "wrongly given", "missed", "right")
+        return f'<p class="note">{note}</p>' + html.table(head, rows, label="Wrong and missed decisions by class")
+    pair_table = (
+        html.table(("true class", "class given", "documents"), pairs, kind="pairs", label="Pairs confused most")
+        if pairs
+        else ""
+    )
+    if len(found.classes) > LARGEST_MATRIX:
+        return pair_table + large_confusion_matrix(found)
+    most = f"<div><h3>Confused most</h3>{pair_table}</div>" if pair_table else ""
+    return f'<div class="side"><div>{confusion_matrix(found)}</div>{most}</div>'
+
+
+def confusion_matrix(found: Evaluation) -> str:
+    """Rows are true classes, columns given ones; the shade is the share of the row."""
+    sums = found.confusion.sum(axis=1)
+    head = ("true ↓ given →", *(f"<span>{escape(name)}</span>" for name in found.classes))
+    rows = []
+    for i, name in enumerate(found.classes):
+        cells = [escape(name)]
+        for j, given in enumerate(found.classes):
+            n = int(found.confusion[i, j])
+            share = n / max(int(sums[i]), 1)
+            words = escape(f"{n} of {count_noun(int(sums[i]), 'document')} of {name} given {given}", quote=True)
+            kind = ' class="right"' if i == j else ""
+            cells.append(
+                f'<td{kind} title="{words}" style="background:rgba(var(--shade),{0.6 * share:.2f})">{n or ""}</td>'
+            )
+        rows.append(cells)
+    note = '<p class="note">Documents; the shade is the share of the row. Outlined: right.</p>'
+    return note + html.table(head, rows, kind="confusion", label="Confusion matrix")
+
+
+def large_confusion_matrix(found: Evaluation) -> str:
+    """All classes as small cells, those that are confused beside each other; a tick makes them large enough to read."""
+    order = cluster_classes(found.confusion)
+    names = [found.classes[c] for c in order]
+    table = found.confusion[np.ix_(order, order)]
+    shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
+    n, margin = len(names), 14
+    parts = []
+    for row, column in zip(*np.nonzero(table), strict=True):
+        words = escape(
+            f"{table[row, column]} of {count_noun(int(table[row].sum()), 'document')} of {names[row]} given "
+            f"{names[column]}"
+        )
+        kind = "right" if row == column else "wrong"
+        parts.append(
+            f'<rect class="{kind}" x="{margin + column}" y="{margin + row}" width="1" height="1" '
+            f'fill-opacity="{0.25 + 0.75 * shares[row, column]:.2f}"><title>{words}</title></rect>'
+        )
+    for place, name in enumerate(names):
+        short = escape(name if len(name) <= 26 else name[:25] + "…")
+        parts.append(f'<text x="{margin - 0.3}" y="{margin + place + 0.75}" text-anchor="end">{short}</text>')
+        parts.append(
+            f'<text transform="translate({margin + place + 0.75} {margin - 0.3}) rotate(-90)" text-anchor="start">'
+            f"{short}</text>"
+        )
+    side = margin + n
+    svg = (
+        f'<svg role="img" aria-label="Confusion matrix of {n} classes" viewBox="0 0 {side} {side}" font-size="0.85">'
+        f'<rect class="frame" x="{margin}" y="{margin}" width="{n}" height="{n}"/>{"".join(parts)}</svg>'
+    )
+    note = (
+        '<p class="note">Rows are true classes, columns given ones; the shade is the share of the row. Classes that '
+        "are confused stand beside each other, orange is wrong. Point at a cell for its numbers.</p>"
+    )
+    switch = '<label class="zoom"><input type="checkbox"> large</label>'
+    return f'<h3>All classes</h3>{note}<div class="zoomable">{switch}{html.scrolling(svg, "Confusion matrix")}</div>'
+
+
+def cluster_classes(confusion: NDArray[Any]) -> list[int]:
+    """Class numbers such that classes which are confused stand beside each other.
+
+    Distance is 1 less the mean share of documents of one that were given the other; clusters are joined by their mean.
+
+    >>> cluster_classes(np.array([[5, 0, 4], [0, 9, 0], [3, 0, 6]]))
+    [1, 0, 2]
+    """
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    shares = confusion / np.maximum(confusion.sum(axis=1, keepdims=True), 1)
+    distance = 1 - (shares + shares.T) / 2
+    np.fill_diagonal(distance, 0)
+    return [int(c) for c in leaves_list(linkage(squareform(distance, checks=False), "average"))]
+
+
+def curve_figures(found: Evaluation) -> str:
+    """Precision–recall curves with breakeven points, and the calibration curve."""
+    rankings = found.rankings()
+    points = ", ".join(f"{one.name} {one.breakeven:.3f}" for one in rankings)
+    drawn = [
+        html.figure(
+            plots.precision_recall_figure,
+            rankings,
+            title="Precision and recall",
+            alt=f"Precision against recall; breakeven points: {points}",
+            caption="Markers and legend: the breakeven point, where precision equals recall (dotted line).",
+        )
+    ]
+    reliability = found.calibration()
+    if reliability:
+        errors = ", ".join(f"{name} {one.error:.3f}" for name, one in reliability.items())
+        drawn.append(
+            html.figure(
+                plots.calibration_figure,
+                reliability,
+                title="Calibration",
+                alt=f"Share that came true against probability given; calibration error: {errors}",
+                caption=f"{_chance_sentence(found)}Beside a dot, how many predictions it stands for. Below the dotted "
+                "line the classifier is too sure. A model that counts evidence twice where terms repeat each other, as "
+                "naive Bayes does, is sure too soon; calibration takes that back.",
+            )
+        )
+    return html.figures(*drawn)
+
+
+def _chance_sentence(found: Evaluation) -> str:
+    """How much of the calibration error is chance."""
+    if "ece-excess" not in found.measures:
+        return ""
+    chance = found.measures["ece"] - found.measures["ece-excess"]
+    return f"On so many documents, probabilities that are true would show an error of {chance:.3f} by chance. "
+
+
+def abstention_section(found: Evaluation) -> str:
+    """What is gained where the least sure documents get no label, or a set of labels in the place of one."""
+    curve = found.abstention
+    if curve is None:
+        return ""
+    drawn = html.figure(
+        plots.risk_coverage_figure,
+        curve,
+        title="Accuracy of the surest documents",
+        alt=f"Accuracy against the share of documents labelled; area under the risk {curve.area:.3f}",
+        caption="From left to right, more documents are labelled, the surest first; the dotted line is the accuracy of "
+        "labelling all of them.",
+    )
+    tables = ""
+    points = abstention_rows(found)
+    if points:
+        note = "What unnaive predict --reject-below would do on these documents."
+        tables += f'<p class="note">{note}</p>' + html.table(ABSTENTION, points, label="Rejecting by probability")
+    sets = coverage_rows(found)
+    if sets:
+        note = (
+            "Sets of labels that are to hold the right one for 90 % of documents like those of training (unnaive "
+            "predict --confidence 0.9). Coverage well below that means that these documents differ from those of "
+            "training."
+        )
+        tables += f'<h3>Sets of labels</h3><p class="note">{note}</p>'
+        tables += html.table(COVERAGE, sets, label="Coverage of sets of labels")
+    return f'<div class="side"><div>{html.figures(drawn)}</div><div>{tables}</div></div>'
+
+
+def term_lists(evaluation: Evaluation, limit: int) -> str:
+    """The strongest terms of each class, with bars; nothing for a model where nobody can tell."""
+    lists = [_term_list(label, found) for label, found in evaluation.top_terms(limit).items() if found]
+    if not lists:
+        return ""
+    note = '<p class="note">What a mention adds to the score of the class, most informative first.</p>'
+    first, rest = lists[:CLASSES_SHOWN], lists[CLASSES_SHOWN:]
+    more = html.folded(f"{len(rest)} more classes", _columns(rest)) if rest else ""
+    return note + _columns(first) + more
+
+
+def _columns(parts: Sequence[str]) -> str:
+    return f'<div class="columns">{"".join(parts)}</div>'
+
+
+def _term_list(label: str, found: Sequence[tuple[str, float]]) -> str:
+    largest = max(value for _, value in found)
+    rows = [(escape(term), html.bar(value / largest, f"{value:.3g}"), f"{value:#.3g}") for term, value in found]
+    return f"<div><h3>{escape(label)}</h3>{html.table(('term', '', 'adds'), rows, kind='bars', label=label)}</div>"
+
+
+def mistake_list(found: Evaluation, limit: int) -> str:
+    """The documents it was wrong about and most sure of, with their evidence."""
+    shown = [mistake_article(found, one, found.explain_mistake(one)) for one in found.mistakes(limit)]
+    if not shown:
+        return "<p>There are none.</p>"
+    legend = (
+        '<p class="note"><mark class="for" style="--weight:40%">solid line</mark> speaks for the wrong class, '
+        '<mark class="against" style="--weight:40%">dashed line</mark> against it; more shade, more weight.</p>'
+    )
+    return legend + "".join(shown)
+
+
+def mistake_article(found: Evaluation, mistake: Mistake, why: Explanation | None) -> str:
+    """One mistake."""
+    name = found.document_name(mistake.row)
+    sure = f"{100 * mistake.confidence:.1f} % sure" if found.probabilities is not None else "by its score"
+    verdict = f"missed {mistake.wrong}" if mistake.missed else f"given {mistake.wrong}"
+    true = ", ".join(mistake.true) or "no class"
+    given = ", ".join(mistake.given) or "no class"
+    head = f"<h3>{escape(verdict)}, {escape(sure)}; true: {escape(true)}</h3>"
+    about = f'<p class="faint">{escape(name)}; given {escape(given)}</p>'
+    text = mark_evidence(why) if why is not None else escape(found.text(mistake.row)[:TEXT_SHOWN])
+    return f'<article>{head}{about}<p class="text">{text}</p></article>'

@@ -1,0 +1,87 @@
+"""The HTML of an explanation: the text with its evidence marked, and bars of the terms that count most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+
+from unnaive.base.errors import count_noun
+from unnaive.evaluation.reports import page as html
+from unnaive.learning.explain import Explanation
+
+BARS_SHOWN = 30
+TEXT_SHOWN = 700  # characters of a mistaken document
+
+
+def explanation_page(why: Explanation) -> str:
+    """One document: its text with the evidence marked, and what each term adds as a bar."""
+    legend = (
+        '<p class="note"><mark class="for" style="--weight:40%">solid line</mark> speaks for the class, '
+        '<mark class="against" style="--weight:40%">dashed line</mark> against it; more shade, more weight.</p>'
+    )
+    text = f'{legend}<article><p class="text">{mark_evidence(why)}</p></article>'
+    return html.page(
+        f"{why.label}: why",
+        why.title,
+        [html.Section("The text", text), html.Section("What each term adds", evidence_bars(why))],
+    )
+
+
+def evidence_bars(why: Explanation) -> str:
+    """Terms against on the left, terms for on the right, the strongest first; the prior among them."""
+    parts = [(one.term if one.count == 1 else f"{one.term} ×{one.count}", one.value) for one in why.evidence]
+    base = [(why.base_name, why.base)] if np.isfinite(why.base) and abs(why.base) > 1e-12 else []
+    parts = base + parts[:BARS_SHOWN]
+    largest = max((abs(value) for _, value in parts), default=0.0) or 1.0
+    rows = []
+    for name, value in sorted(parts, key=lambda part: -abs(part[1])):
+        bar = html.bar(abs(value) / largest, f"{name} {value:+.3g}")
+        left, right = ("<td></td>", bar.replace('class="bar"', 'class="bar for"'))
+        if value < 0:
+            left, right = bar.replace('class="bar"', 'class="bar left against"'), "<td></td>"
+        rows.append((escape(name), left, right, f"{value:+.3g}"))
+    rows.append(("<b>together</b>", "<td></td>", "<td></td>", f"<b>{why.score:+.3g}</b>"))
+    left_out = len(why.evidence) - BARS_SHOWN
+    more = f'<p class="note">{count_noun(left_out, "weaker term")} left out.</p>' if left_out > 0 else ""
+    if not why.evidence:
+        more = '<p class="note">The model knows none of its terms.</p>'
+    head = ("term", "against", "for", "adds")
+    return html.table(head, rows, kind="explained", label="What each term adds") + more
+
+
+def mark_evidence(why: Explanation) -> str:
+    """The part of the text with most evidence, its terms marked."""
+    stretches = list(why.marked())
+    largest = max((abs(value) for _, value in stretches), default=0.0) or 1.0
+    start, stop = evidence_window(stretches)
+    parts, at = [], 0
+    for text, value in stretches:
+        cut = text[max(start - at, 0) : max(stop - at, 0)]
+        at += len(text)
+        if cut:
+            share = value / largest
+            kind = "for" if share > 0 else "against"
+            weight = f"{15 + 60 * abs(share):.0f}%"
+            quiet = abs(share) < 0.05
+            parts.append(
+                escape(cut) if quiet else f'<mark class="{kind}" style="--weight:{weight}">{escape(cut)}</mark>'
+            )
+    return ("…" if start > 0 else "") + "".join(parts) + ("…" if stop < at else "")
+
+
+def evidence_window(stretches: Sequence[tuple[str, float]], size: int = TEXT_SHOWN) -> tuple[int, int]:
+    """Where to cut a long text: the run of `size` characters, started at a stretch, with the most evidence.
+
+    >>> evidence_window([("dull ", 0.0), ("dull ", 0.0), ("telling", 3.0)], size=7)
+    (10, 17)
+    """
+    ends = np.cumsum([len(text) for text, _ in stretches])
+    starts, at = ends - [len(text) for text, _ in stretches], int(ends[-1]) if len(ends) else 0
+    if at <= size:
+        return 0, at
+    up_to = np.concatenate([[0.0], np.cumsum([abs(value) for _, value in stretches])])
+    inside = up_to[np.searchsorted(ends, starts + size, side="right")] - up_to[:-1]
+    best = int(starts[int(np.argmax(inside))])
+    return min(best, at - size), min(best, at - size) + size

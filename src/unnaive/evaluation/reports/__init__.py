@@ -1,0 +1,1 @@
+"""The toolkit of pages and figures; a page itself stands beside what it shows."""

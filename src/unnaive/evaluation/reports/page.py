@@ -1,0 +1,116 @@
+"""One self-contained HTML page: no network, no scripts, light and dark, narrow and wide, for the screen and for print.
+
+Pieces are plain functions from values to HTML; whatever comes from data goes through `escape`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from unnaive.base.errors import MissingExtra
+from unnaive.evaluation.records import versions
+from unnaive.evaluation.reports.plots import INK, Figure, inline_svg
+
+STYLESHEET = Path(__file__).with_name("page.css")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A headed part of a page; without content it is left out."""
+
+    title: str
+    content: str
+
+    @property
+    def anchor(self) -> str:
+        """The name that the contents link to."""
+        return "".join(letter if letter.isalnum() else "-" for letter in self.title.lower())
+
+
+def page(title: str, about: str, sections: Iterable[Section]) -> str:
+    """The whole document; `about` is text, sections hold HTML."""
+    shown = [section for section in sections if section.content]
+    links = " ".join(f'<a href="#{section.anchor}">{escape(section.title)}</a>' for section in shown)
+    body = "".join(
+        f'<section id="{section.anchor}"><h2>{escape(section.title)}</h2>{section.content}</section>'
+        for section in shown
+    )
+    made = ", ".join(f"{name} {version}" for name, version in versions().items())
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<link rel="icon" href="data:,">'
+        f"<title>{escape(title)}</title><style>{STYLESHEET.read_text(encoding='utf-8')}</style></head><body>"
+        f"<header><h1>{escape(title)}</h1><p>{escape(about)}</p><nav>{links}</nav></header>"
+        f"<main>{body}</main><footer>Made with {escape(made)}</footer></body></html>\n"
+    )
+
+
+def tiles(values: Iterable[tuple[str, str]]) -> str:
+    """Figures with their names, as large as they are few."""
+    return (
+        '<ul class="tiles">'
+        + "".join(f"<li><b>{escape(v)}</b><span>{escape(n)}</span></li>" for n, v in values)
+        + "</ul>"
+    )
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, kind: str = "", label: str = "") -> str:
+    """A table in a box that scrolls by itself when the page is narrow; cells are HTML."""
+    top = "".join(f'<th scope="col">{cell}</th>' for cell in head)
+    body = "".join(
+        f'<tr><th scope="row">{first}</th>' + "".join(_cell(cell) for cell in rest) + "</tr>" for first, *rest in rows
+    )
+    return scrolling(f'<table class="{kind}"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>', label)
+
+
+def _cell(content: str) -> str:
+    """A cell; content that is a cell already stays."""
+    return content if content.startswith("<td") else f"<td>{content}</td>"
+
+
+def scrolling(content: str, label: str) -> str:
+    """A box that scrolls sideways, also by keyboard."""
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label, quote=True)}">{content}</div>'
+
+
+def bar(share: float, name: str) -> str:
+    """A cell with a bar from 0 to 1."""
+    wide = 100 * min(max(share, 0.0), 1.0)
+    return f'<td class="bar"><i style="width:{wide:.1f}%" role="img" aria-label="{escape(name, quote=True)}"></i></td>'
+
+
+def figure(
+    draw: Callable[..., Figure], *values: Any, alt: str, caption: str = "", kind: str = "", **settings: Any
+) -> str:
+    """A figure drawn by one of plots.py; a line with the install command where matplotlib is absent."""
+    try:
+        svg = inline_svg(draw(*values, ink=INK, **settings), alt)
+    except MissingExtra as problem:
+        return f'<p class="note">{escape(alt)}: {escape(str(problem))}</p>'
+    text = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    return f'<figure class="{kind}">{svg}{text}</figure>'
+
+
+def breakable(name: str) -> str:
+    """A name as HTML that may be broken after its punctuation.
+
+    >>> breakable("comp.sys & co")
+    'comp.<wbr>sys &amp; co'
+    """
+    return re.sub(r"([._/-])(?=\w)", r"\1<wbr>", escape(name))
+
+
+def figures(*drawn: str) -> str:
+    """Figures side by side, as many as fit."""
+    return f'<div class="figures">{"".join(drawn)}</div>' if any(drawn) else ""
+
+
+def folded(summary: str, content: str) -> str:
+    """Content behind a line that opens it."""
+    return f"<details><summary>{escape(summary)}</summary>{content}</details>"

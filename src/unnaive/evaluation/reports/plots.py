@@ -1,0 +1,338 @@
+"""Figures by matplotlib, for files (PNG, SVG, PDF) and inline in reports; drawn from values, nothing is computed here.
+
+Colours are those of Okabe and Ito, which survive colour-blindness; markers differ as well, so that figures survive
+greyscale. Legends stand below the axes and cover nothing. Inline figures take the page's ink, light or dark.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.errors import MissingExtra, UnnaiveError, UnnaiveWarning
+from unnaive.base.types import Floats
+from unnaive.evaluation.abstention import RiskCoverage
+from unnaive.evaluation.ranking import precision_recall, r_precision
+from unnaive.evaluation.reliability import Reliability
+from unnaive.evaluation.summaries import Curve
+
+Figure = Any  # matplotlib.figure.Figure, which ships no types that strict mode can use
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHES = ("-", "--", "-.", ":")
+INK = "#010203"  # replaced by currentColor in pages
+FORMATS = ("png", "svg", "pdf")
+STYLE = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "Geneva"],
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.alpha": 0.25,
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 4.5,
+    "svg.fonttype": "none",  # text stays text: smaller, searchable
+    "svg.hashsalt": "unnaive",  # the same figure is the same file
+}
+
+
+@contextmanager
+def style(ink: str = "black") -> Iterator[Any]:
+    """matplotlib.figure under our style; without matplotlib, the command that installs it."""
+    try:
+        import matplotlib
+        from matplotlib import figure
+    except ImportError as problem:
+        raise MissingExtra("figures need matplotlib; install it with: pip install matplotlib") from problem
+    inks = dict.fromkeys(
+        ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "grid.color"), ink
+    )
+    with matplotlib.rc_context({**STYLE, **inks}):
+        yield figure
+
+
+def _axes(library: Any, title: str, x: str, y: str, *, size: tuple[float, float] = (4.4, 3.6)) -> tuple[Figure, Any]:
+    drawing = library.Figure(figsize=size, layout="constrained")
+    axes = drawing.add_subplot()
+    axes.set(title=title, xlabel=x, ylabel=y)
+    return drawing, axes
+
+
+def _look(number: int) -> dict[str, Any]:
+    """Colour, marker and dashes of the n-th series; no two of the first 24 are alike."""
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "marker": MARKERS[number % len(MARKERS)],
+        "linestyle": DASHES[number // len(COLOURS) % len(DASHES)],
+    }
+
+
+def _legend(drawing: Figure, axes: Any, columns: int = 2, title: str | None = None) -> None:
+    """Below the axes: it covers nothing."""
+    handles, labels = axes.get_legend_handles_labels()
+    if labels:
+        columns = min(columns, len(labels))
+        drawing.legend(handles, labels, loc="outside lower center", ncols=columns, title=title, title_fontsize=8)
+
+
+def curves_figure(
+    curves: Sequence[Curve], *, title: str, x: str, y: str, logarithmic: bool = False, ink: str = "black"
+) -> Figure:
+    """Means along an axis, with bands of one standard deviation on either side."""
+    with style(ink) as library:
+        drawing, axes = _axes(library, title, x, y)
+        for number, curve in enumerate(curves):
+            mean, spread, look = np.array(curve.mean), np.array(curve.spread), _look(number)
+            axes.plot(curve.x, mean, label=curve.name, **look)
+            axes.fill_between(curve.x, mean - spread, mean + spread, color=look["color"], alpha=0.18, linewidth=0)
+        if logarithmic:
+            _logarithmic(axes, [x for curve in curves for x in curve.x])
+        _legend(drawing, axes)
+        return drawing
+
+
+def intervals_figure(
+    values: Sequence[tuple[str, float, float | None]], *, title: str, x: str, ink: str = "black"
+) -> Figure:
+    """A dot for each name, with its interval mean ± half where there is one, from top to bottom as they come."""
+    with style(ink) as library:
+        drawing, axes = _axes(library, title, x, "", size=(4.8, 1.2 + 0.3 * len(values)))
+        for place, (_, mean, half) in enumerate(values):
+            axes.errorbar([mean], [place], xerr=[half or 0.0], fmt="o", color=COLOURS[0], capsize=3 if half else 0)
+        axes.set_yticks(range(len(values)), [name for name, _, _ in values])
+        axes.set(ylim=(len(values) - 0.4, -0.6))
+        return drawing
+
+
+def _logarithmic(axes: Any, points: Sequence[float]) -> None:
+    """A logarithmic axis along x; ticks are the points themselves, without those that would touch the one before."""
+    axes.set_xscale("log")
+    ticks: list[float] = []
+    for point in sorted(set(points)):
+        if not ticks or point > 1.45 * ticks[-1]:
+            ticks.append(point)
+    axes.set_xticks(ticks, [f"{tick:,.0f}" for tick in ticks])
+    axes.minorticks_off()
+
+
+def panels_figure(
+    panels: Mapping[str, Sequence[Curve]],
+    marks: Mapping[str, Sequence[tuple[float, float]]],
+    *,
+    x: str,
+    y: str,
+    marked: str = "",
+    ink: str = "black",
+) -> Figure:
+    """Curves in panels, four in a row, logarithmic along x; `marks` are points (x, y) of the curves, in their order."""
+    columns = min(4, len(panels))
+    rows = -(-len(panels) // columns)
+    with style(ink) as library:
+        drawing = library.Figure(figsize=(4.0 * columns, 3.6 * rows), layout="constrained")
+        for place, (title, curves) in enumerate(panels.items()):
+            axes = drawing.add_subplot(rows, columns, place + 1)
+            axes.set(title=title, xlabel=x, ylabel=y if place % columns == 0 else "", xscale="log")
+            axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+            axes.xaxis.set_minor_formatter(lambda value, _: "")
+            for number, curve in enumerate(curves):
+                axes.errorbar(curve.x, curve.mean, curve.spread, label=curve.name, capsize=2, **_look(number))
+            for number, point in enumerate(marks.get(title, ())):
+                axes.plot(*point, "x", color=COLOURS[number % len(COLOURS)], markersize=8)
+            if marks.get(title):
+                axes.plot([], [], "x", color=ink, label=marked)
+        _legend(drawing, drawing.axes[0], 4)
+        return drawing
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Precision and recall of one class, or of all decisions pooled, and the point where they are equal."""
+
+    name: str
+    precision: Floats
+    recall: Floats
+    breakeven: float
+
+    @classmethod
+    def of(cls, name: str, scores: Floats, positives: Floats) -> Ranking:
+        """From all scores, and those of the true documents."""
+        precision, recall, _ = precision_recall(scores, positives)
+        return cls(name, precision, recall, r_precision(scores, positives))
+
+
+def precision_recall_figure(
+    rankings: Sequence[Ranking], *, title: str = "Precision and recall", ink: str = "black"
+) -> Figure:
+    """Precision against recall as the threshold falls, with the breakeven point of each curve marked."""
+    with style(ink) as library:
+        drawing, axes = _axes(library, title, "recall", "precision", size=(4.4, 4.2))
+        axes.plot([0, 1], [0, 1], color=ink, linewidth=0.7, linestyle=":", alpha=0.6)
+        for number, one in enumerate(rankings):
+            look = _look(number)
+            points = _thin_out(one.recall, one.precision)
+            axes.plot(*points, color=look["color"], linestyle=look["linestyle"])
+            axes.plot(
+                [one.breakeven], [one.breakeven], color=look["color"], marker=look["marker"], markersize=7,
+                linestyle=look["linestyle"], label=f"{one.name}: {one.breakeven:.3f}", clip_on=False, zorder=3,
+            )  # fmt: skip
+        axes.set(xlim=(0, 1.02), ylim=(0, 1.02), aspect="equal")
+        _legend(drawing, axes, title="breakeven point, where precision equals recall")
+        return drawing
+
+
+def _thin_out(x: Floats, y: Floats, points: int = 400) -> tuple[Floats, Floats]:
+    """At most so many points of a curve, its ends included: a page need not carry ten thousand."""
+    if len(x) <= points:
+        return x, y
+    rows = np.unique(np.linspace(0, len(x) - 1, points).astype(np.int64))
+    return x[rows], y[rows]
+
+
+def calibration_figure(curves: Mapping[str, Reliability], *, title: str = "Calibration", ink: str = "black") -> Figure:
+    """Share that came true against the probability given, in bins; on the diagonal probabilities can be believed."""
+    with style(ink) as library:
+        drawing, axes = _axes(library, title, "probability given", "share that came true", size=(4.4, 4.2))
+        axes.plot([0, 1], [0, 1], color=ink, linewidth=0.7, linestyle=":", alpha=0.6)
+        for number, (name, one) in enumerate(curves.items()):
+            used = one.count > 0
+            sizes = 12 + 90 * one.count[used] / max(1, one.count.max())
+            look = _look(number)
+            axes.plot(one.confidence[used], one.accuracy[used], **{**look, "marker": ""})
+            axes.scatter(
+                one.confidence[used], one.accuracy[used], s=sizes, color=look["color"], marker=look["marker"], zorder=3,
+                clip_on=False,
+            )  # fmt: skip
+            if number == len(curves) - 1:  # of the curve that counts; those of two would cover each other
+                for x, y, n in zip(one.confidence[used], one.accuracy[used], one.count[used], strict=True):
+                    axes.annotate(f"{int(n):,}", (x, y), (5, -9), textcoords="offset points", fontsize=6, color=ink)
+            axes.plot([], [], **look, label=f"{name}: calibration error {one.error:.3f}")  # one size in the legend
+        axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
+        _legend(drawing, axes, 1)
+        return drawing
+
+
+def risk_coverage_figure(
+    curve: RiskCoverage, *, title: str = "Accuracy of the surest documents", ink: str = "black"
+) -> Figure:
+    """Accuracy of the documents labelled against how many are, the surest first; points for the usual accuracies."""
+    with style(ink) as library:
+        drawing, axes = _axes(library, title, "share of documents labelled", "share of them right", size=(4.4, 4.2))
+        axes.plot(*_thin_out(curve.coverage, curve.accuracy), color=COLOURS[0], label=f"area of risk {curve.area:.3f}")
+        whole = float(curve.accuracy[-1])
+        axes.plot([0, 1], [whole, whole], color=ink, linewidth=0.7, linestyle=":", alpha=0.6)
+        for number, (target, point) in enumerate(curve.points().items(), 1):
+            look = _look(number)
+            axes.plot(
+                [point.coverage], [point.accuracy], color=look["color"], marker=look["marker"], markersize=7,
+                linestyle="", label=f"{100 * target:g} %: p ≥ {point.threshold:.3f}", clip_on=False, zorder=3,
+            )  # fmt: skip
+        low = min(whole, float(np.min(curve.accuracy)))
+        axes.set(xlim=(0, 1.02), ylim=(max(0.0, min(low, 0.98) - 0.02), 1.005))
+        _legend(drawing, axes, 2)
+        return drawing
+
+
+def confusion_figure(
+    matrix: NDArray[Any],
+    classes: Sequence[str],
+    *,
+    title: str = "Documents by true and given class",
+    ink: str = "black",
+) -> Figure:
+    """Rows are true classes, columns given ones; the shade is the share of the row, the figure the documents."""
+    shares = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
+    side = float(np.clip(1.8 + 0.34 * len(classes), 3.6, 14))
+    with style(ink) as library:
+        drawing, axes = _axes(library, title, "class given (shade: share of the row)", "true class", size=(side, side))
+        axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+        axes.set_xticks(range(len(classes)), classes, rotation=90)
+        axes.set_yticks(range(len(classes)), classes)
+        axes.grid(visible=False)
+        for row, column in zip(*np.nonzero(matrix), strict=True):
+            shade = "white" if shares[row, column] > 0.55 else "black"
+            axes.text(column, row, f"{matrix[row, column]}", ha="center", va="center", color=shade, fontsize=7)
+        return drawing
+
+
+def classes_figure(
+    values: Mapping[str, Floats], classes: Sequence[str], *, title: str = "Precision, recall and F1", ink: str = "black"
+) -> Figure:
+    """Horizontal bars for each class, one for each of the measures."""
+    height = float(np.clip(1.4 + 0.16 * len(classes) * (len(values) + 0.6), 2.6, 40))
+    with style(ink) as library:
+        drawing, axes = _axes(library, title, "value, 0 to 1", "", size=(4.8, height))
+        wide = 0.8 / len(values)
+        places = np.arange(len(classes))
+        for number, (name, numbers) in enumerate(values.items()):
+            offset = (number - (len(values) - 1) / 2) * wide
+            axes.barh(places + offset, numbers, height=wide * 0.9, label=name, color=COLOURS[number % len(COLOURS)])
+        axes.set_yticks(places, classes)
+        axes.set(xlim=(0, 1), ylim=(len(classes) - 0.4, -0.6))
+        axes.grid(visible=False, axis="y")
+        _legend(drawing, axes, 3)
+        return drawing
+
+
+def save_figure(drawing: Figure, path: Path | str) -> Path:
+    """Write a figure in the format that the name ends in, whole or not at all."""
+    path, content = Path(path), io.BytesIO()
+    kind = figure_format(path)
+    with style(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        drawing.savefig(content, format=kind, dpi=200, metadata={"Date": None} if kind == "svg" else None)
+    if kind != "svg" and any("missing from" in str(one.message) for one in caught):
+        sentence = f"no font of the figure has some letters of its labels, which {path} shows as boxes"
+        warnings.warn(f"{sentence}; an .svg has them as text, for the viewer's fonts", UnnaiveWarning, stacklevel=2)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.getvalue())
+    return path
+
+
+def figure_format(path: Path) -> str:
+    """The format that a file's name ends in.
+
+    >>> figure_format(Path("curve.gif"))
+    Traceback (most recent call last):
+    unnaive.base.errors.UnnaiveError: the figure is to be written to curve.gif; give a name that ends in .png, ...
+    """
+    kind = path.suffix.lower().lstrip(".")
+    if kind not in FORMATS:
+        raise UnnaiveError(f"the figure is to be written to {path}; give a name that ends in .png, .svg or .pdf")
+    return kind
+
+
+def inline_svg(drawing: Figure, alt: str) -> str:
+    """A figure as an <svg> element for a page: no fixed ink, no ids that another figure may have, an alternative text.
+
+    Draw it with ink=INK.
+    """
+    buffer = io.StringIO()
+    with style():
+        drawing.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    svg = buffer.getvalue()
+    svg = svg[svg.index("<svg") :].replace(INK, "currentColor")
+    mark = f"f{zlib.crc32(alt.encode()):x}"
+    svg = re.sub(r'\bid="([^"]+)"', rf'id="{mark}-\1"', svg)
+    svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{mark}-\1)", svg)
+    svg = re.sub(r'xlink:href="#([^"]+)"', rf'href="#{mark}-\1"', svg)
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(alt, quote=True)}" ', 1)

@@ -1,0 +1,1 @@
+"""Files ↔ tables: formats by ending, readers, writers, columns, labels; `collections` reads the benchmark archives."""

@@ -1,0 +1,101 @@
+"""Tables → batches of documents whose texts are bytes in one buffer, not a Python string each; datafiles.py tries it
+first.
+
+`read_batches` is the one way in: JSON lines and CSV by the native reader of blocks.py, Parquet by pyarrow (arrow.py),
+each only where that gives the very same as row by row; else NotPlain, which may also come after some batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from unnaive.io.binary_tables import ParquetTable
+from unnaive.io.blocks import NotPlain, read_csv, read_json
+from unnaive.io.columns import Columns
+from unnaive.io.corpus import Labels
+from unnaive.io.csv_tables import CsvTable, Table
+from unnaive.io.json_tables import JsonTable
+from unnaive.io.kept_columns import KeptColumn
+from unnaive.text.buffer import TextBuffer, TextChunks, as_texts
+
+__all__ = ["Documents", "NotPlain", "concatenate", "count_empty", "number_rows", "read_batches"]
+
+Parse = Callable[[Any], Labels]
+Rows = dict[str, Any]  # Cells, or ArrowCells, by the name of their column
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Some rows of a table: texts, a label set each, ids where a column has them, and the columns to hand on."""
+
+    texts: TextBuffer
+    labels: list[Labels]
+    ids: list[str] | None = None
+    kept: dict[str, Any] = field(default_factory=dict)
+
+
+def read_batches(table: Table, columns: Columns, parse: Parse) -> Iterator[Documents]:
+    """All rows of a table, some megabytes at a time, in constant memory; `parse` makes labels of a cell.
+
+    NotPlain, before the first batch or later, where the table's own reader must go on.
+    """
+    if type(table) not in READERS or columns.label_columns:
+        raise NotPlain
+    for rows in READERS[type(table)](table, columns):
+        found = _documents(rows, columns, parse)
+        if len(found.texts):
+            yield found
+
+
+def _documents(rows: Rows, columns: Columns, parse: Parse) -> Documents:
+    texts = _join_texts([rows[name].texts() for name in columns.texts])
+    labels: list[Labels] = [()] * len(texts)
+    if columns.label is not None and len(texts):
+        codes, values = rows[columns.label].distinct()
+        sets = [parse(value) for value in values]  # a value that comes back is parsed once
+        labels = [sets[code] for code in codes.tolist()]
+    ids = None if columns.id is None else [str(one) for one in rows[columns.id].values()]
+    return Documents(texts, labels, ids, {name: KeptColumn(rows[name]) for name in columns.kept})
+
+
+def _join_texts(columns: Sequence[TextBuffer]) -> TextBuffer:
+    """The texts of several columns joined by newlines."""
+    if len(columns) == 1:
+        return columns[0]
+    joined = as_texts(["\n".join(row) for row in zip(*columns, strict=True)])
+    return joined if isinstance(joined, TextBuffer) else TextBuffer.of(joined)
+
+
+def _read_parquet(table: ParquetTable, columns: Columns) -> Iterator[Rows]:
+    from unnaive.io.arrow import read_parquet
+
+    return read_parquet(table, columns)
+
+
+READERS: dict[type[Table], Callable[..., Iterator[Rows]]] = {
+    CsvTable: read_csv, JsonTable: read_json, ParquetTable: _read_parquet,
+}  # fmt: skip
+
+
+def concatenate(parts: Sequence[Sequence[str]]) -> Sequence[str]:
+    """The texts of several batches one after another: in buffers if all of them are."""
+    if len(parts) == 1:
+        return parts[0]
+    buffers = [part for part in parts if isinstance(part, TextBuffer)]
+    if len(buffers) < len(parts):
+        return [text for part in parts for text in part]
+    return TextChunks(buffers)
+
+
+def count_empty(texts: Sequence[str]) -> int:
+    """How many texts have no character."""
+    if isinstance(texts, TextBuffer):
+        return texts.count_empty()
+    return sum(not text for text in texts)
+
+
+def number_rows(seen: int, size: int) -> list[str]:
+    """Ids for rows that have none: their numbers, from 1 on."""
+    return list(map(str, range(seen + 1, seen + size + 1)))

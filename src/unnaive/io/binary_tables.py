@@ -1,0 +1,316 @@
+"""Tables that libraries read: Parquet, Arrow files of a Hugging Face dataset, SQLite, Excel workbooks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unnaive.base.errors import BadData, MissingExtra, choose
+from unnaive.io.columns import join_names
+from unnaive.io.csv_tables import SAMPLE_ROWS, Sample, Table, find_header, split_into_batches
+from unnaive.io.options import BATCH_ROWS, ReadOptions
+from unnaive.io.sources import STDIN, UNPACKED_FREELY, Lines, check_exists
+
+if TYPE_CHECKING:
+    import sqlite3
+
+SQLITE = "sqlite:"
+LABELS = "labels"  # of a record that `unnaive label` wrote: the view of the labels that stand
+RECORD_TABLES = {"labelling", "decisions", LABELS}
+BUFFER = 1 << 20  # bytes of a column of Parquet that are read at a time
+
+
+def _check_file(path: str, what: str) -> Path:
+    """The path if it is a plain file, which these formats need: they are not read from front to back."""
+    if path == STDIN:
+        raise BadData(f"{what} cannot be read from stdin; save it to a file first")
+    found = check_exists(path)
+    if not found.is_file():
+        raise BadData(f"{path} is not a plain file; {what} cannot be read from a pipe or a folder")
+    return found
+
+
+@contextmanager
+def explain_arrow_errors(path: str, what: str) -> Iterator[None]:
+    """Errors of pyarrow as sentences; too little memory is told apart from damage."""
+    import pyarrow
+
+    try:
+        yield
+    except (pyarrow.ArrowMemoryError, MemoryError) as problem:
+        raise BadData(
+            f"there is not enough memory to read {path}; split it, or write it in smaller row groups"
+        ) from problem
+    except UnicodeDecodeError as problem:
+        raise BadData(f"a string in {path} is not UTF-8; write it again") from problem
+    except (pyarrow.ArrowException, OSError) as problem:
+        raise BadData(f"{path} is {what} ({str(problem).splitlines()[0]}); write it again") from problem
+
+
+class ParquetTable(Table):
+    """An Apache Parquet file; a column of lists holds label sets."""
+
+    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
+        import pyarrow.parquet
+
+        self.path = path
+        found = _check_file(path, "Parquet")
+        with explain_arrow_errors(path, "not a whole Parquet file"):
+            # by default the first rows come when all of a row group has been read, and that each time anew
+            self.file = pyarrow.parquet.ParquetFile(found, pre_buffer=False, buffer_size=BUFFER)
+        self.names = tuple(self.file.schema_arrow.names)
+        self.types = dict(zip(self.names, self.file.schema_arrow.types, strict=True))
+
+    def sample(self) -> Sample:
+        """The first values of every column that is not nested."""
+        if not self.file.metadata.num_rows:
+            return {}
+        with explain_arrow_errors(self.path, "a damaged Parquet file"):
+            first = next(self.file.iter_batches(batch_size=SAMPLE_ROWS, row_groups=[0]), None)
+            return {} if first is None else first.to_pydict()
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+        """The wanted columns, a batch at a time."""
+        with explain_arrow_errors(self.path, "a damaged Parquet file"):
+            for batch in self.file.iter_batches(batch_size=BATCH_ROWS, columns=list(dict.fromkeys(wanted))):
+                yield [batch.column(name).to_pylist() for name in wanted]
+
+
+class DatasetTable(Table):
+    """A Hugging Face dataset on disk: Arrow files, and a description that names the classes."""
+
+    header = "dataset on disk"
+
+    def __init__(self, path: str, options: ReadOptions) -> None:
+        import pyarrow
+
+        self.path = path
+        folder = _choose_split(path)
+        state = _read_json(folder / "state.json") if (folder / "state.json").is_file() else {}
+        listed = [entry["filename"] for entry in state.get("_data_files", ()) if isinstance(entry, dict)]
+        self._files = [folder / Path(name).name for name in listed] or sorted(folder.glob("*.arrow"))
+        if not self._files:
+            raise BadData(f"{path} has a dataset's description but no .arrow files; save the dataset again")
+        features = _read_json(folder / "dataset_info.json").get("features") or {}
+        self._classes = {name: names for name, one in features.items() if (names := _class_names(one))}
+        first = str(self._files[0])
+        with explain_arrow_errors(first, "not a whole Arrow file"), pyarrow.memory_map(first) as source:
+            self.names = tuple(pyarrow.ipc.open_stream(source).schema.names)
+
+    def _read(self) -> Iterator[Any]:
+        import pyarrow
+
+        for file in self._files:
+            with explain_arrow_errors(str(file), "a damaged Arrow file"), pyarrow.memory_map(str(file)) as source:
+                yield from pyarrow.ipc.open_stream(source)
+
+    def sample(self) -> Sample:
+        """The first values of every column."""
+        first = next(self._read(), None)
+        return {} if first is None else {n: self._values(first.slice(0, SAMPLE_ROWS), n) for n in self.names}
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+        """The wanted columns, a batch at a time; numbers of classes are given as their names."""
+        for batch in self._read():
+            for start in range(0, batch.num_rows, BATCH_ROWS):
+                part = batch.slice(start, BATCH_ROWS)
+                yield [self._values(part, name) for name in wanted]
+
+    def _values(self, batch: Any, name: str) -> list[Any]:
+        values: list[Any] = batch.column(name).to_pylist()
+        classes = self._classes.get(name)
+        return values if classes is None else [_name_class(value, classes) for value in values]
+
+
+def _choose_split(path: str) -> Path:
+    """The folder itself, or the one split of a dictionary of datasets; several are asked about."""
+    folder = check_exists(path)
+    if not (folder / "dataset_dict.json").is_file():
+        return folder
+    splits = [str(name) for name in _read_json(folder / "dataset_dict.json").get("splits", ())]
+    if len(splits) != 1:
+        raise BadData(
+            f"{path} has the splits {join_names(splits)}; name one, such as {folder / (splits or ['train'])[0]}"
+        )
+    return folder / splits[0]
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as problem:
+        raise BadData(f"{path} cannot be read as JSON ({problem}); save the dataset again") from problem
+    return found if isinstance(found, dict) else {}
+
+
+def _class_names(feature: Any) -> list[str] | None:
+    """The names of a ClassLabel, or of a list of them."""
+    if isinstance(feature, dict) and feature.get("_type") == "ClassLabel":
+        return [str(name) for name in feature.get("names") or ()] or None
+    return _class_names(feature["feature"]) if isinstance(feature, dict) and "feature" in feature else None
+
+
+def _name_class(value: Any, classes: list[str]) -> Any:
+    if isinstance(value, list):
+        return [_name_class(one, classes) for one in value]
+    known = isinstance(value, int) and 0 <= value < len(classes)
+    return classes[value] if known else None  # -1 stands for no label
+
+
+class SqliteTable(Table):
+    """A table or view of a SQLite database: sqlite:file.db?table=name, or a file with --table."""
+
+    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
+        import sqlite3
+        from urllib.parse import parse_qs, quote
+
+        name, _, query = path.removeprefix(SQLITE).partition("?") if path.startswith(SQLITE) else (path, "", "")
+        self.path, self._rows = path, options.rows
+        found = _check_file(name, "a database")
+        table = parse_qs(query).get("table", [options.table])[0]
+        self._database = sqlite3.connect(f"file:{quote(str(found))}?mode=ro", uri=True)
+        self._table = self._choose_table(table)
+        found_names = self._run(f"SELECT name FROM pragma_table_info({_quote_name(self._table)})")
+        self.names = tuple(row[0] for row in found_names)
+        self.header = f"table {self._table}"
+
+    def _choose_table(self, name: str | None) -> str:
+        there = [
+            row[0]
+            for row in self._run(
+                "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
+            )
+        ]
+        if name is not None:
+            return choose(there, name, f"table in {self.path}")
+        if set(there) >= RECORD_TABLES:
+            return LABELS
+        if len(there) != 1:
+            raise BadData(f"{self.path} has the tables {join_names(there) if there else '(none)'}; say --table NAME")
+        return str(there[0])
+
+    def _run(self, query: str) -> sqlite3.Cursor:
+        with self._explain_errors():
+            return self._database.execute(query)
+
+    @contextmanager
+    def _explain_errors(self) -> Iterator[None]:
+        import sqlite3
+
+        try:
+            yield
+        except sqlite3.Error as problem:
+            raise BadData(f"{self.path} cannot be read as a SQLite database ({problem})") from problem
+
+    def sample(self) -> Sample:
+        """The first values of every column."""
+        rows = self._run(f"SELECT * FROM {_quote_name(self._table)} LIMIT {SAMPLE_ROWS}").fetchall()
+        return {name: [row[place] for row in rows] for place, name in enumerate(self.names)}
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+        """The wanted columns, a batch at a time."""
+        columns = ", ".join(map(_quote_name, wanted))
+        rows = self._run(f"SELECT {columns} FROM {_quote_name(self._table)}")
+        with self._explain_errors():
+            for batch in split_into_batches(rows, self._rows, size=lambda row: sum(map(_length, row))):
+                yield [list(column) for column in zip(*batch, strict=True)]
+
+
+def _quote_name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _length(value: Any) -> int:
+    return len(value) if isinstance(value, (str, bytes)) else 16
+
+
+class ExcelTable(Table):
+    """A sheet of an Excel workbook (.xlsx), its first row the header; needs the extra `excel`."""
+
+    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
+        self.path, self.options = path, options
+        found = _check_file(path, "a workbook")
+        load = _import_openpyxl()
+        check_zip(found, options.max_ratio)
+        try:
+            book = load(found, read_only=True, data_only=True)
+        except Exception as problem:  # openpyxl raises what its XML and zip libraries raise
+            raise BadData(f"{path} is not an Excel workbook ({problem}); save it again as .xlsx") from problem
+        sheet = self._choose_sheet(book.sheetnames)
+        rows = (list(map(_plain_cell, row)) for row in book[sheet].iter_rows(values_only=True))
+        self._rows: Iterator[list[Any]] = (row for row in rows if any(cell is not None and cell != "" for cell in row))
+        self._read_header(sheet)
+
+    def _choose_sheet(self, there: list[str]) -> str:
+        if self.options.table is not None:
+            return choose(there, self.options.table, f"sheet in {self.path}")
+        if len(there) != 1:
+            raise BadData(f"{self.path} has the sheets {join_names(there)}; say --table NAME")
+        return there[0]
+
+    def _read_header(self, sheet: str) -> None:
+        first = next(self._rows, None)
+        if first is None:
+            raise BadData(f"{self.path} is empty; expected a header and rows")
+        while first and first[-1] is None:
+            first.pop()
+        width = len(first)
+        self._rows = ([*row[:width], *[None] * (width - len(row))] for row in self._rows)
+        self._sampled = list(islice(self._rows, SAMPLE_ROWS))
+        cells = [_spell_cell(cell) for cell in first]
+        below = [[_spell_cell(cell) for cell in row] for row in self._sampled]
+        if find_header(self.path, cells, below, self.options):
+            self.names, self.header = tuple(cell.strip() for cell in cells), f"header in row 1 of sheet {sheet}"
+        else:
+            self._sampled.insert(0, first)
+            self.names = tuple(str(number) for number in range(1, len(first) + 1))
+            self.header, self.numbered = f"no header, sheet {sheet}", True
+
+    def sample(self) -> Sample:
+        """The first values of every column."""
+        return {name: [row[place] for row in self._sampled] for place, name in enumerate(self.names)}
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+        """The wanted columns, a batch at a time."""
+        places = [self.names.index(name) for name in wanted]
+        rows = chain(self._sampled, self._rows)
+        for batch in split_into_batches(rows, self.options.rows, size=lambda row: sum(map(_length, row))):
+            yield [[row[place] for row in batch] for place in places]
+
+
+def _import_openpyxl() -> Callable[..., Any]:
+    try:
+        from openpyxl import load_workbook  # type: ignore[import-untyped,unused-ignore]
+    except ImportError as absent:
+        raise MissingExtra(
+            "reading .xlsx files needs openpyxl; install it with: pip install 'unnaive[excel]'"
+        ) from absent
+    return load_workbook  # type: ignore[no-any-return]
+
+
+def check_zip(path: Path, max_ratio: int) -> None:
+    """An error for a file that is no zip archive, or one that unpacks beyond all measure."""
+    import zipfile
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            unpacked = sum(entry.file_size for entry in archive.infolist())
+    except (zipfile.BadZipFile, OSError, ValueError) as problem:
+        raise BadData(f"{path} is not an Excel workbook ({problem}); save it again as .xlsx") from problem
+    if unpacked > max(UNPACKED_FREELY, max_ratio * path.stat().st_size):
+        raise BadData(f"{path} unpacks to {unpacked >> 20} MiB, more than {max_ratio} times its size; it was refused")
+
+
+def _plain_cell(value: Any) -> Any:
+    """Dates as ISO text; whole floats, as spreadsheets keep numbers, as whole numbers."""
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _spell_cell(value: Any) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,222 @@
+"""Files of JSON lines and CSV → columns of bytes, some megabytes of whole rows at a time, parsed by several threads.
+
+Only what the native reader reads exactly as our own readers do is read so; anything unusual (another encoding, NULs, a
+row that does not fit) is NotPlain and left to them, which also find the words for what is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.types import Ids
+from unnaive.io.columns import Columns
+from unnaive.io.csv_tables import CsvTable
+from unnaive.io.json_tables import ANNOTATION_KEYS, JsonTable
+from unnaive.io.options import BATCH_ROWS, ReadOptions
+from unnaive.text.backend import thread_count
+from unnaive.text.buffer import TextBuffer
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+try:
+    import unnaive.io._rows as native
+except ImportError:  # built without a compiler
+    native = None
+
+BLOCK = 8 << 20  # bytes that are parsed at a time, at most
+LINES = 1 << 16  # bytes at the end of a block that are searched at a time for the end of a line
+PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff")
+MISSING, STRING = 0, 1  # kinds of cells: a key that a record lacks, a string; 2 is other JSON as it stands in the file
+
+Bytes = NDArray[np.uint8]
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+
+
+class NotPlain(Exception):
+    """The rest of a file must be read row by row."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """One column of some rows: the bytes of all cells, where each starts and the last ends, and the kind of each."""
+
+    blob: Bytes
+    offsets: Ids
+    kinds: Bytes
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def part(self, start: int, stop: int) -> Cells:
+        """The rows from `start` to before `stop`."""
+        return Cells(self.blob, self.offsets[start : stop + 1], self.kinds[start:stop])
+
+    def texts(self, *, missing: bool = False) -> TextBuffer:
+        """The cells as texts; NotPlain if one is no string, and with `missing` not missing either: then it is empty."""
+        if not bool(((self.kinds == STRING) | (missing & (self.kinds == MISSING))).all()):
+            raise NotPlain
+        return TextBuffer(self.blob, self.offsets)
+
+    def values(self) -> list[Any]:
+        """The cells as Python values; None for a key that is not there."""
+        strings = TextBuffer(self.blob, self.offsets)
+        if bool((self.kinds == STRING).all()):
+            return list(strings)
+        return [_value(kind, text) for kind, text in zip(self.kinds.tolist(), strings, strict=True)]
+
+    def distinct(self) -> tuple[NDArray[np.int32], list[Any]]:
+        """(a code for each cell, the value of each code); NotPlain if strings and others are mixed."""
+        if not bool((self.kinds == self.kinds[:1]).all()):
+            raise NotPlain
+        strings = TextBuffer(self.blob, self.offsets)
+        codes, firsts = distinct_strings(strings)
+        return codes, [_value(int(self.kinds[row]), strings[row]) for row in firsts]
+
+
+def distinct_strings(strings: TextBuffer) -> tuple[NDArray[np.int32], list[int]]:
+    """(a code for each string, the row where each code first is); NotPlain without the native reader."""
+    if native is None:
+        raise NotPlain
+    codes, firsts = native.cell_codes(strings.blob, strings.offsets)
+    return codes, firsts.tolist()
+
+
+def _value(kind: int, text: str) -> Any:
+    return text if kind == STRING else json.loads(text) if kind else None
+
+
+Rows = dict[str, Cells]
+
+
+def read_json(table: JsonTable, columns: Columns) -> Iterator[Rows]:
+    """The rows of a file of JSON lines; keys that are only kept may be missing in some."""
+    names = list(dict.fromkeys(columns.names))
+    kept = set(columns.kept) - set(columns.names[: len(columns.names) - len(columns.kept)])
+    wanted = [name for name in names if name not in kept] + [name for name in names if name in kept]
+    if not table.is_file or table.annotated or set(names) & set(ANNOTATION_KEYS):
+        raise NotPlain
+    if not all(name in record for record in table.records for name in wanted[: len(names) - len(kept)]):
+        raise NotPlain  # a nested key
+    required, longest = len(names) - len(kept), table.options.max_line
+
+    def parse(block: Bytes, _: bool) -> Any:
+        return native.json_rows(block, wanted, required, ANNOTATION_KEYS, longest)
+
+    return _parsed(table.path, table.options, wanted, parse, _lines_end)
+
+
+def read_csv(table: CsvTable, columns: Columns) -> Iterator[Rows]:
+    """The rows of a CSV file."""
+    delimiter = table.delimiter.encode()
+    if not table.is_file or table.orange or len(set(table.names)) < len(table.names) or len(delimiter) > 1:
+        raise NotPlain
+    names = list(dict.fromkeys(columns.names))
+    places = [names.index(name) if name in names else -1 for name in table.names]
+    header = 0 if table.numbered else 1
+    longest = table.options.max_line
+
+    def parse(block: Bytes, first: bool) -> Any:
+        return native.csv_rows(block, delimiter[0], places, header if first else 0, longest)
+
+    return _parsed(table.path, table.options, names, parse, native.csv_rows_end)
+
+
+def _lines_end(block: Bytes) -> int:
+    """Where the last whole line of a block ends: 0 where it has none."""
+    start = len(block)
+    while start:
+        start, end = max(0, start - LINES), start
+        at = block[start:end].tobytes().rfind(b"\n")
+        if at >= 0:
+            return start + at + 1
+    return 0
+
+
+def _parsed(
+    path: str, options: ReadOptions, names: list[str], parse: Callable[[Bytes, bool], Any], cut: Callable[[Bytes], int]
+) -> Iterator[Rows]:
+    """What `parse(block, whether it is the first)` makes of each block of whole rows, in the order of the file."""
+    spare: list[Bytes] = []  # buffers whose rows have been parsed: new ones take longer to touch than to fill
+
+    def work(numbered: tuple[int, tuple[Bytes, int]]) -> tuple[int, Any]:
+        number, (buffer, size) = numbered
+        found = parse(buffer[:size], number == 0)
+        spare.append(buffer)
+        return size, found
+
+    blocks = _blocks(path, options, cut, spare)
+    for size, found in map_in_order(work, enumerate(blocks), thread_count(options.threads)):
+        if found is None:
+            raise NotPlain
+        yield {name: Cells(*cells) for name, cells in zip(names, found, strict=True)}
+        if options.on_read is not None:
+            options.on_read(size)
+
+
+def _blocks(
+    path: str, options: ReadOptions, cut: Callable[[Bytes], int], spare: list[Bytes]
+) -> Iterator[tuple[Bytes, int]]:
+    """(buffer, its bytes of whole rows) of a file without its byte-order mark: `cut` tells where the last one ends.
+
+    Buffers are taken from `spare` where it has some. NotPlain where the file is packed or UTF-16, where the options
+    ask for something else, and where a row is very long.
+    """
+    utf8 = options.encoding is None or options.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+    if native is None or options.skip_bad or options.rows < BATCH_ROWS or not utf8 or not Path(path).is_file():
+        raise NotPlain
+    block = min(BLOCK, options.block or BLOCK)
+    with Path(path).open("rb", buffering=0) as file:
+        start = file.read(4).removeprefix(b"\xef\xbb\xbf")
+        if start.startswith(PACKED):
+            raise NotPlain
+        rest = np.frombuffer(start, np.uint8)
+        while True:
+            buffer = _buffer(len(rest) + block, spare)
+            buffer[: len(rest)] = rest
+            size = len(rest) + file.readinto(buffer[len(rest) : len(rest) + block].data)
+            if size == len(rest):
+                break
+            end = cut(buffer[:size])
+            if not end and size > 2 * options.max_line:
+                raise NotPlain
+            rest = buffer[end:size].copy()
+            if end:
+                yield buffer, end
+            else:
+                spare.append(buffer)
+        if size:
+            yield buffer, size
+
+
+def _buffer(size: int, spare: list[Bytes]) -> Bytes:
+    """A buffer of at least this size."""
+    found = spare.pop() if spare else None
+    return found if found is not None and len(found) >= size else np.empty(size + size // 4, np.uint8)
+
+
+def map_in_order(work: Callable[[Item], Made], items: Iterable[Item], threads: int) -> Iterator[Made]:
+    """work(item) of each item, in their order, made by several threads a few items ahead of who takes them.
+
+    >>> list(map_in_order(lambda number: number * number, range(5), threads=2))
+    [0, 1, 4, 9, 16]
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(threads) as pool:
+        ahead: deque[Future[Made]] = deque()
+        for item in items:
+            ahead.append(pool.submit(work, item))
+            if len(ahead) > threads:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()

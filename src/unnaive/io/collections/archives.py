@@ -1,0 +1,99 @@
+"""Files inside an archive or a folder, read straight into memory; the room makes corpora of them."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import tarfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from unnaive.base.errors import BadData
+
+LARGEST = 1 << 30  # bytes after decompression; the largest collection has 50 MB, more is a bomb or a mistake
+
+
+class Member(NamedTuple):
+    """One file: what the pattern's groups matched in its name, and its content."""
+
+    parts: tuple[str, ...]
+    content: bytes
+
+
+def read_members(path: Path, pattern: str) -> list[Member]:
+    """The files of the archive or folder at `path` whose name matches `pattern`, sorted by what the groups matched.
+
+    Nothing is written to disk. The order depends on the groups alone, so an archive and the folder that it
+    unpacks to give the same list, whatever stands in front of the matched part.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> (folder / "spor").mkdir() and None
+    >>> (folder / "spor" / "2.txt").write_bytes(b"gol")
+    3
+    >>> read_members(folder, r"(\\w+)/(\\d+)[.]txt$")
+    [Member(parts=('spor', '2'), content=b'gol')]
+    """
+    wanted = re.compile("(?:^|/)" + pattern)
+    files = walk_folder(path, wanted) if path.is_dir() else walk_archive(path, wanted)
+    found = sorted(Member(match.groups(), content) for match, content in files)
+    if not found:
+        raise BadData(f"{path} holds no file named like {pattern}; expected the collection's original layout")
+    return found
+
+
+def walk_archive(path: Path, wanted: re.Pattern[str]) -> Iterator[tuple[re.Match[str], bytes]]:
+    """The matching regular files of a tar archive, gzipped or not."""
+    try:
+        # "r:" is a tar as it is: another layer of compression inside would escape the limit
+        with tarfile.open(fileobj=io.BytesIO(decompress(path)), mode="r:") as archive:
+            for info in archive:
+                name = check_member(info, path)
+                match = wanted.search(name)
+                if match and info.isreg():
+                    yield match, read_member(archive, info, path)
+    except (tarfile.TarError, zlib.error, gzip.BadGzipFile, EOFError) as error:
+        raise BadData(f"{path} is not a whole tar archive ({error}); fetch it again") from error
+
+
+def decompress(path: Path) -> bytes:
+    """The bytes of a file, gunzipped if they are gzip; refused beyond LARGEST."""
+    with path.open("rb") as file:
+        zipped = file.read(2) == b"\x1f\x8b"
+        file.seek(0)
+        data = gzip.GzipFile(fileobj=file).read(LARGEST + 1) if zipped else file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise BadData(f"{path} unpacks to more than {LARGEST >> 20} MB, far beyond any collection; it was refused")
+    return data
+
+
+def check_member(info: tarfile.TarInfo, path: Path) -> str:
+    """The member's name if it stays inside the archive and is a plain file or folder."""
+    name = PurePosixPath(info.name)
+    if name.is_absolute() or ".." in name.parts:
+        raise BadData(f"{path} has a member named {info.name!r} that points outside the archive; it was refused")
+    if not (info.isreg() or info.isdir()):
+        raise BadData(f"{path} has a link or device named {info.name!r}; only plain files are read")
+    return str(name)
+
+
+def read_member(archive: tarfile.TarFile, info: tarfile.TarInfo, path: Path) -> bytes:
+    """The content of one member; a header that claims more than there is counts as damage."""
+    if info.size > LARGEST:
+        raise BadData(f"{path} has a member {info.name!r} that claims {info.size} bytes; it was refused")
+    file = archive.extractfile(info)
+    return file.read() if file is not None else b""
+
+
+def walk_folder(folder: Path, wanted: re.Pattern[str]) -> Iterator[tuple[re.Match[str], bytes]]:
+    """The matching files below a folder; a link that leads outside of it is refused."""
+    inside = folder.resolve()
+    for path in folder.rglob("*"):
+        match = wanted.search(path.relative_to(folder).as_posix())
+        if match and path.is_file():
+            if path.is_symlink() and not path.resolve().is_relative_to(inside):
+                raise BadData(f"{path} is a link that leads outside {folder}; copy the file itself there")
+            yield match, path.read_bytes()

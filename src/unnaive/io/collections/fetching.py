@@ -1,0 +1,232 @@
+"""Download a collection's archive: resumed where it stopped, verified, and only then given its name."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import socket
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import urlsplit
+
+from unnaive.base.errors import BadData, choose
+from unnaive.io.collections import cache_folder, check_archive
+from unnaive.io.collections.archives import LARGEST
+from unnaive.io.collections.catalogue import COLLECTIONS, Collection
+from unnaive.io.sources import hash_file
+
+Progress = Callable[[int, int | None], None]
+"""Called with bytes so far and, where the server tells, bytes in all."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long to put up with a server: everything here bounds the time that a fetch can take."""
+
+    timeout: float = 30.0  # seconds without a byte
+    attempts: int = 6  # connections for each address, each resuming the one before
+    pause: float = 1.0  # seconds before the second attempt, twice that before the third, and so on
+    slowest: float = 2000.0  # bytes a second that must come …
+    window: float = 30.0  # … on average over so many seconds
+
+
+class Stopped(Exception):
+    """The connection failed in a way that another attempt may mend."""
+
+
+class Unavailable(Exception):
+    """This address does not have the file, or sends it too slowly to be of use."""
+
+
+def fetch(
+    name: str,
+    folder: str | Path | None = None,
+    *,
+    url: str | None = None,
+    progress: Progress | None = None,
+    patience: Patience | None = None,
+) -> Path:
+    """The path of the collection's verified archive in `folder`, downloaded if it is not there yet.
+
+    Bytes go to NAME.part, which a later call resumes; it becomes NAME once its checksum (or, for another packing, the
+    digest of its contents) and its document counts are right. A part that turns out wrong is deleted.
+    """
+    collection = COLLECTIONS[choose(list(COLLECTIONS), name, "collection")]
+    addresses = [url] if url else list(collection.urls)
+    if not addresses:
+        raise BadData(
+            f"no archive of {name!r} is known to be offered for download; {collection.origin}, then pass --data DIR or"
+            f" set UNNAIVE_DATA to the folder with it, or pass --url with the address of a {collection.file}"
+        )
+    for address in addresses:
+        check_scheme(address)
+    target = make_writable_folder(folder) / collection.file
+    if target.exists() and find_fault(collection, target) == "":
+        return target
+    part = target.with_name(target.name + ".part")
+    reasons = []
+    for address in addresses:
+        reason = try_address(collection, address, part, progress, patience or Patience())
+        if not reason:
+            part.replace(target)
+            return target
+        reasons.append(f"{address}: {reason}")
+    kept = f"{part.name} was kept, and the same command resumes it" if part.exists() else "nothing was kept"
+    raise BadData(
+        f"{name!r} could not be fetched ({'; '.join(reasons)}); {kept}; if you have {collection.file} from elsewhere,"
+        " pass --data DIR with its folder to the other verbs"
+    )
+
+
+def try_address(collection: Collection, url: str, part: Path, progress: Progress | None, patience: Patience) -> str:
+    """Why `part`, filled from `url`, is not the collection's archive; nothing if it is.
+
+    A wrong part is deleted. If it was resumed, its beginning may stem from another edition of the file, so it is
+    fetched once more from nothing.
+    """
+    resumed = part.exists()
+    try:
+        download(url, part, progress, patience)
+    except Unavailable as reason:
+        return str(reason)
+    problem = find_fault(collection, part)
+    if not problem:
+        return ""
+    part.unlink()
+    return try_address(collection, url, part, progress, patience) if resumed else f"not the collection: {problem}"
+
+
+def download(url: str, part: Path, progress: Progress | None, patience: Patience) -> None:
+    """All bytes of `url` in `part`, over as many connections as it takes and patience allows."""
+    reason = ""
+    for attempt in range(patience.attempts):
+        time.sleep(patience.pause * attempt)
+        try:
+            return download_rest(url, part, progress, patience)
+        except Stopped as stop:
+            reason = str(stop)
+    raise Unavailable(f"{reason}, {patience.attempts} attempts")
+
+
+def download_rest(url: str, part: Path, progress: Progress | None, patience: Patience) -> None:
+    """One connection: the bytes that `part` still lacks, or Stopped, or Unavailable."""
+    have = part.stat().st_size if part.exists() else 0
+    try:
+        with open_url(url, have, patience.timeout) as response:
+            start, total = read_extent(response, have)
+            with part.open("r+b" if part.exists() else "wb") as file:
+                file.truncate(start)
+                file.seek(start)
+                copy_stream(response, file, total, progress, patience)
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code == 416:  # nothing lies beyond what we have: complete, or from another edition; the checksum tells
+            return
+        kind = Stopped if error.code >= 500 or error.code == 429 else Unavailable
+        raise kind(f"the server answered {error.code} {error.reason}") from error
+    except urllib.error.URLError as error:
+        if isinstance(error.reason, socket.gaierror) and error.reason.errno != socket.EAI_AGAIN:
+            raise Unavailable("no server of that name was found; is there a network?") from error  # nor will there be
+        raise Stopped(f"no connection ({error.reason})") from error
+    except (TimeoutError, ConnectionError, http.client.HTTPException) as error:
+        raise Stopped(f"the connection broke ({type(error).__name__})") from error
+
+
+def open_url(url: str, have: int, timeout: float) -> Any:
+    """The response to a request for all but the first `have` bytes."""
+    headers = {"User-Agent": "unnaive", "Accept-Encoding": "identity"}
+    if have:
+        headers["Range"] = f"bytes={have}-"
+    # an opener without the handlers for file: and ftp:, so that no address or redirect reaches the disk
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.ProxyHandler,
+        urllib.request.HTTPHandler,
+        urllib.request.HTTPSHandler,
+        urllib.request.HTTPRedirectHandler,
+        urllib.request.HTTPDefaultErrorHandler,
+        urllib.request.HTTPErrorProcessor,
+        urllib.request.UnknownHandler,
+    ):
+        opener.add_handler(handler())
+    return opener.open(urllib.request.Request(url, headers=headers), timeout=timeout)  # noqa: S310  # no file: handler
+
+
+def read_extent(response: Any, have: int) -> tuple[int, int | None]:
+    """Where in the file the response starts, and the length of the whole file if the server tells."""
+    length = response.headers.get("Content-Length")
+    start = 0
+    if response.status == 206:
+        sent = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
+        start = int(sent[1]) if sent else -1
+        if start != have:
+            raise Unavailable("the server resumes at another place than it was asked to")
+    total = start + int(length) if length and length.isdecimal() else None
+    if total is not None and total > LARGEST:
+        raise Unavailable(f"the file has {total} bytes, far more than any collection")
+    return start, total
+
+
+def copy_stream(
+    response: Any, file: BinaryIO, total: int | None, progress: Progress | None, patience: Patience
+) -> None:
+    """Bytes from the response to the file until its end; too few a second is Unavailable, too few in all is Stopped."""
+    done = file.tell()
+    since, then = time.monotonic(), done
+    while chunk := response.read1(1 << 16):
+        file.write(chunk)
+        done += len(chunk)
+        if done > LARGEST:
+            raise Unavailable("the file does not end, and is longer than any collection")
+        if progress is not None:
+            progress(done, total)
+        if time.monotonic() - since > patience.window:
+            if done - then < patience.slowest * patience.window:
+                raise Unavailable(f"fewer than {patience.slowest:.0f} bytes a second came")
+            since, then = time.monotonic(), done
+    file.flush()
+    os.fsync(file.fileno())
+    if total is not None and done < total:
+        raise Stopped(f"the connection broke after {done} of {total} bytes")
+
+
+def find_fault(collection: Collection, path: Path) -> str:
+    """What is wrong with a downloaded archive; nothing if checksum and counts are right."""
+    try:
+        problem = check_archive(collection, path).problem
+    except BadData as error:
+        problem = str(error)
+    return f"{problem} (its sha256 is {hash_file(path)})" if problem else ""
+
+
+def make_writable_folder(folder: str | Path | None) -> Path:
+    """The folder to download to, made if need be: the one named, else UNNAIVE_DATA, else the user's cache."""
+    path = Path(folder or os.environ.get("UNNAIVE_DATA") or cache_folder())
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadData(
+            f"the folder {path} cannot be made ({error.strerror}); pass --data DIR with one that can"
+        ) from error
+    if not os.access(path, os.W_OK):
+        raise BadData(f"the folder {path} cannot be written to; pass --data DIR with one that can")
+    return path
+
+
+def check_scheme(url: str) -> None:
+    """An error for an address that is not http or https."""
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018  # looked at, it raises where it is no number
+    except ValueError as problem:
+        raise BadData(f"the address {url!r} is malformed ({problem}); check it") from problem
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise BadData(
+            f"the address {url!r} is neither http nor https; give one that is, or point --data at a local copy"
+        )

@@ -1,0 +1,309 @@
+"""Which columns of a table are the text and the labels: named by the user, known from training, or evident."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, TypeGuard
+
+from unnaive.base.errors import BadData
+from unnaive.io.labels import name_flags
+from unnaive.io.profiles import LABEL_NAMES, TEXT_NAMES, Profile, profile_column
+
+MOST_LISTED = 12
+
+Sample = Mapping[str, Sequence[Any]]  # the first values of each column
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns to read: one or more of text (joined by a newline), labels and ids where there are any.
+
+    Labels stand in one column, `label`, or in several of zeros and ones, `label_columns`, which stand for the labels in
+    `flag_labels`. `separator` stands between the labels of one document, where it has several. `header` is False where
+    the columns are numbered. `kept` are the columns to hand on as they are, beside which predictions are written.
+    """
+
+    texts: tuple[str, ...]
+    label: str | None = None
+    id: str | None = None
+    separator: str | None = None
+    label_columns: tuple[str, ...] = ()
+    flag_labels: tuple[str, ...] = ()
+    header: bool = True
+    kept: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON of what the next file is likely to share; `from_dict` reads it."""
+        return {
+            "texts": list(self.texts), "label": self.label, "separator": self.separator,
+            "label_columns": list(self.label_columns), "flag_labels": list(self.flag_labels), "header": self.header,
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, stored: Any) -> Columns | None:
+        """The inverse of `to_dict`; None for anything that is not so, since models come from files.
+
+        >>> Columns.from_dict({"texts": ["body"], "label": "queue"}) == Columns(("body",), "queue")
+        True
+        """
+        if not isinstance(stored, dict):
+            return None
+        texts = stored.get("texts")
+        flags, names = stored.get("label_columns", []), stored.get("flag_labels", [])
+        if not _is_list_of_names(texts) or not _is_list_of_names(flags) or not _is_list_of_names(names):
+            return None
+        if len(flags) != len(names):
+            return None
+        label, separator = (
+            value if isinstance(value, str) and value else None for value in map(stored.get, ("label", "separator"))
+        )
+        header = stored.get("header") is not False
+        return cls(tuple(texts), label, None, separator, tuple(flags), tuple(names), header)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them: texts, label, label columns, id, kept ones."""
+        label = () if self.label is None else (self.label,)
+        return (*self.texts, *label, *self.label_columns, *(() if self.id is None else (self.id,)), *self.kept)
+
+    def describe(self) -> str:
+        """The columns in words.
+
+        >>> Columns(("subject", "body"), "queue").describe()
+        'text from subject and body, labels from queue'
+        """
+        words = [f"text from {' and '.join(self.texts)}"]
+        if self.label is not None:
+            words.append(f"labels from {self.label}")
+        if self.label_columns:
+            words.append(f"labels from {join_names(self.label_columns, 3)}")
+        return ", ".join(words)
+
+
+def _is_list_of_names(value: Any) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
+
+
+@dataclass(frozen=True)
+class ColumnRequest:
+    """What is asked of a table: the columns named by the user, and those to prefer before any guess.
+
+    `known` are the roles ("text", "label", "id") that the format itself gives to columns.
+    """
+
+    text: tuple[str, ...] = ()
+    label: str | None = None
+    id: str | None = None
+    label_columns: tuple[str, ...] = ()
+    labelled: bool = True
+    default: Columns | None = None
+    known: Mapping[str, str] | None = None
+
+
+def choose_columns(
+    names: Sequence[str], sample: Mapping[str, Sequence[Any]], source: str, request: ColumnRequest
+) -> Columns:
+    """The columns asked for, the others guessed; an error that lists the columns if that is not evident.
+
+    >>> choose_columns(["id", "Body", "queue"], {}, "tickets.csv", ColumnRequest()).describe()
+    'text from Body, labels from queue'
+    >>> choose_columns(["a", "b", "c"], {"a": ["1"], "b": ["x"]}, "tickets.csv", ColumnRequest(labelled=False))
+    Traceback (most recent call last):
+    unnaive.base.errors.BadData: which column of tickets.csv holds the text? a (1), b (x), c; say --text NAME
+    """
+    return _ColumnChooser(names, sample, source, request).choose()
+
+
+class _ColumnChooser:
+    """One choice of columns; the steps share the table's names and what its values look like."""
+
+    def __init__(
+        self, names: Sequence[str], sample: Mapping[str, Sequence[Any]], source: str, request: ColumnRequest
+    ) -> None:
+        self.names, self.sample, self.source, self.request = names, sample, source, request
+        self.known = request.known or {}
+        self.profiles = {name: profile_column(name, sample.get(name, ())) for name in dict.fromkeys(names)}
+
+    def choose(self) -> Columns:
+        for name in (*self.request.text, self.request.label, self.request.id):
+            if name is not None:
+                self.check_name(name)
+        flags = self.match_label_columns() if self.request.labelled else ()
+        label = self.find_label() if self.request.labelled and not flags else None
+        texts = self.find_texts(label, flags)
+        if self.request.labelled and not flags and label is None:
+            label = self.guess_label(texts)
+        self.check_complete(texts, label, flags)
+        return Columns(texts, label, self.request.id or self.known.get("id"), None, flags, self.name_flags(flags))
+
+    def check_name(self, name: str) -> None:
+        """An error that suggests the nearest name if a column is not there."""
+        if name in self.names or (self.sample and name in self.sample):
+            return
+        folded = {other.strip().casefold(): other for other in reversed(self.names)}
+        near = [folded.get(name.strip().casefold())] if name.strip().casefold() in folded else []
+        near += difflib.get_close_matches(name, self.names, n=1, cutoff=0.75)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        numbered = "; say --no-header if its first row is data" if name.isdecimal() else ""
+        raise BadData(f"{self.source} has no column {name!r}; {hint}it has {join_names(self.names)}{numbered}")
+
+    def match_label_columns(self) -> tuple[str, ...]:
+        """The columns of zeros and ones that the patterns name, else those of the training data."""
+        patterns = self.request.label_columns
+        if not patterns and self.request.label is None and self.request.default is not None:
+            flags = self.request.default.label_columns
+            return flags if set(flags) <= set(self.names) else ()
+        found = [name for name in self.names if any(fnmatchcase(name, pattern) for pattern in patterns)]
+        if patterns and not found:
+            raise BadData(
+                f"no column of {self.source} is called like {' or '.join(patterns)}; it has {join_names(self.names)}"
+            )
+        return tuple(name for name in found if name not in self.request.text)
+
+    def name_flags(self, flags: tuple[str, ...]) -> tuple[str, ...]:
+        """The labels that columns of zeros and ones stand for."""
+        default = self.request.default
+        if default is not None and flags == default.label_columns:
+            return default.flag_labels
+        return tuple(name_flags(flags, self.request.label_columns))
+
+    def find_label(self) -> str | None:
+        """The column of labels that is named, known or evident from its name."""
+        default = self.request.default
+        if self.request.label is not None:
+            return self.request.label
+        if "label" in self.known:
+            return self.known["label"]
+        if default is not None and default.label in self.names:
+            return default.label
+        return self.find_known_name(LABEL_NAMES, taken=self.request.text, of_labels=True)
+
+    def find_texts(self, label: str | None, flags: Sequence[str]) -> tuple[str, ...]:
+        """The columns of text that are named, known or evident."""
+        default = self.request.default
+        if self.request.text:
+            return self.request.text
+        if "text" in self.known:
+            return (self.known["text"],)
+        if default is not None and set(default.texts) <= set(self.names):
+            return default.texts
+        taken = (*flags, *(() if label is None else (label,)))
+        found = self.find_known_name(TEXT_NAMES, taken) or self.find_free_text(taken)
+        if found is None and (label is not None or flags or not self.request.labelled):
+            found = self.find_other(taken)
+        return () if found is None else (found,)
+
+    def find_known_name(
+        self, known: Sequence[Sequence[str]], taken: Sequence[str], of_labels: bool = False
+    ) -> str | None:
+        """The one column with a telling name; None if there is none, or several that tell equally."""
+        for group in known:
+            hits = [name for name in self.names if _last_key(name) in group and name not in taken]
+            if of_labels:
+                hits = [name for name in hits if self.may_be_label(name)]
+            if hits:
+                return hits[0] if len(hits) == 1 else None
+        return None
+
+    def find_free_text(self, taken: Sequence[str]) -> str | None:
+        """The one column whose values are free text, if no name tells."""
+        if any(_last_key(name) in group for group in TEXT_NAMES for name in self.names if name not in taken):
+            return None
+        others = [name for name in self.names if name not in taken]
+        long = [name for name in others if self.profiles[name].kind == "free text"]
+        return long[0] if len(long) == 1 else self.find_longest(others) if not long else None
+
+    def find_longest(self, names: Sequence[str]) -> str | None:
+        """The column whose values have three words or more, and three times as many as those of any other."""
+        lengths = sorted(((self.profiles[name].n_words, name) for name in names), reverse=True)
+        if len(lengths) < 2 or lengths[0][0] < 3 or lengths[0][0] < 3 * lengths[1][0]:
+            return None
+        return lengths[0][1] if len(self.sample.get(lengths[0][1], ())) > 2 else None
+
+    def find_other(self, taken: Sequence[str]) -> str | None:
+        others = [name for name in self.names if name not in taken]
+        return others[0] if len(others) == 1 else None
+
+    def guess_label(self, texts: Sequence[str]) -> str | None:
+        """The other of two columns, or the only one whose values could be classes; None where a name left a doubt."""
+        if not texts or any(_last_key(n) in g and self.may_be_label(n) for g in LABEL_NAMES for n in self.names):
+            return None
+        other = self.find_other(texts)
+        if other is not None:
+            return other if self.may_be_label(other) else None
+        if not any(self.sample.values()) or min(map(len, self.sample.values())) < 2:
+            return None
+        plausible = [name for name in self.names if name not in texts and self.profiles[name].kind in _SURE_LABELS]
+        return plausible[0] if len(plausible) == 1 and self.is_sure(plausible[0]) else None
+
+    def is_sure(self, name: str) -> bool:
+        values = [str(value) for value in self.sample.get(name, ())]
+        return len(values) >= 20 and len(set(values)) <= len(values) / 4
+
+    def may_be_label(self, name: str) -> bool:
+        """Never dates, ids, free text or numbers with many values; unseen values may be anything."""
+        return not self.sample.get(name) or self.profiles[name].is_label or self.profiles[name].kind == "nothing"
+
+    def check_complete(self, texts: Sequence[str], label: str | None, flags: Sequence[str]) -> None:
+        no_label = self.request.labelled and label is None and not flags
+        if not texts and no_label:
+            raise BadData(
+                f"which columns of {self.source} hold the text and the labels? {self.list_columns(self.names)}; "
+                f"say --text NAME --label NAME{self.suggest_flags()}"
+            )
+        if not texts:
+            raise BadData(
+                f"which column of {self.source} holds the text? {self.list_columns(self.names)}; say --text NAME"
+            )
+        if no_label:
+            self.ask_for_label([name for name in self.names if name not in texts])
+        if label is not None and label in texts:
+            raise BadData(f"column {label!r} of {self.source} cannot be both text and label; name two columns")
+
+    def ask_for_label(self, others: list[str]) -> None:
+        plausible = [name for name in others if self.may_be_label(name)]
+        if not others:
+            raise BadData(f"{self.source} has one column, {join_names(self.names)}; expected one of labels as well")
+        if plausible:
+            raise BadData(
+                f"which column of {self.source} holds the labels? {self.list_columns(plausible)}; "
+                f"say --label NAME{self.suggest_flags()}"
+            )
+        kinds = ", ".join(f"{name} holds {self.profiles[name].kind}" for name in others[:MOST_LISTED])
+        raise BadData(f"no column of {self.source} looks like labels: {kinds}; say --label NAME if one of them is")
+
+    def list_columns(self, names: Sequence[str]) -> str:
+        """Names with three values each."""
+        return join_names([_with_examples(name, self.profiles[name]) for name in names], MOST_LISTED)
+
+    def suggest_flags(self) -> str:
+        """The option for columns of zeros and ones that share the start of their names."""
+        flags = [name for name in self.names if self.profiles[name].kind == "flags"]
+        for name in flags:
+            for mark in "_.:- ":
+                start = name.rpartition(mark)[0] + mark
+                same = [other for other in flags if other.startswith(start)]
+                if len(start) > 1 and len(same) > 2:
+                    return f", or --label-columns '{start}*' for the {len(same)} columns of 0 and 1"
+        return ", or --label-columns for the columns of 0 and 1" if len(flags) > 2 else ""
+
+
+_SURE_LABELS = ("labels", "lists")
+
+
+def _last_key(name: str) -> str:
+    """The part of a name that tells: `text` of data.text."""
+    return name.rpartition(".")[2].strip().casefold()
+
+
+def _with_examples(name: str, profile: Profile) -> str:
+    return f"{name} ({', '.join(profile.examples)})" if profile.examples else name
+
+
+def join_names(names: Sequence[str], limit: int = 30) -> str:
+    """The names with commas, the last ones left out where there are very many."""
+    shown = ", ".join(names[:limit]) or "no columns"
+    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"

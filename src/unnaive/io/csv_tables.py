@@ -1,0 +1,274 @@
+"""Text files with columns, read in batches of bounded size: CSV, plain lines, fastText; json_tables.py has JSON."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from unnaive.base.errors import BadData
+from unnaive.io.options import ReadOptions
+from unnaive.io.profiles import looks_like_data, shorten
+from unnaive.io.sources import Lines, read_lines
+
+BATCH_CHARACTERS = 1 << 23  # before a batch is handed on
+SAMPLE_ROWS = 200  # looked at to find the delimiter, the header and the columns
+
+Sample = dict[str, list[Any]]
+
+
+class Table:
+    """Named columns and rows in batches.
+
+    `known` gives the roles that the format itself assigns: {"text": …, "label": …, "id": …} by column name.
+    `header` says in words where the names come from. `numbered` tells that they are 1, 2, 3, …. `types` are those of
+    Arrow, where the format has them.
+    """
+
+    names: tuple[str, ...] = ()
+    known: Mapping[str, str] = {}
+    header: str = ""
+    numbered: bool = False
+    types: Mapping[str, Any] = {}
+
+    def sample(self) -> Sample:
+        """The first values of every column, to judge it by; they come again in `batches`."""
+        return {}
+
+    def kept_names(self) -> tuple[str, ...]:
+        """The columns that predictions are written beside; none where documents are no rows of a table."""
+        return tuple(name for name in self.names if self.names.count(name) == 1)
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+        """For each wanted column a list of values, a batch at a time."""
+        raise NotImplementedError
+
+
+class CsvTable(Table):
+    """Delimited text; quoted fields may hold delimiters, doubled quotes and newlines."""
+
+    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
+        self.path, self.options, self._line, self._held = path, options, 0, 0
+        self.is_file = lines is None
+        numbered = lines if lines is not None else read_lines(path, options)
+        start = list(islice(numbered, min(SAMPLE_ROWS, options.rows)))
+        if not any(line.strip() for _, line in start):
+            raise BadData(f"{path} is empty; expected a header and rows")
+        self.delimiter = options.delimiter or find_delimiter([line for _, line in start if len(line) < 1 << 16], path)
+        csv.field_size_limit(options.max_line)
+        self._reader = csv.reader(self._count_lines(chain(start, numbered)), delimiter=self.delimiter)
+        first = next((row for row in self._reader if row), [])
+        self._sampled = self._take_sample(len(first))
+        self._read_header(first)
+
+    def _count_lines(self, numbered: Iterable[tuple[int, str]]) -> Iterator[str]:
+        for self._line, line in numbered:  # the reader asks for lines; an error wants their number
+            self._held += len(line)
+            if self._held > 2 * self.options.max_line:
+                raise BadData(
+                    f"a row of {self.path} ends nowhere before line {self._line} (an open quote?); repair it, or say "
+                    "--max-line MIB if rows are that long"
+                )
+            yield line
+
+    def _take_sample(self, width: int) -> list[list[str]]:
+        sample: list[list[str]] = []
+        if self.options.rows > 1:  # a live stream has no more than its first line yet
+            held = 0
+            for row in islice(self._good_rows(width), SAMPLE_ROWS):
+                sample.append(row)
+                held += sum(map(len, row))
+                if held > BATCH_CHARACTERS:
+                    break
+        return sample
+
+    def _read_header(self, first: list[str]) -> None:
+        self.orange = 0
+        if find_header(self.path, first, self._sampled, self.options):
+            self.names = tuple(name.strip() for name in first)
+            self.header = "header in line 1"
+            self._read_orange_header()
+        else:
+            self._sampled.insert(0, first)
+            self.names = tuple(str(number) for number in range(1, len(first) + 1))
+            self.header, self.numbered = "no header", True
+
+    def _read_orange_header(self) -> None:
+        """Orange's tables have two more rows of header, types and flags, or prefixes such as cD#label."""
+        if len(self._sampled) > 1 and is_orange_header(self._sampled[0], self._sampled[1]):
+            flags = [cell.split()[0] if cell.strip() else "" for cell in self._sampled[1]]
+            self._sampled, self.orange = self._sampled[2:], 2
+            self.header = "Orange header of 3 rows"
+        elif any(_ORANGE_PREFIX.match(name) for name in self.names):
+            found = [_ORANGE_PREFIX.match(name) for name in self.names]
+            flags = ["class" if match and "c" in match[1] else "" for match in found]
+            self.names = tuple(_ORANGE_PREFIX.sub("", name) for name in self.names)
+            self.header, self.orange = "Orange header", 1
+        else:
+            return
+        label = next((name for name, flag in zip(self.names, flags, strict=True) if flag in ("class", "c")), None)
+        self.known = {} if label is None else {"label": label}
+
+    def _good_rows(self, width: int) -> Iterator[list[str]]:
+        rows = iter(self._reader)
+        while True:
+            self._held = 0
+            try:
+                row = next(rows)
+            except StopIteration:
+                return
+            except csv.Error as problem:
+                self.options.reject_row(self.path, self._line, f"is not CSV ({problem})")
+                continue
+            if len(row) == width:
+                yield row
+            elif row:
+                fields = f"has {len(row)} fields where the header has {width} (an open quote or a bare delimiter?)"
+                self.options.reject_row(self.path, self._line, fields)
+
+    def sample(self) -> Sample:
+        """The first values of every column."""
+        return {name: [row[place] for row in self._sampled] for place, name in enumerate(self.names)}
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+        """The wanted columns, a batch at a time."""
+        twice = next((name for name in wanted if self.names.count(name) > 1), None)
+        if twice is not None:
+            raise BadData(f"{self.path} has two columns called {twice!r}; rename one")
+        places = [self.names.index(name) for name in wanted]
+        rows = chain(self._sampled, self._good_rows(len(self.names)))
+        for batch in split_into_batches(rows, self.options.rows, size=lambda row: sum(map(len, row))):
+            yield [[row[place] for row in batch] for place in places]
+
+
+def find_header(path: str, first: list[str], below: list[list[str]], options: ReadOptions) -> bool:
+    """Whether the first row names the columns: as told, else as it looks; asked for where it looks like data."""
+    if options.header is not None:
+        return options.header
+    if looks_like_data(first, below, options.expected):
+        shown = ", ".join(shorten(cell) for cell in first[:4])
+        raise BadData(
+            f"the first row of {path} looks like data, not like the names of columns ({shown}); "
+            "say --no-header if it is a document, --header if it is the header"
+        )
+    return True
+
+
+_ORANGE_PREFIX = re.compile(r"([a-z]?)[CDST]?#|([mciw])([CDST])#")
+_ORANGE_TYPES = frozenset(
+    ("c", "d", "s", "t", "n", "continuous", "discrete", "string", "time", "numeric", "text", "basket", "")
+)
+_ORANGE_FLAGS = re.compile(r"(?:|class|c|meta|m|ignore|i|weight|w|multiclass|-dc|\S+=\S+)(?: \S+=\S+)*")
+
+
+def is_orange_header(types: Sequence[str], flags: Sequence[str]) -> bool:
+    """Whether two rows are the types and the flags of an Orange table.
+
+    >>> is_orange_header(["string", "spam ham"], ["meta", "class"]), is_orange_header(["a", "b"], ["x", "y"])
+    (True, False)
+    """
+    cells = [cell.strip() for cell in flags]
+    if not all(_ORANGE_FLAGS.fullmatch(cell) for cell in cells):
+        return False
+    named = [cell.strip().casefold() in _ORANGE_TYPES for cell in types]
+    if all(named) and any(cell.strip() for cell in types):
+        return True
+    return any(named) and any(cell.startswith(("class", "meta")) for cell in cells)
+
+
+def find_delimiter(lines: Sequence[str], path: str = "") -> str:
+    """The delimiter that cuts the sample into the most even rows of two fields or more; a comma if none does.
+
+    >>> find_delimiter(["text;label\\n", '"ham, eggs; toast";food\\n'])
+    ';'
+    """
+    if ".tsv" in Path(path).suffixes or ".tab" in Path(path).suffixes:
+        return "\t"
+    return max((",", "\t", ";", "|"), key=lambda delimiter: score_delimiter(lines, delimiter))
+
+
+def score_delimiter(lines: Sequence[str], delimiter: str) -> tuple[float, int]:
+    """(share of rows as wide as the first, that width); (0, 0) where the first row has one field."""
+    try:
+        widths = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
+    except csv.Error:
+        return (0.0, 0)
+    if not widths or widths[0] < 2:
+        return (0.0, 0)
+    alike = sum(width == widths[0] for width in widths) / len(widths)
+    return (round(alike, 1), widths[0])
+
+
+class LineTable(Table):
+    """Plain text: every line that is not blank is a document; the one column is called text."""
+
+    names: tuple[str, ...] = ("text",)
+    known: Mapping[str, str] = {"text": "text"}
+
+    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
+        self._lines, self._rows = lines if lines is not None else read_lines(path, options), options.rows
+
+    def kept_names(self) -> tuple[str, ...]:
+        """None: a line is a document, and no row of a table."""
+        return ()
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+        """The lines without their ends, a batch at a time."""
+        documents = (line.rstrip("\r\n") for _, line in self._lines if line.strip())
+        for batch in split_into_batches(documents, self._rows, size=len):
+            yield [batch for _ in wanted]
+
+
+FASTTEXT_PREFIX = "__label__"
+_FASTTEXT = re.compile(rf"(?:^|(?<=\s)){FASTTEXT_PREFIX}(\S*)\s*")
+
+
+class FastTextTable(Table):
+    """fastText's lines: every word that begins with __label__ is a label, the rest is the text."""
+
+    names: tuple[str, ...] = ("text", "label")
+    known: Mapping[str, str] = {"text": "text", "label": "label"}
+
+    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
+        self._lines, self._rows = lines if lines is not None else read_lines(path, options), options.rows
+
+    def kept_names(self) -> tuple[str, ...]:
+        """None: a line is a document, and no row of a table."""
+        return ()
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+        """Texts and lists of labels, a batch at a time."""
+        documents = (split_fasttext(line) for _, line in self._lines if line.strip())
+        for batch in split_into_batches(documents, self._rows, size=lambda pair: len(pair[0])):
+            columns = dict(zip(self.names, map(list, zip(*batch, strict=True)), strict=True))
+            yield [columns[name] for name in wanted]
+
+
+def split_fasttext(line: str) -> tuple[str, list[str]]:
+    """(text, labels) of one line.
+
+    >>> split_fasttext("__label__a __label__b how are you\\n")
+    ('how are you', ['a', 'b'])
+    """
+    return _FASTTEXT.sub("", line).strip(), _FASTTEXT.findall(line)
+
+
+def split_into_batches(items: Iterable[Any], rows: int, size: Callable[[Any], int]) -> Iterator[list[Any]]:
+    """Lists of at most `rows` items, cut once they hold BATCH_CHARACTERS, so that memory stays constant.
+
+    >>> [len(batch) for batch in split_into_batches(["x" * (1 << 22)] * 5, 8192, size=len)]
+    [2, 2, 1]
+    """
+    batch: list[Any] = []
+    held = 0
+    for item in items:
+        batch.append(item)
+        held += size(item)
+        if len(batch) >= rows or held >= BATCH_CHARACTERS:
+            yield batch
+            batch, held = [], 0
+    if batch:
+        yield batch

@@ -1,0 +1,44 @@
+"""A folder that the kernel begins to read while Python still imports what learns from it: importing takes as long."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import fsencode
+from pathlib import Path
+from typing import Any
+
+from unnaive.base.errors import BadData
+from unnaive.io.folder_listing import is_dataset_folder, list_class_files
+from unnaive.text.backend import kernel
+
+FILES_AT_A_TIME = 512
+MOST_AHEAD = 64 << 20  # bytes that may wait to be learnt from
+
+
+class FolderAhead:
+    """The files of a folder for each class, their labels, and a thread that reads them.
+
+    It is the kernel's own: it needs neither Python nor NumPy, which may not be there yet.
+    """
+
+    def __init__(self, path: str, files: list[str], labels: list[str]) -> None:
+        self.path, self.files, self.labels = path, files, labels
+        self._reader = kernel.FilesAhead([fsencode(file) for file in files], FILES_AT_A_TIME, MOST_AHEAD)
+
+    def take_reader(self) -> Any:
+        """What `text.files.take_files` takes texts from, once; then None, and files are read as any others."""
+        reader, self._reader = self._reader, None
+        return reader
+
+
+def read_folder_ahead(paths: Sequence[str], format: str | None, *, follow_links: bool) -> FolderAhead | None:
+    """Begin to read what the paths name, if that is a folder for each class; None for anything else."""
+    if kernel is None or len(paths) != 1 or format not in (None, "folder"):
+        return None
+    (path,) = paths
+    if path == "-" or not Path(path).is_dir() or is_dataset_folder(path):
+        return None
+    try:
+        return FolderAhead(path, *list_class_files(path, follow_links=follow_links))
+    except BadData:  # said when the folder is read, after what is wrong with the options
+        return None

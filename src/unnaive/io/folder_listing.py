@@ -1,0 +1,89 @@
+"""Which files a folder holds, and whether they are ours to read.
+
+Links that lead out of the folder, pipes and devices are refused: a folder that came from elsewhere must not make
+us read what it does not hold, or wait for ever.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from operator import attrgetter
+from pathlib import Path
+
+from unnaive.base.errors import BadData, UnnaiveWarning
+
+DATASET_FILES = ("dataset_dict.json", "dataset_info.json", "state.json")
+
+
+def is_dataset_folder(path: str) -> bool:
+    """Whether a folder was written by `save_to_disk` of Hugging Face's datasets."""
+    return any(Path(path, name).is_file() for name in DATASET_FILES)
+
+
+def list_class_files(folder: str | Path, *, follow_links: bool = False) -> tuple[list[str], list[str]]:
+    """Paths of all files below the folder's subfolders and, for each, the name of its subfolder; both sorted.
+
+    Hidden files and folders are left out. Files outside a subfolder have no class; they give a warning.
+    """
+    paths: list[str] = []
+    labels: list[str] = []
+    outside = 0
+    for entry in _scan(folder):
+        if _is_folder(entry, folder, follow_links):
+            found = list(list_files(entry.path, follow_links=follow_links, root=folder))
+            paths += found
+            labels += [entry.name] * len(found)
+        else:
+            outside += 1
+    if not paths:
+        raise BadData(f"{folder} has no folders with files in them; expected a folder for each class")
+    if outside:
+        files = f"{outside} files lie" if outside > 1 else "a file lies"
+        kept = "are" if outside > 1 else "is"
+        warnings.warn(f"{folder}: {files} outside the class folders and {kept} left out", UnnaiveWarning, stacklevel=2)
+    return paths, labels
+
+
+def list_files(folder: str | Path, *, follow_links: bool = False, root: str | Path | None = None) -> Iterator[str]:
+    """Paths of all files below a folder, sorted, hidden ones left out; folders may be nested in any depth.
+
+    Links must stay inside `root`, by default the folder, unless `follow_links`.
+    """
+    root = folder if root is None else root
+    waiting = [iter(_scan(folder))]
+    seen = {os.path.realpath(folder)} if follow_links else set()
+    while waiting:
+        entry = next(waiting[-1], None)
+        if entry is None:
+            waiting.pop()
+        elif entry.is_file(follow_symlinks=False) or not _is_folder(entry, root, follow_links):
+            yield entry.path
+        elif not follow_links or (real := os.path.realpath(entry.path)) not in seen:
+            if follow_links:
+                seen.add(real)  # a link back to a folder above would never end
+            waiting.append(iter(_scan(entry.path)))
+
+
+def _scan(folder: str | Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted((entry for entry in entries if not entry.name.startswith(".")), key=attrgetter("name"))
+    except OSError as problem:
+        shown = str(folder) if len(str(folder)) <= 400 else str(folder)[:77] + "..."
+        raise BadData(f"folder {shown} cannot be read ({problem.strerror}); check its permissions") from problem
+
+
+def _is_folder(entry: os.DirEntry[str], root: str | Path, follow_links: bool) -> bool:
+    """Whether an entry is a folder; anything but a folder or a file that lies inside the root is refused."""
+    if entry.is_symlink() and not follow_links:
+        inside = Path(os.path.realpath(entry.path)).is_relative_to(os.path.realpath(root))
+        if not inside or entry.is_dir():
+            where = "outside the folder" if not inside else "to another folder"
+            raise BadData(f"{entry.path} is a link that leads {where}; copy what it leads to, or say --follow-links")
+    if entry.is_dir():
+        return True
+    if not entry.is_file():
+        raise BadData(f"{entry.path} is a pipe, a device or a broken link, not a file; take it out of the folder")
+    return False

@@ -1,0 +1,135 @@
+"""Which format a file has, by its name and its first lines, and the table that reads it."""
+
+from __future__ import annotations
+
+import csv
+import stat
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import chain, islice
+from pathlib import Path
+
+from unnaive.base.errors import BadData, choose
+from unnaive.io.binary_tables import SQLITE, DatasetTable, ExcelTable, ParquetTable, SqliteTable
+from unnaive.io.columns import join_names
+from unnaive.io.csv_tables import (
+    FASTTEXT_PREFIX,
+    CsvTable,
+    FastTextTable,
+    LineTable,
+    Table,
+    find_delimiter,
+    score_delimiter,
+)
+from unnaive.io.folder_listing import is_dataset_folder
+from unnaive.io.folders import FilesTable, FolderTable
+from unnaive.io.json_tables import JsonTable
+from unnaive.io.options import ReadOptions
+from unnaive.io.profiles import TEXT_NAMES, shorten
+from unnaive.io.sources import STDIN, STDIN_NAME, Lines, check_exists, path_mode, read_lines
+
+FORMATS: dict[str, Callable[..., Table]] = {
+    "csv": CsvTable, "tsv": CsvTable, "jsonl": JsonTable, "lines": LineTable, "fasttext": FastTextTable,
+    "parquet": ParquetTable, "excel": ExcelTable, "sqlite": SqliteTable,
+}  # fmt: skip
+WHOLE_FILES = ("folder", "files", "dataset")  # formats that are not a table in one file
+SUFFIXES = {
+    ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
+    ".parquet": "parquet", ".pq": "parquet", ".txt": "lines", ".xlsx": "excel", ".xlsm": "excel",
+    ".db": "sqlite", ".sqlite": "sqlite", ".sqlite3": "sqlite",
+    ".eml": "files", ".html": "files", ".htm": "files", ".md": "files",
+}  # fmt: skip
+COMPRESSED_SUFFIXES = (".gz", ".zst", ".gzip", ".zstd")
+SNIFFED_LINES = 5
+
+
+def open_table(path: str, format: str | None, options: ReadOptions, *, labelled: bool) -> tuple[str, Table]:
+    """(the format, the table) of one file, folder, database or stdin."""
+    name = format and choose([*FORMATS, *WHOLE_FILES], format, "format")
+    if name is None:
+        name = find_format(path)
+    if name == "dataset":
+        return name, DatasetTable(path, options)
+    if name == "folder":
+        return name, FolderTable(path, options, labelled=labelled)
+    if name == "files":
+        return name, FilesTable([str(check_exists(path))], options)
+    if name is None or (name == "lines" and format is None):
+        return sniff_table(path, options, labelled=labelled, is_text=name == "lines")
+    if name == "tsv" and not options.delimiter:
+        options = replace(options, delimiter="\t")
+    return name, FORMATS[name](path, options)
+
+
+def find_format(path: str) -> str | None:
+    """The format that a name tells; None where only the content can.
+
+    >>> find_format("tickets.csv.gz"), find_format("sqlite:notes.db?table=notes"), find_format("-")
+    ('csv', 'sqlite', None)
+    """
+    if path.startswith(SQLITE):
+        return "sqlite"
+    if path != STDIN and stat.S_ISDIR(path_mode(path) or 0):
+        return "dataset" if is_dataset_folder(path) else "folder"
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    while suffixes and suffixes[-1] in COMPRESSED_SUFFIXES:
+        suffixes.pop()
+    return SUFFIXES.get(suffixes[-1]) if suffixes else None
+
+
+def sniff_table(path: str, options: ReadOptions, *, labelled: bool, is_text: bool) -> tuple[str, Table]:
+    """JSON lines if the first one is JSON, fastText if it has its labels; CSV if a header is evident or labels are
+    needed; else plain lines. Where lines look like a table and no name tells, it is asked."""
+    name = STDIN_NAME if path == STDIN else path
+    lines = read_lines(path, options)
+    start = list(islice((item for item in lines if item[1].strip()), min(SNIFFED_LINES, options.rows)))
+    if not start:
+        raise BadData(f"{name} is empty; expected documents")
+    kind = _find_kind([line for _, line in start], name, options, labelled=labelled, is_text=is_text)
+    whole: Lines = chain(start, lines)
+    return kind, FORMATS[kind](name, options, whole)
+
+
+def _find_kind(lines: Sequence[str], name: str, options: ReadOptions, *, labelled: bool, is_text: bool) -> str:
+    first = lines[0]
+    if first.lstrip().startswith(FASTTEXT_PREFIX):
+        return "fasttext"
+    if first.lstrip()[:1] in ("{", "[") and not is_text:
+        return "jsonl"
+    if labelled or options.delimiter or options.header is not None:
+        return "csv"
+    if is_text:
+        return "lines"
+    cells = split_row(first)
+    if _is_header(cells, options.expected):
+        return "csv"
+    if len(lines) > 1 and _looks_like_table(lines):
+        raise BadData(
+            f"{name} looks like a table ({join_names([shorten(cell) for cell in cells], 5)}); say --format csv, or "
+            "--format lines if each line is a document"
+        )
+    return "lines"
+
+
+def split_row(line: str) -> list[str]:
+    """The cells of a line by the delimiter that fits it."""
+    return next(csv.reader([line.strip("\r\n")], delimiter=find_delimiter([line])), [])
+
+
+def _is_header(cells: Sequence[str], expected: Sequence[str]) -> bool:
+    """Whether a first line is a header: it has a name that is expected, or a usual name of a text column."""
+    names = [cell.strip().casefold() for cell in cells]
+    wanted = {name.strip().casefold() for name in expected if not name.isdecimal()}
+    if wanted & set(names):
+        return True
+    if len(names) == 1:
+        return names[0] in TEXT_NAMES[0]
+    return any(name in group for group in TEXT_NAMES for name in names) and all(len(name) < 40 for name in names)
+
+
+def _looks_like_table(lines: Sequence[str]) -> bool:
+    """Whether lines have the same number of cells, two or more, and commas are not followed by spaces as in prose."""
+    delimiter = find_delimiter(lines)
+    share, width = score_delimiter(lines, delimiter)
+    prose = delimiter == "," and any(", " in line for line in lines)
+    return share == 1 and width > 1 and not prose

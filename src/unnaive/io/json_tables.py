@@ -1,0 +1,195 @@
+"""JSON as a table: lines or an array of objects, nested keys as data.text, and the exports of annotation tools."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import Any
+
+from unnaive.base.errors import BadData
+from unnaive.io.columns import join_names
+from unnaive.io.csv_tables import SAMPLE_ROWS, Sample, Table, split_into_batches
+from unnaive.io.options import ReadOptions
+from unnaive.io.sources import Lines, read_lines
+
+Record = dict[str, Any]
+
+DEEPEST_KEY = 6  # of nested keys that can be named with dots
+WHOLE_ARRAY = 16  # times the longest line: what an array, which is read whole, may have
+LABELS = "labels"  # the column that an annotation tool's records get
+ANNOTATION_KEYS = ("annotations", "completions", "answer", "cats")  # by one of which such a record is known
+_MISSING = object()
+
+
+class JsonTable(Table):
+    """One JSON object a line; a file that is one JSON array of objects is read whole."""
+
+    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
+        self.path, self.options, self.is_file = path, options, lines is None
+        self.annotated = False  # whether the records come from an annotation tool
+        self._optional: tuple[str, ...] = ()
+        if lines is None:
+            lines = read_lines(path, _options_for(path, options))
+        records = self._read_records(lines)
+        sample = list(islice(records, min(SAMPLE_ROWS, options.rows)))
+        if not sample:
+            raise BadData(f"{path} is empty; expected one JSON object a line")
+        self._rows: Iterable[tuple[int, Record]] = chain(sample, records)
+        self.records = [record for _, record in sample]
+        self.names = tuple(dict.fromkeys(name for record in self.records for name in list_keys(record)))
+        if self.annotated:
+            self.known = {"label": LABELS} | ({"text": "data.text"} if "data.text" in self.names else {})
+
+    def _read_records(self, lines: Lines) -> Iterator[tuple[int, Record]]:
+        for number, line in lines:
+            if not line.strip():
+                continue
+            if line.lstrip().startswith("["):
+                yield from self._read_array(line, lines)
+                return
+            try:
+                record = json.loads(line, strict=False)
+            except (ValueError, RecursionError) as problem:
+                self.options.reject_row(self.path, number, f"is not JSON ({describe_json_error(problem)})")
+                continue
+            if isinstance(record, dict):
+                yield from self._convert(number, record)
+            else:
+                self.options.reject_row(self.path, number, 'is not a JSON object such as {"text": …}')
+
+    def _read_array(self, start: str, lines: Lines) -> Iterator[tuple[int, Record]]:
+        limit = WHOLE_ARRAY * self.options.max_line
+        parts = [start]
+        for _, line in lines:
+            parts.append(line)
+            limit -= len(line)
+            if limit < 0:
+                raise BadData(
+                    f"{self.path} is a JSON array of more than {WHOLE_ARRAY * self.options.max_line >> 20} MiB; write "
+                    "one object a line (JSONL), which is read bit by bit"
+                )
+        try:
+            records = json.loads("".join(parts), strict=False)
+        except (ValueError, RecursionError) as problem:
+            reason = describe_json_error(problem) if isinstance(problem, RecursionError) else str(problem)
+            raise BadData(f"{self.path} is not a JSON array ({reason}); expected one object a line") from problem
+        for number, record in enumerate(records, start=1):
+            if isinstance(record, list) and len(record) == 2 and isinstance(record[1], dict):
+                record = {"text": record[0], **record[1]}  # as spaCy's training data
+            if not isinstance(record, dict):
+                raise BadData(f'item {number} of {self.path} is not a JSON object such as {{"text": …}}')
+            yield from self._convert(number, record)
+
+    def _convert(self, number: int, record: Record) -> Iterator[tuple[int, Record]]:
+        converted = convert_annotation(record)
+        if converted is not None:
+            self.annotated |= converted is not record
+            yield number, converted
+
+    def sample(self) -> Sample:
+        """The first values of every key."""
+        values = {name: [get_key(record, name) for record in self.records] for name in self.names}
+        return {name: [None if value is _MISSING else value for value in column] for name, column in values.items()}
+
+    def kept_names(self) -> tuple[str, ...]:
+        """The keys at the top; those that a record lacks are None in it."""
+        self._optional = tuple(dict.fromkeys(name for record in self.records for name in record))
+        return self._optional
+
+    def _complete_rows(self, wanted: Sequence[str], optional: Sequence[str]) -> Iterator[list[Any]]:
+        for number, record in self._rows:
+            row = [get_key(record, name) for name in wanted]
+            row += [record.get(name) for name in optional]
+            if any(value is _MISSING for value in row):
+                missing = wanted[next(place for place, value in enumerate(row) if value is _MISSING)]
+                self.options.reject_row(self.path, number, f"has no {missing!r}; it has {join_names(list(record))}")
+            else:
+                yield row
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+        """The wanted keys, a batch at a time."""
+        required = wanted[: len(wanted) - len(self._optional)]  # the kept ones come last
+        for rows in split_into_batches(
+            self._complete_rows(required, self._optional), self.options.rows, size=_measure
+        ):  # fmt: skip
+            yield [list(column) for column in zip(*rows, strict=True)]
+
+
+def _options_for(path: str, options: ReadOptions) -> ReadOptions:
+    """A file that is one array may be one line; such a line is longer than one of JSON lines may be."""
+    from dataclasses import replace
+
+    return replace(options, max_line=WHOLE_ARRAY * options.max_line) if path.lower().endswith(".json") else options
+
+
+def list_keys(record: Record, prefix: str = "", depth: int = 0) -> Iterator[str]:
+    """The keys of a record, nested ones with dots.
+
+    >>> list(list_keys({"id": 1, "data": {"text": "hi"}, "cats": {}}))
+    ['id', 'data.text', 'cats']
+    """
+    for key, value in record.items():
+        scores = isinstance(value, dict) and all(isinstance(one, (int, float)) for one in value.values())
+        if isinstance(value, dict) and not scores and depth < DEEPEST_KEY:
+            yield from list_keys(value, f"{prefix}{key}.", depth + 1)
+        else:
+            yield prefix + key
+
+
+def get_key(record: Any, name: str) -> Any:
+    """The value of a key, or of a nested one with dots."""
+    if isinstance(record, dict) and name in record:
+        return record[name]
+    first, dot, rest = name.partition(".")
+    if dot and isinstance(record, dict) and isinstance(record.get(first), dict):
+        return get_key(record[first], rest)
+    return _MISSING
+
+
+def describe_json_error(problem: Exception) -> str:
+    """What is wrong in a line, without the line number that the library counts from the line itself."""
+    if isinstance(problem, RecursionError):
+        return "its brackets are nested too deeply"
+    return f"{problem.msg}, column {problem.colno}" if isinstance(problem, json.JSONDecodeError) else str(problem)
+
+
+def _measure(row: list[Any]) -> int:
+    return sum(len(value) if isinstance(value, str) else 16 for value in row)
+
+
+def convert_annotation(record: Record) -> Record | None:
+    """A record of an annotation tool with its labels as a list under `labels`; others as they are, None to leave out.
+
+    Label Studio: the choices of the first annotation that was not cancelled. Prodigy: what was accepted; tasks that
+    were ignored are left out. spaCy: categories of a half or more.
+
+    >>> convert_annotation({"text": "hi", "label": "POS", "answer": "reject"})["labels"]
+    []
+    """
+    if isinstance(record.get("data"), dict) and isinstance(record.get("annotations", record.get("completions")), list):
+        return _with_labels(record, _choices(record.get("annotations", record.get("completions"))))
+    if record.get("answer") in ("accept", "reject", "ignore") and ("accept" in record or "label" in record):
+        return None if record["answer"] == "ignore" else _with_labels(record, _accepted(record))
+    if isinstance(record.get("cats"), dict):
+        return _with_labels(record, [name for name, score in record["cats"].items() if score and score >= 0.5])
+    return record
+
+
+def _with_labels(record: Record, labels: list[Any]) -> Record:
+    return record | {LABELS: labels}
+
+
+def _choices(annotations: Any) -> list[Any]:
+    for annotation in annotations:
+        if isinstance(annotation, dict) and not annotation.get("was_cancelled") and not annotation.get("skipped"):
+            results = [one for one in annotation.get("result") or () if isinstance(one, dict)]
+            values = [one["value"] for one in results if isinstance(one.get("value"), dict)]
+            return [choice for value in values for choice in value.get("choices", ())]
+    return []
+
+
+def _accepted(record: Record) -> list[Any]:
+    if record["answer"] == "reject":
+        return []
+    return list(record["accept"]) if isinstance(record.get("accept"), list) else [record.get("label")]

@@ -1,0 +1,48 @@
+"""Columns of a table that are handed on as they are: bytes in memory, Python values where somebody asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from unnaive.base.lazy import lazy_property
+from unnaive.io.blocks import NotPlain
+from unnaive.text.buffer import TextBuffer
+
+
+class KeptColumn(Sequence[Any]):
+    """A sequence of values over the cells of a column (blocks.Cells or arrow.ArrowCells); slices share the cells."""
+
+    def __init__(self, cells: Any) -> None:
+        self._cells = cells
+
+    @lazy_property
+    def values(self) -> list[Any]:
+        """The values as Python has them; None for one that is missing."""
+        found: list[Any] = self._cells.values()
+        return found
+
+    def texts(self) -> TextBuffer | None:
+        """The cells as texts, missing ones empty; None if one is neither a string nor missing."""
+        try:
+            found: TextBuffer = self._cells.texts(missing=True)
+        except NotPlain:
+            return None
+        return found
+
+    def __len__(self) -> int:
+        return len(self._cells)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            rows = range(len(self))[place]
+            return KeptColumn(self._cells.part(rows.start, rows.stop)) if rows.step == 1 else self.values[place]
+        return self.values[place]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.values)
+
+    def __eq__(self, other: object) -> bool:
+        return self.values == list(other) if isinstance(other, (list, KeptColumn)) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]

@@ -1,0 +1,140 @@
+"""The labels of a document from what a file has: a word, several with a separator, a list, an object, flags."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from unnaive.base.errors import BadData, UnnaiveWarning
+from unnaive.io.corpus import Corpus, Labels
+from unnaive.io.profiles import is_list_text
+
+LISTS = "list"  # as a separator: the cells are lists as JSON or Python writes them
+YES = frozenset(("1", "1.0", "true", "t", "yes", "y", "x"))
+NO = frozenset(("", "0", "0.0", "false", "f", "no", "n", "none", "nan"))
+_QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"", re.DOTALL)
+
+
+def parse_labels(value: Any, separator: str | None = None) -> Labels:
+    """The labels of one document as a tuple of distinct strings.
+
+    >>> parse_labels("billing; login;billing", ";"), parse_labels(["a", "b"]), parse_labels(3), parse_labels(" ")
+    (('billing', 'login'), ('a', 'b'), ('3',), ())
+    >>> parse_labels("['a', 'it\\\\'s']", "list"), parse_labels({"a": 1.0, "b": 0.2})
+    (('a', "it's"), ('a',))
+    """
+    if isinstance(value, str):
+        names: Sequence[Any] = _split(value, separator)
+    elif isinstance(value, (list, tuple)):
+        names = value
+    elif isinstance(value, dict):
+        names = _parse_object(value)
+    else:
+        names = () if value is None or value != value else (value,)  # NaN is no label
+    return tuple(dict.fromkeys(name for name in map(_spell, names) if name))
+
+
+def _split(value: str, separator: str | None) -> Sequence[str]:
+    if separator == LISTS and is_list_text(value):
+        return parse_list(value)
+    return value.split(separator) if separator and separator != LISTS else (value,)
+
+
+def parse_list(text: str) -> list[str]:
+    """The items of a list as JSON, Python or numpy writes it.
+
+    >>> parse_list('["a", "b"]'), parse_list("['a' 'b']"), parse_list("[a, b]"), parse_list("[]")
+    (['a', 'b'], ['a', 'b'], ['a', 'b'], [])
+    """
+    inside = text.strip()[1:-1]
+    found = [one or other for one, other in _QUOTED.findall(inside)]
+    if found:
+        return [re.sub(r"\\(.)", r"\1", item) for item in found]
+    return [item.strip() for item in inside.split(",") if item.strip()]
+
+
+def _parse_object(value: dict[Any, Any]) -> Sequence[Any]:
+    """Scores by label, as spaCy's `cats`: those of a half or more; or Label Studio's choices."""
+    if list(value) == ["choices"] and isinstance(value["choices"], list):
+        return value["choices"]
+    if not value or not all(isinstance(score, (int, float)) for score in value.values()):
+        raise BadData("a label is an object; expected a string, a number, a list of them, or scores by label")
+    return [name for name, score in value.items() if score >= 0.5]
+
+
+def _spell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"  # as JSON writes it
+    if isinstance(value, (dict, list)):
+        raise BadData(f"a label is {describe_kind(value)}; expected a string, a number or a list of them")
+    return "" if value is None else str(value).strip()
+
+
+def describe_kind(value: Any) -> str:
+    """The kind of a value in words."""
+    kinds: dict[type, str] = {dict: "an object", list: "a list", bytes: "binary"}
+    return kinds.get(type(value), f"a {type(value).__name__}")
+
+
+def name_flags(columns: Sequence[str], patterns: Sequence[str] = ()) -> list[str]:
+    """The label of each column of zeros and ones: what the star of the pattern stands for, else its name.
+
+    >>> name_flags(["tag_bug", "tag_login", "urgent"], ["tag_*", "urgent"])
+    ['bug', 'login', 'urgent']
+    """
+    return [next((found for pattern in patterns if (found := _star(name, pattern))), name) for name in columns]
+
+
+def _star(name: str, pattern: str) -> str:
+    before, star, after = pattern.partition("*")
+    fits = star and name.startswith(before) and name.endswith(after) and not set(before + after) & set("*?[")
+    return name[len(before) : len(name) - len(after)] if fits else ""
+
+
+def parse_flags(values: Sequence[Any], labels: Sequence[str]) -> Labels:
+    """The labels whose column says yes, in one row.
+
+    >>> parse_flags(["1", 0, True, ""], ["bug", "login", "urgent", "mobile"])
+    ('bug', 'urgent')
+    """
+    return tuple(label for value, label in zip(values, labels, strict=True) if _is_yes(value, label))
+
+
+def _is_yes(value: Any, label: str) -> bool:
+    word = "" if value is None else str(value).strip().casefold()
+    if word not in YES and word not in NO:
+        raise BadData(f"the column of label {label!r} has {word[:40]!r}; expected 0 or 1, yes or no, true or false")
+    return word in YES
+
+
+def holds_lists(values: Sequence[Any]) -> bool:
+    """Whether the cells of a sample are lists written as text."""
+    filled = [value for value in values if value is not None and str(value).strip()]
+    return bool(filled) and all(map(is_list_text, filled))
+
+
+def suggest_separator(corpus: Corpus) -> None:
+    """A hint where cells look multilabel: their parts are labels by themselves, or of other cells too."""
+    cells = [names[0] for names in corpus.labels if len(names) == 1]
+    classes = set(cells)
+    for separator in (";", "|", ","):
+        joined = sorted(name for name in classes if separator in name.strip(separator))
+        one = _find_joined(joined, classes, separator)
+        if one is not None:
+            warnings.warn(f"{corpus.name}: {one!r} is taken as one label; if it is several, say "
+                          f"--label-separator '{separator}'", UnnaiveWarning, stacklevel=3)  # fmt: skip
+            return
+
+
+def _find_joined(joined: list[str], classes: set[str], separator: str) -> str | None:
+    """A cell whose parts are labels elsewhere; a comma is common inside one label, so there most parts must be."""
+    parts = {name: parse_labels(name, separator) for name in joined}
+    uses = Counter(part for name in joined for part in parts[name])
+    known = classes | ({part for part, count in uses.items() if count > 1} if len(joined) > 2 else set())
+    if separator == ",":
+        whole = [name for name in joined if len(parts[name]) > 1 and set(parts[name]) <= known]
+        return whole[0] if whole and 2 * len(whole) >= len(joined) else None
+    return next((name for name in joined if known & set(parts[name])), None)

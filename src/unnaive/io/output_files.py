@@ -1,0 +1,77 @@
+"""Results to stdout or to a file that is there whole or not at all; a name in .gz is packed."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, TextIO, cast
+
+from unnaive.base.atomic_files import replacing
+from unnaive.base.visible_text import visible
+
+
+@contextmanager
+def open_output(path: Path | None, *, binary: bool = False) -> Iterator[Any]:
+    """A file that appears when the block is done, packed if its name ends in .gz; stdout for None or "-".
+
+    What UTF-8 cannot hold, such as half a surrogate pair, is written as an escape; to a terminal so are control
+    characters.
+    """
+    if path is None or str(path) == "-":
+        reconfigure = getattr(sys.stdout, "reconfigure", None)
+        if reconfigure:
+            reconfigure(encoding="utf-8", errors="backslashreplace")
+        yield sys.stdout
+        return
+    options: dict[str, Any] = {"encoding": "utf-8", "newline": "", "errors": "backslashreplace"}
+    try:
+        if path.exists() and not path.is_file():  # a device or a pipe: nothing to rename
+            with _open_device(path, binary, options) as file:
+                yield VisibleStream(cast(TextIO, file)) if file.isatty() and not binary else file
+        elif binary or path.suffix == ".gz":
+            with replacing(Path(os.path.realpath(path)), "wb") as raw:
+                if binary:
+                    yield raw
+                else:
+                    with _open_packed(raw, options) as file:
+                        yield file
+        else:
+            with replacing(Path(os.path.realpath(path)), "w", **options) as file:
+                yield cast(TextIO, file)
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        raise OSError(problem.errno, f"{problem.strerror}; nothing was written", str(path)) from problem
+
+
+class VisibleStream(io.TextIOBase):
+    """A terminal that control characters reach as escapes."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        """Write it, made visible."""
+        return self._file.write(visible(text))
+
+    def flush(self) -> None:
+        """Write what is held back."""
+        self._file.flush()
+
+    def isatty(self) -> bool:
+        """It is."""
+        return True
+
+
+def _open_device(path: Path, binary: bool, options: dict[str, Any]) -> IO[Any]:
+    return path.open("wb") if binary else path.open("w", **options)
+
+
+def _open_packed(raw: Any, options: dict[str, Any]) -> IO[Any]:
+    import gzip
+
+    return cast(IO[Any], gzip.open(raw, "wt", **options))

@@ -1,0 +1,1 @@
+"""Documents or counts → FittedModel: training, updates, decisions, calibration, tuning, conformal, explain."""

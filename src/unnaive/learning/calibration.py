@@ -1,0 +1,260 @@
+"""Calibration turns scores into calibrated probabilities; fit_calibration.py fits it to held-out scores.
+
+A temperature for all classes, or for each class against the rest a logistic line (Platt) or a rising step function
+(isotonic). Labels stay those of the scores: only probabilities change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+
+from unnaive.base.errors import BadData, BadModel, choose
+from unnaive.base.log_functions import log_softmax
+from unnaive.base.types import Floats
+from unnaive.data.arrays import is_number
+from unnaive.linear.links import LINKS, clear_lead, comparable_scores
+
+
+class Calibration(Protocol):
+    """A frozen value: scores (n_docs, n_classes) of a link in, probabilities of the same shape out."""
+
+    kind: ClassVar[str]
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether exactly one class is right for each document."""
+
+    @property
+    def n_classes(self) -> int | None:
+        """How many classes it was fitted for; None where it takes any number."""
+
+    def log_probabilities(self, link: str, scores: Floats) -> Floats:
+        """log p of each class for each document (n_docs, n_classes)."""
+
+    def probabilities(self, link: str, scores: Floats) -> Floats:
+        """p of each class for each document (n_docs, n_classes)."""
+
+    def clear_lead(self, link: str, n_classes: int, p: float) -> float:
+        """How far the best score must lead every other for its probability to be at least p; ∞ where no lead tells."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON from which `calibration_from_dict` makes an equal value."""
+
+
+@dataclass(frozen=True)
+class Temperature:
+    """p = softmax(ℓ/T) for classes that exclude each other, else p = 1 / (1 + e^−(ℓ/T + offset)) for each class.
+
+    ℓ is the link's log-odds of the score, or the score itself where a link has none (cosine, margin). T > 1 tames
+    the over-confidence of naive Bayes; the order of classes and documents is left alone.
+
+    >>> Temperature(2.0).probabilities("log-odds", np.array([[0.0, 2 * np.log(3)]]))
+    array([[0.25, 0.75]])
+    """
+
+    kind: ClassVar[str] = "temperature"
+
+    value: float
+    offset: float = 0.0
+    exclusive: bool = True
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.value) and self.value > 0 and np.isfinite(self.offset)):
+            raise BadData(f"a temperature of {self.value} with offset {self.offset}; give a positive, finite one")
+
+    @property
+    def n_classes(self) -> None:
+        """It takes any number of classes."""
+
+    def log_probabilities(self, link: str, scores: Floats) -> Floats:
+        """log p of each class for each document (n_docs, n_classes)."""
+        logits = link_logits(link, scores) / self.value
+        if not self.exclusive:
+            return -np.logaddexp(0.0, -(logits + self.offset))
+        nothing = ~np.isfinite(logits.max(axis=1, keepdims=True))
+        shares: Floats = log_softmax(np.where(nothing, 0.0, logits))
+        return shares
+
+    def probabilities(self, link: str, scores: Floats) -> Floats:
+        """p of each class for each document (n_docs, n_classes)."""
+        return np.exp(self.log_probabilities(link, scores))
+
+    def clear_lead(self, link: str, n_classes: int, p: float) -> float:
+        """T times as far as without it."""
+        return self.value * clear_lead(link, n_classes, p) if self.exclusive else np.inf
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON from which `from_dict` makes an equal value."""
+        return {"kind": self.kind, **asdict(self)}
+
+    @classmethod
+    def from_dict(cls, stored: Any) -> Temperature:
+        """The inverse of `to_dict`; trusts nothing, since models come from files.
+
+        >>> Temperature.from_dict(Temperature(1.5).to_dict())
+        Temperature(value=1.5, offset=0.0, exclusive=True)
+        """
+        try:
+            value, offset, exclusive = (stored[name] for name in ("value", "offset", "exclusive"))
+            if not (is_number(value) and is_number(offset) and isinstance(exclusive, bool)):
+                raise ValueError("its temperature is no number")
+            return cls(float(value), float(offset), exclusive)
+        except (KeyError, TypeError, ValueError, OverflowError) as problem:
+            raise BadModel(f"the calibration in this model is damaged ({problem}); train it again") from problem
+
+
+class _OneVsRest:
+    """What calibrations of each class by itself share: p_c of its own log-odds, divided by their sum if exclusive."""
+
+    exclusive: bool
+
+    def _alone(self, odds: Floats) -> Floats:
+        raise NotImplementedError
+
+    def probabilities(self, link: str, scores: Floats) -> Floats:
+        """p of each class for each document (n_docs, n_classes); all alike where every class gets 0."""
+        p = self._alone(class_log_odds(link, scores))
+        if not self.exclusive:
+            return p
+        total = p.sum(axis=1, keepdims=True)
+        shares: Floats = np.where(total > 0, p / np.where(total > 0, total, 1.0), 1.0 / p.shape[1])
+        return shares
+
+    def log_probabilities(self, link: str, scores: Floats) -> Floats:
+        """log p of each class for each document (n_docs, n_classes); −∞ where p is 0."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.probabilities(link, scores))
+
+    def clear_lead(self, link: str, n_classes: int, p: float) -> float:
+        """No lead tells how probable each class is by itself."""
+        return np.inf
+
+
+@dataclass(frozen=True)
+class Platt(_OneVsRest):
+    """p_c = 1 / (1 + e^−(slope_c·ℓ_c + offset_c)) for each class against the rest; rows are divided by their sum.
+
+    ℓ_c is the log-odds of class c against all others, or the score itself where a link has none. Platt (1999).
+
+    >>> Platt((1.0, 1.0), (0.0, 0.0), exclusive=False).probabilities("log-odds", np.array([[0.0, np.log(3)]]))
+    array([[0.5 , 0.75]])
+    """
+
+    kind: ClassVar[str] = "platt"
+
+    slopes: tuple[float, ...]
+    offsets: tuple[float, ...]
+    exclusive: bool = True
+
+    def __post_init__(self) -> None:
+        if len(self.slopes) != len(self.offsets) or not np.all(np.isfinite([*self.slopes, *self.offsets])):
+            raise BadData("the slopes and offsets of a calibration are not one finite number each for every class")
+        if min(self.slopes, default=1.0) <= 0:
+            raise BadData(f"a slope of a calibration is {min(self.slopes)}; give positive ones")
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes it was fitted for."""
+        return len(self.slopes)
+
+    def _alone(self, odds: Floats) -> Floats:
+        from scipy.special import expit
+
+        p: Floats = expit(odds * np.array(self.slopes) + np.array(self.offsets))
+        return p
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON from which `from_dict` makes an equal value."""
+        return {"kind": self.kind, **asdict(self)}
+
+    @classmethod
+    def from_dict(cls, stored: Any) -> Self:
+        """The inverse of `to_dict`; trusts nothing."""
+        return cls(_numbers(stored["slopes"]), _numbers(stored["offsets"]), _truth_value(stored["exclusive"]))
+
+
+@dataclass(frozen=True)
+class Isotonic(_OneVsRest):
+    """For each class against the rest, a rising line through knots (log-odds, p), flat beyond them; rows sum to one.
+
+    curves  for each class its knots: log-odds that rise, and p from 0 to 1 that never falls
+
+    >>> half = ((-1.0, 1.0), (0.0, 1.0))                            # p rises from 0 at −1 to 1 at 1
+    >>> Isotonic((half, half), exclusive=False).probabilities("log-odds", np.array([[0.0, 5.0]]))
+    array([[0.5, 1. ]])
+    """
+
+    kind: ClassVar[str] = "isotonic"
+
+    curves: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...]
+    exclusive: bool = True
+
+    def __post_init__(self) -> None:
+        for odds, p in self.curves:
+            sound = len(odds) == len(p) > 0 and np.all(np.isfinite([*odds, *p]))
+            if not sound or np.any(np.diff(odds) <= 0) or np.any(np.diff(p) < 0) or p[0] < 0 or p[-1] > 1:
+                raise BadData("a curve of a calibration does not rise from 0 to 1; fit it anew")
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes it was fitted for."""
+        return len(self.curves)
+
+    def _alone(self, odds: Floats) -> Floats:
+        columns = [np.interp(odds[:, c], *curve) for c, curve in enumerate(self.curves)]
+        return np.stack(columns, axis=1) if columns else np.zeros(odds.shape)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON from which `from_dict` makes an equal value."""
+        return {"kind": self.kind, **asdict(self)}
+
+    @classmethod
+    def from_dict(cls, stored: Any) -> Self:
+        """The inverse of `to_dict`; trusts nothing."""
+        curves = tuple((_numbers(odds), _numbers(p)) for odds, p in stored["curves"])
+        return cls(curves, _truth_value(stored["exclusive"]))
+
+
+def _numbers(stored: Any) -> tuple[float, ...]:
+    if not isinstance(stored, (list, tuple)) or not all(map(is_number, stored)):
+        raise ValueError("it has no list of finite numbers where one belongs")
+    return tuple(map(float, stored))
+
+
+def _truth_value(stored: Any) -> bool:
+    if not isinstance(stored, bool):
+        raise ValueError("exclusive is neither true nor false")
+    return stored
+
+
+KINDS: dict[str, Any] = {kind.kind: kind for kind in (Temperature, Platt, Isotonic)}
+
+
+def calibration_from_dict(stored: Any) -> Calibration:
+    """The calibration that `to_dict` wrote; trusts nothing, since models come from files.
+
+    >>> calibration_from_dict(Platt((1.0,), (0.5,), False).to_dict())
+    Platt(slopes=(1.0,), offsets=(0.5,), exclusive=False)
+    """
+    try:
+        kind = choose(list(KINDS), stored.get("kind", "temperature"), "calibration")  # once there was but one kind
+        found: Calibration = KINDS[kind].from_dict(stored)
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as problem:
+        if isinstance(problem, BadModel):
+            raise
+        raise BadModel(f"the calibration in this model is damaged ({problem}); train it again") from problem
+    return found
+
+
+def class_log_odds(link: str, scores: Floats) -> Floats:
+    """Log-odds of each class against the rest, which can be compared over documents."""
+    return comparable_scores(link, scores) if LINKS[link].exclusive else link_logits(link, scores)
+
+
+def link_logits(link: str, scores: Floats) -> Floats:
+    """The scores as logits: themselves, or their log-odds where the link has such."""
+    log_odds = LINKS[link].log_odds
+    return scores if log_odds is None else log_odds(scores)

@@ -1,0 +1,384 @@
+"""Which terms spoke for and against a class: one explanation for every model, as a value, text, HTML and JSON.
+
+The score of a linear model is a sum over the terms of the document, so the explanation is that sum, term by term.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from math import floor, isfinite, log10
+from typing import TYPE_CHECKING, Any
+
+from unnaive.base.errors import BadData
+from unnaive.base.types import Label, Sparse
+from unnaive.linear.scorer import Scorer
+from unnaive.text.tokens import GRAM, Span, word_pattern
+
+if TYPE_CHECKING:
+    from unnaive.learning.fitted import FittedModel
+
+SHOWN = 10  # terms for and terms against, at most
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One term of the text: how often it is there, where, and what it adds to the score.
+
+    For the noisy-OR of a network also `alone`, the probability that the term forces the class by itself, and `without`,
+    what the class's probability would be if the term were not there.
+
+    For higher-order smoothing, of a term that never occurred in the class: `paths`, the weight of the second-order
+    paths that lead there, and the terms in their `middles`, those with most paths first.
+    """
+
+    term: str
+    count: int
+    value: float
+    places: tuple[tuple[int, int], ...]
+    alone: float | None = None
+    without: float | None = None
+    paths: float | None = None
+    middles: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a text got a class: `base` + Σ evidence = `score`.
+
+    against   the rival that `score` is measured against; None: the mean of all classes where they exclude each other,
+              else nothing
+    base      what does not depend on the terms: the prior. For a model that is not linear, evidence is what taking a
+              term away would change, and `base` is all the rest.
+    evidence  the known terms of the text, the strongest first
+    """
+
+    text: str
+    label: Label
+    against: Label | None
+    reference: str
+    score: float
+    base: float
+    probability: float | None
+    evidence: tuple[Evidence, ...]
+    exact: bool = True
+
+    @property
+    def title(self) -> str:
+        """What is explained, in a line."""
+        p = "" if self.probability is None else f" ({percent(self.probability)})"
+        return f"{self.label}{p}: {self._shown(self.score)} {self.reference}"
+
+    def _shown(self, value: float) -> str:
+        """A number with its sign and two digits that matter beside the largest of the evidence."""
+        largest = max((abs(one.value) for one in self.evidence), default=1.0) or 1.0
+        return f"{value:+.{max(2, 1 - floor(log10(largest)))}f}"
+
+    def strongest(self, sign: int, limit: int = SHOWN) -> list[Evidence]:
+        """The terms that spoke for (sign 1) or against (sign −1), the strongest first."""
+        return [one for one in self.evidence if one.value * sign > 0][:limit]
+
+    def marked(self) -> Iterator[tuple[str, float]]:
+        """The text in stretches, each with the evidence of the terms that cover it; 0 where none does.
+
+        >>> one = Explanation("so good", "yes", None, "", 2.0, 0.0, None, (Evidence("good", 1, 2.0, ((3, 7),)),))
+        >>> list(one.marked())
+        [('so ', 0.0), ('good', 2.0)]
+        """
+        changes = {0: 0.0, len(self.text): 0.0}
+        for one in self.evidence:
+            for start, end in one.places:
+                changes[start] = changes.get(start, 0.0) + one.value / one.count
+                changes[end] = changes.get(end, 0.0) - one.value / one.count
+        covered, at = 0.0, 0
+        for place in sorted(changes):
+            if place > at:
+                yield self.text[at:place], covered if abs(covered) > 1e-12 else 0.0
+            covered, at = covered + changes[place], place
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "label": self.label,
+            "against": self.against,
+            "score": self.score,
+            "base": self.base,
+            "probability": self.probability,
+            "exact": self.exact,
+            "evidence": [
+                {
+                    "term": one.term,
+                    "count": one.count,
+                    "value": one.value,
+                    "places": [list(span) for span in one.places],
+                    **({} if one.alone is None else {"alone": one.alone, "without": one.without}),
+                    **({} if one.paths is None else {"paths": one.paths, "middles": [list(k) for k in one.middles]}),
+                }
+                for one in self.evidence
+            ],
+        }
+
+    def __str__(self) -> str:
+        rows = [self.title, f"{self._shown(self.base):>8}  {self.base_name}"]
+        rows += [f"{self._shown(one.value):>8}  {_times(one)}" for one in (*self.strongest(1), *self.strongest(-1))]
+        return "\n".join(rows)
+
+    @property
+    def base_name(self) -> str:
+        """What `base` stands for."""
+        return "prior" if self.exact else "what no single term changes"
+
+    def __rich__(self) -> Any:
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        text = self.highlighted()
+        table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+        for name, justify in (("for", "right"), ("", "left"), ("against", "right"), ("", "left")):
+            table.add_column(name, justify=justify)  # type: ignore[arg-type]
+        for row in self._paired():
+            table.add_row(*row)
+        below = table if self.evidence else Text("the model knows none of its terms")
+        return Group(Text(self.title, style="bold"), Text(), text, Text(), below)
+
+    def highlighted(self) -> Any:
+        """The text for a terminal, its terms coloured by their evidence: a rich Text."""
+        from rich.text import Text
+
+        text, largest = Text(), self._largest()
+        for stretch, value in self.marked():
+            text.append(stretch, style=_style(value / largest))
+        return text
+
+    def _paired(self) -> list[tuple[str, str, str, str]]:
+        """Rows of the table: value and term for, value and term against; the base is among them."""
+        sides = []
+        for sign, colour in ((1, "green"), (-1, "red")):
+            side = [(one.value, _escaped(_times(one))) for one in self.strongest(sign)]
+            if self.base * sign > 0 and isfinite(self.base):
+                side.append((self.base, f"[italic]{self.base_name}[/]"))
+            side.sort(key=lambda item: -abs(item[0]))
+            sides.append([(f"[{colour}]{self._shown(value)}[/]", name) for value, name in side])
+        longest = max(map(len, sides))
+        one, two = (side + [("", "")] * (longest - len(side)) for side in sides)
+        return [(*left, *right) for left, right in zip(one, two, strict=True)]
+
+    def _largest(self) -> float:
+        return max((abs(value) for _, value in self.marked()), default=0.0) or 1.0
+
+    def _repr_html_(self) -> str:
+        largest = self._largest()
+        marks = "".join(_mark(stretch, value / largest) for stretch, value in self.marked())
+        rows = "".join(
+            f"<tr><td style='text-align:right'>{self._shown(one.value)}</td><td style='text-align:left'>"
+            f"{_escape(_times(one))}</td></tr>"
+            for one in (*self.strongest(1), *self.strongest(-1))
+        )
+        base = f"<tr><td style='text-align:right'>{self._shown(self.base)}</td><td><i>{self.base_name}</i></td></tr>"
+        return (
+            f"<div><p><b>{_escape(self.title)}</b></p><p style='white-space:pre-wrap'>{marks}</p>"
+            f"<table>{base}{rows}</table></div>"
+        )
+
+
+def percent(share: float) -> str:
+    """A share in per cent; no model is certain, so neither 100 nor 0 is ever shown.
+
+    >>> percent(0.934), percent(0.9912), percent(1.0), percent(0.0001)
+    ('93 %', '99.1 %', '>99.9 %', '<0.1 %')
+    """
+    if not 0.001 <= share <= 0.999:
+        return ">99.9 %" if share > 0.5 else "<0.1 %"
+    return f"{100 * share:.0f} %" if 0.0995 <= share <= 0.99 else f"{100 * share:.1f} %"
+
+
+def _times(one: Evidence) -> str:
+    name = one.term if one.count == 1 else f"{one.term} ×{one.count}"
+    if one.paths is not None:
+        return f"{name} (never there; {_traced(one)})"
+    if one.alone is None or one.without is None:
+        return name
+    alone = percent(one.alone) if one.alone >= 0.001 else f"{100 * one.alone:.2g} %"  # relaxed weights are tiny
+    return f"{name} (alone {alone}, without it {percent(one.without)})"
+
+
+def _traced(one: Evidence) -> str:
+    """The paths that lead to a class from a term that it never had."""
+    if not one.middles:
+        return "no path leads there"
+    through = ", ".join(f"{term} {_counted(paths)}" for term, paths in one.middles)
+    return f"paths that lead there: {_counted(one.paths or 0.0)}, through {through}"
+
+
+def _counted(paths: float) -> str:
+    """A number of paths, which weights may make a fraction."""
+    return f"{paths:,.0f}" if paths >= 1000 else f"{paths:.4g}"
+
+
+def _style(share: float) -> str:
+    """A terminal style for evidence from −1 to 1."""
+    if abs(share) < 0.02:
+        return ""
+    colour = "green" if share > 0 else "red"
+    return f"bold black on {colour}" if abs(share) > 0.6 else f"bold {colour}" if abs(share) > 0.25 else colour
+
+
+def _escape(text: str) -> str:
+    from html import escape  # it loads a table of all entities, which most programs never need
+
+    return escape(text)
+
+
+def _mark(stretch: str, share: float) -> str:
+    if abs(share) < 0.02:
+        return _escape(stretch)
+    colour = "46,160,67" if share > 0 else "218,54,51"
+    return f"<span style='background:rgba({colour},{0.15 + 0.6 * abs(share):.2f})'>{_escape(stretch)}</span>"
+
+
+def _escaped(term: str) -> str:
+    from rich.markup import escape as plain
+
+    return plain(term)
+
+
+def explain_document(
+    fitted: FittedModel, document: Any, label: Label | None = None, *, against: Label | None = None
+) -> Explanation:
+    """What each term of a document adds to the score of `label`, by default the class with the best score.
+
+    The reference is the class `against`, else the mean over the classes where they exclude each other, else zero:
+    log-odds, cosines and margins mean something by themselves.
+
+    >>> from unnaive import TextClassifier
+    >>> model = TextClassifier("multinomial").fit(["good ball", "fair vote"], ["sport", "politics"])
+    >>> print(model.explain("a good vote on a good day"))
+    sport (67 %): +0.35 above the mean of the classes
+       +0.00  prior
+       +0.69  good ×2
+       -0.35  vote
+    """
+    row, found = fitted.reader.read_one(document)
+    scores = fitted.scorer.scores(row)
+    chosen = int(scores[0].argmax()) if label is None else fitted.class_index(label)
+    rival = None if against is None else fitted.class_index(against)
+    if rival == chosen:
+        raise BadData(f"{against!r} cannot be explained against itself; name another class")
+    parts = fitted.scorer.contributions(row, chosen, rival)
+    details = {} if rival is not None else _details(fitted, row, chosen)
+    return Explanation(
+        text=document if isinstance(document, str) else "",
+        label=fitted.classes[chosen],
+        against=None if rival is None else fitted.classes[rival],
+        reference=_reference(fitted.scorer, against),
+        score=parts.base + float(parts.values.sum()),
+        base=parts.base,
+        probability=float(fitted.probabilities(scores)[0, chosen]) if fitted.probabilistic else None,
+        evidence=_evidence(fitted, found, row, parts.values.tolist(), details, document),
+        exact=parts.exact,
+    )
+
+
+def _evidence(
+    fitted: FittedModel,
+    found: list[Span],
+    row: Sparse,
+    values: list[float],
+    details: dict[int, dict[str, Any]],
+    text: str,
+) -> tuple[Evidence, ...]:
+    """The known terms of the document with their places in the text, the strongest first."""
+    places: dict[str, list[tuple[int, int]]] = {}
+    for start, end, term in found:
+        places.setdefault(term, []).append((start, end))
+    names = fitted.reader.term_names
+    evidence = []
+    for column, count, value in zip(row.indices.tolist(), row.data.tolist(), values, strict=True):
+        term = names[column]
+        evidence.append(Evidence(term, count, value, tuple(places.get(term, ())), **details.get(column, {})))
+    if any(one.term.startswith(GRAM) and one.places for one in evidence):
+        evidence = _sum_over_words(evidence, found, text)
+    return tuple(sorted(evidence, key=lambda one: (-abs(one.value), one.term)))
+
+
+def _sum_over_words(evidence: list[Evidence], found: list[Span], text: str) -> list[Evidence]:
+    """The evidence of character grams added to that of the word in which they lie; the sum stays the same.
+
+    A gram that occurs several times gives each of its places a like part. A word that is no term by itself is named by
+    its letters, where the model knows grams of it; punctuation belongs to the word that it touches.
+    """
+    known = {(start, end): term for start, end, term in found if not term.startswith(GRAM) and " " not in term}
+    runs = _covered((start, end) for start, end, term in found if term.startswith(GRAM))
+    words = _words_in_runs(runs, list(known), text)
+    starts = [start for start, _ in runs]
+    names = {word: known.get(word, text[word[0] : word[1]].lower()) for inside in words for word in inside}
+    places: dict[str, list[tuple[int, int]]] = {}
+    for word, name in names.items():
+        places.setdefault(name, []).append(word)
+    totals: dict[str, float] = {}
+    others = []
+    for one in evidence:
+        if not one.term.startswith(GRAM) or not one.places:
+            others.append(one)
+            continue
+        for start, end in one.places:
+            inside = words[bisect_right(starts, start) - 1]
+            # the word that has most of the gram, else the nearest one; of equals the first
+            word = max(inside, key=lambda word: min(end, word[1]) - max(start, word[0]))
+            totals[names[word]] = totals.get(names[word], 0.0) + one.value / len(one.places)
+    summed = [replace(one, value=one.value + totals.pop(one.term, 0.0)) for one in others]
+    return summed + [Evidence(term, len(places[term]), value, tuple(places[term])) for term, value in totals.items()]
+
+
+def _covered(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The stretches that spans cover without a gap; one that is empty, such as a border by itself, covers nothing.
+
+    >>> _covered([(0, 2), (5, 7), (1, 3), (7, 8)])
+    [(0, 3), (5, 7), (7, 8)]
+    """
+    runs: list[tuple[int, int]] = []
+    for start, end in sorted(span for span in spans if span[0] < span[1]):
+        if runs and start < runs[-1][1]:
+            runs[-1] = (runs[-1][0], max(end, runs[-1][1]))
+        else:
+            runs.append((start, end))
+    return runs
+
+
+def _words_in_runs(runs: list[tuple[int, int]], known: list[tuple[int, int]], text: str) -> list[list[tuple[int, int]]]:
+    """Where the words of each run lie: terms, and words that are none; a run without any is one itself.
+
+    >>> _words_in_runs([(0, 6), (7, 9)], [(1, 2)], "(I'm), :)")
+    [[(1, 2), (3, 4)], [(7, 9)]]
+    """
+    terms = _covered(known)
+    found = []
+    for run in runs:
+        inside = terms[bisect_left(terms, run[:1]) : bisect_left(terms, (run[1],))]
+        letters = [word.span() for word in word_pattern(digits=True).finditer(text, *run)]
+        inside += [word for word in letters if not any(word[0] < end and start < word[1] for start, end in inside)]
+        found.append(sorted(inside) or [run])
+    return found
+
+
+def _details(fitted: FittedModel, row: Sparse, chosen: int) -> dict[int, dict[str, Any]]:
+    """What the scorer says besides values: of a noisy-OR what each term forces, of paths what they pass through."""
+    details = fitted.scorer.evidence_details(row, chosen)
+    without = fitted.scorer.scores_without(row)
+    names = fitted.reader.term_names
+    for place, column in enumerate(row.indices.tolist()):
+        if column not in details:
+            continue
+        if without is not None:
+            details[column]["without"] = float(fitted.probabilities(without[[place]])[0, chosen])
+        if "middles" in details[column]:
+            details[column]["middles"] = tuple((names[k], paths) for k, paths in details[column]["middles"])
+    return details
+
+
+def _reference(scorer: Scorer, against: Label | None) -> str:
+    if against is not None:
+        return f"above {against}"
+    return "above the mean of the classes" if scorer.meaning.exclusive else f"({scorer.link})"

@@ -1,0 +1,182 @@
+"""How a calibration is fitted to held-out scores: temperature, Platt's lines, isotonic regression."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.errors import BadData
+from unnaive.base.sparse import csc_array, csr_array
+from unnaive.base.types import Floats
+from unnaive.learning.calibration import Calibration, Isotonic, Platt, Temperature, class_log_odds, link_logits
+
+LEAST_SLOPE = 1e-6
+MOST_STEPS = 60  # of Newton's method, which needs about ten
+
+
+def fit_temperature(link: str, scores: Floats, Y: Any, *, exclusive: bool) -> Temperature:
+    """The temperature with the least log-loss on held-out scores (n_docs, n_classes) and labels Y.
+
+    As if one more document had been seen, of any of the classes; without it, held-out documents that are all right
+    would make T = 0 and every new document certain. Of thousands nobody notices.
+
+    Convex in 1/T (and the offset), so one minimum. Documents whose right class has no evidence at all (ℓ = −∞) are
+    left out, since no temperature mends them. Guo et al. (2017), On calibration of modern neural networks.
+
+    >>> scores = np.array([[0.0, 5.0], [0.0, 5.0], [0.0, 5.0], [0.0, 5.0]])   # "certain", right in three of four
+    >>> warm = fit_temperature("log-odds", scores, np.array([[0, 1], [0, 1], [0, 1], [1, 0]]), exclusive=True)
+    >>> warm.probabilities("log-odds", scores)[0].round(3)                    # 3½ of 5 with one more of either class
+    array([0.3, 0.7])
+    """
+    if exclusive:
+        return Temperature(_exclusive_temperature(link_logits(link, scores), csr_array(Y)))
+    logits, truth = link_logits(link, scores).ravel(), csr_array(Y).toarray().ravel() != 0
+    known = np.isfinite(logits)
+    slope, offset = _logistic_line(logits[known], soft_targets(truth[known]))
+    return Temperature(1 / slope, offset, exclusive=False)
+
+
+def fit_platt(link: str, scores: Floats, Y: Any, *, exclusive: bool) -> Platt:
+    """For each class the logistic line with the least log-loss on held-out scores (n_docs, n_classes) and labels Y.
+
+    Of a class with n₁ documents and n₀ others, targets are (n₁+1)/(n₁+2) and 1/(n₀+2) in the place of 1 and 0, so that
+    a class of few documents is not made certain. Slopes are positive: a class whose scores mislead gets its share.
+
+    >>> scores = np.array([[2.0], [1.0], [-1.0], [-2.0]])
+    >>> fit_platt("margin", scores, np.array([[1], [1], [0], [0]]), exclusive=False).probabilities("margin", scores)[0]
+    array([0.79380...])
+    """
+    odds, truth = class_log_odds(link, scores), csc_array(Y)
+    lines = [_platt_line(*_known(odds[:, c], truth[:, [c]])) for c in range(truth.shape[1])]
+    return Platt(tuple(slope for slope, _ in lines), tuple(offset for _, offset in lines), exclusive)
+
+
+def fit_isotonic(link: str, scores: Floats, Y: Any, *, exclusive: bool) -> Isotonic:
+    """For each class the rising function with the least squared error on held-out scores and labels Y.
+
+    Equal scores are taken together; the knots are the ends of the flat parts. Zadrozny and Elkan (2002).
+
+    >>> scores = np.array([[1.0], [2.0], [3.0], [4.0]])
+    >>> fit_isotonic("margin", scores, np.array([[0], [1], [0], [1]]), exclusive=False).curves
+    (((1.0, 2.0, 3.0, 4.0), (0.0, 0.5, 0.5, 1.0)),)
+    """
+    odds, truth = class_log_odds(link, scores), csc_array(Y)
+    return Isotonic(
+        tuple(_isotonic_curve(*_known(odds[:, c], truth[:, [c]])) for c in range(truth.shape[1])), exclusive
+    )
+
+
+FITS: dict[str, Callable[..., Calibration]] = {
+    "temperature": fit_temperature,
+    "platt": fit_platt,
+    "isotonic": fit_isotonic,
+}
+
+
+def _known(odds: Floats, column: Any) -> tuple[Floats, NDArray[np.bool_]]:
+    """The finite log-odds of a class, and whether the document has the class."""
+    truth = np.asarray(column.toarray()).ravel() != 0
+    finite = np.isfinite(odds)
+    return odds[finite], truth[finite]
+
+
+def soft_targets(truth: NDArray[np.bool_]) -> Floats:
+    """(n₁+1)/(n₁+2) in the place of 1 and 1/(n₀+2) in that of 0, for n₁ ones and n₀ zeros, of any shape. Platt (1999).
+
+    >>> soft_targets(np.array([True, False, False]))
+    array([0.66666667, 0.25      , 0.25      ])
+    """
+    ones = int(truth.sum())
+    return np.where(truth, (ones + 1) / (ones + 2), 1 / (truth.size - ones + 2))
+
+
+def _platt_line(odds: Floats, truth: NDArray[np.bool_]) -> tuple[float, float]:
+    return _logistic_line(odds, soft_targets(truth))
+
+
+def _isotonic_curve(odds: Floats, truth: NDArray[np.bool_]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    if not len(odds):
+        return (0.0,), (0.0,)
+    from scipy.optimize import isotonic_regression
+
+    knots, place, size = np.unique(odds, return_inverse=True, return_counts=True)
+    share = np.bincount(place, weights=truth) / size
+    p = np.clip(isotonic_regression(share, weights=size).x, 0.0, 1.0)
+    inner = np.ones(len(p), np.bool_)
+    inner[1:-1] = (p[1:-1] != p[:-2]) | (p[1:-1] != p[2:])  # the middle of a flat part says nothing
+    return tuple(knots[inner].tolist()), tuple(p[inner].tolist())
+
+
+def _exclusive_temperature(logits: Floats, Y: Any) -> float:
+    if not np.all(np.diff(Y.indptr) == 1):
+        raise BadData("a document has other than one label; calibrate with exclusive=False")
+    right = logits[np.arange(len(logits)), Y.indices]
+    known = np.isfinite(right)
+    gaps = logits[known] - right[known, None]  # gap 0 is the right class
+    possible = np.isfinite(gaps)
+    apart = np.abs(gaps[possible & (gaps != 0)])
+    if not apart.size:
+        return 1.0
+    from scipy.optimize import minimize_scalar  # a tenth of a second that only fitting should cost
+
+    # the right class is 1 − ε, ε = 1/(n+1) is spread over the classes that have any evidence
+    spread = float((np.where(possible, gaps, 0.0).sum(axis=1) / possible.sum(axis=1)).mean()) / (len(gaps) + 1)
+
+    def loss(log_value: float) -> float:
+        scale = np.exp(-log_value)
+        return float(np.logaddexp.reduce(gaps * scale, axis=1).mean() - spread * scale)
+
+    usual = float(np.log(np.median(apart)))  # the loss is convex in 1/T, hence has one minimum in log T
+    best = minimize_scalar(loss, bounds=(usual - 12, usual + 12), method="bounded")
+    return float(np.exp(best.x))
+
+
+def _logistic_line(logits: Floats, truth: NDArray[Any]) -> tuple[float, float]:
+    """Slope > 0 and offset of the logistic regression of truth, 0 to 1, on logits.
+
+    Newton's method in two unknowns, halving steps that do not help; the slope is kept above a millionth, and where it
+    stays there the offset alone is fitted.
+    """
+    if not len(logits):
+        return 1.0, 0.0
+    centre, spread = float(logits.mean()), float(logits.std()) or 1.0
+    unit = (logits - centre) / spread
+    line = np.array([1.0, 0.0])
+    before = _logistic_loss(unit, truth, line)
+    for _ in range(MOST_STEPS):
+        p = 1 / (1 + np.exp(-np.clip(line[0] * unit + line[1], -500, 500)))
+        error, weight = p - truth, p * (1 - p)
+        gradient = np.array([(error * unit).mean(), error.mean()])
+        cross = float((weight * unit).mean())
+        curve = np.array([[(weight * unit * unit).mean(), cross], [cross, weight.mean()]]) + 1e-12 * np.eye(2)
+        at_end = line[0] <= LEAST_SLOPE and gradient[0] > 0
+        step = np.array([0.0, gradient[1] / curve[1, 1]]) if at_end else _solve(curve, gradient)
+        size = 1.0
+        while size > 1e-6:
+            tried = np.array([max(line[0] - size * step[0], LEAST_SLOPE), line[1] - size * step[1]])
+            after = _logistic_loss(unit, truth, tried)
+            if after < before:
+                break
+            size /= 2
+        else:
+            break
+        line, gain, before = tried, before - after, after
+        if gain < 1e-15:
+            break
+    slope = float(line[0]) / spread
+    return slope, float(line[1]) - slope * centre
+
+
+def _logistic_loss(unit: Floats, truth: NDArray[Any], line: Floats) -> float:
+    logits = line[0] * unit + line[1]
+    return float((np.logaddexp(0.0, logits) - truth * logits).mean())
+
+
+def _solve(table: Floats, right: Floats) -> Floats:
+    """The solution of two equations; by hand, since a library for large ones wakes its threads."""
+    (a, b), (c, d) = table
+    solution: Floats = np.array([d * right[0] - b * right[1], a * right[1] - c * right[0]]) / (a * d - b * c)
+    return solution

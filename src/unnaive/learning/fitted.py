@@ -1,0 +1,306 @@
+"""FittedModel is all that was learnt, one immutable value: every entrance predicts and explains through it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.errors import UnnaiveError
+from unnaive.base.lazy import lazy_property
+from unnaive.base.read_only import read_only
+from unnaive.base.sparse import csr_array, vstack
+from unnaive.base.types import Floats, Label, Sparse
+from unnaive.data.kept_documents import KeptDocuments
+from unnaive.data.named_counts import NamedCounts
+from unnaive.data.packed_documents import PackedDocuments
+from unnaive.data.register import Register
+from unnaive.data.sample_weights import check_sample_weight
+from unnaive.data.targets import class_codes, label_sets, read_targets
+from unnaive.data.text_hashes import TextHashes
+from unnaive.io.columns import Columns
+from unnaive.learning.calibration import Calibration
+from unnaive.learning.conformal import ConformalScores
+from unnaive.learning.decisions import Argmax, Decision
+from unnaive.learning.explain import Explanation, explain_document
+from unnaive.learning.learner import TrainingSpec
+from unnaive.linear.documents import CountRows, DocumentReader, TextDocuments
+from unnaive.linear.links import clear_lead, joint_log_probabilities, log_probabilities, probabilities
+from unnaive.linear.scorer import Scorer
+from unnaive.text.tokens import TokenRule
+from unnaive.text.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """What was learnt, and every method that predicts.
+
+    TextClassifier, the estimators and the service each hold one and replace it whole, by one assignment; a method
+    that reads it once sees one version of the model, whatever other threads do meanwhile. All arrays inside it are
+    read-only from the moment that it is made (base/read_only.py); what needs to write into one copies it first.
+
+    spec           the model with its settings, and how it was trained
+    classes        the labels, sorted
+    target_type    the form in which labels came: "single", "sets", "indicator" or "sparse"; predictions leave in it
+    scorer         documents to scores
+    decision       scores to labels
+    calibration    scores to calibrated probabilities; None: probabilities are those of the scorer's link
+    token_rule     how texts become terms; None where documents come as rows of counts
+    vocabulary     the terms in use, the columns of the scorer; None with token_rule
+    feature_names  of columns, where rows of counts had names
+    counts         the sums that it was made of, for the whole vocabulary; None where they were not kept
+    documents      the counted documents that it was made of, of models that learn from them; None where not kept
+    columns        of the file that it was trained on: a convenience for reading the next one
+    register       hashes of the documents learnt, where that was asked for
+    text_hashes    of the texts learnt, short ones, where `unnaive train` kept them
+    n_jobs         threads that read texts; None for all cores. Not stored
+    conformal      how held-out documents scored, for sets of labels with a confidence; None where none were held out
+    """
+
+    spec: TrainingSpec
+    classes: tuple[Label, ...]
+    target_type: str
+    scorer: Scorer
+    decision: Decision
+    calibration: Calibration | None = None
+    token_rule: TokenRule | None = None
+    vocabulary: Vocabulary | None = None
+    feature_names: tuple[str, ...] | None = None
+    counts: NamedCounts | None = None
+    documents: KeptDocuments | PackedDocuments | None = None
+    columns: Columns | None = None
+    register: Register | None = None
+    text_hashes: TextHashes | None = None
+    n_jobs: int | None = None
+    conformal: ConformalScores | None = None
+
+    def __post_init__(self) -> None:
+        read_only(self)
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether a document may have any number of labels."""
+        return self.target_type != "single"
+
+    @property
+    def probabilistic(self) -> bool:
+        """Whether there are probabilities: from the scorer itself, or because it was calibrated."""
+        return self.calibration is not None or self.scorer.probabilistic
+
+    @property
+    def statistic(self) -> NamedCounts | KeptDocuments | PackedDocuments | None:
+        """What it was made of, where that was kept: it can then learn more and forget."""
+        return self.counts if self.counts is not None else self.documents
+
+    @lazy_property
+    def class_array(self) -> NDArray[Any]:
+        """The classes as an array (n_classes,)."""
+        return np.array(self.classes)
+
+    @lazy_property
+    def reader(self) -> DocumentReader:
+        """How documents become scores."""
+        if self.token_rule is None or self.vocabulary is None:
+            return CountRows(self.scorer, self.feature_names)
+        return TextDocuments(self.scorer, self.token_rule, self.vocabulary, self.n_jobs)
+
+    def scores(self, documents: Any) -> Floats:
+        """Raw scores of every class (n_docs, n_classes), also of two; `scorer.link` tells what they mean."""
+        return self._collect(documents, lambda scores: scores)
+
+    def known_terms(self, documents: Any) -> NDArray[np.int64]:
+        """How many mentions of terms that the model knows each document has (n_docs,).
+
+        With none of them a prediction is a guess by the prior alone.
+        """
+        return self.reader.known_terms(documents)
+
+    def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
+        """What `scores` and `known_terms` give, of documents few enough to be held at once: they are read once.
+
+        Where the best class leads every other by more than `clear`, it may get 0 and the others −∞: sooner found, and
+        enough for who asked `clear_lead`.
+        """
+        return self.reader.scores_and_known(documents, clear)
+
+    def clear_lead(self, p: float) -> float:
+        """How far the best score must lead every other for a probability of at least p; ∞ where leads do not tell."""
+        if self.multilabel:
+            return np.inf
+        if self.calibration is not None:
+            return self.calibration.clear_lead(self.scorer.link, len(self.classes), p)
+        return clear_lead(self.scorer.link, len(self.classes), p)
+
+    def predict(self, documents: Any) -> Any:
+        """The labels of each document in the form in which labels came; label sets by score, the highest first."""
+        if isinstance(self.decision, Argmax) and not self.multilabel:
+            best = self.reader.best_classes(documents)
+            if best is None:
+                chunks = self.reader.score_chunks(documents)
+                best = np.concatenate([np.zeros(0, np.int64), *(scores.argmax(axis=1) for scores in chunks)])
+            return self.class_array[best]
+        if self.decision.per_batch:
+            return self.labels_of(self.scores(documents))
+        return self._labels(self.reader.score_chunks(documents))
+
+    def predict_proba(self, documents: Any) -> Floats:
+        """p of each class (n_docs, n_classes); rows sum to one unless the target is multilabel."""
+        return self._collect(documents, self.probabilities)
+
+    def predict_log_proba(self, documents: Any) -> Floats:
+        """log p of each class (n_docs, n_classes), exact also where p underflows."""
+        return self._collect(documents, self.log_probabilities)
+
+    def predict_set(
+        self, documents: Any, confidence: float = 0.9, *, by_class: bool = False, at_least_one: bool = False
+    ) -> list[tuple[Label, ...]]:
+        """The labels of each document that hold the right one with this confidence, the most probable first.
+
+        Of documents drawn like those of training, that share has its label in the set; of multilabel documents, all its
+        labels. `by_class` holds for every class by itself. A set may be empty: where the model is right more often than
+        the confidence asks, those it is least sure of get none, unless `at_least_one`.
+        """
+        found: list[tuple[Label, ...]] = []
+        for scores in self.reader.score_chunks(documents):
+            found += self.sets_of(scores, confidence, by_class=by_class, at_least_one=at_least_one)
+        return found
+
+    def sets_of(self, scores: Floats, confidence: float, **options: bool) -> list[tuple[Label, ...]]:
+        """What `scores` gave, as the sets that `predict_set` gives."""
+        log_p = self.log_probabilities(scores)
+        inside = self.conformal_scores().accepted(log_p, confidence, **options)
+        order = np.argsort(-log_p, axis=1, kind="stable")
+        return [tuple(self.classes[c] for c in row if chosen[c]) for row, chosen in zip(order, inside, strict=True)]
+
+    def conformal_scores(self) -> ConformalScores:
+        """How held-out documents scored, or an error that says how to get them."""
+        if self.conformal is None:
+            more = "calibrate='temperature' (--calibrate temperature)"
+            if self.spec.model.keeps_choice:
+                more = "more documents, of which it can hold some out"
+            raise UnnaiveError(
+                f"this {self.spec.model.title} kept no scores of held-out documents, which sets with a confidence "
+                f"need; train it with {more}"
+            )
+        return self.conformal
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether probabilities were fitted to held-out documents, by a calibration or by a model that chooses."""
+        return self.calibration is not None or (self.spec.model.keeps_choice and self.conformal is not None)
+
+    def predict_joint_log_proba(self, documents: Any) -> Floats:
+        """log p(c, d) up to a constant of the document, of exclusive classes; else log p of each class by itself."""
+        if self.multilabel:
+            return self.predict_log_proba(documents)
+        return self._collect(documents, lambda scores: joint_log_probabilities(self.scorer.link, scores))
+
+    def decision_function(self, documents: Any) -> Floats:
+        """Scores (n_docs, n_classes); of two exclusive classes the lead of the second (n_docs,), as in scikit-learn."""
+        scores = self.scores(documents)
+        if self.multilabel or len(self.classes) != 2:
+            return scores
+        return np.asarray(scores[:, 1] - scores[:, 0])
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """What `scores` gave, as probabilities."""
+        if self.calibration is not None:
+            return self.calibration.probabilities(self.scorer.link, scores)
+        return probabilities(self.scorer.link, scores, exclusive=not self.multilabel)
+
+    def log_probabilities(self, scores: Floats) -> Floats:
+        """What `scores` gave, as logarithms of probabilities."""
+        if self.calibration is not None:
+            return self.calibration.log_probabilities(self.scorer.link, scores)
+        return log_probabilities(self.scorer.link, scores, exclusive=not self.multilabel)
+
+    def decide(self, scores: Floats) -> Sparse:
+        """What `scores` gave, as a 0/1 matrix (n_docs, n_classes)."""
+        return self.decision.decide(self.probabilities(scores) if self.decision.on_probabilities else scores)
+
+    def label_sets_of(self, scores: Floats) -> list[tuple[Label, ...]]:
+        """What `scores` gave, as the labels of each document in the order of the classes."""
+        if isinstance(self.decision, Argmax):
+            return [(self.classes[best],) for best in scores.argmax(axis=1).tolist()]
+        return label_sets(self.decide(scores), self.classes)
+
+    def labels_of(self, scores: Floats) -> Any:
+        """What `scores` gave, as the labels that `predict` gives."""
+        return self._labels(iter([scores]))
+
+    def subset_accuracy(self, documents: Any, labels: Any, n_docs: int, sample_weight: Any = None) -> float:
+        """The share of the `n_docs` documents whose labels are all right, weighted."""
+        truth, given = (
+            label_sets(targets.Y, targets.classes)
+            for targets in (
+                read_targets(labels, n_docs, multilabel=True if self.multilabel else None),
+                read_targets(self.predict(documents), n_docs, multilabel=True if self.multilabel else None),
+            )
+        )
+        right = [set(one) == set(two) for one, two in zip(truth, given, strict=True)]
+        return float(np.average(right, weights=check_sample_weight(sample_weight, n_docs)))
+
+    def explain(self, document: Any, label: Label | None = None, *, against: Label | None = None) -> Explanation:
+        """Which terms spoke for and against a class, by default the one with the best score."""
+        return explain_document(self, document, label, against=against)
+
+    def strongest_terms(self, label: Label, limit: int = 10) -> list[tuple[str, float]]:
+        """The terms that speak most for a class, with what a mention adds to its score; empty where nobody can tell."""
+        chosen = self.class_index(label)
+        names = self.reader.term_names
+        found = self.scorer.strongest_terms(chosen, self._mentions(chosen), limit)
+        return [(names[column], value) for column, value in found]
+
+    def class_index(self, label: Label) -> int:
+        """The place of a class, or an error that lists the classes."""
+        return int(class_codes([label], self.classes)[0])
+
+    def _mentions(self, chosen: int) -> Floats | None:
+        """Mentions of each term in use in a document of the class (n_terms,); None where counts were not kept."""
+        if self.counts is None or not self.counts.counts.class_docs[chosen]:
+            return None
+        row = csr_array(self.counts.counts.class_terms[[chosen], :]).toarray()[0]
+        if self.counts.vocabulary is not None and self.vocabulary is not self.counts.vocabulary:
+            row = row[self.counts.vocabulary.ids(self.vocabulary or ())]
+        return np.asarray(row / self.counts.counts.class_docs[chosen])
+
+    def _collect(self, documents: Any, of_scores: Callable[[Floats], Floats]) -> Floats:
+        chunks = [of_scores(scores) for scores in self.reader.score_chunks(documents)]
+        return np.concatenate([np.zeros((0, len(self.classes))), *chunks])
+
+    def _labels(self, chunks: Iterator[Floats]) -> Any:
+        """What is decided of scores (n_docs, n_classes), in the form in which labels came."""
+        if self.target_type == "sets" or not (self.multilabel or self.decision.exclusive):
+            parts = (label_sets(self.decide(scores), self.classes, scores) for scores in chunks)
+            return [names for part in parts for names in part]
+        rows = [self.decide(scores) for scores in chunks]
+        Y = csr_array(vstack(rows)) if rows else csr_array((0, len(self.classes)), dtype=np.int64)
+        if not self.multilabel:
+            return self.class_array[Y.indices]
+        return Y.toarray() if self.target_type == "indicator" else Y
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: the fields, not what was derived from them."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """What is unpickled or copied: arrays come back writeable, and are protected again."""
+        self.__dict__.update(state)
+        read_only(self)
+
+
+def top_terms(model: Any, label: Label, limit: int = 10) -> list[tuple[str, float]]:
+    """The terms that speak most for a class, with what a mention adds to its score.
+
+    `model` is a fitted TextClassifier, estimator or FittedModel. Empty for models that cannot tell.
+
+    >>> from unnaive import TextClassifier
+    >>> classifier = TextClassifier("multinomial").fit(["ball ball goal", "vote law"], ["sport", "politics"])
+    >>> top_terms(classifier, "sport", 1)[0][0]
+    'ball'
+    """
+    fitted: FittedModel = getattr(model, "fitted_", model)
+    return fitted.strongest_terms(label, limit)

@@ -1,0 +1,110 @@
+"""What training needs of a model, and how it is to be trained: a value that travels with what was learnt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.types import Floats, Ids, Progress, Sparse
+from unnaive.data.counts import Counts
+from unnaive.linear.scorer import Scorer
+
+DOCUMENTS_LIMIT = 500_000_000  # bytes, packed: about 200 times the 11,314 messages of 20 Newsgroups
+
+
+class Learner(Protocol):
+    """A model with its settings; `statistic` says which of the two ways it learns."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    statistic: ClassVar[Literal["counts", "documents"]]
+    takes_sample_weight: ClassVar[bool]
+    takes_terms: ClassVar[bool]
+    keeps_choice: ClassVar[bool]
+
+    def check_settings(self) -> None:
+        """An error of one sentence if a setting is of the wrong type or out of range."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The settings by name."""
+
+    def changed_settings(self) -> dict[str, Any]:
+        """The settings that differ from their defaults."""
+
+    def rule(self, counts: Counts, *, exclusive: bool = True) -> Scorer:
+        """Of models that learn from counts: the scorer made of sums over documents."""
+
+    def learn(
+        self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
+        progress: Progress | None = None,
+    ) -> Scorer:  # fmt: skip
+        """Of models that learn from documents: the scorer made of X (n_docs, n_terms) and Y (n_docs, n_classes).
+
+        A model that held documents out while it learnt hands on their rows and scores in the field `held_out` of its
+        scorer (a HeldOut): calibration, decisions and conformal sets then need no further fits. Training takes it off.
+        """
+
+    def relearn(self, before: Scorer, places: NDArray[np.int64], X: Sparse, Y: Sparse, **same: Any) -> Scorer:
+        """The scorer that what was chosen for `before` gives on these documents; `same` as in `learn`.
+
+        Class i of `before` is column places[i] of Y now, −1 where it is gone.
+        """
+
+
+class HeldOut(NamedTuple):
+    """Scores of documents by models that had not learnt from them.
+
+    rows    which of the documents, by their place in X (n_rows,)
+    scores  on the scale of the scorer (n_rows, n_classes)
+    """
+
+    rows: Ids
+    scores: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSpec:
+    """How a model is trained: everything that is chosen before the data is seen.
+
+    model         the model with its settings
+    min_df        leave out terms of fewer documents
+    select        keep the best terms: a number, by information gain, or a pair (measure, number)
+    decision      "argmax", "best", "scut", "rcut", "pcut", a Decision, or None for the default of the target type
+    calibrate     "temperature" (or True), "platt", "isotonic": fitted on held-out scores; "none" (or False); None: a
+                  temperature where `optimise` needs probabilities, else none
+    class_weight  None, "balanced", or a dict from class to weight
+    random_state  seed of the folds for tuning
+    optimise      "accuracy" or None, "macro-f1", or costs: a dict from true class to a dict from given class to cost
+    documents_limit  bytes that counted documents may take in the model's file, of models that keep them; 0 for none
+    """
+
+    model: Learner
+    min_df: int = 1
+    select: Any = None
+    decision: Any = None
+    calibrate: Any = None
+    class_weight: Any = None
+    random_state: int = 0
+    optimise: Any = None
+    documents_limit: int = DOCUMENTS_LIMIT
+
+    @property
+    def calibration(self) -> str | None:
+        """The name of the calibration to fit; None for none."""
+        return calibration_name(self.calibrate, self.optimise)
+
+
+def calibration_name(calibrate: Any, optimise: Any = None) -> str | None:
+    """The calibration that the settings ask for; None for none.
+
+    >>> calibration_name(True), calibration_name("none"), calibration_name(None, "macro-f1")
+    ('temperature', None, 'temperature')
+    """
+    if calibrate is None:
+        return None if optimise in (None, "accuracy") else "temperature"
+    if isinstance(calibrate, str):
+        return None if calibrate == "none" else calibrate
+    return "temperature" if calibrate else None

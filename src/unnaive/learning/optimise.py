@@ -1,0 +1,208 @@
+"""Decisions for what mistakes cost: weights of the classes tuned for macro F1, and the least expected cost.
+
+Both are for documents with one label each and stand on calibrated probabilities. `decisions.py` has the decisions
+themselves; here are the tuning, and the checks of a cost matrix that a person wrote.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unnaive.base.errors import BadData, UnknownName, choose
+from unnaive.base.sparse import csr_array
+from unnaive.base.types import Floats, Ids, Label
+from unnaive.learning.decisions import LeastCost, WeightedArgmax
+
+NAMED = ("accuracy", "macro-f1")
+MOST_ROUNDS = 10
+DRAWN_BY = 5  # documents that a weight of 1 is worth, as for thresholds
+TINY = 1e-300  # a probability that underflowed: its logarithm is finite and no weight lifts it
+
+Costs = dict[str, dict[str, float]]
+
+
+def read_optimise(value: Any) -> Any:
+    """What `optimise` asks for as a plain value: None, a name, or costs by true and given class.
+
+    value  None, "accuracy", "macro-f1", the path of a CSV file of costs, or a mapping of mappings
+
+    >>> read_optimise({"ham": {"ham": 0, "spam": 9}, "spam": {"ham": 1, "spam": 0}})["ham"]
+    {'ham': 0.0, 'spam': 9.0}
+    >>> read_optimise("makro-f1")
+    Traceback (most recent call last):
+    unnaive.base.errors.UnknownName: no aim called 'makro-f1'; there are accuracy, macro-f1; did you mean ...
+    """
+    if value is None or (isinstance(value, str) and value in NAMED):
+        return value
+    if isinstance(value, (str, Path)):
+        if not Path(value).is_file() and Path(value).suffix.lower() not in (".csv", ".tsv", ".txt"):
+            try:
+                choose(list(NAMED), str(value), "aim")
+            except UnknownName as problem:
+                more = " A" if str(problem).endswith("?") else "; a"
+                raise UnknownName(f"{problem}{more} file of costs ends in .csv") from None
+        return read_costs(Path(value))
+    if isinstance(value, Mapping) and all(isinstance(row, Mapping) for row in value.values()) and value:
+        return {str(true): _cost_row(str(true), row.items()) for true, row in value.items()}
+    raise BadData(f"optimise is {value!r}; give accuracy, macro-f1, a CSV file of costs, or a dict of dicts of costs")
+
+
+def read_costs(path: Path) -> Costs:
+    """The costs in a CSV file: a row for each true class, a column for each class that may be given.
+
+    true,ham,spam
+    ham,0,9
+    spam,1,0
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = [row for row in csv.reader(file, delimiter="\t" if path.suffix == ".tsv" else ",") if any(row)]
+    except (OSError, UnicodeDecodeError, csv.Error) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise BadData(f"the costs in {path} cannot be read ({reason}); give a CSV file") from problem
+    if len(rows) < 2 or len(rows[0]) < 2:
+        raise BadData(
+            f"{path} holds no table of costs; give a first line with the classes that may be given, and then a line "
+            "for each true class with its costs"
+        )
+    given = [name.strip() for name in rows[0][1:]]
+    costs: Costs = {}
+    for number, row in enumerate(rows[1:], 2):
+        true = row[0].strip()
+        if len(row) != len(rows[0]):
+            raise BadData(f"line {number} of {path} has {len(row)} cells and the first has {len(rows[0])}")
+        if true in costs:
+            raise BadData(f"{path} has two lines for the true class {true!r}; leave one out")
+        costs[true] = _cost_row(true, zip(given, row[1:], strict=True), f" in line {number} of {path}")
+    if len(set(given)) != len(given):
+        twice = next(name for name in given if given.count(name) > 1)
+        raise BadData(f"{path} has two columns for the given class {twice!r}; leave one out")
+    return costs
+
+
+def _cost_row(true: str, pairs: Any, where: str = "") -> dict[str, float]:
+    row: dict[str, float] = {}
+    for given, cell in pairs:
+        try:
+            row[str(given)] = float(cell)
+        except (TypeError, ValueError):
+            raise BadData(
+                f"the cost of giving {given!r} to a document of {true!r} is {cell!r}{where}; give a number"
+            ) from None
+        if not np.isfinite(row[str(given)]):
+            raise BadData(f"the cost of giving {given!r} to a document of {true!r} is {cell}{where}; give a finite one")
+    return row
+
+
+def least_cost(costs: Costs, classes: Sequence[Label]) -> LeastCost:
+    """The decision with the least expected cost; an error unless the costs name exactly these classes.
+
+    >>> least_cost({"ham": {"ham": 0, "spam": 9}, "spam": {"ham": 1, "spam": 0}}, ("ham", "spam")).costs
+    ((0.0, 9.0), (1.0, 0.0))
+    """
+    names = [str(label) for label in classes]
+    _check_names(list(costs), names, "true class")
+    for row in costs.values():
+        _check_names(list(row), names, "given class")
+    table = [[float(costs[true][given]) for given in names] for true in names]
+    if all(min(row) == max(row) for row in table):
+        raise BadData("every label costs the same, so nothing can be decided by the costs; give 0 for right labels")
+    dearest = [true for true, row in zip(names, table, strict=True) if row[names.index(true)] > min(row)]
+    if dearest:
+        raise BadData(
+            f"the right label of {dearest[0]!r} costs more than a wrong one; rows are true classes, columns given"
+        )
+    return LeastCost(tuple(map(tuple, table)))
+
+
+def _check_names(named: list[str], classes: list[str], what: str) -> None:
+    unknown = [name for name in named if name not in classes]
+    if unknown:
+        choose(classes, unknown[0], f"class in the data (a {what} of the costs)")
+    missing = [name for name in classes if name not in named]
+    if missing:
+        raise BadData(f"the costs have no {what} {missing[0]!r}, which the data has; give one cost for every pair")
+
+
+def tune_macro_f1(probabilities: Floats, Y: Any) -> WeightedArgmax:
+    """Weights of the classes with a high macro F1 on held-out probabilities (n_docs, n_classes) and labels Y.
+
+    One class at a time, its weight is set to the best of all values that change a label, while the others stand; rounds
+    end when none gains. The logarithms are then drawn toward 0 by n/(n+5), n the documents of the class, since the best
+    weight of a class with few documents is mostly chance.
+
+    >>> p = np.array([[0.9, 0.1], [0.8, 0.2], [0.6, 0.4], [0.7, 0.3]] * 20)      # argmax never gives the second class
+    >>> tuned = tune_macro_f1(p, np.array([[1, 0], [1, 0], [0, 1], [0, 1]] * 20))
+    >>> tuned.decide(p).indices[:4].tolist()
+    [0, 0, 1, 1]
+    """
+    logs = np.log(np.maximum(probabilities, TINY))
+    truth = csr_array(Y).indices.astype(np.int64)
+    n_classes = logs.shape[1]
+    offsets = np.zeros(n_classes)
+    best = _macro_f1(truth, np.argmax(logs, axis=1), n_classes)
+    for _ in range(MOST_ROUNDS):
+        before = best
+        for c in range(n_classes):
+            offset, found = _best_offset(logs + offsets, truth, c)
+            if found > best + 1e-12:
+                offsets[c] += offset
+                best = found
+        if best <= before + 1e-6:
+            break
+    sizes = np.bincount(truth, minlength=n_classes)
+    drawn = offsets * sizes / (sizes + DRAWN_BY)
+    return WeightedArgmax(tuple(np.exp(np.clip(drawn - drawn.mean(), -300, 300)).tolist()))
+
+
+def _macro_f1(truth: Ids, given: Ids, n_classes: int) -> float:
+    right = np.bincount(truth[truth == given], minlength=n_classes)
+    both = np.bincount(truth, minlength=n_classes) + np.bincount(given, minlength=n_classes)
+    return float(np.mean(2 * right / np.maximum(both, 1)))
+
+
+def _best_offset(scores: Floats, truth: Ids, c: int) -> tuple[float, float]:
+    """What to add to the scores of class c for the highest macro F1, and that F1.
+
+    As the offset rises, documents go over to c one after the other, in the order of what they lack. Each leaves the
+    class that was best without c, so F1 changes by two summands at a time, which are added up.
+    """
+    n_docs, n_classes = scores.shape
+    others = scores.copy()
+    others[:, c] = -np.inf
+    rival = np.argmax(others, axis=1)
+    lack = others[np.arange(n_docs), rival] - scores[:, c]  # c takes the document at any greater offset
+    order = np.argsort(lack, kind="stable")
+    sizes = np.bincount(truth, minlength=n_classes)
+    taken = np.arange(1, n_docs + 1)
+    own = 2 * np.cumsum(truth[order] == c) / (taken + sizes[c])
+    # what the rivals lose: within each rival's documents, in the order in which they leave
+    by_rival = np.lexsort((np.argsort(order), rival))
+    group = rival[by_rival]
+    start = np.searchsorted(group, group)
+    right = (truth[by_rival] == group).astype(np.float64)
+    gone_right = np.cumsum(right) - np.concatenate([[0.0], np.cumsum(right)])[start]
+    gone = np.arange(1, n_docs + 1) - start
+    given = np.bincount(rival, minlength=n_classes)[group]
+    all_right = np.bincount(rival, weights=truth == rival, minlength=n_classes)[group]
+    after = 2 * (all_right - gone_right) / np.maximum(given - gone + sizes[group], 1)
+    before = 2 * (all_right - gone_right + right) / np.maximum(given - gone + 1 + sizes[group], 1)
+    change = np.empty(n_docs)
+    change[by_rival] = after - before
+    without = (
+        2
+        * np.bincount(rival, weights=truth == rival, minlength=n_classes)
+        / np.maximum(np.bincount(rival, minlength=n_classes) + sizes, 1)
+    )
+    total = without.sum() - without[c] + np.cumsum(change[order]) + own
+    last = np.append(lack[order][:-1] < lack[order][1:], True)  # no offset parts documents that lack the same
+    total = np.where(last, total, -np.inf)
+    at = int(np.argmax(total))
+    here = lack[order][at]
+    step = (lack[order][at + 1] - here) / 2 if at + 1 < n_docs else 1.0
+    return float(here + min(step, 1.0)), float(total[at] / n_classes)

@@ -1,0 +1,133 @@
+"""Decisions that are tuned on held-out scores: thresholds for each class, labels for each document, shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.errors import choose
+from unnaive.base.sparse import csc_array, csr_array
+from unnaive.base.types import Floats
+from unnaive.data.folds import folds, split_folds
+from unnaive.learning.decisions import SCALES, Decision, Proportional, Thresholds, TopK
+from unnaive.linear.links import LINKS
+
+SIZES = (10, 30, 100)  # documents up to which classes are of like size
+SHRINK = 5  # documents that the cut of classes of like size is worth
+LEAST_DOCUMENTS, LEAST_TOGETHER = 3, 10  # of a class, and of classes of like size: with fewer they have no cut
+LEAST_F1 = 0.3  # nor do they if they reach less with it
+
+
+def scut(
+    scores: Floats, Y: Any, *, on: str = "scores", at_least_one: bool = False, sizes: Sequence[int] = SIZES
+) -> Thresholds:
+    """Thresholds for the best F1 of each class on held-out scores, shrunk toward the one best for classes of like size.
+
+    t = (n·t_c + 5·t_s) / (n + 5), n the class's documents, t_c its own best cut, t_s the cut with the best
+    micro-averaged F1 of the classes of like size (under 10 documents, 30, 100, or more; with sizes=() all are alike):
+    rare classes have lower scores out of fold than frequent ones, whose cut they would never reach. A class with n < 3,
+    or that reaches no F1 of .3 even at its own cut, takes t_s: without that fallback one bad class floods the micro
+    average. Where classes of a size have fewer than ten documents together, or reach no F1 of .3, t_s is the cut of all
+    classes. Scores must come from documents that the model has not seen (`out_of_fold`), and be probabilities if `on`
+    says so.
+
+    Yang (2001), A study of thresholding strategies for text categorization.
+
+    >>> scut(np.array([[9.0], [8.0], [4.0], [1.0]]), np.array([[1], [1], [1], [0]])).values
+    (2.5,)
+    """
+    scale = SCALES[choose(list(SCALES), on, "scale of thresholds")]
+    values, truth = scale(scores), csc_array(Y).toarray() != 0
+    everywhere, _ = best_cut(values.ravel(), truth.ravel())
+    thresholds = np.full(values.shape[1], everywhere)
+    n_docs = truth.sum(axis=0)
+    kind = np.searchsorted(sizes, n_docs, side="right")
+    for one in np.unique(kind):
+        alike = np.flatnonzero(kind == one)
+        common, f1 = best_cut(values[:, alike].ravel(), truth[:, alike].ravel())
+        if n_docs[alike].sum() >= LEAST_TOGETHER and f1 >= LEAST_F1:
+            thresholds[alike] = common
+    for c in np.flatnonzero(n_docs >= LEAST_DOCUMENTS):
+        own, f1 = best_cut(values[:, c], truth[:, c])
+        if f1 >= LEAST_F1:
+            thresholds[c] = (n_docs[c] * own + SHRINK * thresholds[c]) / (n_docs[c] + SHRINK)
+    return Thresholds(tuple(thresholds.tolist()), on, at_least_one)
+
+
+def best_cut(scores: Floats, truth: NDArray[Any]) -> tuple[float, float]:
+    """The threshold with the best F1, halfway to the next lower score, and that F1; of equals the highest.
+
+    scores, truth: (n,). Without any positive no cut is good, and the threshold is the highest score.
+
+    >>> best_cut(np.array([0.9, 0.6, 0.2]), np.array([1, 1, 0]))
+    (0.4, 1.0)
+    """
+    order = np.argsort(-scores, kind="stable")
+    ranked, hits = scores[order], np.cumsum(truth[order] != 0)
+    f1 = 2 * hits / (np.arange(1, len(hits) + 1) + hits[-1])
+    f1[:-1][ranked[:-1] == ranked[1:]] = -1.0  # no threshold parts equal scores
+    last = int(np.argmax(f1))
+    lower = ranked[last + 1] if last + 1 < len(ranked) else -np.inf
+    middle = lower + (ranked[last] - lower) / 2 if np.isfinite(lower) else ranked[last]
+    return float(middle if middle > lower else ranked[last]), float(f1[last])
+
+
+def rcut(scores: Floats, Y: Any) -> TopK:
+    """The k with the best micro-averaged F1 on held-out scores; of equals the smallest.
+
+    >>> rcut(np.array([[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]), np.array([[1, 1, 0], [0, 1, 1]]))
+    TopK(k=2)
+    """
+    truth = csr_array(Y)
+    ranks = np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1)
+    rows = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr))
+    found = np.bincount(ranks[rows, truth.indices][truth.data != 0], minlength=scores.shape[1]).cumsum()
+    assigned = len(scores) * np.arange(1, scores.shape[1] + 1)
+    return TopK(int(np.argmax(2 * found / (assigned + found[-1]))) + 1)
+
+
+def pcut(Y: Any, *, factor: float = 1.0) -> Proportional:
+    """The share of training documents in each class, times `factor`: below 1 for precision, above for recall.
+
+    >>> pcut(np.array([[1, 0], [1, 1]])).rates
+    (1.0, 0.5)
+    """
+    truth = csr_array(Y)
+    shares = factor * (truth != 0).sum(axis=0) / max(truth.shape[0], 1)
+    return Proportional(tuple(np.asarray(shares, np.float64).tolist()))
+
+
+def scut_or_rcut(scores: Floats, Y: Any, link: str) -> Decision:
+    """The better of the two on held-out scores, by the mean of micro- and macro-averaged F1; of equals scut.
+
+    Each is judged on parts of the documents that it was not tuned on, then tuned on all. Thresholds win where scores
+    can be compared across documents (margins, relative scores), the same number of labels for every document where they
+    grow with its length, as those of the multinomial model do.
+
+    >>> scores = np.array([[1.0, 0.0], [0.0, 1.0], [9.0, 8.0], [8.0, 9.0]] * 3)   # long documents have high scores
+    >>> scut_or_rcut(scores, np.array([[1, 0], [0, 1]] * 6), "log-odds")
+    TopK(k=1)
+    """
+    truth = csr_array(Y)
+    fold = folds(truth, min(5, truth.shape[0]))
+
+    def mean_f1(name: str) -> float:
+        given = np.zeros(truth.shape, np.bool_)
+        for tuned_on, judged in split_folds(fold, int(fold.max()) + 1):
+            given[judged] = TUNINGS[name](scores[tuned_on], truth[tuned_on], link).decide(scores[judged]).toarray() != 0
+        right, sizes = (given & (truth.toarray() != 0)).sum(axis=0), given.sum(axis=0) + (truth != 0).sum(axis=0)
+        return float(2 * right.sum() / max(sizes.sum(), 1) + (2 * right / np.maximum(sizes, 1)).mean()) / 2
+
+    return TUNINGS["rcut" if mean_f1("rcut") > mean_f1("scut") else "scut"](scores, Y, link)
+
+
+TUNINGS: dict[str, Callable[[Floats, Any, str], Decision]] = {
+    "best": scut_or_rcut,
+    # where scores cannot be compared across documents, thresholds are relative to the best of each
+    "scut": lambda scores, Y, link: scut(scores, Y, on="scores" if LINKS[link].share is None else "relative"),
+    "rcut": lambda scores, Y, link: rcut(scores, Y),
+    "pcut": lambda scores, Y, link: pcut(Y),
+}

@@ -1,0 +1,218 @@
+"""Models take documents in, take them out and join, exactly: a FittedModel in, another out.
+
+Models that learn from counts add and subtract sums; those that learn from documents keep them (data/kept_documents.py)
+and are trained anew on those that there are now. Either way the result is the model of these documents, bit for bit.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from typing import Any
+
+from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
+from unnaive.base.settings import same_value
+from unnaive.base.types import Floats, Sparse
+from unnaive.data.kept_documents import KeptDocuments
+from unnaive.data.named_counts import NamedCounts
+from unnaive.data.packed_documents import PackedDocuments
+from unnaive.data.register import Register
+from unnaive.data.sample_weights import class_sample_weight
+from unnaive.data.targets import Targets, check_known_classes, class_codes, refuse_one_class, sorted_classes
+from unnaive.learning.fitted import FittedModel
+from unnaive.learning.learner import TrainingSpec
+from unnaive.learning.train import train_from_counts, train_from_documents
+from unnaive.text.gram_units import GramUnits
+from unnaive.text.vocabulary import Vocabulary
+
+READING = ("token_rule", "feature_names", "columns", "n_jobs")  # fields of FittedModel that say how documents are read
+
+
+Statistic = NamedCounts | KeptDocuments  # what a model is made of: values that add, subtract, and have classes
+
+
+def statistic_of(
+    spec: TrainingSpec, X: Sparse, targets: Targets, vocabulary: Vocabulary | None, sample_weight: Floats | None,
+    units: GramUnits | None = None,
+) -> Statistic:  # fmt: skip
+    """What the model learns from of documents X with their labels; `units` as in `train`."""
+    if spec.model.statistic == "counts":
+        return NamedCounts.of(X, targets, vocabulary, sample_weight)
+    return KeptDocuments.of(X, targets, vocabulary, sample_weight, units)
+
+
+def train_from(spec: TrainingSpec, statistic: Statistic, target_type: str, **more: Any) -> FittedModel:
+    """The model of what was counted or kept; `more` as in train_from_counts and train_from_documents."""
+    if isinstance(statistic, NamedCounts):
+        return train_from_counts(spec, statistic, target_type, **more)
+    reads_texts = more.get("token_rule") is not None
+    if reads_texts:
+        refuse_one_class(statistic.targets(target_type))
+    return train_from_documents(spec, statistic, target_type, tune=reads_texts, **more)
+
+
+def learn_more(fitted: FittedModel, new: Statistic, *, grow: bool = False, **changes: Any) -> FittedModel:
+    """The model that saw the documents behind `new` too; an unseen class is an error unless `grow`.
+
+    `changes` are fields of FittedModel that take the place of those of `fitted`. A model with a register needs
+    `register`, the one with the new documents in it.
+    """
+    old = kept_statistic(fitted, "be updated")
+    _refuse_stale_register(fitted, changes)
+    if not grow:
+        check_known_classes(new.classes, old.classes)
+    refuse_mixed_labels(old.classes, new.classes)
+    return _relearn(fitted, old + new, **changes)  # type: ignore[operator]  # both are of the model's own kind
+
+
+def forget_documents(fitted: FittedModel, gone: Statistic, **changes: Any) -> FittedModel:
+    """The model that never saw the documents behind `gone`; `changes` as in `learn_more`."""
+    _refuse_stale_register(fitted, changes)
+    left = kept_statistic(fitted, "forget") - gone  # type: ignore[operator]
+    if not left.n_docs and (left.vocabulary is not None or isinstance(left, KeptDocuments)):
+        raise BadData("no document would be left in the model; delete it instead")
+    return _relearn(fitted, left, **changes)
+
+
+def merge_models(fitted: FittedModel, *others: FittedModel, **changes: Any) -> FittedModel:
+    """The model that saw the documents of all of them, with the settings of the first; `changes` as in `learn_more`."""
+    total, register = kept_statistic(fitted, "be merged"), fitted.register
+    for other in others:
+        _refuse_other_reading(fitted, other)
+        _warn_about_other_settings(fitted.spec, other.spec)
+        more = _in_form_of(total, kept_statistic(other, "be merged"), other)
+        refuse_mixed_labels(total.classes, more.classes)
+        total = total + more  # type: ignore[operator]
+        register = _joined_register(register, other.register)
+    return _relearn(fitted, total, register=register, **changes)
+
+
+def _in_form_of(total: Statistic, more: Statistic, other: FittedModel) -> Statistic:
+    """Documents of a model that joins one that learns from counts are counted; the other way round is an error."""
+    if isinstance(total, NamedCounts) and isinstance(more, KeptDocuments):
+        return more.counts(other.target_type)
+    if isinstance(total, KeptDocuments) and isinstance(more, NamedCounts):
+        raise UnnaiveError(f"{other.spec.model.title} keeps counts and no documents; merge models that keep the same")
+    return more
+
+
+def remake_model(fitted: FittedModel, spec: TrainingSpec) -> FittedModel:
+    """The model made anew with another model or other settings, from what was kept.
+
+    Of models that learn from counts tuned decisions are not kept; others tune theirs on the documents. A model that
+    chose holds to its choice as long as its own settings are the same.
+    """
+    kept = kept_statistic(fitted, "be made anew")
+    more = {"register": fitted.register, **_reading(fitted)}
+    if spec.model.statistic == "counts" and isinstance(kept, KeptDocuments):
+        targets = kept.targets(fitted.target_type)
+        kept = kept.counts(fitted.target_type, class_sample_weight(spec.class_weight, targets, kept.weight))
+    elif spec.model.statistic == "documents" and isinstance(kept, NamedCounts):
+        raise UnnaiveError(f"{spec.model.title} learns from documents, and this model keeps counts; train it anew")
+    if isinstance(kept, KeptDocuments) and _same_model(spec, fitted.spec):
+        more["before"] = fitted
+    return train_from(spec, kept, fitted.target_type, **more)
+
+
+def _same_model(spec: TrainingSpec, other: TrainingSpec) -> bool:
+    one, two = ({"": model.name, **model.get_params(), "n_jobs": None} for model in (spec.model, other.model))
+    return one.keys() == two.keys() and all(same_value(one[name], two[name]) for name in one)
+
+
+def kept_statistic(fitted: FittedModel, purpose: str) -> Statistic:
+    """The counts or documents of the model, or an error that says why it cannot do what was asked."""
+    kept = fitted.statistic
+    if kept is None:
+        counts = fitted.spec.model.statistic == "counts"
+        why = "frozen, without its counts" if counts else "without its documents, frozen or over their limit"
+        raise UnnaiveError(f"this model cannot {purpose}: it was saved {why}")
+    return kept.documents if isinstance(kept, PackedDocuments) else kept
+
+
+def refuse_mixed_labels(classes: Any, others: Any) -> None:
+    """An error if one list of classes has text where the other has numbers.
+
+    >>> refuse_mixed_labels(["ham", "spam"], [1])
+    Traceback (most recent call last):
+    unnaive.base.errors.BadData: labels mix int and str; make them all one kind, for instance with str
+    """
+    if classes and others:
+        sorted_classes((classes[0], others[0]))
+
+
+def over_known_classes(new: Statistic, classes: Any) -> Statistic:
+    """What was counted or kept over all of `classes`, which must be distinct and have all of theirs among them.
+
+    >>> over_known_classes(NamedCounts.empty(), [0, 1, 1])
+    Traceback (most recent call last):
+    unnaive.base.errors.BadData: classes name 1 twice; name each class once
+    """
+    twice = [label for label, times in Counter(classes).items() if times > 1]
+    if twice:
+        raise BadData(f"classes name {twice[0]!r} twice; name each class once")
+    class_codes(new.classes, sorted_classes(classes))
+    n_terms = None if new.vocabulary is not None else new.n_terms
+    return type(new).empty(classes, n_terms) + new  # type: ignore[operator]
+
+
+def _relearn(fitted: FittedModel, statistic: Statistic, **changes: Any) -> FittedModel:
+    reading = {**_reading(fitted), **changes}
+    return train_from(fitted.spec, statistic, fitted.target_type, before=fitted, **reading)
+
+
+def _refuse_stale_register(fitted: FittedModel, changes: dict[str, Any]) -> None:
+    if fitted.register is not None and changes.get("register") is None:
+        raise UnnaiveError(
+            "this model has a register of its documents; change it with texts and labels, and no weights"
+        )
+
+
+def _joined_register(mine: Register | None, theirs: Register | None) -> Register | None:
+    if mine is not None and theirs is not None:
+        return mine.joined(theirs)
+    if mine is not None or theirs is not None:
+        warnings.warn(
+            "not all of these models have a register, so the merged one has none", UnnaiveWarning, stacklevel=4
+        )
+    return None
+
+
+def _reading(fitted: FittedModel) -> dict[str, Any]:
+    return {name: getattr(fitted, name) for name in READING}
+
+
+def _refuse_other_reading(fitted: FittedModel, other: FittedModel) -> None:
+    if fitted.multilabel != other.multilabel:
+        raise UnnaiveError("a single-label model and a multilabel one cannot be merged; train both in one form")
+    if fitted.token_rule is None or other.token_rule is None:
+        _refuse_other_columns(fitted, other)
+        return
+    mine, theirs = fitted.token_rule.to_dict(), other.token_rule.to_dict()
+    name = next((name for name in mine if mine[name] != theirs[name]), None)
+    if name is not None:
+        raise UnnaiveError(
+            f"models that read texts differently cannot be merged: {name} is {mine[name]!r} and {theirs[name]!r}"
+        )
+
+
+def _refuse_other_columns(fitted: FittedModel, other: FittedModel) -> None:
+    same_names = None in (fitted.feature_names, other.feature_names) or fitted.feature_names == other.feature_names
+    if fitted.scorer.n_terms != other.scorer.n_terms or not same_names:
+        raise BadData(
+            f"a model of {other.scorer.n_terms} terms cannot be merged into one of {fitted.scorer.n_terms}, or their "
+            "columns have other names; train both on the same columns"
+        )
+
+
+def _warn_about_other_settings(mine: TrainingSpec, theirs: TrainingSpec) -> None:
+    one, two = (
+        {"model": spec.model.name, "min_df": spec.min_df, "select": spec.select} | spec.model.changed_settings()
+        for spec in (mine, theirs)
+    )
+    names = [name for name in {**one, **two} if not same_value(one.get(name), two.get(name))]
+    if names:
+        warnings.warn(
+            f"the models differ in {', '.join(names)}; the merged one keeps the settings of the first",
+            UnnaiveWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,191 @@
+"""Documents → scores by any Scorer, some documents at a time: raw texts, or rows of counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.errors import BadData
+from unnaive.base.lazy import lazy_property
+from unnaive.base.sparse import csr_array
+from unnaive.base.types import Floats, Sparse
+from unnaive.linear.linear import Linear
+from unnaive.linear.scorer import Scorer
+from unnaive.text.buffer import as_texts
+from unnaive.text.counting import BACKEND, TextCounter, TextScorer
+from unnaive.text.scoring import TfIdfTextScorer
+from unnaive.text.tokens import Span, TokenRule, spans
+from unnaive.text.vocabulary import Vocabulary
+
+CHUNK_CELLS = 1 << 22  # scores held at a time: 32 MB of float64
+CHUNK_TEXTS = 1 << 14
+
+
+def chunk_size(n_classes: int) -> int:
+    """How many documents are scored at a time, so that memory stays bounded with many classes."""
+    return max(1, min(CHUNK_TEXTS, CHUNK_CELLS // max(1, n_classes)))
+
+
+class DocumentReader(Protocol):
+    """What documents are to a model: texts, or rows of counts."""
+
+    def score_chunks(self, documents: Any) -> Iterator[Floats]:
+        """Scores of the documents, some at a time."""
+
+    def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
+        """The class with the highest score of each document, where there is a faster way than by its scores."""
+
+    def known_terms(self, documents: Any) -> NDArray[np.int64]:
+        """How many mentions of terms that the model knows each document has (n_docs,)."""
+
+    def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
+        """Scores of documents that are few enough to be held at once, and what `known_terms` gives of them.
+
+        Where the best class leads every other by more than `clear`, it may get 0 and the others −∞.
+        """
+
+    def read_one(self, document: Any) -> tuple[Sparse, list[Span]]:
+        """One document as a row of counts (1, n_terms), and where its terms are, if it is a text."""
+
+    @property
+    def fused(self) -> bool:
+        """Whether the kernel scores documents as it reads them, in a moment and without Python's lock."""
+
+    @property
+    def term_names(self) -> Sequence[str]:
+        """The names of the columns."""
+
+
+@dataclass(frozen=True, eq=False)
+class CountRows:
+    """Documents that come as rows of counts (n_docs, n_terms); `names` of the columns, where they have any."""
+
+    scorer: Scorer
+    names: tuple[str, ...] | None = None
+
+    def score_chunks(self, documents: Any) -> Iterator[Floats]:
+        """Scores of some rows at a time."""
+        step = chunk_size(self.scorer.n_classes)
+        for start in range(0, documents.shape[0], step):
+            yield self.scorer.scores(documents[start : start + step])
+
+    def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
+        """There is no faster way."""
+        return None
+
+    def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
+        """Scores of a few rows, and the sum of each."""
+        return self.scorer.scores(documents), self.known_terms(documents)
+
+    def known_terms(self, documents: Any) -> NDArray[np.int64]:
+        """The sum of each row."""
+        return np.asarray(csr_array(documents).sum(axis=1), np.int64)
+
+    def read_one(self, document: Any) -> tuple[Sparse, list[Span]]:
+        """The row itself."""
+        row = csr_array(np.atleast_2d(document) if not hasattr(document, "tocsr") else document)
+        if row.shape != (1, self.scorer.n_terms):
+            raise BadData(
+                f"the document to explain has shape {row.shape}; give one row of {self.scorer.n_terms} counts"
+            )
+        if not row.has_canonical_format:
+            row = row.copy()  # the caller's arrays are not rewritten
+            row.sum_duplicates()
+        return row, []
+
+    @property
+    def fused(self) -> bool:
+        """Rows of counts are multiplied."""
+        return False
+
+    @property
+    def term_names(self) -> Sequence[str]:
+        """The columns' names, or x0, x1, … as scikit-learn calls them."""
+        return self.names if self.names is not None else [f"x{column}" for column in range(self.scorer.n_terms)]
+
+
+@dataclass(frozen=True, eq=False)
+class TextDocuments:
+    """Documents that come as raw texts: how they are read, and the terms that are the columns of the scorer."""
+
+    scorer: Scorer
+    rule: TokenRule
+    vocabulary: Vocabulary
+    n_jobs: int | None = None
+
+    def score_chunks(self, documents: Any) -> Iterator[Floats]:
+        """Scores of some texts at a time, without a matrix where the model is linear in counts or in tf-idf."""
+        texts = as_texts(documents)
+        step = chunk_size(self.scorer.n_classes)
+        fused = self._fused or self._fused_tf_idf
+        for start in range(0, len(texts), step):
+            chunk = texts[start : start + step]
+            yield fused.scores(chunk) if fused else self.scorer.scores(self._counter.count(chunk))
+
+    def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
+        """Scores of a few texts and how many mentions of terms each has, in one pass where it goes."""
+        if self._fused:
+            return self._fused.scores_and_known(documents, clear)
+        if self._fused_tf_idf:
+            return self._fused_tf_idf.scores(documents), self._count_known(documents)
+        X = self._counter.count(documents)
+        return self.scorer.scores(X), np.asarray(X.sum(axis=1), np.int64)
+
+    def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
+        """By the fused scorer, where there is one."""
+        return self._fused.best(documents) if self._fused else None
+
+    def known_terms(self, documents: Any) -> NDArray[np.int64]:
+        """Counted by the vocabulary, which leaves out all other words."""
+        return self._fused.known_terms(documents) if self._fused else self._count_known(documents)
+
+    def _count_known(self, texts: Any) -> NDArray[np.int64]:
+        return np.asarray(self._counter.count(texts).sum(axis=1), np.int64)
+
+    def read_one(self, document: Any) -> tuple[Sparse, list[Span]]:
+        """Counts of the known terms, and the place of every term in the text."""
+        if not isinstance(document, str):
+            raise BadData(f"the text to explain is {type(document).__name__}; give one str")
+        found = spans(document, self.rule)
+        ids = self.vocabulary.ids(term for _, _, term in found)
+        columns, counts = np.unique(ids[ids >= 0], return_counts=True)
+        return csr_array((counts, columns, [0, len(columns)]), shape=(1, len(self.vocabulary))), found
+
+    @property
+    def fused(self) -> bool:
+        """By the fused scorer, where there is one and the kernel is it."""
+        return BACKEND == "native" and self.rule.segmenter is None and self._fused is not None
+
+    @property
+    def term_names(self) -> Sequence[str]:
+        """The terms."""
+        return self.vocabulary.terms
+
+    @lazy_property
+    def _counter(self) -> TextCounter:
+        return TextCounter(self.rule, self.vocabulary, threads=self.n_jobs)
+
+    @lazy_property
+    def _fused(self) -> TextScorer | None:
+        """The scorer that needs no matrix; None where scores are no sums over words."""
+        scorer = self.scorer
+        if not isinstance(scorer, Linear) or not scorer.counts_alone or self.rule.analyzer != "word":
+            return None
+        return TextScorer(
+            self.rule, self.vocabulary, scorer.stored_weights, scorer.class_offset, scorer.term_offset, scorer.bias,
+            binary=scorer.weighting.tf == "binary", threads=self.n_jobs,
+        )  # fmt: skip
+
+    @lazy_property
+    def _fused_tf_idf(self) -> TfIdfTextScorer | None:
+        """The same for sums of models over tf-idf; None where there are none, or no kernel."""
+        found = self.scorer.tf_idf_parts() if BACKEND == "native" else None
+        return None if found is None else TfIdfTextScorer(self.rule, self.vocabulary, *found, threads=self.n_jobs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: the fields, not the kernel's tables that were made from them."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}

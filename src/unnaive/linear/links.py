@@ -1,0 +1,156 @@
+"""Links give a score its meaning: from scores to probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from unnaive.base.errors import UnnaiveError
+from unnaive.base.log_functions import log_softmax
+from unnaive.base.types import Floats
+
+
+@dataclass(frozen=True)
+class Link:
+    """What a score says.
+
+    `log_odds` maps scores to log-odds of each class, elementwise and increasing, so that ranking by score and by
+    probability agree and nothing saturates; None when scores are not probabilistic. `exclusive` is true where
+    scores tell classes that exclude each other apart: by log joint probabilities ("softmax"), or by log-odds of each
+    class alone, whose p are divided by their sum ("one-of-all": p_c ∝ σ(s_c), which saturates where a softmax would be
+    surer and surer). `share` is for links whose even odds say
+    little, because scores grow with the length of the document or have no such point: then a multilabel decision
+    accepts the classes that reach this share of the document's best score.
+    """
+
+    name: str
+    log_odds: Callable[[Floats], Floats] | None
+    exclusive: bool = False
+    share: float | None = None
+
+
+def _noisy_or_log_odds(scores: Floats) -> Floats:
+    """p = 1 − e^(−s), so p/(1−p) = e^s − 1; for large s the logarithm is s itself."""
+    with np.errstate(divide="ignore", over="ignore"):
+        return np.where(scores > 30, scores, np.log(np.expm1(np.minimum(scores, 30))))
+
+
+def _as_they_are(scores: Floats) -> Floats:
+    return scores
+
+
+NEAR_BEST = 0.9  # the best F1, or near it, on the tags of the built-in tickets and on Reuters
+
+LINKS: dict[str, Link] = {
+    link.name: link
+    for link in (
+        Link("softmax", _as_they_are, exclusive=True),
+        Link("log-odds", _as_they_are),
+        Link("one-of-all", lambda scores: -np.logaddexp(0.0, -scores), exclusive=True),
+        Link("noisy-or", _noisy_or_log_odds, share=NEAR_BEST),
+        Link("cosine", None, share=NEAR_BEST),
+        Link("margin", None),
+    )
+}
+
+
+def joint_log_probabilities(link: str, scores: Floats) -> Floats:
+    """log p of each class and the document, up to a constant of the document (n_docs, n_classes).
+
+    The joint log-likelihood of naive Bayes; for classes scored one by one, their log-odds: given that exactly one class
+    is right, p_i ∝ odds_i.
+    """
+    log_odds = LINKS[link].log_odds
+    if log_odds is None:
+        raise UnnaiveError(f"{link} scores are not probabilities; use decision_function, or calibrate the model first")
+    return log_odds(scores)
+
+
+def log_probabilities(link: str, scores: Floats, *, exclusive: bool) -> Floats:
+    """log p of each class for each document (n_docs, n_classes).
+
+    `exclusive`: exactly one class is right; then p is a softmax of the log-odds. Otherwise each class stands alone:
+    p = odds / (1 + odds).
+
+    >>> np.exp(log_probabilities("log-odds", np.array([[0.0, 0.0]]), exclusive=False))
+    array([[0.5, 0.5]])
+    """
+    odds = joint_log_probabilities(link, scores)
+    if exclusive or LINKS[link].exclusive:
+        nothing = ~np.isfinite(odds.max(axis=1))
+        odds = np.where(nothing[:, None], 0.0, odds)  # no class has any evidence: all alike
+        shares: Floats = log_softmax(odds)
+        return shares
+    with np.errstate(over="ignore"):
+        alone: Floats = -np.logaddexp(0.0, -odds)
+    return alone
+
+
+def probabilities(link: str, scores: Floats, *, exclusive: bool) -> Floats:
+    """p of each class for each document; see `log_probabilities`."""
+    if link == "noisy-or" and not exclusive:
+        return -np.expm1(-scores)  # exact also where p is tiny
+    return np.exp(log_probabilities(link, scores, exclusive=exclusive))
+
+
+def clear_lead(link: str, n_classes: int, p: float) -> float:
+    """How far the best score must lead every other for its probability, of exclusive classes, to be at least p.
+
+    1 − p = Σ_other e^−lead / (1 + Σ_other e^−lead) < (n_classes − 1) e^−lead; ∞ where a lead does not tell.
+
+    >>> round(clear_lead("softmax", 2, 1 - np.exp(-10)), 9), clear_lead("one-of-all", 2, 0.9)
+    (10.0, inf)
+    """
+    if LINKS[link].log_odds is not _as_they_are:
+        return np.inf
+    return float(np.log(max(1, n_classes - 1)) - np.log1p(-p))
+
+
+def relative(scores: Floats) -> Floats:
+    """Each document's scores divided by their maximum; a document whose maximum is not positive is left as it is.
+
+    Scores that are sums over tokens (noisy-or) grow with the length of the document; one threshold for all
+    documents makes sense only after this.
+
+    >>> relative(np.array([[1.0, 4.0], [-1.0, -2.0]]))
+    array([[ 0.25,  1.  ],
+           [-1.  , -2.  ]])
+    """
+    top = scores.max(axis=1, keepdims=True)
+    return scores / np.where(top > 0, top, 1.0)
+
+
+def comparable_scores(link: str, scores: Floats) -> Floats:
+    """Scores that can be ranked over documents as well as over classes (n_docs, n_classes).
+
+    Log joint probabilities grow with the length of the document, so within a class they rank documents by length. Their
+    posterior log-odds log p(c|d)/p(c̄|d) = s_c − log Σ_{other} e^s do not, nor do they saturate as probabilities do.
+    Scores of other links are comparable as they are.
+
+    >>> comparable_scores("softmax", np.log([[0.2, 0.2], [0.001, 0.003]])).round(2)
+    array([[ 0. ,  0. ],
+           [-1.1,  1.1]])
+    """
+    if not LINKS[link].exclusive or scores.shape[1] < 2:
+        return scores
+    scores = joint_log_probabilities(link, scores)
+    log_p = log_softmax(scores)
+    with np.errstate(divide="ignore"):
+        log_rest = np.log1p(-np.exp(log_p))
+    best = scores.argmax(axis=1)[:, None]  # there 1 − p cancels: sum the other classes themselves
+    others = log_p.copy()
+    np.put_along_axis(others, best, -np.inf, axis=1)
+    np.put_along_axis(log_rest, best, _log_sum(others), axis=1)
+    odds: Floats = log_p - log_rest
+    return odds
+
+
+def _log_sum(logs: Floats) -> Floats:
+    """log Σ e^x of each row (n, 1); −∞ where all are −∞."""
+    largest = logs.max(axis=1, keepdims=True)
+    shift = np.where(np.isfinite(largest), largest, 0.0)
+    with np.errstate(divide="ignore"):
+        total: Floats = shift + np.log(np.exp(logs - shift).sum(axis=1, keepdims=True))
+    return total

@@ -1,0 +1,130 @@
+"""Scorer is what every trained model is, linear or not: documents in, scores out, storable as arrays."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from unnaive.base.errors import BadData
+from unnaive.base.sparse import csr_array
+from unnaive.base.types import Arrays, Floats, Ids, Sparse
+from unnaive.linear.links import LINKS, Link
+from unnaive.linear.network import Network
+from unnaive.text.scoring import TfIdfPart
+
+
+@dataclass(frozen=True, eq=False)
+class Contributions:
+    """What the terms of one document add to the score of a class, or to its lead over another.
+
+    base    what the class has before any term
+    values  one for each stored cell of the document, in its order (n_terms_of_document,)
+    exact   whether base + Σ values is the score; else a value is what the score loses without the term
+    """
+
+    base: float
+    values: Floats
+    exact: bool = True
+
+
+class Scorer(ABC):
+    """Scores of documents for classes. Linear is the common one; networks, trees and neighbours have their own.
+
+    A scorer says of itself all that others ask: whether its scores are probabilities, what each term contributes, which
+    terms are strongest, its Bayesian network if it has one, and its form without training documents.
+    """
+
+    kind: ClassVar[str]  # its name in model files
+    link: str  # the name of the link, which gives scores their meaning (links.py)
+    n_terms: int
+    # rows of the training documents and their scores by models that never saw them, where the learner has any
+    held_out: tuple[Ids, Floats] | None = None
+
+    @property
+    @abstractmethod
+    def n_classes(self) -> int:
+        """How many classes are scored."""
+
+    @abstractmethod
+    def scores(self, X: Sparse) -> Floats:
+        """Scores of documents X (n_docs, n_terms) → (n_docs, n_classes)."""
+
+    @abstractmethod
+    def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
+        """Arrays and JSON settings from which `from_arrays` makes an equal scorer."""
+
+    @classmethod
+    @abstractmethod
+    def from_arrays(cls, arrays: Arrays, settings: dict[str, Any]) -> Self:
+        """The inverse of `to_arrays`; must trust nothing, since models come from files."""
+
+    @property
+    def meaning(self) -> Link:
+        """What a score says."""
+        return LINKS[self.link]
+
+    @property
+    def probabilistic(self) -> bool:
+        """Whether scores can be turned into probabilities without calibration."""
+        return self.meaning.log_odds is not None
+
+    def contributions(self, document: Sparse, chosen: int, rival: int | None) -> Contributions:
+        """What each term of a document (1, n_terms) adds for class `chosen`, or to its lead over class `rival`.
+
+        Here, for scores that are no sum over terms: what the lead loses without each of them.
+        """
+        n = document.nnz
+        kept = csr_array(np.vstack([np.ones(n), 1 - np.eye(n)]))  # the whole document, then all terms but one
+        terms = csr_array((document.data, (np.arange(n), document.indices)), shape=(n, document.shape[1]))
+        scores = self.scores(csr_array(kept @ terms))
+        lead = scores[:, chosen] - self._reference(scores, rival)
+        values: Floats = lead[0] - lead[1:]
+        return Contributions(float(lead[0] - values.sum()), values, exact=False)
+
+    def _reference(self, scores: Floats, rival: int | None) -> Any:
+        """What a score is compared with: the rival's, the mean of exclusive classes, or zero."""
+        if rival is not None:
+            return scores[:, rival]
+        return scores.mean(axis=1) if self.meaning.exclusive else 0.0
+
+    def evidence_details(self, document: Sparse, chosen: int) -> dict[int, dict[str, Any]]:
+        """What else is to be said about terms of a document, by column; keywords of `Evidence`."""
+        return {}
+
+    def scores_without(self, document: Sparse) -> Floats | None:
+        """Scores of a document without each of its terms in turn, where explanations show what they would come to."""
+        return None
+
+    def strongest_terms(self, chosen: int, frequency: Floats | None, limit: int) -> list[tuple[int, float]]:
+        """Columns of the terms that speak most for a class, with what one mention adds; empty where nobody can tell.
+
+        `frequency` (n_terms,): mentions of each term in a document of the class, where counts were kept.
+        """
+        return []
+
+    def tf_idf_parts(self) -> tuple[Floats, list[TfIdfPart]] | None:
+        """(bias, models over tf-idf) whose sum the scores are; None where they are not.
+
+        Texts are then scored as they are read, without a matrix.
+        """
+        return None
+
+    def used_terms(self) -> Ids | None:
+        """The columns that scores depend on, of scorers that leave some out; None for all."""
+        return None
+
+    def take_terms(self, columns: Ids) -> Scorer:
+        """The same scores from these columns alone, among which are all used ones."""
+        return self
+
+    def network(self, chosen: int, terms: Sequence[str], classes: Sequence[str], member: int = 0) -> Network:
+        """The Bayesian network of a class as a value; `terms` names the columns, `classes` the classes."""
+        raise BadData("this model is no network; those trained with or-gate, hierarchical, tan or diagnostic have one")
+
+    def frozen(self) -> Scorer:
+        """The same scores without training documents, for scorers that keep them only to explain."""
+        return self

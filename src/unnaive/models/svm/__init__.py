@@ -1,0 +1,1 @@
+"""Linear support vector machines: the SVM, NB-SVM, and the dual coordinate descent that trains them."""

@@ -1,0 +1,267 @@
+// Dual coordinate descent for linear models of sparse documents: one-vs-rest squared hinge, and softmax with a prior.
+// solver.py states the problems; solver_reference.py is the same algorithm in numpy.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "../../base/_avx2.h"
+#include "../../data/_scratch.h"
+#include "_dual_hinge.h"
+#include "_dual_jobs.h"
+#include "_dual_rows.h"
+#include "_dual_softmax.h"
+#include "_dual_state.h"
+
+namespace nb = nanobind;
+
+namespace unnaive {
+namespace plain {
+#include "_dual_row_loops.h"
+// after the products that they use
+#include "_dual_hinge_loops.h"
+#include "_dual_softmax_loops.h"
+}  // namespace plain
+
+#ifdef UNNAIVE_AVX2
+#pragma GCC push_options
+#pragma GCC target("avx2")
+namespace wide {
+#include "_dual_row_loops.h"
+// after the products that they use
+#include "_dual_hinge_loops.h"
+#include "_dual_softmax_loops.h"
+}  // namespace wide
+#pragma GCC pop_options
+#else
+namespace wide = plain;
+#endif
+
+template <typename Value>
+HingeLoops<Value> hinge_loops() {
+  if (has_avx2()) return {wide::hinge_pass<Value>, wide::hinge_value<Value>};
+  return {plain::hinge_pass<Value>, plain::hinge_value<Value>};
+}
+
+template <typename Value>
+SoftmaxLoops<Value> softmax_loops() {
+  if (has_avx2()) return {wide::add_scores<Value>, wide::softmax_pass<Value>, wide::softmax_total<Value>};
+  return {plain::add_scores<Value>, plain::softmax_pass<Value>, plain::softmax_total<Value>};
+}
+
+template <typename T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Table = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void require(bool condition, const char* message) {
+  if (!condition) throw std::invalid_argument(message);
+}
+
+// A new array of zeros, which numpy is given in the end.
+template <typename T>
+class Zeros {
+ public:
+  Zeros(int64_t rows, int64_t columns) : shape_{static_cast<size_t>(rows), static_cast<size_t>(columns)} {
+    data_.reset(static_cast<T*>(allocate_zeros(shape_[0], shape_[1] * sizeof(T))));
+    if (!data_) throw std::bad_alloc();
+  }
+  T* data() { return data_.get(); }
+  nb::object table() { return array(2); }
+  nb::object vector() { return array(1); }
+
+ private:
+  struct Free {
+    void operator()(T* data) const { free_scratch(data); }
+  };
+  nb::object array(size_t n_dims) {
+    nb::capsule owner(data_.get(), [](void* data) noexcept { free_scratch(data); });
+    T* data = data_.release();
+    return nb::cast(nb::ndarray<nb::numpy, T>(data, n_dims, shape_, owner));
+  }
+  size_t shape_[2];
+  std::unique_ptr<T, Free> data_;
+};
+
+// What both solvers are asked: finite penalties that are 0 or of a size that arithmetic can bear, and sane limits.
+void check_common(const Vector<double>& penalty, int64_t n_docs, double tol, int64_t max_iter, int64_t n_threads) {
+  require(static_cast<int64_t>(penalty.size()) == n_docs, "there is not one weight for each document");
+  for (int64_t d = 0; d < n_docs; ++d) {
+    const double p = penalty.data()[d];
+    require(p == 0 || (p >= 1e-100 && p <= 1e100),
+            "C times a document's weight is neither 0 nor within 1e-100 … 1e100");
+  }
+  require(std::isfinite(tol) && tol >= 0, "tol is not a finite number from 0 on");
+  require(max_iter >= 0 && max_iter <= INT32_MAX, "max_iter is not a whole number from 0 on");
+  require(n_threads >= 1 && n_threads <= 1024, "the number of threads is not within 1 … 1024");
+}
+
+const double* checked_table(const std::optional<Table>& table, int64_t rows, int64_t columns, double least,
+                            const char* message) {
+  if (!table) return nullptr;
+  require(static_cast<int64_t>(table->shape(0)) == rows && static_cast<int64_t>(table->shape(1)) == columns, message);
+  for (size_t i = 0; i < table->size(); ++i) {
+    const double x = table->data()[i];
+    require(x >= least && x <= 1e200, message);
+  }
+  return table->data();
+}
+
+template <typename Value>
+Documents<Value> documents_of(const Vector<int64_t>& starts, const Vector<int32_t>& terms, const Vector<Value>& values,
+                              int64_t n_terms) {
+  require(starts.size() >= 1, "indptr is empty");
+  require(terms.size() == values.size(), "indices and data have different lengths");
+  require(n_terms >= 0 && n_terms <= INT32_MAX, "the number of columns is not within 0 … 2^31 - 1");
+  const Rows<Value> rows{starts.data(), terms.data(), values.data(), static_cast<int64_t>(starts.size()) - 1};
+  nb::gil_scoped_release free;
+  check_rows(rows, static_cast<int64_t>(terms.size()), n_terms);
+  return compact(rows, n_terms);
+}
+
+// Ctrl-C, and a call of progress(passes, violation, solved classes) whenever there was another pass.
+class Watch {
+ public:
+  Watch(const Monitor& monitor, std::optional<nb::callable> progress)
+      : monitor_(monitor), progress_(std::move(progress)) {}
+  void operator()() const {
+    nb::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    const int64_t passes = monitor_.passes;
+    if (!progress_ || passes == reported_) return;
+    reported_ = passes;
+    (*progress_)(passes, monitor_.violation.load(), monitor_.solved.load());
+  }
+
+ private:
+  const Monitor& monitor_;
+  std::optional<nb::callable> progress_;
+  mutable int64_t reported_ = 0;
+};
+
+template <typename Value>
+nb::tuple hinge(Vector<int64_t> starts, Vector<int32_t> terms, Vector<Value> values, int64_t n_terms,
+                Vector<int64_t> label_starts, Vector<int32_t> labels, int64_t n_classes, Vector<double> penalty,
+                std::optional<Table> scale, std::optional<Table> start, double tol, int64_t max_iter, uint64_t seed,
+                int64_t n_threads, std::optional<nb::callable> progress) {
+  const Documents<Value> documents = documents_of(starts, terms, values, n_terms);
+  const int64_t n_docs = documents.size();
+  check_common(penalty, n_docs, tol, max_iter, n_threads);
+  require(n_classes >= 0 && n_classes <= INT32_MAX, "the number of classes is not within 0 … 2^31 - 1");
+  require(static_cast<int64_t>(label_starts.size()) == n_docs + 1, "there is not one row of labels for each document");
+  const LongVector<double> ones(labels.size(), 1.0);
+  check_rows(Rows<double>{label_starts.data(), labels.data(), ones.data(), n_docs}, static_cast<int64_t>(labels.size()),
+             n_classes);
+  const HingeProblem<Value> problem{
+      documents,
+      n_terms,
+      n_classes,
+      {label_starts.data(), label_starts.data() + label_starts.size()},
+      {labels.data(), labels.data() + labels.size()},
+      {penalty.data(), penalty.data() + n_docs},
+      checked_table(scale, n_classes, n_terms, -1e200, "scale is not a finite table of classes by terms"),
+      checked_table(start, n_docs, n_classes, 0, "start is not a finite table from 0 on of documents by classes"),
+      tol,
+      static_cast<int32_t>(max_iter),
+      seed};
+  Zeros<double> weights(n_classes, n_terms), bias(n_classes, 1), alpha(n_docs, n_classes), objective(n_classes, 1),
+      gap(n_classes, 1);
+  Zeros<int32_t> n_iter(n_classes, 1);
+  Zeros<bool> converged(n_classes, 1);
+  const HingeResult result{weights.data(), bias.data(),   alpha.data(),    objective.data(),
+                           gap.data(),     n_iter.data(), converged.data()};
+  Monitor monitor;
+  const Watch watch(monitor, progress);
+  {
+    nb::gil_scoped_release free;
+    const auto solve_block = [&](int64_t block) {
+      HingeSolver<Value> solver(problem, block * kLanes);
+      solver.solve(hinge_loops<Value>(), monitor);
+      if (!monitor.stop) solver.write(hinge_loops<Value>(), result);
+      monitor.solved += std::min<int64_t>(kLanes, n_classes - block * kLanes);
+    };
+    run_jobs((n_classes + kLanes - 1) / kLanes, static_cast<int>(n_threads), monitor, solve_block, watch);
+  }
+  return nb::make_tuple(weights.table(), bias.vector(), alpha.table(), n_iter.vector(), objective.vector(),
+                        gap.vector(), converged.vector());
+}
+
+template <typename Value>
+nb::tuple softmax(Vector<int64_t> starts, Vector<int32_t> terms, Vector<Value> values, int64_t n_terms,
+                  Vector<int32_t> targets, int64_t n_classes, Vector<double> penalty, std::optional<Table> prior,
+                  Vector<double> prior_bias, std::optional<Table> start, double tol, int64_t max_iter, uint64_t seed,
+                  std::optional<nb::callable> progress) {
+  const Documents<Value> documents = documents_of(starts, terms, values, n_terms);
+  const int64_t n_docs = documents.size();
+  check_common(penalty, n_docs, tol, max_iter, 1);
+  require(n_classes >= 1 && n_classes <= INT32_MAX / 2, "the number of classes is not within 1 … 2^30 - 1");
+  require(static_cast<int64_t>(targets.size()) == n_docs, "there is not one target for each document");
+  require(static_cast<int64_t>(prior_bias.size()) == n_classes, "the prior has not one bias for each class");
+  for (size_t c = 0; c < prior_bias.size(); ++c)
+    require(std::fabs(prior_bias.data()[c]) <= 1e200, "a bias of the prior is not finite");
+  const SoftmaxProblem<Value> problem{
+      documents,
+      n_terms,
+      n_classes,
+      {targets.data(), targets.data() + n_docs},
+      {penalty.data(), penalty.data() + n_docs},
+      checked_table(prior, n_classes, n_terms, -1e200, "the prior is not a finite table of classes by terms"),
+      prior_bias.data(),
+      checked_table(start, n_docs, n_classes, 0, "start is not a finite table from 0 on of documents by classes"),
+      tol,
+      static_cast<int32_t>(max_iter),
+      seed};
+  for (const int32_t target : problem.targets)
+    require(target >= 0 && target < n_classes, "a target is not the number of a class");
+  Zeros<double> weights(n_classes, n_terms), bias(n_classes, 1), alpha(n_docs, n_classes);
+  SoftmaxResult result{weights.data(), bias.data(), alpha.data(), {}, 0, false};
+  Monitor monitor;
+  const Watch watch(monitor, progress);
+  {
+    nb::gil_scoped_release free;
+    const auto solve_all = [&](int64_t) {
+      SoftmaxSolver<Value> solver(problem, softmax_loops<Value>());
+      solver.solve(monitor);
+      if (!monitor.stop) solver.write(result);
+    };
+    run_jobs(1, 1, monitor, solve_all, watch);
+  }
+  return nb::make_tuple(weights.table(), bias.vector(), alpha.table(), result.n_iter, result.value.loss,
+                        result.value.penalty, result.value.gap, result.converged);
+}
+
+// Arrays must have the right type: a conversion would hide a mistake, and cost a copy.
+template <typename Function>
+void define_hinge(nb::module_& m, Function function) {
+  const auto exact = nb::arg().noconvert();
+  const auto table = nb::arg().noconvert().none();
+  m.def("hinge", function, exact, exact, exact, nb::arg(), exact, exact, nb::arg(), exact, table, table, nb::arg(),
+        nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+}
+
+template <typename Function>
+void define_softmax(nb::module_& m, Function function) {
+  const auto exact = nb::arg().noconvert();
+  const auto table = nb::arg().noconvert().none();
+  m.def("softmax", function, exact, exact, exact, nb::arg(), exact, nb::arg(), exact, table, exact, table, nb::arg(),
+        nb::arg(), nb::arg(), nb::arg().none());
+}
+
+}  // namespace unnaive
+
+NB_MODULE(_dual, m) {
+  m.def("set_folder",
+        [](const std::string& folder, size_t least) { unnaive::ScratchFiles::instance().set_folder(folder, least); });
+  unnaive::define_hinge(m, &unnaive::hinge<float>);
+  unnaive::define_hinge(m, &unnaive::hinge<double>);
+  unnaive::define_softmax(m, &unnaive::softmax<float>);
+  unnaive::define_softmax(m, &unnaive::softmax<double>);
+}

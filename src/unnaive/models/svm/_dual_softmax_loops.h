@@ -1,0 +1,136 @@
+// One pass of dual coordinate descent over documents for the softmax: the dual variables of a document, one for each
+// class, move together. Included as _dual_row_loops.h.
+
+#include "../../base/_exp_four.h"
+
+// scores = bias + prior's + weights·document; an entry that is the document's own has weight penalty·(1[y] − posterior)
+template <typename Value>
+inline void softmax_scores(const SoftmaxState<Value>& s, int64_t d) {
+  const Lanes *offset = s.offset + d * s.offset_stride, *posterior = s.posterior + d * s.width;
+  const double own = s.own[d] * s.penalty[d];
+  for (int64_t v = 0; v < s.width; ++v) s.scores[v].of = s.bias[v].of + offset[v].of - own * posterior[v].of;
+  s.scores[s.targets[d] / kLanes].of[s.targets[d] % kLanes] += own;
+  add_row_products(s.rows, d, s.weights, s.width, s.scores);
+}
+
+// logs and moved: the logarithm of the softmax of the scores, and itself. Returns log Σ exp score.
+template <typename Value>
+inline double softmax_of_scores(const SoftmaxState<Value>& s) {
+  Four highest = s.scores[0].of;
+  for (int64_t v = 1; v < s.width; ++v) highest = s.scores[v].of > highest ? s.scores[v].of : highest;
+  double top = highest[0];
+  for (int c = 1; c < kLanes; ++c) top = highest[c] > top ? highest[c] : top;
+  Four sums = four(0);
+  for (int64_t v = 0; v < s.width; ++v) sums += s.moved[v].of = exp_of(s.scores[v].of - top);
+  const double sum = total(sums), log_sum = __builtin_log(sum) + top;
+  for (int64_t v = 0; v < s.width; ++v) {
+    s.moved[v].of /= sum;
+    s.logs[v].of = s.scores[v].of - log_sum;
+  }
+  return log_sum;
+}
+
+// Σ (p − q)²/q ≥ KL(p‖q), p the posterior and q the softmax of the scores: the document's part of the gap / penalty.
+// Bounded, so that one document far off does not make all others look converged.
+template <typename Value>
+inline double divergence(const SoftmaxState<Value>& s, const Lanes* posterior) {
+  Four sum = four(0);
+  for (int64_t v = 0; v < s.width; ++v) {
+    const Four apart = posterior[v].of - s.moved[v].of;
+    sum += apart * apart / (s.moved[v].of + 1e-300);
+  }
+  return total(sum) < 1e3 ? total(sum) : 1e3;
+}
+
+// A step of Newton's method for log p + Q·p = target − λ, Σp = 1, in log p and λ. Returns Σ|change of p|.
+template <typename Value>
+inline double newton_step(const SoftmaxState<Value>& s, double Q) {
+  Four sum = four(0), slopes = four(0), rest = four(0);
+  for (int64_t v = 0; v < s.width; ++v) {
+    const Four p = s.moved[v].of, slope = p / (1 + Q * p);
+    sum += p;
+    slopes += slope;
+    rest += slope * (s.target[v].of - s.logs[v].of - Q * p);
+  }
+  const double lambda = (total(sum) - 1 + total(rest)) / total(slopes);
+  Four changed = four(0);
+  for (int64_t v = 0; v < s.width; ++v) {
+    const Four p = s.moved[v].of, logs = s.logs[v].of + (s.target[v].of - s.logs[v].of - Q * p - lambda) / (1 + Q * p);
+    s.logs[v].of = logs > 0 ? four(0) : logs;
+    s.moved[v].of = exp_of(s.logs[v].of);
+    const Four change = s.moved[v].of - p;
+    changed += change < 0 ? -change : change;
+  }
+  return total(changed);
+}
+
+// The posterior that minimises the dual with all other documents fixed, into `moved`.
+template <typename Value>
+inline void best_posterior(const SoftmaxState<Value>& s, const Lanes* posterior, double Q) {
+  constexpr int kMost = 50;  // 23 were the most that Q from 1e-6 to 1e6 and scores up to ±1000 took
+  for (int64_t v = 0; v < s.width; ++v) s.target[v].of = s.scores[v].of + Q * posterior[v].of;
+  double first = newton_step(s, Q), last = first;
+  for (int i = 1; i < kMost && last > 1e-3 * first && last > 1e-13; ++i) last = newton_step(s, Q);
+  Four sum = four(0);
+  for (int64_t v = 0; v < s.width; ++v) sum += s.moved[v].of;
+  const double scale = 1 / total(sum);
+  for (int64_t v = 0; v < s.width; ++v) s.moved[v].of *= scale;
+}
+
+// Adds the scores of all documents by a table of weights, (n_docs, width).
+template <typename Value>
+void add_scores(const Rows<Value>& rows, const Lanes* weights, int64_t width, Lanes* out) {
+  for (int64_t d = 0; d < rows.size; ++d) add_row_products(rows, d, weights, width, out + d * width);
+}
+
+template <typename Value>
+void softmax_pass(SoftmaxState<Value>& s, const int32_t* order, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    if (i + kAhead < count) prefetch_row(s.rows, order[i + kAhead]);
+    const int64_t d = order[i];
+    Lanes* posterior = s.posterior + d * s.width;
+    softmax_scores(s, d);
+    softmax_of_scores(s);
+    const double apart = s.penalty[d] * divergence(s, posterior);
+    s.violation[d] = apart;
+    s.loss[d] = -s.penalty[d] * lane_of(s.logs, s.targets[d]);
+    s.resting[d] = apart <= s.ignore_below;
+    if (s.resting[d]) continue;
+    best_posterior(s, posterior, s.penalty[d] * s.norm[d]);
+    for (int64_t v = 0; v < s.width; ++v) {
+      const Four change = s.penalty[d] * (posterior[v].of - s.moved[v].of);
+      posterior[v].of = s.moved[v].of;
+      s.bias[v].of += change;
+      s.target[v].of = change;
+    }
+    add_row_to_all(s.rows, d, s.target, s.width, s.weights);
+  }
+}
+
+// Part of a document in loss, ½‖W − W0‖² and gap: penalty·KL(posterior‖softmax)
+template <typename Value>
+inline SoftmaxValue softmax_value(const SoftmaxState<Value>& s, int64_t d) {
+  const Lanes *posterior = s.posterior + d * s.width, *offset = s.offset + d * s.offset_stride;
+  const int y = s.targets[d];
+  softmax_scores(s, d);
+  const double log_sum = softmax_of_scores(s), penalty = s.penalty[d];
+  double squares = lane_of(s.scores, y) - lane_of(offset, y), gap = log_sum;
+  for (int c = 0; c < s.width * kLanes; ++c) {
+    const double p = lane_of(posterior, c), score = lane_of(s.scores, c);
+    if (!(p > 0)) continue;
+    squares -= p * (score - lane_of(offset, c));
+    gap += p * (__builtin_log(p) - score);
+  }
+  return {penalty * (log_sum - lane_of(s.scores, y)), 0.5 * penalty * squares, penalty * gap};
+}
+
+template <typename Value>
+SoftmaxValue softmax_total(const SoftmaxState<Value>& s) {
+  SoftmaxValue sum;
+  for (int64_t d = 0; d < s.rows.size; ++d) {
+    if (!(s.penalty[d] > 0)) continue;
+    const SoftmaxValue part = softmax_value(s, d);
+    sum.loss += part.loss, sum.penalty += part.penalty, sum.gap += part.gap;
+  }
+  return sum;
+}

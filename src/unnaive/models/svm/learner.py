@@ -1,0 +1,77 @@
+"""Linear support vector machine for each class against the rest, by dual coordinate descent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from unnaive.base.progress import solver_events
+from unnaive.base.settings import setting
+from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.data.weighting import DOCUMENT_WEIGHTINGS, Weighting, document_weighting
+from unnaive.linear.linear import Linear
+from unnaive.models.estimator import IteratedModel, class_weight_setting
+from unnaive.models.mixins import LinearAttributes
+from unnaive.models.svm.solver import squared_hinge
+from unnaive.text.backend import thread_count
+
+
+class HingeModel(LinearAttributes, IteratedModel):
+    """What models that minimise the squared hinge share: settings of the solver, and the way to a Linear."""
+
+    probabilistic = False
+    generative = False
+    poor_score = True
+
+    C: float = setting("How much a document on the wrong side costs.", default=1.0, above=0, below=np.inf)
+    weights: str = setting("How documents are weighted.", default="tf-idf", choices=DOCUMENT_WEIGHTINGS)
+    tol: float = setting("Largest violation of the optimality conditions.", default=1e-4, above=0)
+    max_iter: int = setting("Passes over the documents, at most.", default=1000, at_least=1)
+    random_state: int = setting("Seed of the order of documents.", default=0, at_least=0)
+    n_jobs: int | None = setting("Threads over classes; None for all cores. Results do not depend on it.", default=None)
+    class_weight: Any = class_weight_setting()
+
+    def fit_hinge(
+        self,
+        weighting: Weighting,
+        X: Sparse,
+        Y: Sparse,
+        sample_weight: Floats | None,
+        progress: Progress | None,
+        scale: Floats | None = None,
+    ) -> Linear:
+        """The hyperplanes of weighted documents; `scale` (n_classes, n_terms) multiplies the features of each class."""
+
+        found = squared_hinge(
+            weighting.apply(X), csr_array(Y), C=self.C, scale=scale, weight=sample_weight, tol=self.tol,
+            max_iter=self.max_iter, random_state=self.random_state, n_jobs=thread_count(self.n_jobs),
+            progress=solver_events(progress, self.name, self.tol, Y.shape[1]),
+        )  # fmt: skip
+        sizes = np.bincount(csr_array(Y).indices, minlength=Y.shape[1])
+        constant = (sizes == 0) | (sizes == Y.shape[0])  # a class with nothing to tell apart
+        weights = np.where(constant[:, None], 0.0, found.weights)
+        bias = np.where(constant, np.where(sizes == 0, -1.0, 1.0), found.bias)
+        return Linear(weights, bias, weighting=weighting, link="margin")
+
+
+class LinearSVM(HingeModel):
+    """A linear support vector machine for each class against the rest; the score is the margin.
+
+    min over (w, b) of ½(‖w‖² + b²) + C·Σ_d s_d max(0, 1 − y_d(w·z_d + b))², z the weighted document, s the sample
+    weights: the problem of scikit-learn's LinearSVC, solved by models/svm/solver.py.
+
+    >>> LinearSVM().fit([[3, 0], [2, 1], [0, 2]], ["sport", "sport", "politics"]).predict([[1, 0]]).tolist()
+    ['sport']
+    """
+
+    name = "svm"
+    title = "linear support vector machine"
+
+    def learn(
+        self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
+        progress: Progress | None = None,
+    ) -> Linear:  # fmt: skip
+        """A hyperplane for each class."""
+        return self.fit_hinge(document_weighting(self.weights, X, sample_weight), X, Y, sample_weight, progress)

@@ -1,0 +1,1 @@
+"""Training beyond memory: file streams, the matrix on disk, Spark."""

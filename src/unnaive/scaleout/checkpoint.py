@@ -1,0 +1,116 @@
+"""A folder from which counting goes on after it was interrupted: the runs so far, and how many rows they stand for.
+
+Runs are written and flushed first, then a small file that names them takes the place of the one before, whole. So at
+any moment, also after kill -9, the folder stands for the documents up to some batch.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unnaive.base.atomic_files import flush_folder, replacing
+from unnaive.base.errors import UnnaiveError
+from unnaive.io.datafiles import DataFile
+from unnaive.io.sources import STDIN
+from unnaive.scaleout.counting import DocumentCounter
+from unnaive.text.tokens import TokenRule
+
+STATE = "checkpoint.json"
+FORMAT = 1
+EVERY = 256 << 20  # bytes of text between two checkpoints
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where a counting run is recorded, and of what: `fingerprint` tells the data and how it is read."""
+
+    folder: Path
+    fingerprint: dict[str, Any]
+    every: int = EVERY
+
+    def open(self, counter: DocumentCounter) -> int:
+        """Make the counter go on where the folder says, if it says anything; how many rows were counted already."""
+        self._check_folder()
+        try:
+            state = json.loads((self.folder / STATE).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            counter.remove_stale_runs()
+            return 0
+        except (OSError, ValueError) as problem:
+            raise UnnaiveError(
+                f"the checkpoint in {self.folder} cannot be read ({problem}); remove the folder to start anew"
+            ) from problem
+        self._check_same(state)
+        counter.restore(state["counter"])
+        counter.remove_stale_runs()
+        return int(state["rows"])
+
+    def save(self, counter: DocumentCounter, rows: int) -> None:
+        """Record that `rows` rows are counted; what the counter holds in memory goes to disk."""
+        counter.write_run()
+        state = {"format": FORMAT, "of": self.fingerprint, "rows": rows, "counter": counter.state()}
+        with replacing(self.folder / STATE) as file:
+            file.write(json.dumps(state).encode())
+        counter.remove_stale_runs()
+
+    def remove(self, counter: DocumentCounter) -> None:
+        """Remove what was recorded: the work is done."""
+        (self.folder / STATE).unlink(missing_ok=True)
+        counter.runs = []
+        counter.remove_stale_runs()
+        if not any(self.folder.iterdir()):
+            self.folder.rmdir()
+
+    def _check_folder(self) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            strange = sorted(path.name for path in self.folder.iterdir() if not _is_ours(path.name))
+        except OSError as problem:
+            raise UnnaiveError(f"--checkpoint {self.folder} is no folder to write in ({problem.strerror})") from problem
+        if strange:
+            raise UnnaiveError(
+                f"--checkpoint {self.folder} holds {strange[0]}, which is no part of a checkpoint; name an empty folder"
+            )
+        flush_folder(self.folder)
+
+    def _check_same(self, state: dict[str, Any]) -> None:
+        if state.get("format") != FORMAT:
+            raise UnnaiveError(
+                f"the checkpoint in {self.folder} is of another version of unnaive; remove the folder to start anew"
+            )
+        now = json.loads(json.dumps(self.fingerprint))
+        other = next((name for name in now if state["of"].get(name) != now[name]), None)
+        if other is not None:
+            raise UnnaiveError(
+                f"the checkpoint in {self.folder} is of another run ({other} differ); remove the folder to start anew, "
+                "or name another one"
+            )
+
+
+def _is_ours(name: str) -> bool:
+    return name == STATE or name.startswith(("run-", f".{STATE}."))
+
+
+def fingerprint(source: DataFile, rule: TokenRule) -> dict[str, Any]:
+    """What tells whether a checkpoint or a cache is of the same data, read in the same way."""
+    files = []
+    for path in source.files():
+        if path == STDIN:
+            raise UnnaiveError("stdin cannot be read a second time, so it has no checkpoint or cache; name a file")
+        files += [[str(one), one.stat().st_size, one.stat().st_mtime_ns] for one in _files_of(path)]
+    options = source.options
+    reading = [
+        source.format, source.text, source.label, source.separator, source.label_columns, options.delimiter,
+        options.header, options.encoding, options.language, options.table, options.skip_bad,
+    ]  # fmt: skip
+    return {"files": files, "columns or options of reading": reading, "settings of words": rule.to_dict()}
+
+
+def _files_of(path: str) -> list[Path]:
+    place = Path(path)
+    if not place.is_dir():
+        return [place] if place.exists() else []
+    return sorted(one for one in place.rglob("*") if one.is_file())

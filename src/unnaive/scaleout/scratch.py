@@ -1,0 +1,62 @@
+"""Large arrays in files instead of memory: what learners make on the way takes memory only where there is some.
+
+The system may write a page of a mapped file out and read it again, so that a model of documents that do not fit in
+memory is slower, not impossible. The numbers are the same, since it is the same code on arrays that lie elsewhere.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from unnaive.base.errors import UnnaiveError
+
+try:
+    import unnaive.data._products as _products
+    import unnaive.models.svm._dual as _dual
+    import unnaive.scaleout._scratch as _scratch
+
+    NATIVE: Any = _scratch
+except ImportError:  # built without a compiler
+    NATIVE = None
+
+LEAST = 1 << 20  # bytes: smaller arrays are not worth a file
+
+
+@contextmanager
+def arrays_on_disk(folder: Path | None = None, *, least: int | None = None) -> Iterator[None]:
+    """Arrays of at least `least` bytes, 1 MB by default, that this thread makes inside lie in files of `folder`.
+
+    Without a folder it is the system's for temporary files. The files have no name and are gone with their arrays,
+    whatever becomes of the program. Native solvers keep what grows with the documents in the same way, whichever thread
+    runs them. Without the native module nothing changes.
+
+    >>> import numpy as np
+    >>> with arrays_on_disk(least=1000):
+    ...     squares = np.arange(1000) ** 2
+    >>> int(squares[-1])
+    998001
+    """
+    if NATIVE is None:
+        yield
+        return
+    place = str(tempfile.gettempdir() if folder is None else folder)
+    before = NATIVE.set_handler(NATIVE.scratch_handler())
+    _set_folder(place, LEAST if least is None else least)
+    try:
+        yield
+    except MemoryError as problem:
+        raise UnnaiveError(
+            f"{place} has no room for what training puts there; free some space on that disk, or write to another"
+        ) from problem
+    finally:
+        NATIVE.set_handler(before)
+        _set_folder("", 0)
+
+
+def _set_folder(folder: str, least: int) -> None:
+    for module in (NATIVE, _dual, _products):
+        module.set_folder(folder, least)

@@ -1,0 +1,1 @@
+"""Training and prediction on Spark; `unnaive.spark` is the public name of what programs use of it."""

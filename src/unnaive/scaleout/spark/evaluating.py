@@ -1,0 +1,71 @@
+"""A model on a labelled DataFrame → a Tally of right and wrong decisions, added up across the cluster."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from unnaive.base.errors import BadData
+from unnaive.evaluation.tally import Tally
+from unnaive.scaleout.spark.rows import complete_rows, labelled_rows, report_missing
+from unnaive.scaleout.spark.scoring import as_fitted, predicted_labels, without_memory
+from unnaive.scaleout.spark.session import map_in_arrow, reading_errors
+
+SCHEMA = "label string, what string, n bigint"
+
+
+def evaluate(
+    df: Any, model: Any, *, text: str = "text", label: str = "label", missing: str = "error"
+) -> tuple[tuple[str, ...], Tally]:
+    """The classes, those that the model does not know last, and how often each was given rightly and wrongly."""
+    fitted = as_fitted(model)
+    shared = df.sparkSession.sparkContext.broadcast(without_memory(fitted))
+    found = map_in_arrow(labelled_rows(df, text, label), batch_tally(shared), SCHEMA)
+    with reading_errors():
+        sums = found.groupBy("label", "what").sum("n").collect()
+    counts = {(row[0], row[1]): int(row[2]) for row in sums}
+    n, lost = counts.get((None, "n"), 0), counts.get((None, "missing"), 0)
+    report_missing(lost, n + lost, missing)
+    if not n:
+        raise BadData("there are no labelled documents to evaluate on; give at least one")
+    known = tuple(map(str, fitted.classes))
+    unknown = tuple(sorted({name for name, _ in counts if name is not None} - set(known)))
+    classes = (*known, *unknown)
+    table = {what: np.array([counts.get((name, what), 0) for name in classes], np.int64) for what in ("tp", "fp", "fn")}
+    return classes, Tally(**table, n=n, exact=counts.get((None, "exact"), 0))
+
+
+def batch_tally(shared: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """What measures a partition: texts and labels in, rows of (label, what, how often) out."""
+
+    def count(batches: Iterator[Any]) -> Iterator[Any]:
+        found: Counter[tuple[str | None, str]] = Counter()
+        for batch in batches:
+            texts, labels, lost = complete_rows(batch)
+            found[None, "missing"] += lost
+            given = predicted_labels(shared.value, texts).to_pylist() if len(texts) else []
+            for true, guess in zip(labels.to_pylist(), given, strict=True):
+                right, chosen = _names(true), _names(guess)
+                found[None, "n"] += 1
+                found[None, "exact"] += right == chosen
+                found.update([(name, "tp") for name in right & chosen])
+                found.update([(name, "fp") for name in chosen - right])
+                found.update([(name, "fn") for name in right - chosen])
+        names, kinds = [name for name, _ in found], [kind for _, kind in found]
+        yield pa.record_batch(
+            {
+                "label": pa.array(names, pa.string()),
+                "what": pa.array(kinds, pa.string()),
+                "n": pa.array(list(found.values()), pa.int64()),
+            }
+        )
+
+    return count
+
+
+def _names(labels: Any) -> set[str]:
+    return set(map(str, labels)) if isinstance(labels, (list, tuple)) else {str(labels)}

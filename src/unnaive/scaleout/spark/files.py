@@ -1,0 +1,117 @@
+"""Files and tables as the command line names them → DataFrames: columns are chosen as for local reading."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from unnaive.base.errors import BadData, choose
+from unnaive.io.columns import ColumnRequest, Columns, choose_columns
+from unnaive.io.datafiles import DataFile
+from unnaive.io.labels import NO, YES
+from unnaive.scaleout.spark.rows import LABEL, TEXT
+from unnaive.scaleout.spark.session import reading_errors
+
+ENDINGS = {
+    ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl",
+    ".ndjson": "jsonl", ".json": "jsonl", ".orc": "orc",
+}  # fmt: skip
+FORMATS = ("parquet", "csv", "tsv", "jsonl", "orc", "table")
+SAMPLE = 200  # rows that columns are chosen by
+EDGES = r"(?U)^\s+|\s+$"
+
+
+def read_source(spark: Any, source: DataFile, *, labelled: bool) -> tuple[Any, Columns]:
+    """The DataFrame of files or of a table, and the columns to take."""
+    df = _read(spark, source)
+    with reading_errors():
+        sample = [row.asDict(recursive=True) for row in df.limit(SAMPLE).collect()]
+    if not sample:
+        raise BadData(f"{source.name} has no rows; give at least one document")
+    values = {name: [row[name] for row in sample] for name in df.columns}
+    request = ColumnRequest(
+        source.text, source.label, source.id, source.label_columns, labelled, source.default_columns
+    )
+    columns = choose_columns(df.columns, values, source.name, request)
+    return df, replace(columns, separator=source.separator)
+
+
+def find_format(source: DataFile) -> str:
+    """The format named with --format, or that of the name's ending.
+
+    >>> find_format(DataFile("s3a://bucket/tickets.parquet"))
+    'parquet'
+    """
+    if source.format is not None:
+        return choose(list(FORMATS), source.format, "format that Spark reads here")
+    name = source.paths[0].rstrip("/").removesuffix(".gz").removesuffix(".bz2")
+    known = ENDINGS.get(Path(name).suffix.casefold())
+    if known is None:
+        raise BadData(f"what is {source.paths[0]}? say --format {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
+    return known
+
+
+def _read(spark: Any, source: DataFile) -> Any:
+    kind, paths = find_format(source), list(source.paths)
+    try:
+        if kind == "table":
+            return spark.table(paths[0])
+        reader = spark.read
+        if kind in ("csv", "tsv"):
+            header = source.options.header is not False
+            options = {"header": header, "sep": source.options.delimiter or ("\t" if kind == "tsv" else ",")}
+            options |= {"quote": '"', "escape": '"', "multiLine": True, "encoding": source.options.encoding or "UTF-8"}
+            return reader.options(**options).csv(paths)
+        if kind == "jsonl":
+            return reader.json(paths)
+        return getattr(reader, kind)(paths) if kind == "json" else reader.format(kind).load(paths)
+    except Exception as problem:
+        raise BadData(f"Spark cannot read {source.name} ({str(problem).strip().splitlines()[0][:160]})") from problem
+
+
+def text_column(df: Any, columns: Columns) -> Any:
+    """The texts, those of several columns joined by a newline; nothing is an empty text."""
+    from pyspark.sql import functions as F
+
+    parts = [F.coalesce(df[f"`{name}`"].cast("string"), F.lit("")) for name in columns.texts]
+    return (parts[0] if len(parts) == 1 else F.concat_ws("\n", *parts)).alias(TEXT)
+
+
+def label_column(df: Any, columns: Columns) -> Any:
+    """The labels as local reading has them: trimmed strings, arrays of them where there may be several."""
+    from pyspark.sql import functions as F
+
+    if columns.label_columns:
+        flags = [_flag(df, name, label) for name, label in zip(columns.label_columns, columns.flag_labels, strict=True)]
+        return F.filter(F.array(*flags), lambda one: one.isNotNull()).alias(LABEL)
+    cell = df[f"`{columns.label}`"]
+    if df.schema[columns.label].dataType.typeName() == "array":
+        return _tidy(cell.cast("array<string>")).alias(LABEL)
+    if columns.separator is not None:
+        return _tidy(F.split(cell.cast("string"), f"\\Q{columns.separator}\\E")).alias(LABEL)
+    word = F.regexp_replace(cell.cast("string"), EDGES, "")
+    return F.when(word != "", word).alias(LABEL)
+
+
+def _tidy(names: Any) -> Any:
+    """Arrays of labels, trimmed, each once, none empty."""
+    from pyspark.sql import functions as F
+
+    trimmed = F.transform(names, lambda one: F.regexp_replace(one, EDGES, ""))
+    return F.array_distinct(F.filter(trimmed, lambda one: one.isNotNull() & (one != "")))
+
+
+def _flag(df: Any, name: str, label: str) -> Any:
+    """The label where its column says yes."""
+    from pyspark.sql import functions as F
+
+    word = F.lower(F.regexp_replace(F.coalesce(df[f"`{name}`"].cast("string"), F.lit("")), EDGES, ""))
+    problem = F.raise_error(
+        F.concat(
+            F.lit(f"unnaive.base.errors.BadData: the column of label {label!r} has '"),
+            F.substring(word, 1, 40),
+            F.lit("'; expected 0 or 1, yes or no, true or false"),
+        )
+    ).cast("string")
+    return F.when(word.isin(*YES), F.lit(label)).when(word.isin(*NO), F.lit(None).cast("string")).otherwise(problem)

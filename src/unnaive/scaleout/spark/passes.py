@@ -1,0 +1,195 @@
+"""Counted documents that stay on the executors, and sums over them: what a learner that iterates needs of Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
+from scipy.sparse import csr_array
+
+from unnaive.base.types import Floats, Label, Sparse
+from unnaive.data.weighting import Weighting
+from unnaive.scaleout.spark.rows import LabelCodes, complete_rows
+from unnaive.scaleout.spark.session import default_parallelism, map_in_arrow, reading_errors
+from unnaive.text.counting import TextCounter
+from unnaive.text.tokens import TokenRule
+from unnaive.text.vocabulary import Vocabulary
+
+Sums = Callable[[Sparse, Sparse, Any], Sequence[Any]]  # documents Z, labels Y, state → arrays or numbers to add up
+
+BLOCK = 1 << 20  # numbers that are added up in one place: 8 MB
+DIRECT = 1 << 23  # numbers of all partitions together that the driver adds up itself: 64 MB
+DOCUMENTS_SCHEMA = "source int, chunk int, longest double, documents binary"
+SUMS_SCHEMA = "block int, source int, sums binary"
+
+
+@dataclass(eq=False)
+class CountedDocuments:
+    """Weighted documents with their labels, counted once and kept by Spark in memory or on disk; a context manager.
+
+    `sum` is a pass: a function is applied to every chunk of documents, and what it gives is added up, by partition,
+    then block by block across the cluster in the order of the partitions. So the sums do not depend on which task was
+    first or had to run again, and no machine holds those of all partitions, unless they are small.
+    """
+
+    table: Any
+    n_parts: int
+    small: bool = False
+
+    @classmethod
+    def of(
+        cls, rows: Any, rule: TokenRule, vocabulary: Vocabulary | None, classes: Sequence[Label], weighting: Weighting
+    ) -> Self:
+        """Count the rows (columns text, label) over the terms and the classes of all of them."""
+        from pyspark import StorageLevel
+
+        shared = rows.sparkSession.sparkContext.broadcast((rule, vocabulary, tuple(classes), weighting))
+        table = map_in_arrow(rows, document_counter(shared), DOCUMENTS_SCHEMA)
+        table = table.persist(StorageLevel.MEMORY_AND_DISK)
+        cells = table.rdd.getNumPartitions() * len(vocabulary or ()) * len(classes)
+        return cls(table, default_parallelism(rows), cells <= DIRECT)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.table.unpersist()
+
+    def longest(self) -> float:
+        """max_d Σ_t z_dt."""
+        with reading_errors():
+            return float(self.table.agg({"longest": "max"}).collect()[0][0])
+
+    def sum(self, function: Sums, state: Any) -> list[Any]:
+        """Σ function(Z, Y, state) over all chunks of documents: floats, and arrays in their shape."""
+        context = self.table.sparkSession.sparkContext
+        shared = context.broadcast(state)
+        partial = map_in_arrow(self.table, partition_summer(function, shared), SUMS_SCHEMA)
+        if not self.small:
+            ordered = partial.repartition(self.n_parts, "block").sortWithinPartitions("block", "source")
+            partial = map_in_arrow(ordered, add_blocks, SUMS_SCHEMA)
+        with reading_errors():
+            found = partial.toArrow().sort_by([("block", "ascending"), ("source", "ascending")])
+        shared.unpersist()
+        if self.small:
+            found = pa.Table.from_batches(add_blocks(iter(found.to_batches())))
+        flat = np.concatenate([np.frombuffer(block.as_buffer(), np.float64) for block in found.column("sums")])
+        return unflatten(flat)
+
+
+def document_counter(shared: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """What counts a partition over a fixed vocabulary: batches of texts and labels in, weighted documents out."""
+
+    def count(batches: Iterator[Any]) -> Iterator[Any]:
+        from pyspark import TaskContext
+
+        rule, vocabulary, classes, weighting = shared.value
+        counter, source = TextCounter(rule, vocabulary, threads=1), TaskContext.get().partitionId()
+        for chunk, batch in enumerate(batches):
+            texts, labels, _ = complete_rows(batch)
+            if not len(texts):
+                continue
+            Z, Y = weighting.apply(counter.count(texts)), LabelCodes(classes).matrix(labels)
+            packed = save_arrays(_pack("Z", Z) | _pack("Y", Y))
+            yield pa.record_batch(
+                {
+                    "source": pa.array([source], pa.int32()),
+                    "chunk": pa.array([chunk], pa.int32()),
+                    "longest": pa.array([float(Z.sum(axis=1).max(initial=0.0))]),
+                    "documents": pa.array([packed]),
+                }
+            )
+
+    return count
+
+
+def _pack(name: str, table: Sparse) -> dict[str, Any]:
+    parts = {f"{name}.{part}": np.ascontiguousarray(getattr(table, part)) for part in ("data", "indices", "indptr")}
+    return parts | {f"{name}.shape": np.array(table.shape, np.int64)}
+
+
+def _unpack(arrays: dict[str, Any], name: str) -> Sparse:
+    parts = tuple(arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
+    return csr_array(parts, shape=tuple(arrays[f"{name}.shape"].tolist()))
+
+
+def partition_summer(function: Sums, shared: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """What adds up a partition: its documents in, its sums out, in blocks."""
+
+    def add(batches: Iterator[Any]) -> Iterator[Any]:
+        total, source = None, 0
+        for batch in batches:
+            for row in batch.to_pylist():
+                arrays = load_arrays(row["documents"])
+                part = flatten(function(_unpack(arrays, "Z"), _unpack(arrays, "Y"), shared.value))
+                total, source = part if total is None else _added(total, part), row["source"]
+        if total is not None:
+            for block, start in enumerate(range(0, len(total), BLOCK)):
+                yield _block_row(block, source, total[start : start + BLOCK])
+
+    return add
+
+
+def add_blocks(batches: Iterator[Any]) -> Iterator[Any]:
+    """Blocks sorted by their number in, one sum of each out."""
+    block, total = -1, np.zeros(0)
+    for batch in batches:
+        for at, packed in zip(batch.column("block").to_pylist(), batch.column("sums"), strict=True):
+            values = np.frombuffer(packed.as_buffer(), np.float64)
+            if at != block:
+                if block >= 0:
+                    yield _block_row(block, 0, total)
+                block, total = at, values
+            else:
+                total = _added(total, values, header=at == 0)
+    if block >= 0:
+        yield _block_row(block, 0, total)
+
+
+def _block_row(block: int, source: int, values: Floats) -> Any:
+    return pa.record_batch(
+        {
+            "block": pa.array([block], pa.int32()),
+            "source": pa.array([source], pa.int32()),
+            "sums": pa.array([values.tobytes()]),
+        }
+    )
+
+
+def flatten(values: Sequence[Any]) -> Floats:
+    """Arrays and numbers as one array: how many, the dimensions and shape of each, then what is in them.
+
+    >>> unflatten(flatten([2.0, np.ones((1, 2))]))
+    [2.0, array([[1., 1.]])]
+    """
+    arrays = [np.asarray(value, np.float64) for value in values]
+    header = [float(len(arrays))] + [float(size) for array in arrays for size in (array.ndim, *array.shape)]
+    return np.concatenate([[len(header) + 1.0], header, *(array.ravel() for array in arrays)])
+
+
+def unflatten(flat: Floats) -> list[Any]:
+    """The inverse of `flatten`."""
+    at, place = int(flat[0]), 2
+    found: list[Any] = []
+    for _ in range(int(flat[1])):
+        n_dim = int(flat[place])
+        shape = tuple(int(size) for size in flat[place + 1 : place + 1 + n_dim])
+        place += 1 + n_dim
+        size = int(np.prod(shape)) if shape else 1
+        values = flat[at : at + size]
+        found.append(values.reshape(shape).copy() if shape else float(values[0]))
+        at += size
+    return found
+
+
+def _added(one: Floats, two: Floats, *, header: bool = True) -> Floats:
+    """The sum of two flat arrays, or of two blocks of them, of which the first begins with a header."""
+    out = one + two
+    if header:
+        out[: int(one[0])] = one[: int(one[0])]
+    return out

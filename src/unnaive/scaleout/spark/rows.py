@@ -1,0 +1,138 @@
+"""Rows of a DataFrame → texts and label codes: which columns there are, and what an Arrow batch of them holds."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from scipy.sparse import csr_array
+
+from unnaive.base.errors import BadData, UnnaiveWarning, choose, count_noun
+from unnaive.base.types import Label, Sparse
+from unnaive.data.targets import plain_label
+from unnaive.io.columns import join_names
+from unnaive.text.buffer import TextBuffer, as_texts
+
+TEXT, LABEL = "text", "label"  # what the two columns are called on the executors
+MISSING = ("error", "skip")
+LABEL_TYPES = ("string", "boolean", "byte", "short", "integer", "long", "float", "double")
+
+
+def labelled_rows(df: Any, text: str, label: str) -> Any:
+    """The two columns of `df` that training reads, as `text` and `label`; an error if they cannot be that."""
+    rows = df.select(_column(df, text, "text").alias(TEXT), _column(df, label, "label").alias(LABEL))
+    check_text_type(rows, text)
+    kind = _element_type(rows.schema[LABEL].dataType)
+    if kind.typeName() not in LABEL_TYPES:
+        raise BadData(
+            f"the column {label!r} holds {kind.simpleString()}; labels are strings, whole numbers or truth values, or "
+            "arrays of them where a document has any number of labels"
+        )
+    return rows
+
+
+def has_label_arrays(rows: Any) -> bool:
+    """Whether the label column holds an array of labels for each document."""
+    return bool(rows.schema[LABEL].dataType.typeName() == "array")
+
+
+def check_text_type(df: Any, text: str) -> None:
+    """An error if the column of texts, the first of `df`, holds something else."""
+    kind = df.schema[0].dataType
+    if kind.typeName() not in ("string", "varchar", "char"):
+        raise BadData(f"the column {text!r} holds {kind.simpleString()}; texts are strings, so name another column")
+
+
+def _column(df: Any, name: str, role: str) -> Any:
+    if name not in df.columns:
+        raise BadData(f"the DataFrame has no column {name!r}; it has {join_names(df.columns)}: say {role}=NAME")
+    return df[f"`{name}`"]
+
+
+def _element_type(kind: Any) -> Any:
+    return kind.elementType if kind.typeName() == "array" else kind
+
+
+def check_missing(missing: str) -> str:
+    """How rows without a text or a label are treated: "error" or "skip"."""
+    return choose(list(MISSING), missing, "treatment of missing values")
+
+
+def report_missing(n_missing: int, n_rows: int, missing: str) -> None:
+    """An error if there are rows without a text or a label; a warning if they were to be skipped."""
+    if not n_missing:
+        return
+    rows = f"{n_missing:,} of {count_noun(n_rows, 'row')} {'has' if n_missing == 1 else 'have'} no text or no label"
+    if missing == "error":
+        raise BadData(f"{rows}; fill them, or say missing='skip' to leave them out")
+    warnings.warn(f"{rows} and {'is' if n_missing == 1 else 'are'} left out", UnnaiveWarning, stacklevel=2)
+
+
+class LabelCodes:
+    """Labels to codes in the order of first occurrence, as batches of a partition come by.
+
+    >>> codes = LabelCodes()
+    >>> codes.matrix(pa.array(["b", "a", "b"])).indices.tolist(), codes.labels
+    ([0, 1, 0], ['b', 'a'])
+    >>> codes.matrix(pa.array([["c", "b", "c"], []])).toarray()
+    array([[1, 0, 1],
+           [0, 0, 0]])
+    """
+
+    def __init__(self, labels: Iterable[Label] = ()) -> None:
+        self.places: dict[Label, int] = {label: place for place, label in enumerate(labels)}
+
+    @property
+    def labels(self) -> list[Label]:
+        """The labels so far, by code."""
+        return list(self.places)
+
+    def matrix(self, column: Any) -> Sparse:
+        """Y (n_docs, n_labels so far) 0/1 of a column of labels or of arrays of labels, without nulls."""
+        if not pa.types.is_list(column.type) and not pa.types.is_large_list(column.type):
+            codes = self._codes(column)
+            ends = np.arange(len(codes) + 1)
+            return csr_array((np.ones(len(codes), np.int64), codes, ends), shape=(len(codes), len(self.places)))
+        flat = column.flatten()
+        codes = self._codes(flat)
+        sizes = np.diff(column.offsets.to_numpy())
+        rows = np.repeat(np.arange(len(column)), sizes)
+        Y = csr_array((np.ones(len(codes), np.int64), (rows, codes)), shape=(len(column), len(self.places)))
+        Y.data[:] = 1  # a label that is named twice counts once
+        return Y
+
+    def _codes(self, column: Any) -> Any:
+        found = column.dictionary_encode()
+        places = [
+            self.places.setdefault(plain_label(label), len(self.places)) for label in found.dictionary.to_pylist()
+        ]
+        return np.array(places, np.int32)[found.indices.to_numpy()] if len(column) else np.zeros(0, np.int32)
+
+
+def complete_rows(batch: Any) -> tuple[TextBuffer, Any, int]:
+    """Texts and labels of the rows that have both, and how many rows have not."""
+    text, label = batch.column(0), batch.column(1)
+    there = pc.and_(text.is_valid(), label.is_valid())
+    if pa.types.is_list(label.type) or pa.types.is_large_list(label.type):
+        holes = label.flatten().is_null()
+        if pc.any(holes).as_py():
+            parents = pc.list_parent_indices(label).filter(holes)
+            there = pc.and_(
+                there, pc.invert(pc.is_in(pa.array(np.arange(len(label))), value_set=parents.cast(pa.int64())))
+            )
+    elif pa.types.is_floating(label.type):
+        there = pc.and_(there, pc.invert(pc.fill_null(pc.is_nan(label), False)))
+    lost = len(text) - int(pc.sum(there).as_py() or 0)
+    if lost:
+        text, label = text.filter(there), label.filter(there)
+    return as_buffer(text), label, lost
+
+
+def as_buffer(column: Any) -> TextBuffer:
+    """A string column without nulls as a TextBuffer."""
+    texts = as_texts(column)
+    return texts if isinstance(texts, TextBuffer) else TextBuffer.of(texts)

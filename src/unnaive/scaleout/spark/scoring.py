@@ -1,0 +1,170 @@
+"""`transform`: a model labels a DataFrame, a batch of rows at a time, on the executors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from unnaive.base.errors import BadData, UnnaiveError
+from unnaive.base.types import Floats
+from unnaive.classifier.model_file import load
+from unnaive.data.targets import label_sets
+from unnaive.io.columns import join_names
+from unnaive.learning.fitted import FittedModel
+from unnaive.scaleout.spark.rows import as_buffer, check_text_type
+from unnaive.scaleout.spark.session import map_in_arrow, require_pyspark
+
+SPARK_TYPES: dict[type, str] = {str: "string", bool: "boolean", int: "bigint", float: "double"}
+ARROW_TYPES: dict[type, Any] = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
+
+
+def transform(
+    df: Any,
+    model: Any,
+    *,
+    text: str = "text",
+    prediction: str | None = "prediction",
+    probability: str | None = None,
+    score: str | None = None,
+) -> Any:
+    """The DataFrame with predictions beside its columns; nothing is computed before Spark runs it.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+        Rows with a column of texts.
+    model : str, Path, TextClassifier or FittedModel
+        A model file, or a trained model.
+    text : str, default="text"
+        The column of texts. A row without a text gets no prediction (null).
+    prediction : str or None, default="prediction"
+        The column to add: the label, or for a multilabel model the array of labels.
+    probability : str or None, default=None
+        A column to add: the probability of each class, in the order of the model's classes.
+    score : str or None, default=None
+        A column to add: the raw score of each class.
+    """
+    require_pyspark()
+    fitted = as_fitted(model)
+    if text not in df.columns:
+        raise BadData(f"the DataFrame has no column {text!r}; it has {join_names(df.columns)}: say text=NAME")
+    check_text_type(df.select(f"`{text}`"), text)
+    if fitted.decision.per_batch and prediction is not None:
+        raise UnnaiveError(
+            "the decision 'pcut' gives labels by the share of all documents, of which no machine sees but a part; "
+            "train with another decision, or ask for probability alone"
+        )
+    if probability is not None and not fitted.probabilistic:
+        raise UnnaiveError(f"{fitted.spec.model.title} gives no probabilities; ask for score, or train with calibrate")
+    added = [name for name in (prediction, probability, score) if name is not None]
+    clash = next((name for name in added if name in df.columns or added.count(name) > 1), None)
+    if clash is not None:
+        raise BadData(f"the DataFrame has a column {clash!r} already; name the new one otherwise")
+    # a model is sent to each executor once, and each of its Python processes opens it once
+    shared = df.sparkSession.sparkContext.broadcast(without_memory(fitted))
+    return map_in_arrow(
+        df,
+        batch_scorer(shared, df.columns.index(text), prediction, probability, score),
+        _schema(df, fitted, prediction, probability, score),
+    )
+
+
+def as_fitted(model: Any) -> FittedModel:
+    """The FittedModel of a file, of a TextClassifier, or itself."""
+    if isinstance(model, (str, Path)):
+        return load(model)
+    fitted = getattr(model, "fitted_", model)
+    if not isinstance(fitted, FittedModel):
+        raise UnnaiveError(f"the model is a {type(model).__name__}; give a model file or a trained TextClassifier")
+    return fitted
+
+
+def without_memory(fitted: FittedModel) -> FittedModel:
+    """The model as executors need it: what only updates use is left at home, and a task is one thread."""
+    left = dict.fromkeys(("counts", "register", "text_hashes", "columns"))
+    return replace(fitted, scorer=fitted.scorer.frozen(), n_jobs=1, **left)  # type: ignore[arg-type]
+
+
+def label_type(fitted: FittedModel) -> str:
+    """Spark's type of the labels that a model gives."""
+    one = SPARK_TYPES[type(fitted.classes[0])]
+    return one if fitted.decision.exclusive and not fitted.multilabel else f"array<{one}>"
+
+
+def _schema(df: Any, fitted: FittedModel, prediction: str | None, probability: str | None, score: str | None) -> Any:
+    from pyspark.sql.types import ArrayType, DoubleType, StructField, StructType, _parse_datatype_string
+
+    new = [StructField(prediction, _parse_datatype_string(label_type(fitted)))] if prediction is not None else []
+    new += [StructField(name, ArrayType(DoubleType())) for name in (probability, score) if name is not None]
+    return StructType([*df.schema.fields, *new])
+
+
+def batch_scorer(
+    shared: Any, place: int, prediction: str | None, probability: str | None, score: str | None
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """What scores a partition: batches in, the same with the new columns out."""
+
+    def score_batches(batches: Iterator[Any]) -> Iterator[Any]:
+        fitted: FittedModel = shared.value
+        for batch in batches:
+            column = batch.column(place)
+            there = column.is_valid() if column.null_count else None
+            texts = as_buffer(column if there is None else column.filter(there))
+            new = {}
+            if probability is None and score is None:
+                if prediction is not None:
+                    new[prediction] = predicted_labels(fitted, texts)
+            else:
+                scores = fitted.scores(texts)
+                if prediction is not None:
+                    new[prediction] = decided_labels(fitted, scores)
+                if probability is not None:
+                    new[probability] = _rows_of(fitted.probabilities(scores))
+                if score is not None:
+                    new[score] = _rows_of(scores)
+            columns = {name: values if there is None else _spread(values, there) for name, values in new.items()}
+            yield pa.RecordBatch.from_arrays([*batch.columns, *columns.values()], names=[*batch.schema.names, *columns])
+
+    return score_batches
+
+
+def predicted_labels(fitted: FittedModel, texts: Any) -> Any:
+    """The labels of texts as an Arrow array, by the fused scorer where the model has one."""
+    if fitted.decision.exclusive and not fitted.multilabel:
+        best = fitted.reader.best_classes(texts)
+        if best is not None:
+            return _class_array(fitted).take(pa.array(best))
+    return decided_labels(fitted, fitted.scores(texts))
+
+
+def decided_labels(fitted: FittedModel, scores: Floats) -> Any:
+    """The labels that scores lead to, as an Arrow array."""
+    classes = _class_array(fitted)
+    if fitted.decision.exclusive and not fitted.multilabel:
+        best: NDArray[np.int64] = scores.argmax(axis=1).astype(np.int64)
+        return classes.take(pa.array(best))
+    sets = label_sets(fitted.decide(scores), fitted.classes, scores)
+    return pa.array([list(names) for names in sets], pa.list_(classes.type))
+
+
+def _class_array(fitted: FittedModel) -> Any:
+    return pa.array(fitted.classes, ARROW_TYPES[type(fitted.classes[0])])
+
+
+def _rows_of(values: Floats) -> Any:
+    """A matrix as an Arrow array of lists."""
+    ends = np.arange(0, values.size + 1, max(values.shape[1], 1), dtype=np.int32)
+    return pa.ListArray.from_arrays(pa.array(ends), pa.array(np.ascontiguousarray(values).ravel()))
+
+
+def _spread(values: Any, there: Any) -> Any:
+    """Values of the rows that are there, null for the others."""
+    places = np.cumsum(there.to_numpy(zero_copy_only=False)) - 1
+    return values.take(pc.if_else(there, pa.array(places), pa.scalar(None, pa.int64())))

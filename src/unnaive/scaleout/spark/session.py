@@ -1,0 +1,148 @@
+"""The Spark session: where it comes from, what its executors need, and their errors as one sentence."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+import warnings
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import unnaive
+from unnaive.base import errors
+from unnaive.base.errors import MissingExtra, UnnaiveError
+
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    # one of its threads that ran out of memory would leave us waiting for an answer forever
+    "spark.driver.defaultJavaOptions": "-XX:+ExitOnOutOfMemoryError",
+}
+OURS = re.compile(r"unnaive\.base\.errors\.(\w+): (.+)")
+ABSENT = re.compile(
+    r"ModuleNotFoundError: No module named '(unnaive(?:\.\w+)*|numpy|scipy|pyarrow|safetensors|Stemmer)'"
+)
+
+
+def start_session(master: str | None = None) -> Any:
+    """The session that is running, or a new one on `master` ("local[*]", "spark://host:7077", "yarn", …)."""
+    require_pyspark()
+    from pyspark.sql import SparkSession
+
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        return running
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else executors on this machine take any python3
+    builder = SparkSession.builder.appName("unnaive").config(map=SETTINGS)
+    if master is not None:
+        builder = builder.master(master)
+    try:
+        with _without_pandas_warning():
+            return builder.getOrCreate()
+    except Exception as problem:
+        raise UnnaiveError(
+            f"Spark could not be started on {master or 'its default master'} ({_first_line(problem)}); check the "
+            "address, and that Java 17 or newer is installed"
+        ) from problem
+
+
+def require_pyspark() -> None:
+    """An error with the install command where pyspark is missing."""
+    try:
+        import pyspark  # noqa: F401
+    except ImportError as problem:
+        raise MissingExtra("Spark is not installed; install it with: pip install 'unnaive[spark]'") from problem
+
+
+def ship(spark: Any) -> None:
+    """Send this package to the executors, which then need only what it stands on: numpy, scipy, pyarrow and so on.
+
+    They must have the same system and the same version of Python, since the native parts are sent as they are.
+    """
+    archive = Path(tempfile.mkdtemp(prefix="unnaive-")) / "unnaive.zip"
+    home = Path(unnaive.__file__).parent
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        for path in sorted(home.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts and path.suffix not in (".cpp", ".h"):
+                file.write(path, path.relative_to(home))
+    # unpacked as a folder `unnaive` where executors look for modules before any other place
+    spark.sparkContext.addArchive(f"{archive}#unnaive")
+
+
+def default_parallelism(df: Any) -> int:
+    """How many tasks run at a time."""
+    return max(1, int(df.sparkSession.sparkContext.defaultParallelism))
+
+
+def map_in_arrow(df: Any, function: Any, schema: Any) -> Any:
+    """`df.mapInArrow(function, schema)`."""
+    with _without_pandas_warning():
+        return df.mapInArrow(function, schema)
+
+
+@contextmanager
+def reading_errors() -> Iterator[None]:
+    """Run a Spark job; what went wrong on an executor becomes the sentence that it would be here."""
+    try:
+        with _without_pandas_warning():
+            yield
+    except Exception as problem:
+        if _driver_has_ended(problem):
+            raise UnnaiveError(
+                "Spark's driver has ended, most often because its memory was not enough; give it more, by "
+                "spark.driver.memory in spark-defaults.conf or PYSPARK_SUBMIT_ARGS='--driver-memory 4g pyspark-shell'"
+            ) from problem
+        translated = translate(str(problem))
+        if translated is None:
+            raise
+        raise translated from problem
+
+
+def translate(message: str) -> UnnaiveError | None:
+    """The error of ours that a failed job tells of; None if it is none of ours.
+
+    >>> translate("... unnaive.base.errors.BadData: a label is 0.5; give names\\n at ...")
+    BadData('a label is 0.5; give names')
+    >>> print(translate("ModuleNotFoundError: No module named 'unnaive'"))
+    the executors have no module unnaive; install unnaive there, or send it along with --ship (unnaive.spark.ship)
+    """
+    found = OURS.search(message)
+    if found:
+        kind = getattr(errors, found[1], UnnaiveError)
+        return kind(found[2].strip()) if issubclass(kind, UnnaiveError) else UnnaiveError(found[2].strip())
+    absent = ABSENT.search(message)
+    if absent and absent[1].startswith("unnaive"):
+        return UnnaiveError(
+            f"the executors have no module {absent[1]}; install unnaive there, or send it along with --ship "
+            "(unnaive.spark.ship)"
+        )
+    if absent:
+        return UnnaiveError(
+            f"the executors have no module {absent[1]}; install unnaive there with: pip install unnaive"
+        )
+    return None
+
+
+def _driver_has_ended(problem: Exception) -> bool:
+    """Whether the other side of the connection is gone: an error of the bridge that no Java error is behind."""
+    from py4j.protocol import Py4JError, Py4JJavaError
+
+    return isinstance(problem, (ConnectionError, Py4JError)) and not isinstance(problem, Py4JJavaError)
+
+
+@contextmanager
+def _without_pandas_warning() -> Iterator[None]:
+    """Without pyspark's warning of new versions of pandas: nothing here goes through pandas."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
+        yield
+
+
+def _first_line(problem: Exception) -> str:
+    return (str(problem).strip().splitlines() or [type(problem).__name__])[0][:200]

@@ -1,0 +1,96 @@
+"""A model that learns from a stream: each micro-batch once, whatever is repeated after a failure."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from unnaive.base.errors import UnnaiveError
+from unnaive.classifier.model_file import load, save
+from unnaive.classifier.text_classifier import TextClassifier
+from unnaive.learning.fitted import FittedModel
+from unnaive.learning.train import train_from_counts
+from unnaive.learning.update import learn_more
+from unnaive.scaleout.spark.counting import count_rows
+from unnaive.scaleout.spark.fitting import check_trainable
+from unnaive.scaleout.spark.rows import check_missing, has_label_arrays, labelled_rows
+
+NAME = re.compile(r"batch-(\d{12})\.model")
+KEPT = 2  # files: the newest, and the one before for whoever is still reading it
+
+
+class StreamedModel:
+    """A folder of model files that Structured Streaming adds to, exactly.
+
+    `learn` is what `foreachBatch` takes. Spark may hand over a batch a second time after a failure; a batch is known by
+    its number, which is the name of the file that it led to, and that file is there whole or not at all. So each batch
+    is counted once, and after any batch the model is the one that was trained on all of them at once.
+
+        stream = StreamedModel("models/", model="complement")
+        rows.writeStream.foreachBatch(stream.learn).option("checkpointLocation", "checkpoints/").start()
+        stream.load().predict(["…"])
+
+    Parameters
+    ----------
+    folder : str or Path
+        Where the model files are; made if it is not there.
+    text, label : str
+        The columns of the stream.
+    grow : bool, default=True
+        Whether batches after the first may bring new classes.
+    missing : {"error", "skip"}, default="skip"
+        What to do with rows without a text or a label.
+    **parameters
+        As `unnaive.spark.fit` takes them; the model must learn from counts.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        text: str = "text",
+        label: str = "label",
+        grow: bool = True,
+        missing: str = "skip",
+        **parameters: Any,
+    ) -> None:
+        self.folder, self.text, self.label, self.grow = Path(folder), text, label, grow
+        self.missing = check_missing(missing)
+        self.classifier = TextClassifier(**parameters)
+        spec = self.classifier.spec()
+        check_trainable(spec)
+        if spec.model.statistic != "counts":
+            raise UnnaiveError(f"{spec.model.title} cannot be updated; choose a model that learns from counts")
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def learn(self, df: Any, batch_id: int) -> None:
+        """Add a micro-batch, unless it was added before."""
+        files = self.files()
+        if files and batch_id <= max(files):
+            return
+        rows = labelled_rows(df, self.text, self.label)
+        if rows.isEmpty():
+            return
+        new = count_rows(rows, self.classifier.token_rule, missing=self.missing)
+        if files:
+            fitted = learn_more(load(files[max(files)]), new, grow=self.grow)
+        else:
+            kind = "sets" if has_label_arrays(rows) or self.classifier.multilabel else "single"
+            fitted = train_from_counts(self.classifier.spec(), new, kind, token_rule=self.classifier.token_rule)
+        save(fitted, self.folder / f"batch-{batch_id:012d}.model")
+        for number in sorted(files)[: 1 - KEPT]:
+            files[number].unlink()
+
+    def files(self) -> dict[int, Path]:
+        """The model files by number of the last batch that is in them."""
+        found = ((NAME.fullmatch(path.name), path) for path in self.folder.iterdir())
+        return {int(match[1]): path for match, path in found if match}
+
+    def load(self) -> TextClassifier:
+        """The newest model."""
+        files = self.files()
+        if not files:
+            raise UnnaiveError(f"there is no model in {self.folder} yet; wait for the first batch")
+        fitted: FittedModel = load(files[max(files)])
+        return TextClassifier.from_fitted(fitted)

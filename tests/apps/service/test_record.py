@@ -1,0 +1,116 @@
+"""What was acknowledged is never lost and never applied twice, whenever the process is killed."""
+
+from __future__ import annotations
+
+import os
+import random
+from functools import partial
+from pathlib import Path
+
+import pytest
+from support.killing import run_and_kill
+
+from unnaive import TextClassifier
+from unnaive.apps.service.record import Change, Document, Record
+from unnaive.apps.service.served import ServedModel
+from unnaive.base.errors import UnnaiveError
+
+KILLS = 200
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    path = tmp_path / "small.model"
+    TextClassifier("multinomial").fit(["good ball", "fair vote"] * 3, ["sport", "politics"] * 3).save(path)
+    return path
+
+
+def test_net_change(small: Path) -> None:
+    record = Record(small)
+    one, two = Document("a", ("x",)), Document("b", ("y",))
+    assert record.add("teach", Change((one, one, two)), {}) == 1
+    assert record.add("forget", Change(forget=(one,)), {}) == 2
+    assert record.change_since(0) == Change((one, two))
+    assert record.change_since(1) == Change(forget=(one,))
+    assert record.change_since(2) == Change()
+
+
+def test_one_service_at_a_time_may_teach(small: Path) -> None:
+    first = ServedModel("small", small, teachable=True)
+    with pytest.raises(UnnaiveError, match="--read-only"):
+        ServedModel("small", small, teachable=True)
+    ServedModel("small", small, teachable=False)
+    first.close()
+    ServedModel("small", small, teachable=True).close()
+
+
+def test_another_model_under_the_record_is_refused(small: Path) -> None:
+    served = ServedModel("small", small, teachable=True)
+    served.change("teach", Change((Document("ball", ("sport",)),)))
+    served.close()
+    TextClassifier("multinomial").fit(["one two", "three four"], ["x", "y"]).save(small)
+    with pytest.raises(UnnaiveError, match="is not the model"):
+        ServedModel("small", small, teachable=True)
+
+
+def test_a_model_changed_by_somebody_else_is_not_overwritten(small: Path) -> None:
+    served = ServedModel("small", small, teachable=True)
+    served.change("teach", Change((Document("ball", ("sport",)),)))
+    TextClassifier("multinomial").fit(["one two", "three four"], ["x", "y"]).save(small)
+    theirs = small.read_bytes()
+    with pytest.raises(UnnaiveError, match="somebody else"):
+        served.fold()
+    assert small.read_bytes() == theirs
+    assert served.problem
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments(small: Path) -> None:
+    """Each child teaches, forgets and folds until it is killed; acknowledgements come through a pipe."""
+    base = small.with_name("base.model")
+    base.write_bytes(small.read_bytes())
+    acknowledged: list[str] = []
+    for number in range(KILLS):
+        acknowledged += run_and_kill(partial(_teach_forever, small, number), number)
+    served = ServedModel("small", small, teachable=True)
+    assert served.record is not None
+    net = served.record.change_since(0)
+    counted = _applied(acknowledged)
+    texts = [one.text for one in net.learn]
+    assert not net.forget
+    assert len(texts) == len(set(texts))  # none twice
+    # of what was acknowledged last in a life, at most one more event was recorded and not yet said
+    assert counted <= set(texts)
+    assert len(set(texts) - counted) <= KILLS
+    served.close()
+    expected = TextClassifier.load(base).partial_fit(texts, [one.labels[0] for one in net.learn], grow=True)
+    expected.save(base)
+    assert small.read_bytes() == base.read_bytes()
+
+
+def _applied(acknowledged: list[str]) -> set[str]:
+    """Texts that were taught and not forgotten since, by the acknowledgements; those that may be in doubt left out."""
+    now: set[str] = set()
+    for line in acknowledged:
+        sign, text = line[0], line[1:]
+        if sign == "+":
+            now.add(text)
+        else:
+            now.discard(text)
+    return now
+
+
+def _teach_forever(path: Path, number: int, into: int) -> None:
+    served = ServedModel("small", path, teachable=True)
+    drawn = random.Random(number)
+    at = 0
+    while True:
+        document = Document(f"life{number} word{at} ball", ("sport",))
+        served.change("teach", Change((document,)))
+        os.write(into, f"+{document.text}\n".encode())
+        if drawn.random() < 0.3:
+            os.write(into, f"-{document.text}\n".encode())  # said before it is done: in doubt from here on
+            served.change("forget", Change(forget=(document,)))
+        if drawn.random() < 0.5:
+            served.fold()
+        at += 1

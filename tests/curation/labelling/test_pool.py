@@ -1,0 +1,166 @@
+"""The pool: undo leaves no trace, leave-one-out is exact, scores are those of the formula."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from unnaive.base.errors import BadData
+from unnaive.curation.labelling.asking import Asked, Strategy, more_like, next_question
+from unnaive.curation.labelling.pool import Pool
+
+WORDS = ["ball", "goal", "game", "vote", "law", "seat", "rain", "snow", "wind", "sun"]
+
+
+def random_texts(n: int, seed: int = 0) -> list[str]:
+    draw = np.random.default_rng(seed)
+    return [" ".join(draw.choice(WORDS, size=draw.integers(1, 7))) for _ in range(n)]
+
+
+def all_scores(pool: Pool) -> dict[str, bytes]:
+    return {label: pool.scores(place).tobytes() for place, label in enumerate(pool.classes) if pool.known(place)}
+
+
+def test_scores_by_hand() -> None:
+    """Presence of terms: ball and goal in one text each of four; β = 0.7, p(t|D) = 1/4 each."""
+    pool = Pool(["ball", "goal", "vote", "law"], ["sport", "politics"])
+    pool.set_labels(0, ["sport"])
+    pool.set_labels(2, ["politics"])
+    # n_ball,sport / n_sport = 1: log(0.3·1/(1/4) + 0.7) = log 1.9; other terms log 0.7; prior (1 + 1)/(2 + 2)
+    expected = [math.log(1.9), math.log(0.7), math.log(0.7), math.log(0.7)]
+    np.testing.assert_allclose(pool.scores(0), np.array(expected) + math.log(0.5), rtol=1e-6)
+    ranked = pool.ranking()
+    assert ranked.best.tolist() == [0, 0, 1, 0]
+    np.testing.assert_allclose(ranked.margin, [math.log(1.9 / 0.7), 0, math.log(1.9 / 0.7), 0], atol=1e-6)
+    both = math.exp(math.log(1.9)) / (1.9 + 0.7)
+    assert pool.probabilities(0)["sport"] == pytest.approx(both, rel=1e-6)
+
+
+@pytest.mark.parametrize("multilabel", [False, True])
+def test_undo_of_any_depth_gives_the_same_scores_bit_for_bit(multilabel: bool) -> None:
+    texts, draw = random_texts(60), np.random.default_rng(1)
+    pool = Pool(texts, multilabel=multilabel)
+    history, states = [], [all_scores(pool)]
+    for _ in range(80):
+        text = int(draw.integers(60))
+        size = int(draw.integers(0, 3)) if multilabel else 1
+        labels = tuple(sorted({f"class {c}" for c in draw.integers(5, size=size)}))
+        history.append((text, pool.labels.get(text), list(pool.classes)))
+        pool.set_labels(text, labels)
+        states.append(all_scores(pool))
+    while history:
+        text, before, classes = history.pop()
+        states.pop()
+        pool.set_labels(text, before)
+        pool.set_classes(classes)
+        assert all_scores(pool) == states[-1]
+
+
+def test_the_order_of_labels_is_irrelevant() -> None:
+    texts = random_texts(40)
+    one, two = Pool(texts, ["a", "b"]), Pool(texts, ["a", "b"])
+    given = {text: ["ab"[text % 3 == 0]] for text in range(20)}
+    for text, labels in given.items():
+        one.set_labels(text, labels)
+    for text, labels in reversed(given.items()):
+        two.set_labels(text, labels)
+    assert all_scores(one) == all_scores(two)
+
+
+def test_leaving_one_out_is_taking_its_label_away() -> None:
+    texts = random_texts(40, 3)
+    pool = Pool(texts, ["a", "b", "c"])
+    for text in range(30):
+        pool.set_labels(text, ["abc"[text % 3]])
+    left_out = pool.left_out_scores(np.arange(30))
+    for text in range(30):
+        labels = pool.labels[text]
+        pool.set_labels(text, None)
+        np.testing.assert_allclose(left_out[text], [pool.scores(c)[text] for c in range(3)], rtol=2e-6, atol=2e-6)
+        pool.set_labels(text, labels)
+
+
+def test_evidence_adds_up_to_the_score_above_the_mean() -> None:
+    pool = Pool(["good ball", "fair vote", "good vote"], ["sport", "politics"])
+    pool.set_labels(0, ["sport"])
+    pool.set_labels(1, ["politics"])
+    why = pool.explain(2, "sport")
+    scores = [float(pool.scores(c)[2]) for c in range(2)]
+    assert why.base + sum(one.value for one in why.evidence) == pytest.approx(scores[0] - np.mean(scores), abs=1e-6)
+    assert {one.term: one.places for one in why.evidence} == {"good": ((0, 4),), "vote": ((5, 9),)}
+
+
+def test_hints_suggest_before_any_label_and_are_outweighed() -> None:
+    pool = Pool(["a ball", "a vote", "rain"], hints={"sport": ["ball"], "politics": ["vote", "nowhere"]})
+    ranked = pool.ranking()
+    assert [pool.classes[c] for c in ranked.best[:2]] == ["sport", "politics"]
+
+
+def test_search_needs_all_words() -> None:
+    pool = Pool(["good ball", "good vote", "ball"])
+    assert pool.search("Good ball").tolist() == [0]
+    assert pool.search("nowhere").tolist() == []
+    assert pool.search("").tolist() == []
+
+
+def test_a_class_with_texts_stays() -> None:
+    pool = Pool(["ball"], ["sport"])
+    pool.set_labels(0, ["sport"])
+    with pytest.raises(BadData, match="1 texts have it"):
+        pool.remove_class("sport")
+
+
+def test_no_near_duplicates_in_a_row() -> None:
+    pool = Pool(["ball goal game vote"] * 3 + ["law seat rain snow", "sun wind"], ["a", "b"])
+    pool.set_labels(3, ["a"])
+    pool.set_labels(4, ["b"])
+    question = next_question(pool, Asked({3, 4, 0}, [0], 30), Strategy("uncertain"))
+    assert question is not None  # only duplicates of the last are left: better than nothing
+    pool2 = Pool(["ball goal game vote"] * 3 + ["law seat rain snow", "sun wind", "ball law"], ["a", "b"])
+    pool2.set_labels(3, ["a"])
+    pool2.set_labels(4, ["b"])
+    found = next_question(pool2, Asked({3, 4, 0}, [0], 30), Strategy("uncertain"))
+    assert found is not None
+    assert found.text == 5
+
+
+def test_one_question_in_ten_is_random_and_the_first_twenty() -> None:
+    texts = random_texts(400, 5)
+    pool = Pool(texts, ["a", "b"])
+    for text in range(20):
+        pool.set_labels(text, ["ab"[text % 2]])
+    ways = [next_question(pool, Asked(range(20), [], number)) for number in range(400)]
+    assert [one.way for one in ways[:20] if one] == ["random"] * 20
+    later = [one.way for one in ways[20:] if one]
+    assert set(later) == {"random", "uncertain"}
+    # 380 draws of 0.1: 38 expected, standard deviation 5.8
+    assert 20 < later.count("random") < 56
+
+
+def test_one_class_is_explored_and_more_like_it_is_found() -> None:
+    pool = Pool(["ball game", "ball goal", "vote law", "vote seat"], ["sport"])
+    pool.set_labels(0, ["sport"])
+    question = next_question(pool, Asked({0}, [0], 25), Strategy(random_share=0))
+    assert question is not None
+    assert (question.way, question.text in (2, 3)) == ("explore", True)
+    like = more_like(pool, "sport", Asked({0}))
+    assert like is not None
+    assert (like.text, like.way) == (1, "similar")
+
+
+def test_nothing_left() -> None:
+    pool = Pool(["ball"])
+    assert next_question(pool, Asked({0})) is None
+    assert more_like(pool, "sport", Asked()) is None
+
+
+def test_what_a_search_found_is_never_called_random() -> None:
+    """Else the sample that accuracy is measured on would be of somebody's choosing."""
+    pool = Pool(random_texts(30))
+    found = pool.search("ball")
+    for number in range(30):
+        question = next_question(pool, Asked((), (), number, found))
+        assert question is not None
+        assert (question.way, question.text in found) == ("search", True)

@@ -1,0 +1,71 @@
+"""The routes of the labelling page: the token guards them, errors are sentences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+testclient = pytest.importorskip("fastapi.testclient", reason="the extra serve is not installed")
+
+from unnaive.apps.labelling.routes import make_label_app  # noqa: E402
+from unnaive.base.errors import UnnaiveError  # noqa: E402
+from unnaive.curation.labelling.record import LabelRecord  # noqa: E402
+from unnaive.curation.labelling.session import Labelling  # noqa: E402
+
+TOKEN = "t" * 24
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Any:
+    record = LabelRecord.create(tmp_path / "l.db", ["good ball", "fair vote", "ball", "vote"], classes=["a", "b"])
+    app = make_label_app(Labelling(record), "ann", TOKEN)
+    return testclient.TestClient(app, base_url="http://localhost", headers={"Authorization": f"Bearer {TOKEN}"})
+
+
+def test_nothing_without_the_token(client: Any) -> None:
+    for path in ("/label/next", "/label/answer", "/label/undo"):
+        found = client.post(path, json={"who": "x"}, headers={"Authorization": "Bearer no"})
+        assert found.status_code == 401
+    assert client.get("/label/who", headers={"Authorization": ""}).status_code == 401
+    assert client.get("/", headers={"Authorization": ""}).status_code == 200  # says nothing of the texts
+    assert client.post("/label/next", json={"who": "x"}, headers={"Host": "evil.example"}).status_code == 421
+
+
+def test_a_session(client: Any) -> None:
+    first = client.post("/label/next", json={"who": "ann"}).json()
+    assert (first["classes"], first["text"]["suggested"]) == (["a", "b"], None)
+    number = first["text"]["number"]
+    second = client.post("/label/answer", json={"who": "ann", "text": number, "kind": "label", "labels": ["a"]}).json()
+    assert second["summary"]["labelled"] == 1
+    assert second["text"]["number"] != number
+    other = client.post("/label/next", json={"who": "bob"}).json()
+    assert other["text"]["number"] not in (second["text"]["number"],)
+    back = client.post("/label/undo", json={"who": "ann"}).json()
+    assert (back["text"]["number"], back["summary"]["labelled"]) == (number, 0)
+    assert client.get("/label/agreement").json() == {"agreement": []}
+    assert client.get("/label/standing").json()["accuracy"] is None  # nothing is labelled now
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("undo", {"who": "ann"}), ("class", {"who": "ann", "label": " "}), ("class", {"who": "ann", "label": "a"}),
+        ("look", {"who": "ann", "label": "a"}), ("look", {"who": "ann", "words": "nowhere"}),
+        ("answer", {"who": "ann", "text": 99, "kind": "skip"}), ("answer", {"who": "ann", "text": 0, "kind": "?"}),
+        ("next", {"who": ""}), ("next", {}),
+    ],
+)  # fmt: skip
+def test_mistakes_are_sentences(client: Any, path: str, body: dict[str, Any]) -> None:
+    found = client.post(f"/label/{path}", json=body)
+    assert found.status_code == 422
+    assert found.json()["error"]
+
+
+def test_the_page_is_served_on_loopback_only(tmp_path: Path) -> None:
+    from unnaive.apps.labelling.routes import serve_page
+
+    record = LabelRecord.create(tmp_path / "l.db", ["good ball"])
+    with pytest.raises(UnnaiveError, match="loopback"):
+        serve_page(Labelling(record), "ann", host="0.0.0.0", port=0)

@@ -1,0 +1,103 @@
+"""When to stop: intervals by hand, bounds, curves that are known."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from unnaive.curation.labelling.linear import LinearLearner
+from unnaive.curation.labelling.pool import Pool
+from unnaive.curation.labelling.simulate import Curve, sign_test, simulate
+from unnaive.curation.labelling.stopping import (
+    Accuracy,
+    Stability,
+    change_bound,
+    describe,
+    outlook,
+    running_accuracy,
+    to_dict,
+)
+from unnaive.io.corpus import Corpus
+
+from .test_pool import random_texts
+
+
+def test_running_accuracy_takes_each_text_out_first() -> None:
+    """Two texts of a class support each other; a text alone in its class cannot be right."""
+    pool = Pool(["ball goal", "ball game", "vote law", "vote seat", "rain"], ["a", "b", "c"])
+    for text, label in enumerate("aabbc"):
+        pool.set_labels(text, [label])
+    assert running_accuracy(LinearLearner(pool), range(5)) == Accuracy(4, 5)
+    assert running_accuracy(LinearLearner(pool), []) == Accuracy(0, 0)
+    assert math.isnan(Accuracy(0, 0).interval.share)
+
+
+def test_change_bound() -> None:
+    assert change_bound(1.0) == 0
+    assert change_bound(0.8) == pytest.approx(1.0)
+
+
+def test_models_that_no_longer_change_are_stable() -> None:
+    pool, stability = Pool(["ball goal", "vote law"] * 50, ["a", "b"]), Stability()
+    for text in range(60):
+        pool.set_labels(text, ["ab"[text % 2]])
+        stability.look(LinearLearner(pool))
+    assert [labels for labels, _ in stability.kappas] == [11, 21, 31, 41, 51]
+    assert stability.kappas[-1][1] == 1.0
+    assert stability.stable
+    assert any("you may stop" in one for one in describe(Accuracy(9, 10), stability, None))
+    pool.set_labels(59, None)
+    for text in range(40, 59):
+        pool.set_labels(text, None)
+    stability.look(LinearLearner(pool))
+    assert max(labels for labels, _ in stability.kappas) <= 40
+
+
+@pytest.mark.slow
+def test_the_outlook_finds_the_curve_that_answers_were_drawn_from() -> None:
+    """accuracy = 0.9 − 2/√n: at 400 labels 0.8, and +1 point at (2/0.09)² = 494: 94 more."""
+    draw = np.random.default_rng(0)
+    n = np.repeat(np.arange(20, 401, 5), 40)
+    ahead = outlook(n, draw.random(len(n)) < 0.9 - 2 / np.sqrt(n), 400)
+    assert ahead is not None
+    assert ahead.accuracy == pytest.approx(0.8, abs=0.03)  # 3,080 answers: a standard error of 0.007, four times that
+    assert ahead.low <= 94 <= ahead.high
+    labels, means, lows, highs = zip(*ahead.curve, strict=True)
+    assert (labels[0], labels[-1]) == (20, 800)
+    truth = 0.9 - 2 / np.sqrt(np.array(labels, float))
+    np.testing.assert_allclose(means, truth, atol=0.08)  # the standard error of the 40 answers at the first point
+    assert all(low <= mean <= high for low, mean, high in zip(lows, means, highs, strict=True))
+    assert to_dict(Accuracy(9, 10), Stability(), ahead)["outlook"]["curve"][0]["labels"] == 20
+    few = outlook(n[:30], [True] * 15 + [False] * 15, 400)
+    assert few is not None
+    assert few.high - few.low > ahead.high - ahead.low or few.high == math.inf
+    assert outlook([1] * 29, [True] * 29, 50) is None
+    assert to_dict(Accuracy(0, 0), Stability(), few)["accuracy"] is None
+
+
+def test_labels_for() -> None:
+    curve = Curve("mixed", (20, 40, 60), np.array([[0.5, 0.6, 0.8], [0.5, 0.6, 0.8]]))
+    assert curve.labels_for(0.7) == pytest.approx(50)
+    assert curve.labels_for(0.4) == 20
+    assert curve.labels_for(0.9) is None
+
+
+def test_sign_test_by_hand() -> None:
+    assert sign_test(np.zeros(5)) == 1.0
+    assert sign_test(np.ones(10)) == pytest.approx(2 / 1024)
+    assert sign_test(np.array([1.0, -1.0])) == 1.0
+
+
+def test_a_simulation_is_repeatable_and_ends_with_an_empty_pool() -> None:
+    texts = random_texts(200, 7)
+    labels = [("sport",) if "ball" in text or "goal" in text else ("else",) for text in texts]
+    pool, test = Corpus(texts[:140], labels[:140]), Corpus(texts[140:], labels[140:])
+    one = simulate(pool, test, labels=60, seeds=2)
+    two = simulate(pool, test, labels=60, seeds=2)
+    assert [curve.way for curve in one] == ["mixed", "uncertain", "random"]
+    for left, right in zip(one, two, strict=True):
+        assert left.labels == (20, 40, 60)
+        np.testing.assert_array_equal(left.accuracy, right.accuracy)
+    assert one[0].mean[-1] > 0.8

@@ -1,0 +1,235 @@
+"""Conformal sets: ranks by hand, the coverage that is promised, both entrances, files, and sentences."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from unnaive import MultinomialNB, TextClassifier
+from unnaive.base.errors import BadData, BadModel, UnnaiveError
+from unnaive.data.targets import read_targets
+from unnaive.evaluation.evaluate import evaluate
+from unnaive.io.tickets import load_tickets
+from unnaive.learning.conformal import MOST, ConformalScores, Ladder, kept_ranks
+from unnaive.learning.learner import HeldOut, TrainingSpec
+from unnaive.learning.train import train
+from unnaive.linear.linear import Linear
+from unnaive.models.estimator import DocumentsModel
+
+TEXTS = ["good ball, good game", "fair vote in a fair law", "warm soup with bread", "the ball is lost", "a new law"] * 6
+LABELS = ["sport", "politics", "food", "sport", "politics"] * 6
+
+
+def drawn(n, seed, classes=5):
+    """Documents whose true class follows probabilities that the model has only roughly."""
+    rng = np.random.default_rng(seed)
+    logits = 2 * rng.normal(size=(n, classes))
+    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    truth = np.array([rng.choice(classes, p=row) for row in p])
+    rough = 3 * logits + rng.normal(size=(n, classes))  # over-confident and noisy: the promise needs no calibration
+    return rough - np.logaddexp.reduce(rough, axis=1, keepdims=True), np.eye(classes, dtype=int)[truth]
+
+
+def test_ranks_by_hand():
+    """Of 19 scores 1..19 the threshold of 90 % is the ⌈20·.9⌉ = 18th, of 95 % the 19th; 96 % would need the 20th."""
+    ladder = Ladder.of(np.arange(19.0, 0.0, -1.0), MOST)
+    assert [ladder.threshold(share, MOST) for share in (0.9, 0.95, 0.96)] == [18.0, 19.0, np.inf]
+
+
+def test_a_long_ladder_is_thinned_and_never_promises_more():
+    """Of 12,345 scores 1,000 are kept; the threshold is the next kept one, at most 13 ranks above the right one."""
+    scores = np.random.default_rng(0).permutation(12_345).astype(float)
+    ladder = Ladder.of(scores, 1000)
+    assert len(ladder.values) == 1000
+    assert ladder.values[-1] == 12_344
+    for share in (0.5, 0.8, 0.9, 0.99, 0.999):
+        right = int(np.ceil(12_346 * share)) - 1
+        assert 0 <= ladder.threshold(share, 1000) - right <= 13
+    assert kept_ranks(12_345, 1000)[0] == 13
+
+
+def test_scores_are_rounded_up_to_32_bits():
+    values = -np.log(np.random.default_rng(0).random(500))
+    kept = Ladder.of(values, MOST).values
+    assert (kept >= np.sort(values)).all()
+    np.testing.assert_allclose(kept, np.sort(values), rtol=2e-7)
+    np.testing.assert_array_equal(kept, kept.astype(np.float32))
+
+
+@pytest.mark.parametrize("by_class", [False, True])
+@pytest.mark.parametrize("confidence", [0.8, 0.9, 0.95])
+@pytest.mark.slow
+def test_new_documents_are_covered_as_promised(confidence, by_class):
+    """Over 30 draws of 1,000 held-out and 1,000 new documents: between the confidence and 1/(n+1) more.
+
+    n is 1,000, or by class about 200; the standard error of the mean over draws is .002.
+    """
+    covered, each = [], []
+    for seed in range(30):
+        held_out = ConformalScores.of(*drawn(1000, seed))
+        log_p, Y = drawn(1000, 1000 + seed)
+        inside = held_out.accepted(log_p, confidence, by_class=by_class)
+        hit = inside[np.arange(1000), Y.argmax(axis=1)]
+        covered.append(hit.mean())
+        each.append([hit[Y[:, c] == 1].mean() for c in range(5)])
+    more = 1 / 200 if by_class else 1 / 1000
+    assert confidence - 0.006 < np.mean(covered) < confidence + more + 0.006
+    if by_class:
+        assert np.mean(each, axis=0) == pytest.approx([confidence] * 5, abs=0.015)  # a fifth of the documents each
+
+
+def test_higher_confidence_holds_lower_and_sets_start_with_the_most_probable():
+    made = TextClassifier("multinomial", calibrate="temperature").fit(TEXTS, LABELS)
+    new = ["a ball", "bread and law", "nothing known", ""]
+    sets = [made.predict_set(new, share) for share in (0.5, 0.8, 0.9)]
+    for small, large in pairwise(sets):
+        assert all(set(one) <= set(two) for one, two in zip(small, large, strict=True))
+    best = made.classes_[made.predict_proba(new).argmax(axis=1)]
+    assert [one[0] for one in made.predict_set(new, 0.9, at_least_one=True)] == list(best)
+
+
+def test_too_few_documents_for_a_confidence_give_every_label():
+    """30 documents: the 30th of 31 ranks is for .96; .99 would need the 31st, so all classes are in the set."""
+    made = TextClassifier("multinomial", calibrate="temperature").fit(TEXTS, LABELS)
+    assert [sorted(one) for one in made.predict_set(["a ball"], 0.99)] == [["food", "politics", "sport"]]
+
+
+def test_multilabel_sets_hold_all_labels_of_a_document():
+    """The score of a document is that of its least probable label: .2 and .5 give −log .2."""
+    log_p = np.log([[0.9, 0.2, 0.5], [0.8, 0.1, 0.1], [0.3, 0.3, 0.3]])
+    Y = csr_array([[0, 1, 1], [1, 0, 0], [0, 0, 0]])
+    found = ConformalScores.of(log_p, Y)
+    np.testing.assert_allclose(np.exp(-found.overall.values), [1.0, 0.8, 0.2], rtol=1e-6)  # no label: nothing to miss
+    assert [one.n for one in found.by_class] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("labels", [LABELS, [(label, "any") for label in LABELS]], ids=["single", "sets"])
+def test_a_loaded_model_gives_the_same_sets(tmp_path, labels):
+    made = TextClassifier("svm", calibrate="platt").fit(TEXTS, labels)
+    made.save(tmp_path / "a.model")
+    copy = TextClassifier.load(tmp_path / "a.model")
+    for options in ({}, {"by_class": True}, {"at_least_one": True}):
+        assert copy.predict_set(TEXTS, 0.8, **options) == made.predict_set(TEXTS, 0.8, **options)
+
+
+def test_held_out_scores_in_files_are_not_trusted():
+    arrays, about = ConformalScores.of(*drawn(50, 0)).to_arrays()
+    whole = ConformalScores.from_arrays(arrays, about, 5)
+    assert whole.overall.n == 50
+    damaged = [
+        (arrays | {"overall": arrays["overall"][::-1]}, about, 5),
+        (arrays | {"overall": arrays["overall"].astype(np.float64)}, about, 5),
+        (arrays | {"by_class": arrays["by_class"][:-1]}, about, 5),
+        (arrays | {"by_class": np.full_like(arrays["by_class"], np.nan)}, about, 5),
+        (arrays, about | {"documents": 49}, 5),
+        (arrays, about | {"documents": True}, 5),
+        (arrays, about | {"documents": -1}, 5),
+        (arrays, about, 4),
+    ]
+    for case in damaged:
+        with pytest.raises(ValueError, match="held-out scores"):
+            ConformalScores.from_arrays(*case)
+
+
+def test_a_damaged_file_is_one_sentence(tmp_path):
+    import json
+
+    from safetensors.numpy import load_file, save_file
+
+    path = tmp_path / "a.model"
+    TextClassifier("multinomial", calibrate="temperature").fit(TEXTS, LABELS).save(path)
+    raw = path.read_bytes()
+    header = json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])
+    arrays = load_file(path)
+    arrays["conformal.overall"] = arrays["conformal.overall"][:-1]
+    save_file(arrays, path, metadata=header["__metadata__"])
+    with pytest.raises(BadModel, match="held-out scores"):
+        TextClassifier.load(path)
+
+
+def test_without_held_out_scores_there_is_a_sentence():
+    plain = TextClassifier("multinomial").fit(TEXTS, LABELS)
+    with pytest.raises(UnnaiveError, match=r"kept no scores of held-out documents.*calibrate='temperature'"):
+        plain.predict_set(["a ball"])
+    made = TextClassifier("multinomial", calibrate=True).fit(TEXTS, LABELS)
+    for wrong in (0, 1, 90, float("nan"), "0.9"):
+        with pytest.raises(BadData, match="a share between 0 and 1"):
+            made.predict_set(["a ball"], wrong)
+
+
+@dataclass(frozen=True, eq=False)
+class Searched(Linear):
+    """A scorer of a model that held documents out while it learnt."""
+
+    held_out: HeldOut | None = None
+
+
+class Searching(DocumentsModel):
+    """Naive Bayes that says how it scored the first twenty documents without them."""
+
+    name = "searching"
+    title = "searching"
+
+    def learn(self, X, Y, *, exclusive=True, sample_weight=None, progress=None):
+        from unnaive.data.counts import Counts
+
+        def scorer(rows):
+            return MultinomialNB().rule(Counts.of(X[rows], Y[rows]), exclusive=exclusive)
+
+        rows = np.arange(20)
+        scores = scorer(np.arange(20, X.shape[0])).scores(X[rows])
+        whole = scorer(np.arange(X.shape[0]))
+        names = ("sparse_weights", "bias", "class_offset", "term_offset")
+        return Searched(**{one: getattr(whole, one) for one in names}, held_out=(rows, scores))
+
+
+def test_scores_that_the_model_held_out_itself_are_used_and_taken_off():
+    counted = np.random.default_rng(0).poisson(1.0, size=(40, 6))
+    y = [["a", "b"][row % 2] for row in range(40)]
+    fitted = train(TrainingSpec(Searching()), csr_array(counted), read_targets(y, 40))
+    assert fitted.conformal.overall.n == 20
+    assert fitted.scorer.held_out is None
+    tuned = train(TrainingSpec(Searching(), calibrate="temperature"), csr_array(counted), read_targets(y, 40))
+    assert tuned.calibration is not None
+    assert tuned.conformal.overall.n == 20
+    estimator = Searching().fit(counted, y)  # the other entrance
+    assert estimator.predict_set(counted, 0.8) == fitted.predict_set(csr_array(counted), 0.8)
+
+
+def test_updates_keep_the_table_and_a_class_that_comes_later_has_no_scores_in_it():
+    made = TextClassifier("multinomial", calibrate=True).fit(TEXTS, LABELS)
+    table = made.fitted_.conformal
+    same = made.partial_fit(["a late ball"], ["sport"]).fitted_.conformal
+    assert [one.n for one in same.by_class] == [one.n for one in table.by_class]
+    grown = made.partial_fit(["rain"], ["weather"], grow=True).fitted_
+    assert grown.conformal.overall is table.overall
+    assert grown.conformal.by_class[grown.classes.index("weather")].n == 0
+    again = made.forget(["rain"], ["weather"]).fitted_.conformal
+    assert [one.values.tolist() for one in again.by_class] == [one.values.tolist() for one in table.by_class]
+
+
+def test_a_class_with_scores_that_is_gone_takes_the_table_with_it():
+    held_out = ConformalScores.of(np.log([[0.9, 0.1], [0.6, 0.4]]), np.array([[1, 0], [0, 1]]))
+    assert held_out.for_classes(["a", "b"], ["a"]) is None
+    assert held_out.for_classes(["a", "b"], ["a", "b", "c"]).by_class[2].n == 0
+
+
+def test_tickets_are_covered():
+    """275 test documents: two standard errors of a coverage of .9 are .036. Measured: nbsvm .909, multinomial .887."""
+    train_part, test = (load_tickets().part(part) for part in ("train", "test"))
+    targets = [one[0] for one in train_part.labels]
+    for model in ("nbsvm", "multinomial"):
+        made = TextClassifier(model, calibrate="temperature").fit(train_part.texts, targets)
+        found = evaluate(made, test.texts, test.labels).coverage(0.9)
+        assert [one.by_class for one in found] == [False, True]
+        assert found[0].coverage == pytest.approx(0.9, abs=0.036)
+        held = [label[0] in one for one, label in zip(made.predict_set(test.texts), test.labels, strict=True)]
+        assert found[0].coverage == np.mean(held)
+
+
+def test_a_class_that_the_model_never_saw_is_in_no_set():
+    made = TextClassifier("multinomial", calibrate=True).fit(TEXTS, LABELS)
+    found = evaluate(made, ["good ball, good game", "rain"], ["sport", "weather"]).coverage(0.5)[0]
+    assert found.coverage == 0.5

@@ -1,0 +1,137 @@
+"""Pages of docs/ that are made from something else say what that says; test_pages.py runs the code of all pages."""
+
+import ast
+import importlib
+import importlib.util
+import inspect
+import logging
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+import unnaive
+from unnaive import TextClassifier
+from unnaive.io.tickets import load_tickets
+from unnaive.models.catalogue import MODELS
+
+DOCS = Path(__file__).parents[2] / "docs"
+TOOLS = Path(__file__).parents[2] / "tools"
+
+
+def test_the_page_on_networks_runs(capsys):
+    names = {}
+    for block in re.findall(r"```python\n(.*?)```", (DOCS / "networks.md").read_text(encoding="utf-8"), re.DOTALL):
+        exec(block, names)
+    shown = capsys.readouterr().out
+    assert shown.startswith("('tariff', 'vessel', 'trade')\nnetwork unnaive {")
+    assert "[[0.25 0.75]]" in shown
+    assert "'CMDL'" in shown
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="pyspark is not installed")
+@pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java on this machine")
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_the_page_on_spark_runs(capsys):
+    names = {}
+    for block in re.findall(r"```python\n(.*?)```", (DOCS / "spark.md").read_text(encoding="utf-8"), re.DOTALL):
+        exec(block, names)
+    names["spark"].stop()
+    shown = capsys.readouterr().out
+    page = (DOCS / "spark.md").read_text(encoding="utf-8")
+    assert shown.splitlines() == re.findall(r"^print\(.*\)  # (.*)$", page, re.MULTILINE)
+
+
+def test_the_page_on_models_names_every_model_and_class():
+    page = (DOCS / "models.md").read_text(encoding="utf-8")
+    for model in MODELS:
+        assert f"`{model}`" in page, model
+    for name in re.findall(r"`([A-Z]\w+)`", page):
+        assert hasattr(unnaive, name), name
+
+
+def load_tool(name):
+    spec = importlib.util.spec_from_file_location(name, TOOLS / f"{name}.py")
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    return tool
+
+
+def test_the_table_of_models_is_what_its_figures_give():
+    tool, page = load_tool("model_table"), (DOCS / "models.md").read_text(encoding="utf-8")
+    content = tool.read_figures()
+    assert tool.render_page(page, content) == page, "run: python tools/model_table.py"
+    assert list(tool.COLLECTIONS) == sorted(content["collections"], key=list(tool.COLLECTIONS).index)
+    for collection, figures in content["collections"].items():
+        assert {*tool.CONTENDERS, *tool.PEERS, tool.FASTTEXT} <= set(figures), collection
+    assert content["machine"] in page
+
+
+def test_the_picture_of_the_steps_is_what_its_script_draws():
+    tool = load_tool("spine_picture")
+    assert tool.PLACE.read_text(encoding="utf-8") == tool.draw(), "run: python tools/spine_picture.py"
+    source = Path(unnaive.__file__).parent
+    for *_, where in tool.BOXES.values():
+        assert (source / where).exists(), where
+
+
+def test_the_tables_of_performance_are_those_of_the_benchmarks():
+    tool, page = load_tool("performance"), (DOCS / "performance.md").read_text(encoding="utf-8")
+    written = tool.render_page(page, tool.BENCHMARKS.read_text(encoding="utf-8"))
+    assert page == written, "run: python tools/performance.py"
+
+
+def test_the_page_of_reproductions_is_what_its_figures_and_the_papers_give():
+    tool = load_tool("reproductions")
+    page = tool.render_page(tool.read_figures())
+    assert (DOCS / "reproductions.md").read_text(encoding="utf-8") == page, "run: python tools/reproductions.py"
+    for missing in ("raw", "Industry Sector", "7 Sectors", "Job Category", "Ohsumed with 20,000"):
+        assert missing in page
+
+
+def test_a_third_party_rebuilds_predictions_from_the_page_on_the_model_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    corpus = load_tickets()
+    texts, labels = list(corpus.texts), [label for (label,) in corpus.labels]
+    model = TextClassifier("multinomial").fit(texts[:600], labels[:600])
+    model.save("tickets.model")
+    (block,) = re.findall(r"```python\n(.*?)```", (DOCS / "model-file.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert len([line for line in block.splitlines() if line.strip()]) <= 18  # three of them imports
+    names = {}
+    exec(block, names)
+    assert [names["predict"](text) for text in texts[600:]] == model.predict(texts[600:]).tolist()
+
+
+def test_the_python_reference_has_every_public_name():
+    page = (DOCS / "reference" / "python.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^::: (.+)$", page, flags=re.MULTILINE)
+    assert len(listed) == len(set(listed))
+    public = {f"unnaive.{name}" for name in dir(unnaive)} - {"unnaive.__version__", "unnaive.backend"}
+    public |= {f"unnaive.spark.{name}" for name in dir(importlib.import_module("unnaive.spark"))}
+    assert public <= set(listed), public - set(listed)
+    for name in listed:
+        module, _, last = name.rpartition(".")
+        if module != "unnaive.spark":  # whose names need pyspark
+            assert getattr(importlib.import_module(module), last).__doc__, name
+
+
+@pytest.mark.parametrize("name", ["TextClassifier", *(place.split(":")[1] for place in MODELS.values())])
+def test_the_python_reference_shows_the_defaults_of_parameters(name):
+    griffe = pytest.importorskip("griffe")
+    logging.getLogger("griffe").setLevel(logging.ERROR)  # it would like a type for every field
+    one = getattr(unnaive, name)
+    text = load_tool("reference_docstrings").lay_out(inspect.getdoc(one))
+    sections = griffe.Docstring(text, lineno=1).parse("numpy")
+    (shown,) = [section.value for section in sections if section.kind.value == "parameters"]
+    defaults = {parameter.name: parameter.value for parameter in shown if "*" not in parameter.name}
+    for parameter, given in inspect.signature(one).parameters.items():
+        if given.default is not inspect.Parameter.empty:
+            assert ast.literal_eval(defaults[parameter]) == given.default, parameter
+
+
+@pytest.mark.slow
+def test_the_command_reference_is_what_the_program_says():
+    tool = load_tool("command_reference")
+    assert tool.PLACE.read_text(encoding="utf-8") == tool.reference(), "run: python tools/command_reference.py"

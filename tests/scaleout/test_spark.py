@@ -1,0 +1,483 @@
+"""Spark gives what local training gives: counts and files the same to the byte, iterated models up to rounding."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+from unnaive import BadData, TextClassifier, UnnaiveError, UnnaiveWarning
+from unnaive.classifier.model_file import load, save
+from unnaive.data.targets import read_targets
+from unnaive.io.tickets import load_tickets
+from unnaive.learning.train import train
+from unnaive.text.counting import TextCounter
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_spec("pyspark") is None, reason="pyspark is not installed: pip install 'unnaive[spark]'"),
+    pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java on this machine"),
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+]
+
+SCHEMA = "text string, label string"
+N = 240
+
+
+@pytest.fixture(scope="session")
+def spark():
+    from unnaive.scaleout.spark.session import start_session
+
+    session = start_session("local[2,3]")  # two cores; a task that fails is run again, three times in all
+    session.conf.set("spark.sql.shuffle.partitions", 2)
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def tickets():
+    corpus = load_tickets("queue")
+    return list(corpus.texts)[:N], [names[0] for names in corpus.labels[:N]]
+
+
+@pytest.fixture(scope="session")
+def df(spark, tickets):
+    return spark.createDataFrame(list(zip(*tickets, strict=True)), SCHEMA).cache()
+
+
+def file_bytes(model, path):
+    save(model.fitted_, path)
+    return path.read_bytes()
+
+
+def train_in_order(texts, labels, model, **parameters):
+    """Local training of a model that learns from documents, with the terms in order, as Spark has them."""
+    classifier = TextClassifier(model, **parameters)
+    counter = TextCounter(classifier.token_rule)
+    X = counter.count(texts, grow=True)
+    ordered = counter.vocabulary.in_order()
+    X = X[:, counter.vocabulary.ids(ordered)]
+    targets = read_targets(labels, len(texts))
+    return train(classifier.spec(), X, targets, vocabulary=ordered, token_rule=classifier.token_rule)
+
+
+# Laws: any partitions, any order, tasks that ran twice.
+
+
+@pytest.mark.parametrize("n_partitions", [1, 2, 7])
+def test_counts_and_file_are_those_of_local_training(df, tickets, tmp_path, n_partitions):
+    import unnaive.spark
+
+    shuffled = df.orderBy("text").repartition(n_partitions) if n_partitions > 1 else df.orderBy("label").coalesce(1)
+    trained = unnaive.spark.fit(shuffled)
+    local = TextClassifier("multinomial").fit(*tickets)
+    assert trained.fitted_.counts == local.fitted_.counts
+    # `remake` puts the terms in order, which partitions cannot have in that of first occurrence
+    assert file_bytes(trained, tmp_path / "spark.model") == file_bytes(local.remake(), tmp_path / "local.model")
+
+
+@pytest.mark.parametrize(
+    ("model", "parameters"),
+    [
+        ("bernoulli", {"select": ("chi2", 100)}),
+        ("complement", {"stem": "porter", "stopwords": "smart", "min_df": 2}),
+        ("or-gate", {"select": 200}),
+        ("rocchio-counts", {"ngrams": (1, 2)}),
+        ("word-clusters", {"clusters": 20}),
+    ],
+)
+def test_every_model_that_learns_from_counts_is_the_local_one(df, tickets, tmp_path, model, parameters):
+    import unnaive.spark
+
+    trained = unnaive.spark.fit(df.repartition(3), model=model, **parameters)
+    local = TextClassifier(model, **parameters).partial_fit(*tickets)
+    assert file_bytes(trained, tmp_path / "spark.model") == file_bytes(local, tmp_path / "local.model")
+
+
+def test_a_task_that_failed_and_ran_again_is_counted_once(df, tickets, tmp_path):
+    import unnaive.spark
+
+    flag = tmp_path / "failed"
+
+    def fail_once(batches):
+        for batch in batches:
+            yield batch.slice(0, 10)
+            if not flag.exists():
+                flag.touch()
+                raise RuntimeError("a machine that is short of memory")
+            yield batch.slice(10)
+
+    trained = unnaive.spark.fit(df.coalesce(1).mapInArrow(fail_once, SCHEMA))
+    assert flag.exists()
+    local = TextClassifier("multinomial").partial_fit(*tickets)
+    assert file_bytes(trained, tmp_path / "spark.model") == file_bytes(local, tmp_path / "local.model")
+
+
+@pytest.mark.parametrize("n_partitions", [1, 3])
+@pytest.mark.parametrize(
+    ("model", "parameters"),
+    [
+        ("maxent", {"max_iter": 6, "min_df": 2}),
+        ("maxent", {"solver": "gis", "early_stopping": False, "max_iter": 5}),
+        ("hos", {"weights": "log", "norm": "l2", "events": "multinomial"}),
+    ],
+)
+def test_iterated_models_are_the_local_ones_up_to_rounding(df, tickets, model, parameters, n_partitions):
+    import unnaive.spark
+
+    kept = {"keep_documents": False} if model == "hos" else {}
+    trained = unnaive.spark.fit(df.repartition(n_partitions), model=model, **parameters).fitted_
+    local = train_in_order(*tickets, model, **parameters, **kept)
+    scores, expected = trained.scores(tickets[0]), local.scores(tickets[0])
+    np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+    assert trained.predict(tickets[0]).tolist() == local.predict(tickets[0]).tolist()
+
+
+def test_paths_of_presence_are_whole_numbers_and_the_model_is_the_local_one(df, tickets, tmp_path):
+    import unnaive.spark
+
+    trained = unnaive.spark.fit(df.repartition(3), model="hos")
+    local = train_in_order(*tickets, "hos", keep_documents=False)
+    save(trained.fitted_, tmp_path / "spark.model")
+    save(replace(local, documents=None), tmp_path / "local.model")  # which local training alone keeps, for updates
+    assert (tmp_path / "spark.model").read_bytes() == (tmp_path / "local.model").read_bytes()
+
+
+def test_sums_are_the_same_added_up_by_the_driver_or_across_the_cluster(df, tickets):
+    from unnaive.data.weighting import Weighting
+    from unnaive.scaleout.spark.passes import CountedDocuments
+    from unnaive.scaleout.spark.rows import labelled_rows
+    from unnaive.scaleout.spark.solvers import sum_first_pass
+    from unnaive.text.tokens import TokenRule
+
+    counter = TextCounter(TokenRule())
+    counter.count(tickets[0], grow=True)
+    classes = sorted(set(tickets[1]))
+    rows = labelled_rows(df.repartition(3), "text", "label")
+    with CountedDocuments.of(rows, TokenRule(), counter.vocabulary, classes, Weighting("log")) as documents:
+        assert documents.small
+        here = documents.sum(sum_first_pass, "multiclass")
+        documents.small = False
+        there = documents.sum(sum_first_pass, "multiclass")
+    assert here[0] == N
+    assert all(np.array_equal(one, two) for one, two in zip(here, there, strict=True))
+
+
+# Predicting.
+
+
+def test_predictions_and_probabilities_are_the_local_ones(spark, df, tickets):
+    import unnaive.spark
+
+    local = TextClassifier("multinomial").fit(*tickets)
+    rows = unnaive.spark.transform(df, local, probability="p", score="s").collect()
+    assert [row.text for row in rows] == tickets[0]
+    assert [row.prediction for row in rows] == local.predict(tickets[0]).tolist()
+    assert np.array_equal([row.p for row in rows], local.predict_proba(tickets[0]))
+    assert np.array_equal([row.s for row in rows], local.scores(tickets[0]))
+
+
+def test_a_row_without_a_text_gets_no_prediction(spark, tickets):
+    import unnaive.spark
+
+    local = TextClassifier("multinomial").fit(*tickets)
+    texts = [None, tickets[0][0], None]
+    few = spark.createDataFrame([(number, text) for number, text in enumerate(texts)], "id int, body string").coalesce(
+        1
+    )
+    rows = unnaive.spark.transform(few, local, text="body").orderBy("id").collect()
+    assert [row.prediction for row in rows] == [None, local.predict(tickets[0][:1])[0], None]
+
+
+def test_multilabel_and_numbers_as_labels(spark, tickets):
+    import unnaive.spark
+
+    texts = tickets[0][:40]
+    sets = [[label, f"{len(text) % 3}"] if len(text) % 5 else [] for text, label in zip(*tickets, strict=True)][:40]
+    rows = spark.createDataFrame(list(zip(texts, sets, strict=True)), "text string, label array<string>")
+    trained = unnaive.spark.fit(rows.repartition(3), model="bernoulli")
+    local = TextClassifier("bernoulli").partial_fit(texts, sets)
+    assert trained.fitted_.counts == local.fitted_.counts
+    given = [tuple(row.prediction) for row in unnaive.spark.transform(rows, trained).collect()]
+    assert given == local.predict(texts)
+    numbers = [len(text) % 3 for text in texts]
+    whole = spark.createDataFrame(list(zip(texts, numbers, strict=True)), "text string, label int")
+    trained = unnaive.spark.fit(whole)
+    assert trained.classes_.tolist() == [0, 1, 2]
+    assert unnaive.spark.transform(whole, trained).schema["prediction"].dataType.typeName() == "long"
+
+
+# Skew and dirt.
+
+
+def test_a_partition_with_nine_tenths_of_the_rows_and_empty_ones(spark, df, tickets, tmp_path):
+    import unnaive.spark
+
+    rows = list(zip(*tickets, strict=True))
+    most, rest = rows[: 9 * N // 10], rows[9 * N // 10 :]
+    nothing = spark.createDataFrame([], SCHEMA)
+    skewed = spark.createDataFrame(most, SCHEMA).coalesce(1).union(nothing).union(spark.createDataFrame(rest, SCHEMA))
+    filtered = df.repartition(7, "label").where("label = 'bug'").limit(0)  # empty partitions, not just none
+    trained = unnaive.spark.fit(skewed.union(filtered))
+    local = TextClassifier("multinomial").partial_fit(*tickets)
+    assert file_bytes(trained, tmp_path / "spark.model") == file_bytes(local, tmp_path / "local.model")
+
+
+def test_rows_without_text_or_label_are_refused_or_left_out(spark, df, tickets, tmp_path):
+    import unnaive.spark
+
+    holes = df.union(spark.createDataFrame([(None, "bug"), ("a text", None), (None, None)], SCHEMA))
+    with pytest.raises(BadData, match=f"^3 of {N + 3} rows have no text or no label; fill them, or say missing='skip'"):
+        unnaive.spark.fit(holes)
+    with pytest.warns(UnnaiveWarning, match=f"3 of {N + 3} rows have no text or no label and are left out"):
+        trained = unnaive.spark.fit(holes, missing="skip")
+    local = TextClassifier("multinomial").partial_fit(*tickets)
+    assert file_bytes(trained, tmp_path / "spark.model") == file_bytes(local, tmp_path / "local.model")
+
+
+def test_a_document_of_fifty_megabytes_is_counted_and_scored(spark, df):
+    import unnaive.spark
+
+    # by the column `id`: Spark would work a constant out beforehand and write all of it into the plan of the query
+    long = spark.range(1).selectExpr("repeat('alpha beta ', int(4800000 + id)) AS text", "'long' AS label")
+    trained = unnaive.spark.fit(df.limit(20).union(long))
+    counts = trained.fitted_.counts
+    assert counts.counts.terms[counts.vocabulary.ids(["alpha", "beta"])].tolist() == [4800000, 4800000]
+    assert unnaive.spark.transform(long, trained).select("prediction").collect()[0][0] == "long"
+
+
+def test_a_driver_without_memory_is_one_sentence_and_no_hang(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import unnaive.scaleout.spark\n"
+        "from unnaive.scaleout.spark.session import start_session\n"
+        "spark = start_session('local[2]')\n"
+        # a constant, which Spark writes into the plan of the query, and copies there, time and again
+        "rows = spark.range(2).selectExpr(\"repeat('alpha beta ', 4800000) AS text\", 'id AS label')\n"
+        "try:\n    unnaive.spark.fit(rows)\nexcept unnaive.UnnaiveError as problem:\n    print(problem)\n"
+    )
+    little = os.environ | {"PYSPARK_SUBMIT_ARGS": "--driver-memory 480m pyspark-shell"}
+    done = subprocess.run(
+        [sys.executable, program], env=little, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert "\nSpark's driver has ended, most often because its memory was not enough;" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"text": "body"}, "the DataFrame has no column 'body'; it has text, label: say text=NAME"),
+        ({"model": "svm"}, "linear support vector machine needs all documents in one place; Spark trains multinomial,"),
+        ({"calibrate": True}, "the calibration is tuned on held-out documents in one place"),
+        ({"decision": "scut"}, "the decision 'scut' is tuned on held-out documents"),
+        ({"class_weight": "balanced"}, "class_weight makes fractions of counts"),
+        ({"missing": "drop"}, "no treatment of missing values called 'drop'; there are error, skip"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(df, given, sentence):
+    import unnaive.spark
+
+    with pytest.raises(UnnaiveError) as problem:
+        unnaive.spark.fit(df, **given)
+    assert str(problem.value).startswith(sentence)
+    assert "\n" not in str(problem.value)
+
+
+def test_data_that_cannot_be_learnt_from_is_one_sentence(spark, df):
+    import unnaive.spark
+
+    with pytest.raises(BadData, match=r"^the DataFrame has no rows"):
+        unnaive.spark.fit(df.limit(0))
+    with pytest.raises(BadData, match=r"^every document has the label 'x'; a classifier needs at least two classes"):
+        unnaive.spark.fit(df.selectExpr("text", "'x' AS label"))
+    with pytest.raises(BadData, match=r"^none of the 240 texts has a term to learn from"):
+        unnaive.spark.fit(df.selectExpr("'' AS text", "label"))
+    with pytest.raises(BadData, match=r"^the column 'label' holds map<string,int>; labels are strings, whole numbers"):
+        unnaive.spark.fit(df.selectExpr("text", "map(label, 1) AS label"))
+    with pytest.raises(BadData, match=r"^the column 'text' holds array<string>; texts are strings"):
+        unnaive.spark.fit(df.selectExpr("array(text) AS text", "label"))
+    with pytest.raises(BadData, match=r"^Unknown label type: continuous. A label is 0.5"):  # found on an executor
+        unnaive.spark.fit(df.selectExpr("text", "0.5D AS label"))
+    with pytest.raises(UnnaiveError, match=r"^early stopping holds out documents by their place"):
+        unnaive.spark.fit(df, model="maxent", solver="gis")
+
+
+# Pipelines and streams.
+
+
+def test_estimator_in_a_pipeline_under_cross_validation(spark, df, tickets, tmp_path):
+    from pyspark.ml import Pipeline, PipelineModel
+    from pyspark.ml.evaluation import MulticlassClassificationEvaluator
+    from pyspark.ml.feature import StringIndexer
+    from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
+
+    from unnaive.spark import UnnaiveClassifier
+
+    stage = UnnaiveClassifier(labelCol="index", probabilityCol="probability")
+    pipeline = Pipeline(stages=[StringIndexer(inputCol="label", outputCol="index"), stage])
+    grid = ParamGridBuilder().addGrid(stage.settings, [{"alpha": 1e6}, {"alpha": 0.1}]).build()
+    judge = MulticlassClassificationEvaluator(labelCol="index", metricName="accuracy")
+    found = CrossValidator(
+        estimator=pipeline, estimatorParamMaps=grid, evaluator=judge, numFolds=2, seed=0, parallelism=1
+    ).fit(df)
+    assert found.avgMetrics[1] > found.avgMetrics[0]  # so much smoothing leaves nothing but the prior
+    best = found.bestModel
+    assert best.stages[1].fitted.spec.model.alpha == 0.1
+    best.write().overwrite().save(str(tmp_path / "pipeline"))
+    again = PipelineModel.load(str(tmp_path / "pipeline"))
+    columns = ["text", "prediction", "probability"]
+    assert again.transform(df).select(columns).collect() == best.transform(df).select(columns).collect()
+    assert judge.evaluate(again.transform(df)) > 0.9  # of the documents that it learnt from
+
+
+def test_a_stream_is_learnt_exactly_and_each_batch_once(spark, df, tickets, tmp_path):
+    from unnaive.spark import StreamedModel
+
+    lines = [json.dumps({"text": text, "label": label}) for text, label in zip(*tickets, strict=True)]
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    stream = StreamedModel(tmp_path / "models", model="complement")
+    for part in range(3):
+        (inbox / f"{part}.json").write_text("\n".join(lines[part::3]))
+    rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(inbox))
+    query = rows.writeStream.foreachBatch(stream.learn).option("checkpointLocation", str(tmp_path / "checkpoint"))
+    query.trigger(availableNow=True).start().awaitTermination()
+    assert max(stream.files()) == 2
+    newest = stream.files()[2]
+    before = newest.read_bytes()
+    stream.learn(df, 2)  # handed over a second time, after a failure
+    stream.learn(df, 0)
+    assert sorted(stream.files()) == [1, 2]
+    assert newest.read_bytes() == before
+    local = TextClassifier("complement").partial_fit(*tickets)
+    assert file_bytes(local, tmp_path / "local.model") == before
+    assert stream.load().predict(tickets[0]).tolist() == local.predict(tickets[0]).tolist()
+
+
+# The command line.
+
+
+@pytest.fixture(scope="module")
+def table(tickets, tmp_path_factory):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = tmp_path_factory.mktemp("tables") / "tickets.parquet"
+    pq.write_table(pa.table({"body": tickets[0], "queue": tickets[1], "number": range(N)}), path)
+    return path
+
+
+def run(*words):
+    from unnaive.apps.cli.main import exit_code
+
+    return exit_code([str(word) for word in words])
+
+
+def test_the_command_line_trains_the_same_file_as_locally(spark, table, tmp_path):
+    counting = ("--model", "multinomial", "--quiet")
+    assert run("train", table, "-o", tmp_path / "spark.model", "--engine", "spark", *counting) == 0
+    assert run("train", table, "-o", tmp_path / "local.model", *counting) == 0
+    local = load(tmp_path / "local.model")
+    remade = TextClassifier.from_fitted(local).remake().fitted_  # terms in order
+    # hashes of the texts, by which overlap with test files is found, are kept by local training alone
+    save(replace(remade, columns=local.columns, text_hashes=None), tmp_path / "ordered.model")
+    assert (tmp_path / "spark.model").read_bytes() == (tmp_path / "ordered.model").read_bytes()
+
+
+def test_csv_with_quotes_and_lines_is_read_as_locally(spark, tmp_path, capsys):
+    import csv
+
+    path = tmp_path / "mails.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        rows = [
+            ("text", "label"),
+            ('a "good", ball\nand goal', " sport "),
+            ("fair vote; new law", "politics"),
+            ("x", ""),
+        ]
+        writer.writerows(rows)
+    assert run("train", path, "-o", tmp_path / "spark.model", "--engine", "spark", "--model", "multinomial") == 0
+    assert "1 of 3 rows has no text or no label and is left out" in capsys.readouterr().err
+    assert run("train", path, "-o", tmp_path / "local.model", "--quiet", "--model", "multinomial") == 0
+    assert load(tmp_path / "spark.model").counts == load(tmp_path / "local.model").counts
+    assert load(tmp_path / "spark.model").classes == ("politics", "sport")
+
+
+def test_the_command_line_predicts_and_evaluates(spark, table, tickets, tmp_path, capsys):
+    model = tmp_path / "tickets.model"
+    assert run("train", table, "-o", model, "--quiet") == 0
+    assert run("predict", model, table, "-o", tmp_path / "labelled.parquet", "--engine", "spark", "--quiet") == 0
+    rows = spark.read.parquet(str(tmp_path / "labelled.parquet")).orderBy("number").collect()
+    fitted = load(model)
+    assert [row.predicted_label for row in rows] == fitted.predict(tickets[0]).tolist()
+    assert np.array_equal([row.probability for row in rows], fitted.predict_proba(tickets[0]).max(axis=1))
+    assert rows[0].asDict().keys() == {"body", "queue", "number", "predicted_label", "probability"}
+    capsys.readouterr()
+    assert run("evaluate", model, table, "--engine", "spark", "--json") == 0
+    on_spark = json.loads(capsys.readouterr().out)
+    assert run("evaluate", model, table, "--json") == 0
+    local = json.loads(capsys.readouterr().out)["measures"]
+    assert on_spark["documents"] == N
+    assert on_spark["accuracy"] == local["accuracy"]
+    assert on_spark["macro-f1"] == pytest.approx(local["macro-f1"], abs=1e-12)
+    assert on_spark["unknown"] == []
+    TextClassifier("multinomial").fit(["good ball", "please pay"], ["sport", tickets[1][0]]).save(model)
+    assert run("evaluate", model, table, "--engine", "spark") == 0
+    said = capsys.readouterr().err
+    others = N - list(tickets[1]).count(tickets[1][0])
+    assert "note: the model never saw" in said
+    assert f"these {others} labels cannot be right" in said
+    assert "note: no document here has sport; macro averages count such classes as 0" in said
+
+
+def test_the_command_line_compares_by_folds(spark, table, tmp_path):
+    words = ["compare", table, "--models", "multinomial,complement", "--folds", "2", "--engine", "spark", "--quiet"]
+    assert run(*words, "--records", tmp_path / "records.jsonl", "--json", tmp_path / "out.json") == 0
+    records = [json.loads(line) for line in (tmp_path / "records.jsonl").read_text().splitlines()]
+    assert [(one["model"], one["split"]) for one in records if one["measure"] == "accuracy"] == [
+        ("multinomial", 0), ("complement", 0), ("multinomial", 1), ("complement", 1)
+    ]  # fmt: skip
+    assert sum(one["n_test"] for one in records if one["model"] == "multinomial" and one["measure"] == "accuracy") == N
+    assert {one["n_train"] + one["n_test"] for one in records} == {N}
+    assert all(0.2 < one["value"] <= 1 for one in records)  # eight classes: chance is an eighth
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--engine", "sparc"], "no engine called 'sparc'; there are local, spark; did you mean 'spark'?"),
+        (["--master", "yarn"], "--master is for Spark; add --engine spark"),
+        (["--engine", "spark", "--holdout", "0.2"], "train --engine spark has no --holdout; leave it out, or use"),
+        (["--engine", "spark", "--memory", "2G"], "train --engine spark has no --memory; leave it out, or use"),
+        (["--engine", "spark", "--model", "knn"], "needs all documents in one place; Spark trains multinomial"),
+    ],
+)
+def test_mistakes_of_the_command_line_are_one_sentence(table, tmp_path, capsys, words, sentence):
+    assert run("train", table, "-o", tmp_path / "x.model", *words) == 2
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert said.count("\n") == 1
+    assert not (tmp_path / "x.model").exists()
+
+
+def test_sets_of_labels_are_refused_on_spark(table, tmp_path, capsys):
+    TextClassifier("multinomial").fit(["good ball", "fair vote"], ["sport", "politics"]).save(tmp_path / "a.model")
+    for words in (["--confidence", "0.9"], ["--by-class"], ["--at-least-one"]):
+        assert run("predict", tmp_path / "a.model", table, "-o", tmp_path / "x.csv", "--engine", "spark", *words) == 2
+        assert f"predict --engine spark has no {words[0]}; leave it out" in capsys.readouterr().err
+    assert not (tmp_path / "x.csv").exists()
+
+
+def test_what_spark_cannot_read_is_one_sentence(spark, tmp_path, capsys):
+    wanted = ("-o", tmp_path / "x.model", "--engine", "spark", "--model", "multinomial")
+    assert run("train", tmp_path / "nothing.parquet", *wanted) == 2
+    assert "Spark cannot read" in capsys.readouterr().err
+    (tmp_path / "tickets").write_text("a")
+    assert run("train", tmp_path / "tickets", *wanted) == 2
+    assert "say --format parquet, csv, tsv, jsonl, orc or table" in capsys.readouterr().err
