@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from unnaive.base.errors import BadData, MissingExtra, choose, count_noun
+from unnaive.io.endings import FIGURES, NETWORKS, choose_ending
 from unnaive.io.output_files import open_output
 from unnaive.linear.network import Network, mixture_network
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from unnaive.models.or_gate import Arc
 
 ALL = "all"
-FIGURES = (".png", ".svg", ".pdf")
 
 
 class NetworkView(Protocol):
@@ -277,12 +277,11 @@ def write_network(view: NetworkView, path: Path) -> list[Path]:
 
     Several networks go to as many files, numbered: billing.bif becomes billing-1.bif, billing-2.bif and so on.
     """
-    ending = path.suffix.lower()
+    ending = choose_ending(path, (*NETWORKS, *FIGURES), "a network")
     if ending in FIGURES:
-        view.figure().savefig(path)
-        return [path]
-    if ending not in (".bif", ".uai"):
-        raise BadData(f"{path.name} ends in none of .bif, .uai, .png, .svg, .pdf; name the file by what it should be")
+        from unnaive.evaluation.reports.plots import save_figure
+
+        return [save_figure(view.figure(), path)]
     several = len(view.networks) > 1
     written = []
     for number, network in enumerate(view.networks, 1):
