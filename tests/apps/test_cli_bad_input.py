@@ -12,7 +12,7 @@ import pytest
 
 from unnaive import TextClassifier
 from unnaive.apps.cli.main import exit_code
-from unnaive.classifier.packing import FORMAT
+from unnaive.classifier.model_file import FORMAT
 
 GOOD = "text,label\nthe ball is round,sport\nthe vote is in,politics\nwarm bread,food\n"
 

@@ -197,7 +197,7 @@ class TestPredictions:
     @pytest.mark.parametrize(
         ("words", "sentence"),
         [
-            (["-o", "x.xlsx"], "predictions cannot be written as .xlsx; give a name in .csv, .tsv, .jsonl or .parquet"),
+            (["-o", "x.xlsx"], "x.xlsx: a table cannot be written as .xlsx; give a name in .csv, .tsv, "),
             (["-o", "x.csv", "--json"], "--json asks for JSON lines and x.csv for csv; leave one out"),
             (["--reject-below", "2"], "Invalid value for '--reject-below'"),
         ],

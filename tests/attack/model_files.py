@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from safetensors import safe_open
 from safetensors.numpy import load_file, save
 
 from unnaive import TextClassifier
@@ -64,7 +65,9 @@ def make_models(folder):
 def _parts(fitted, folder):
     path = Path(folder) / "made.model"
     save_model(fitted, path)
-    return path.read_bytes(), load_file(path), pack(fitted)[1]
+    with safe_open(path, framework="np") as file:
+        about = json.loads(file.metadata()["unnaive"])
+    return path.read_bytes(), load_file(path), about
 
 
 def corrupted(models, seed):

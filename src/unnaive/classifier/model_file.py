@@ -20,10 +20,11 @@ from unnaive.base.atomic_files import replacing
 from unnaive.base.errors import BadModel, UnnaiveError
 from unnaive.base.types import Arrays
 from unnaive.classifier.mapped_arrays import map_arrays
-from unnaive.classifier.packing import FORMAT, pack, unpack
+from unnaive.classifier.packing import pack, unpack
 from unnaive.io.sources import check_exists
 from unnaive.learning.fitted import FittedModel
 
+FORMAT = 2  # the version number of the model file: raised where older versions cannot read what is written
 KINDS = {"f": "F", "i": "I", "u": "U"}  # numbers as safetensors names them
 KEY = "unnaive"  # of the JSON in the file's metadata
 
@@ -44,6 +45,7 @@ def save(fitted: FittedModel, path: str | Path, *, frozen: bool = False) -> None
 
 def write_arrays(file: IO[bytes], arrays: Arrays, about: dict[str, Any]) -> None:
     """A safetensors file: the length of the header, the header, the arrays; by hand, so that nothing is copied."""
+    about = about | {"format": FORMAT, "version": __version__}
     order = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))  # wide ones first, so all are aligned
     header: dict[str, Any] = {"__metadata__": {KEY: json.dumps(about, sort_keys=True)}}
     end = 0

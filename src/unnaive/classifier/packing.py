@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive import __version__
 from unnaive.base.errors import BadModel, UnnaiveError, UnnaiveWarning, choose
 from unnaive.base.types import Arrays
 from unnaive.data.arrays import FLOATS, StoredMatrix, read_stored, stored
@@ -39,7 +38,6 @@ from unnaive.models.catalogue import make_model
 from unnaive.text.tokens import BORDERS, TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
-FORMAT = 2
 LARGEST_COUNT = {"f": 2.0**1000, "i": 2**62, "u": 2**62}  # by kind of number; infinity is none
 GIVEN = "given"  # in the place of a tuning: the decision was handed in, and outlives updates
 TRAINING = ("min_df", "select", "calibrate", "class_weight", "random_state")  # fields of TrainingSpec that are stored
@@ -95,8 +93,6 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
         "scorer": {"kind": scorer.kind, "settings": settings},
         "counts": counts is not None,
         "columns": fitted.columns and fitted.columns.to_dict(),
-        "format": FORMAT,
-        "version": __version__,
     }
     if fitted.conformal is not None:
         tables, about["conformal"] = fitted.conformal.to_arrays()

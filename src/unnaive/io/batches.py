@@ -1,7 +1,7 @@
 """Tables → batches of documents whose texts are bytes in one buffer, not a Python string each; datafiles.py tries it
 first.
 
-`read_batches` is the one way in: JSON lines and CSV by the native reader of blocks.py, Parquet by pyarrow (arrow.py),
+`read_batches` is the one way in: JSON lines and CSV by native_parser.py, Parquet by pyarrow (arrow.py),
 each only where that gives the very same as row by row; else NotPlain, which may also come after some batches.
 """
 
@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unnaive.io.binary_tables import ParquetTable
-from unnaive.io.blocks import NotPlain, read_csv, read_json
 from unnaive.io.columns import Columns
 from unnaive.io.corpus import Labels
-from unnaive.io.csv_tables import CsvTable, Table
+from unnaive.io.csv_tables import CsvTable
 from unnaive.io.json_tables import JsonTable
 from unnaive.io.kept_columns import KeptColumn
+from unnaive.io.native_parser import NotPlain, read_csv, read_json
+from unnaive.io.tables import Table
 from unnaive.text.buffer import TextBuffer, TextChunks, as_texts
 
 __all__ = ["Documents", "NotPlain", "concatenate", "count_empty", "number_rows", "read_batches"]

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from unnaive.base.errors import BadData, MissingExtra, choose
 from unnaive.io.columns import join_names
-from unnaive.io.csv_tables import SAMPLE_ROWS, Sample, Table, find_header, split_into_batches
+from unnaive.io.csv_tables import find_header
 from unnaive.io.options import BATCH_ROWS, ReadOptions
 from unnaive.io.sources import STDIN, UNPACKED_FREELY, Lines, check_exists
+from unnaive.io.tables import SAMPLE_ROWS, Sample, Table, split_into_batches
 
 if TYPE_CHECKING:
     import sqlite3

@@ -13,7 +13,6 @@ from unnaive.io import batches
 from unnaive.io.binary_tables import SQLITE
 from unnaive.io.columns import ColumnRequest, Columns, choose_columns, join_names
 from unnaive.io.corpus import Corpus, Labels, check_some_documents, check_some_labels
-from unnaive.io.csv_tables import Table
 from unnaive.io.folders import FilesTable, read_folder
 from unnaive.io.formats import find_format, open_table
 from unnaive.io.labels import (
@@ -26,6 +25,7 @@ from unnaive.io.labels import (
 )
 from unnaive.io.options import ReadLog, ReadOptions
 from unnaive.io.sources import STDIN, STDIN_NAME, check_exists, path_mode
+from unnaive.io.tables import Table
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ from typing import Any
 
 from unnaive.base.errors import BadData
 from unnaive.io.columns import join_names
-from unnaive.io.csv_tables import SAMPLE_ROWS, Sample, Table, split_into_batches
+from unnaive.io.endings import split_ending
 from unnaive.io.options import ReadOptions
 from unnaive.io.sources import Lines, read_lines
+from unnaive.io.tables import SAMPLE_ROWS, Sample, Table, split_into_batches
 
 Record = dict[str, Any]
 
@@ -120,7 +121,7 @@ def _options_for(path: str, options: ReadOptions) -> ReadOptions:
     """A file that is one array may be one line; such a line is longer than one of JSON lines may be."""
     from dataclasses import replace
 
-    return replace(options, max_line=WHOLE_ARRAY * options.max_line) if path.lower().endswith(".json") else options
+    return replace(options, max_line=WHOLE_ARRAY * options.max_line) if split_ending(path)[0] == ".json" else options
 
 
 def list_keys(record: Record, prefix: str = "", depth: int = 0) -> Iterator[str]:

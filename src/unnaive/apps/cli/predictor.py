@@ -87,7 +87,7 @@ class Predictor:
     @cached_property
     def _clear_lead(self) -> float:
         """The lead of the best score from which nobody sees, in six digits, that its probability is not 1."""
-        from unnaive.io.table_writer import WRITTEN_AS_ONE
+        from unnaive.apps.cli.prediction_columns import WRITTEN_AS_ONE
 
         seen = self.kind != "probability" or (self.below is not None and self.below > WRITTEN_AS_ONE)
         return float("inf") if seen else self.fitted.clear_lead(WRITTEN_AS_ONE)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ENGINES = ("local", "spark")
 PANEL = "Engine"
-WRITERS = {".parquet": "parquet", ".csv": "csv", ".tsv": "csv", ".jsonl": "json", ".json": "json", ".orc": "orc"}
+WRITERS = {"tsv": "csv", "jsonl": "json"}  # formats that Spark calls by another name
 
 Engine = Annotated[
     str, typer.Option("--engine", metavar="local|spark", help="Where the work is done.", rich_help_panel=PANEL)
@@ -129,6 +129,7 @@ def predict_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile,
     """Write the DataFrame with predictions, as Spark writes: a folder of part files."""
     from unnaive.apps.cli.output import read_as_trained
     from unnaive.apps.cli.screen import summary
+    from unnaive.io.endings import DELIMITERS, ENDINGS, SPARK, choose_ending
     from unnaive.scaleout.spark.files import read_source, text_column
     from unnaive.scaleout.spark.rows import TEXT
     from unnaive.scaleout.spark.scoring import transform
@@ -136,9 +137,7 @@ def predict_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile,
 
     if output is None:
         raise UnnaiveError("where to? Spark writes a folder of part files: say -o labelled.parquet (or .csv, .jsonl)")
-    kind = WRITERS.get(output.suffix.casefold())
-    if kind is None:
-        raise UnnaiveError(f"{output} has an ending that Spark does not write; there are {', '.join(sorted(WRITERS))}")
+    format = ENDINGS[choose_ending(output, SPARK, "a table of Spark")].format
     if output.exists():
         raise UnnaiveError(f"{output} is there already; name another, or remove it first")
     with engine.session() as spark:
@@ -152,13 +151,13 @@ def predict_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile,
         for name, column in scores.items():
             out = out.withColumn(_new_name(name, df.columns), F.array_max(column)).drop(column)
         out = out.drop(taken)
-        if kind == "csv" and fitted.multilabel:
+        if format in DELIMITERS and fitted.multilabel:
             out = out.withColumn(new, F.concat_ws(columns.separator or ";", new))
         writer = out.write.option("header", True).option("escape", '"')
-        if output.suffix.casefold() == ".tsv":
-            writer = writer.option("sep", "\t")
+        if format in DELIMITERS:
+            writer = writer.option("sep", DELIMITERS[format])
         with reading_errors():
-            writer.format(kind).save(str(output))
+            writer.format(WRITERS.get(format, format)).save(str(output))
     summary(f"wrote {output}, a folder of part files ({columns.describe()})")
 
 

@@ -181,13 +181,12 @@ def _html_summary(comparisons: Sequence[TableComparison]) -> str:
             ("not measured", f"{len(cells) - measured:,}"),
         ]
     )
-    listed = "".join(
-        f"<li>table {escape(one.table.id)}, {escape(cell.row)}, {escape(cell.column)}: "
-        f"{format_value(cell.ours, one.table)} is not in {_band_words(cell.around, one.table)}</li>"
+    return shown + html.bullets(
+        f"table {escape(one.table.id)}, {escape(cell.row)}, {escape(cell.column)}: "
+        f"{format_value(cell.ours, one.table)} is not in {_band_words(cell.around, one.table)}"
         for one in comparisons
         for cell in one.marked(UNEXPLAINED)
     )
-    return shown + (f"<ul>{listed}</ul>" if listed else "")
 
 
 def _html_table(comparison: TableComparison) -> str:
@@ -199,8 +198,8 @@ def _html_table(comparison: TableComparison) -> str:
         for row in comparison.rows
     ]
     shown = html.table(("", *map(escape, comparison.columns)), rows, kind="lineup", label=f"Table {table.id}")
-    about = f"<p><b>{escape(table.title)}{escape(unit)}</b></p><p class='note'>{escape(table.what)}</p>"
-    legend = f"<p class='note'>{escape(LEGEND)}</p>"
+    about = f"<p><b>{escape(table.title)}{escape(unit)}</b></p>" + html.note(escape(table.what))
+    legend = html.note(escape(LEGEND))
     notes = _html_notes(remarks.texts, numbered=True) + _html_notes([*table.notes, *band_sources(table)])
     return about + legend + shown + notes
 
@@ -223,9 +222,7 @@ def _band_words(band: Band | None, table: Table) -> str:
 
 def _html_notes(texts: Iterable[str], *, numbered: bool = False) -> str:
     """Remarks below a table."""
-    items = "".join(f"<li>{escape(text)}</li>" for text in texts)
-    kind = "ol" if numbered else "ul"
-    return f'<{kind} class="notes">{items}</{kind}>' if items else ""
+    return html.bullets(map(escape, texts), kind="notes", numbered=numbered)
 
 
 def as_json(paper: Paper, comparisons: Sequence[TableComparison], run: Run) -> dict[str, Any]:

@@ -17,10 +17,11 @@ from unnaive.base.types import Floats, Ids, Progress, Sparse
 from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.targets import single_labels
 from unnaive.linear.scorer import Scorer
+from unnaive.models.auto.candidates import usual_first
 from unnaive.models.auto.clock import Clock
 from unnaive.models.auto.members import NEVER
 from unnaive.models.auto.multilabel import choose_multilabel
-from unnaive.models.auto.plan import BUDGETS, FEW, Plan, Size, default_members, make_plan, usual_first
+from unnaive.models.auto.plan import BUDGETS, FEW, Plan, Size, default_members, make_plan
 from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe, place_classes
 from unnaive.models.auto.refit import count_classes, order_classes, refit

@@ -14,10 +14,10 @@ from unnaive.data.folds import block_folds
 from unnaive.data.products import take_columns
 from unnaive.data.targets import one_label_matrix
 from unnaive.data.weighting import tf_idf
+from unnaive.models.auto.candidates import Candidate
 from unnaive.models.auto.clock import ViewClock
 from unnaive.models.auto.members import (
     FAMILIES,
-    Candidate,
     Training,
     fit_family,
     member_scores,

@@ -92,19 +92,20 @@ def audit(
     """
     from dataclasses import replace
 
-    from unnaive.apps.cli.output import write_text
+    from unnaive.apps.cli.output import write_text, write_whole_table
     from unnaive.apps.cli.screen import Progress
     from unnaive.curation.audit.audit import AuditOptions
     from unnaive.curation.audit.audit import audit as look
-    from unnaive.curation.audit.findings import to_csv
+    from unnaive.curation.audit.findings import COLUMNS
     from unnaive.curation.audit.page import audit_page
-    from unnaive.io.table_writer import without_formula
+    from unnaive.io.endings import written_format
     from unnaive.text.tokens import TokenRule
 
     rule = TokenRule(**words)
     if output is None and html is None and csv_file is None and not as_json:
         output = default_folder(source.path)
     page, findings = output_paths(output, html, csv_file)
+    written_format(findings)
     check_folders([page, findings])
     refuse_overwriting(findings, force)
     source = replace(source, options=replace(source.options, language=rule.language or "en"))
@@ -131,7 +132,8 @@ def audit(
     if page is not None:
         write_text(page, audit_page(found))
     if findings is not None:
-        write_text(findings, to_csv(found.findings, without_formula))  # people open it in spreadsheets
+        rows = [one.to_dict() for one in found.findings]
+        write_whole_table(findings, rows, COLUMNS, excel_safe=True)  # people open it in spreadsheets
     if kept is not None:
         kept.remove()
 

@@ -89,6 +89,7 @@ def compare(
     from unnaive.evaluation.material import Material
     from unnaive.evaluation.records import RecordFile
     from unnaive.evaluation.trials import Contender, Plan
+    from unnaive.io.endings import RECORDS, choose_ending
     from unnaive.text.tokens import TokenRule
 
     # whatever can be wrong with the command is found before the data is read
@@ -109,6 +110,8 @@ def compare(
     )
     names = [str(contender) for contender in plan.contenders]
     rival = names[0] if against is None else choose(names, against, "model in this comparison")
+    if records is not None:
+        choose_ending(records, RECORDS, "a file of records")
     make_output_folders([records, html, json_file, markdown])
     if spark is not None:
         on_spark = compare_on_spark(spark, plan, source, rule)

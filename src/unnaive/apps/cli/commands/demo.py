@@ -237,20 +237,16 @@ def make_folder(folder: Path) -> None:
 
 def write_tour_files(folder: Path, model: TextClassifier) -> None:
     """The tickets as CSV files and the model, for the user to play with."""
-    import csv
-
-    from unnaive.io.output_files import open_output
+    from unnaive.io.table_writer import write_table
     from unnaive.io.tickets import load_records
 
     for part in ("train", "test"):
-        with open_output(folder / f"{part}.csv") as file:
-            table = csv.writer(file)
-            table.writerow(["id", "text", "queue", "tags"])
-            table.writerows(
-                [row["id"], row["text"], row["queue"], ";".join(row["tags"])]
-                for row in load_records()
-                if row["split"] == part
-            )
+        rows = [
+            {"id": row["id"], "text": row["text"], "queue": row["queue"], "tags": ";".join(row["tags"])}
+            for row in load_records()
+            if row["split"] == part
+        ]
+        write_table(folder / f"{part}.csv", rows, ("id", "text", "queue", "tags"))
     model.save(folder / "tickets.model")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import getpass
 import os
 from collections.abc import Callable
@@ -231,13 +230,9 @@ def start_from(labelling: Labelling, path: Path) -> None:
 def _queue(labelling: Labelling, path: Path, who: str) -> None:
     """Ask only about texts that a list of findings names, in its order."""
     from unnaive.curation.labelling.moving import find_queue
-    from unnaive.io.sources import check_exists
+    from unnaive.io.formats import read_rows
 
-    try:
-        with check_exists(path).open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except (UnicodeDecodeError, csv.Error) as problem:
-        raise BadData(f"{path} is no CSV that can be read ({problem}); give the findings of unnaive audit") from problem
+    rows = list(read_rows(path))
     labelling.follow_queue(who, find_queue(rows, labelling.names, labelling.pool.texts, str(path)))
 
 

@@ -66,7 +66,9 @@ def plot(
 
 def holds_records(path: Path) -> bool:
     """Whether a file is records of experiments and no model: lines of JSON, by its ending or its first byte."""
-    if path.suffix == ".jsonl":
+    from unnaive.io.endings import RECORDS
+
+    if path.suffix.lower() in RECORDS:
         return True
     with path.open("rb") as file:
         return file.read(1) == b"{"

@@ -17,8 +17,9 @@ from unnaive.apps.cli.screen import echo
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, SparkEngine, predict_on_spark
 
 if TYPE_CHECKING:
+    from unnaive.apps.cli.prediction_columns import Layout
     from unnaive.io.datafiles import Batch, DataFile
-    from unnaive.io.table_writer import Layout, Write
+    from unnaive.io.table_writer import Write
 
 
 def register(app: typer.Typer) -> None:
@@ -77,10 +78,12 @@ def predict(
 
     unnaive predict tickets.model new.csv -o labelled.csv
     """
-    from unnaive.apps.cli.output import read_as_trained, say_what_was_read
+    from unnaive.apps.cli.output import read_as_trained, say_what_was_read, say_what_was_written
+    from unnaive.apps.cli.prediction_columns import Layout
     from unnaive.base.errors import UnnaiveError
     from unnaive.classifier.model_file import load
-    from unnaive.io.table_writer import Layout, open_writer, output_format
+    from unnaive.io.endings import written_format
+    from unnaive.io.table_writer import open_table_writer
 
     if document and source.path != "-":
         raise UnnaiveError(f"texts came with --document and as {source.path}; give one of the two")
@@ -92,7 +95,7 @@ def predict(
         spark.refuse("predict", others | {"--no-keep-columns": not keep_columns, "--excel-safe": excel_safe})
         predict_on_spark(spark, load(model), source, output)
         return
-    kind = output_format(output, as_json)
+    format = written_format(output, as_json=as_json)
     fitted = load(model)
     people = output is None and not as_json and sys.stdout.isatty()
     predictor = Predictor(
@@ -101,10 +104,11 @@ def predict(
     )  # fmt: skip
     predictor.check()
     classes = tuple(map(str, fitted.classes)) if every else ()
-    layout = Layout(predictor.kind, classes, min(top, len(fitted.classes)), fitted.multilabel, explain, excel_safe)
+    layout = Layout(predictor.kind, classes, min(top, len(fitted.classes)), fitted.multilabel, explain)
     layout.sets = confidence is not None
     source = read_as_trained(source, fitted)
-    with open_writer(output, kind, layout) as write:
+    with open_table_writer(output, format, excel_safe=excel_safe, types=layout.arrow_types) as table:
+        write = PredictionWriter(table, layout, format)
         batches = lay_out(read_batches(source, document, unbuffered, keep_columns and not people), layout)
         if output is not None and writes_columns(predictor, write) and fitted.reader.fused:
             write_ahead(predictor, batches, write)
@@ -115,7 +119,29 @@ def predict(
                     sys.stdout.flush()
     if not document:
         say_what_was_read(source)
+    if output is not None:
+        say_what_was_written(output)
     predictor.tell_unknown()
+
+
+class PredictionWriter:
+    """Records of predictions, or whole columns, to a table in the columns of a layout."""
+
+    def __init__(self, table: Write, layout: Layout, format: str) -> None:
+        self._table, self._layout, self._format = table, layout, format
+
+    def __call__(self, records: Sequence[Record]) -> None:
+        """Write some records, a row each."""
+        self._table([self._layout.row(record, self._format) for record in records])
+
+    @property
+    def takes_columns(self) -> bool:
+        """Whether `write_columns` writes what records would give."""
+        return self._layout.plain and getattr(self._table, "takes_columns", False)
+
+    def write_columns(self, before: Mapping[str, Sequence[Any]], new: Sequence[Sequence[Any]]) -> None:
+        """Write the rows of columns: those of the input, or the ids, then label, value and known_terms."""
+        self._table.write_columns(self._layout.columns(before, new))  # type: ignore[attr-defined]
 
 
 def read_batches(source: DataFile, documents: list[str] | None, unbuffered: bool, keep: bool) -> Iterator[Batch]:
@@ -146,7 +172,7 @@ def lay_out(batches: Iterable[Batch], layout: Layout) -> Iterator[Batch]:
         yield batch
 
 
-def writes_columns(predictor: Predictor, write: Write) -> bool:
+def writes_columns(predictor: Predictor, write: Any) -> bool:
     """Whether predictions are made and written by whole columns, without a record for each document."""
     return predictor.one_label and getattr(write, "takes_columns", False)
 
@@ -156,7 +182,7 @@ def write_ahead(predictor: Predictor, batches: Iterable[Batch], write: Any) -> N
 
     What one of them does by itself, another's threads would wait for.
     """
-    from unnaive.io.blocks import map_in_order
+    from unnaive.io.native_parser import map_in_order
 
     chunks = (chunk for batch in batches for chunk in cut_batch(predictor, batch))
     for chunk, new in map_in_order(lambda chunk: (chunk, predictor.predict_columns(chunk.texts)), chunks, threads=2):
@@ -164,14 +190,14 @@ def write_ahead(predictor: Predictor, batches: Iterable[Batch], write: Any) -> N
         write.write_columns(chunk.kept or {"id": chunk.ids}, new)
 
 
-def write_batch(predictor: Predictor, batch: Batch, write: Write) -> None:
+def write_batch(predictor: Predictor, batch: Batch, write: Any) -> None:
     """Predict and write the documents of a batch."""
     whole_columns = writes_columns(predictor, write)
     for chunk in cut_batch(predictor, batch):
         if whole_columns:
             new = predictor.predict_columns(chunk.texts)
             predictor.count_seen(new[2])
-            write.write_columns(chunk.kept or {"id": chunk.ids}, new)  # type: ignore[attr-defined]
+            write.write_columns(chunk.kept or {"id": chunk.ids}, new)
         else:
             write(with_columns(predictor.predict(chunk.ids, chunk.texts), chunk.kept))
 

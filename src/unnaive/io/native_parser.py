@@ -1,4 +1,4 @@
-"""Files of JSON lines and CSV → columns of bytes, some megabytes of whole rows at a time, parsed by several threads.
+"""The native parser of CSV and JSON lines: blocks of whole rows → columns of bytes, parsed by several threads.
 
 Only what the native reader reads exactly as our own readers do is read so; anything unusual (another encoding, NULs, a
 row that does not fit) is NotPlain and left to them, which also find the words for what is wrong.
