@@ -11,6 +11,7 @@ from typing import Protocol
 from unnaive.apps.service.limits import Limits
 
 SWEEPS = 20  # in the time that a header may take
+CLOSED, SOON = 8, 0.005  # most connections closed in one sweep, so that requests need not wait; seconds until the next
 EVICTED = 32  # at most one of so many connections goes when room is needed
 
 
@@ -97,14 +98,16 @@ class Edge:
         return True
 
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Close what has waited too long; look again soon, as long as there is anybody."""
-        now = time.monotonic()
+        """Close some of what has waited too long, the rest very soon; look again as long as there is anybody."""
+        now, left = time.monotonic(), CLOSED
         for address in list(self.addresses.values()):
-            while address.waiting and next(iter(address.waiting.values())) <= now:
+            while left and address.waiting and next(iter(address.waiting.values())) <= now:
                 address.waiting.popitem(last=False)[0].expire()
-        while self._stalled and next(iter(self._stalled.values())) <= now:
+                left -= 1
+        while left and self._stalled and next(iter(self._stalled.values())) <= now:
             self._stalled.popitem(last=False)[0].abort()
+            left -= 1
         if self.connections:
-            loop.call_later(self.limits.header_seconds / SWEEPS, self._sweep, loop)
+            loop.call_later(self.limits.header_seconds / SWEEPS if left else SOON, self._sweep, loop)
         else:
             self._loop = None

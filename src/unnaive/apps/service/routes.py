@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Header, Query, Request, Response
+from starlette.requests import ClientDisconnect
 
 from unnaive.apps.service import bodies
 from unnaive.apps.service.answers import model_card, network_picture
@@ -207,6 +208,8 @@ async def stream(models: Models, model: ServedModel, request: Request, top_k: in
     try:
         async for answers in _answer_parts(models, model, request, top_k):
             yield answers
+    except ClientDisconnect:
+        return  # who has gone is told nothing
     except Refused as problem:
         yield orjson.dumps({"error": str(problem)}) + b"\n"
 
