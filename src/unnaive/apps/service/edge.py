@@ -25,13 +25,27 @@ class Connection(Protocol):
         """Close at once: the client does not take what it asked for."""
 
 
+Waiting = OrderedDict[Connection, float]  # connections by deadline, the earliest first
+
+
 @dataclass(eq=False)
 class Address:
-    """The connections of one address: how many, and those whose next request is waited for, by deadline."""
+    """The connections of one address: how many, and those whose first or next request is waited for."""
 
     name: str
     connections: int = 0
-    waiting: OrderedDict[Connection, float] = field(default_factory=OrderedDict)
+    first: Waiting = field(default_factory=OrderedDict)
+    next: Waiting = field(default_factory=OrderedDict)
+
+    @property
+    def longer(self) -> Waiting:
+        """The connections that wait for their first request, or those for their next, whichever are more."""
+        return self.first if len(self.first) >= len(self.next) else self.next
+
+    def stop_waiting(self, connection: Connection) -> None:
+        """A request has come, or never will."""
+        if self.next.pop(connection, None) is None:
+            self.first.pop(connection, None)
 
 
 class Edge:
@@ -39,8 +53,9 @@ class Edge:
 
     A connection waits from when it opens, or its last answer was sent, until the header of a request has arrived. No
     timer is set for it: all have the same time, so they stand in the order of their deadlines, and one timer for all
-    looks at the first of each address. Where there is no room for a new connection, the address with the most waiting
-    ones gives some up, those first that have waited longest: a client that sends its requests loses none of them.
+    looks at the earliest. Where there is no room for a new connection, the address with the most waiting ones gives
+    some up, of those that sent nothing yet or of those that did, whichever are more, and first those that have waited
+    longest: they are not the ones of a client that sends its requests.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -62,17 +77,17 @@ class Edge:
         if loop is not self._loop:
             self._loop = loop
             loop.call_later(self.limits.header_seconds / SWEEPS, self._sweep, loop)
-        self.wait(connection, address)
+        self.wait(connection, address.first)
         return address
 
-    def wait(self, connection: Connection, address: Address) -> None:
-        """The next request of a connection is waited for from now on."""
-        address.waiting.pop(connection, None)
-        address.waiting[connection] = time.monotonic() + self.limits.header_seconds
+    def wait(self, connection: Connection, waiting: Waiting) -> None:
+        """A request of a connection is waited for from now on."""
+        waiting.pop(connection, None)
+        waiting[connection] = time.monotonic() + self.limits.header_seconds
 
     def close(self, connection: Connection, address: Address) -> None:
         """A connection is gone."""
-        address.waiting.pop(connection, None)
+        address.stop_waiting(connection)
         self._stalled.pop(connection, None)
         address.connections -= 1
         self.connections -= 1
@@ -89,21 +104,21 @@ class Edge:
 
     def _make_room(self) -> bool:
         """Close some connections that have waited longest; whether there were any."""
-        address = max(self.addresses.values(), key=lambda one: len(one.waiting), default=None)
-        if address is None or not address.waiting:
+        waiting = max((one.longer for one in self.addresses.values()), key=len, default=None)
+        if not waiting:
             return False
-        for _ in range(1 + self.limits.connections // EVICTED):
-            if address.waiting:
-                address.waiting.popitem(last=False)[0].expire()
+        for _ in range(min(len(waiting), 1 + self.limits.connections // EVICTED)):
+            waiting.popitem(last=False)[0].expire()
         return True
 
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
         """Close some of what has waited too long, the rest very soon; look again as long as there is anybody."""
         now, left = time.monotonic(), CLOSED
         for address in list(self.addresses.values()):
-            while left and address.waiting and next(iter(address.waiting.values())) <= now:
-                address.waiting.popitem(last=False)[0].expire()
-                left -= 1
+            for waiting in (address.first, address.next):
+                while left and waiting and next(iter(waiting.values())) <= now:
+                    waiting.popitem(last=False)[0].expire()
+                    left -= 1
         while left and self._stalled and next(iter(self._stalled.values())) <= now:
             self._stalled.popitem(last=False)[0].abort()
             left -= 1

@@ -73,7 +73,7 @@ class EdgeProtocol(HttpToolsProtocol):
             self._pending = 0
             return
         if not self._pending and self._answered and self._address is not None and self._is_idle():
-            self.edge.wait(self, self._address)  # a new header has its own time
+            self.edge.wait(self, self._address.next)  # a new header has its own time
         self._pending += len(data)
         if self._pending > self.edge.limits.header:
             self._refuse_header()
@@ -87,7 +87,7 @@ class EdgeProtocol(HttpToolsProtocol):
             if size > limit:
                 raise TooLong
         if self._address is not None:
-            self._address.waiting.pop(self, None)
+            self._address.stop_waiting(self)
         self.scope["unnaive.connection"] = self  # type: ignore[typeddict-unknown-key]
         super().on_headers_complete()
 
@@ -107,7 +107,7 @@ class EdgeProtocol(HttpToolsProtocol):
         super().on_response_complete()
         self._answered = True
         if not more and self._address is not None:
-            self.edge.wait(self, self._address)
+            self.edge.wait(self, self._address.next)
 
     def pause_writing(self) -> None:
         """The client does not take its answer."""
@@ -132,7 +132,7 @@ class EdgeProtocol(HttpToolsProtocol):
         else:
             self.transport.close()
         if self._address is not None:
-            self.edge.wait(self, self._address)  # until it is really gone
+            self.edge.wait(self, self._address.first)  # until it is really gone
 
     def abort(self) -> None:
         """Close without sending what is left."""
