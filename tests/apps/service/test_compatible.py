@@ -94,7 +94,7 @@ def test_mlflow_mistakes(client: TestClient) -> None:
 
 def test_label_studio(client: TestClient, trained: Path) -> None:
     model = TextClassifier.load(trained)
-    setup = client.post("/setup", json={"project": "1.0", "schema": CONFIG, "hostname": "", "access_token": ""})
+    setup = client.post("/setup", json={"project": "1.0", "schema": CONFIG, "hostname": ""}, headers=WITH_TOKEN)
     assert setup.json() == {"model_version": "tickets-0"}
     asked = {"tasks": [{"id": 1, "data": {"body": TEXTS[0], "other": "x"}}], "label_config": CONFIG}
     (found,) = client.post("/predict", json=asked).json()["results"]
@@ -104,7 +104,7 @@ def test_label_studio(client: TestClient, trained: Path) -> None:
 
 
 def test_label_studio_teaches_changes_and_forgets(client: TestClient) -> None:
-    client.post("/setup", json={"schema": CONFIG})
+    client.post("/setup", json={"schema": CONFIG}, headers=WITH_TOKEN)
 
     def send(action: str, **more: Any) -> None:
         assert client.post("/webhook", json={"action": action, **more}, headers=WITH_TOKEN).status_code == 200

@@ -25,6 +25,7 @@ class Metrics:
             "unnaive_request_seconds", "Time to answer.", ["path"], buckets=SECONDS, registry=self.registry
         )
         self.at_once = Gauge("unnaive_requests_at_once", "Requests being answered now.", registry=self.registry)
+        self.connections = Gauge("unnaive_connections", "Connections that are open now.", registry=self.registry)
         self.texts = Counter("unnaive_texts", "Texts classified.", ["model"], registry=self.registry)
         self.changes = Counter(
             "unnaive_documents_changed", "Documents taught or forgotten.", ["model", "kind"], registry=self.registry

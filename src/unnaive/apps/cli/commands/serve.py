@@ -51,7 +51,19 @@ def serve(
     max_batch: Annotated[int, typer.Option(metavar="N", help="Most texts in a request.", min=1)] = 10_000,
     max_text: Annotated[int, typer.Option(metavar="N", help="Most characters of a text.", min=1)] = 2_000_000,
     max_requests: Annotated[int, typer.Option(metavar="N", help="Most requests at once.", min=1)] = 256,
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="For a request to arrive.", min=0.1)] = 30.0,
+    max_client_requests: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Most requests at once of one address without the token.", min=1),
+    ] = None,
+    max_rate: Annotated[
+        float, typer.Option(metavar="N", help="Most requests a second of one client; 0 for any number.", min=0)
+    ] = 0.0,
+    max_streams: Annotated[int, typer.Option(metavar="N", help="Most streams at once.", min=1)] = 64,
+    max_connections: Annotated[int, typer.Option(metavar="N", help="Most connections at once.", min=16)] = 4096,
+    timeout: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", help="For a request, or the next line of a stream, to arrive.", min=0.1),
+    ] = 30.0,
     write_every: Annotated[
         float, typer.Option(metavar="SECONDS", help="Rewrite the model file this often, if it changed.", min=0.1)
     ] = 30.0,
@@ -66,8 +78,8 @@ def serve(
     """
     try:
         from unnaive.apps.service.app import OPTIONS, ServiceOptions, create_app
-        from unnaive.apps.service.guard import Limits
-        from unnaive.apps.service.running import run_app
+        from unnaive.apps.service.limits import Limits
+        from unnaive.apps.service.running import fit_limits, run_app
     except ImportError as problem:
         raise MissingExtra(f"serve needs {problem.name}; install it with: pip install 'unnaive[serve]'") from problem
     local = host in LOOPBACK
@@ -76,10 +88,14 @@ def serve(
         raise UnnaiveError(f"{host} can be reached from outside, so a token is needed; give --token-file or ${TOKEN}")
     token = given or secrets.token_urlsafe(24)
     paths = named_models(models)
+    limits = Limits(
+        body=max_body << 20, batch=max_batch, text=max_text, seconds=timeout, requests=max_requests,
+        connections=max_connections, streams=max_streams, client_requests=max_client_requests, rate=max_rate,
+    )  # fmt: skip
     options = ServiceOptions(
         models=paths, evaluations=named_evaluations(evaluation or [], list(paths)), token=token, token_always=not local,
         hosts=(*(LOOPBACK if local else ()), *(name.lower() for name in allow_host or ())),
-        origins=tuple(allow_origin or ()), limits=Limits(max_body << 20, max_batch, max_text, timeout, max_requests),
+        origins=tuple(allow_origin or ()), limits=fit_limits(limits),
         read_only=read_only or workers > 1, fold_seconds=write_every,
     )  # fmt: skip
     _set_logging(log)
