@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unnaive.apps.cli.paths import CHANGED_MODEL, READ, WRITTEN
 from unnaive.base.errors import BadData, UnnaiveError, choose
 
 if TYPE_CHECKING:
@@ -92,19 +93,35 @@ def _set_quiet(quiet: bool) -> bool:
 
 
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", callback=_set_quiet, help="Print results and errors, no notes, no summaries.")
+    bool,
+    typer.Option("--quiet", "-q", callback=_set_quiet, help="Print only results and errors, no notes or summaries."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+ModelFile = Annotated[Path, READ, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
+ChangedModel = Annotated[
+    Path,
+    CHANGED_MODEL,
+    typer.Argument(metavar="MODEL", help="The model file to change, unless --output is given.", show_default=False),
+]
 KeyFile = Annotated[
     Path | None,
-    typer.Option("--key", metavar="FILE", help="Secret bytes that document hashes are keyed with.", show_default=False),
+    READ,
+    typer.Option("--key", metavar="FILE", help="File with the secret key of the document hashes.", show_default=False),
 ]
-Archives = Annotated[Path | None, typer.Option("--data", help="Folder with the collections' archives.")]
-Seed = Annotated[int, typer.Option(min=0, help="Of everything random.")]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes; the numbers do not depend on it.")]
-Html = Annotated[Path | None, typer.Option("--html", help="Write a page.", rich_help_panel=OUTPUT)]
-JsonFile = Annotated[Path | None, typer.Option("--json", help="Write JSON; - for stdout.", rich_help_panel=OUTPUT)]
+Archives = Annotated[
+    Path | None, READ, typer.Option("--data", metavar="FOLDER", help="Folder with the archives of the collections.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Number of processes; results do not depend on it.")]
+Html = Annotated[Path | None, WRITTEN, typer.Option("--html", help="Write an HTML report.", rich_help_panel=OUTPUT)]
+Markdown = Annotated[
+    Path | None, WRITTEN, typer.Option("--markdown", help="Write the tables as Markdown.", rich_help_panel=OUTPUT)
+]
+JsonFile = Annotated[
+    Path | None,
+    WRITTEN,
+    typer.Option("--json", help="Write the results as JSON; - for stdout.", rich_help_panel=OUTPUT),
+]
 
 _SHARED: dict[str, tuple[Any, Any]] = {
     "text": (Text, None),
@@ -132,7 +149,7 @@ def reading(
     verb is no option: it gets a function that makes the data file of other paths, read with the same options. With
     `ahead`, labelled files of a folder are read from now on, while the verb imports what it needs.
     """
-    data = Annotated[list[str] | None, typer.Argument(metavar="DATA", help=help, show_default=False)]
+    data = Annotated[list[str] | None, READ, typer.Argument(metavar="DATA", help=help, show_default=False)]
     if optional:
         default = ["-"]
 

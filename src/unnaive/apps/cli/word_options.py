@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from unnaive.apps.cli.paths import READ
+
 WORDS = "Words"  # panel of the help
 
 
@@ -21,7 +23,7 @@ def _option(help: str, *names: str, **more: Any) -> Any:
 _OPTIONS: dict[str, tuple[Any, Any]] = {
     "language": (Annotated[str, _option("Of the texts: en, tr, de, … (ISO 639).", metavar="CODE")], "en"),
     "stopwords": (
-        Annotated[str | None, _option("smart, a language code, or a file of words.", metavar="LIST")], None
+        Annotated[str | None, READ, _option("smart, a language code, or a file of words.", metavar="LIST")], None
     ),
     "stem": (Annotated[str | None, _option("porter or snowball.", metavar="NAME")], None),
     "ngrams": (Annotated[str, _option("Words in a term.", metavar="N[-M]")], "1"),

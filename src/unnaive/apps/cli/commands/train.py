@@ -10,6 +10,7 @@ import typer
 
 from unnaive.apps.cli.options import AsJson, KeyFile, parse_select, reading
 from unnaive.apps.cli.out_of_core import CHECKPOINT_EVERY, Limits
+from unnaive.apps.cli.paths import READ, WRITTEN_MODEL, written_into
 from unnaive.apps.cli.screen import echo
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, SparkEngine, train_on_spark
 from unnaive.apps.cli.word_options import token_options
@@ -46,7 +47,9 @@ def register(app: typer.Typer) -> None:
 @token_options()
 def train(
     source: DataFile,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The model file to write.", show_default=False)],
+    output: Annotated[
+        Path, WRITTEN_MODEL, typer.Option("-o", "--output", help="The model file to write.", show_default=False)
+    ],
     model: Annotated[
         str | None,
         typer.Option("--model", "-m", help=MODEL_HELP, rich_help_panel=LEARNING, show_default=False),
@@ -77,6 +80,7 @@ def train(
     ] = None,
     optimise: Annotated[
         str | None,
+        READ,
         typer.Option(
             metavar="AIM|COST.csv",
             help="Decide for accuracy, macro-f1 (rare classes count alike), or the least cost by a table of true and "
@@ -88,47 +92,66 @@ def train(
         str | None, typer.Option(help="balanced: documents of rare classes weigh more.", rich_help_panel=LEARNING)
     ] = None,
     test: Annotated[
-        list[str] | None, typer.Option(metavar="DATA", help="Documents to measure the model on, which it never saw.")
+        list[str] | None,
+        READ,
+        typer.Option(metavar="DATA", help="Labelled documents to evaluate the model on; may be repeated."),
     ] = None,
     holdout: Annotated[
-        float | None, typer.Option(help="Share of the documents to measure on first, such as 0.2.")
+        float | None, typer.Option(help="Share of the documents to hold out and evaluate on first, e.g. 0.2.")
     ] = None,
     max_size: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="Of the file, such as 5MB: weights are rounded and terms left out to fit."),
+        typer.Option(
+            metavar="SIZE",
+            help="Maximum size of the model file, e.g. 5MB; weights are quantised and terms dropped to fit.",
+        ),
     ] = None,
     frozen: Annotated[
-        bool, typer.Option("--frozen", help="Leave out what only updates need, and hashes of documents.")
+        bool,
+        typer.Option(
+            "--frozen", help="Write a model that cannot be updated, without counts, documents and hashes of texts."
+        ),
     ] = False,
     documents_limit: Annotated[
         str,
         typer.Option(metavar="SIZE", help="Most that the counted documents, which updates need, may take in the file."),
     ] = "500MB",
     register: Annotated[
-        bool, typer.Option("--register", help="Keep hashes of the documents, so that only these can be forgotten.")
+        bool,
+        typer.Option(
+            "--register", help="Keep a hash of each document, so that only learnt documents can be forgotten."
+        ),
     ] = False,
     key: KeyFile = None,
     memory: Annotated[
         str | None,
         typer.Option(
             metavar="SIZE",
-            help="Such as 2G: what counting may take. Beyond it sums go to disk; the rarest terms are left out only if "
-            "the model itself does not fit.",
+            help="Memory that counting may use, e.g. 2G; sums beyond it go to disk.",
             rich_help_panel=LARGE_DATA,
         ),
     ] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Go on from here after an interruption.", rich_help_panel=LARGE_DATA),
+        written_into(),
+        typer.Option(
+            metavar="FOLDER",
+            help="Folder of checkpoints, from which interrupted training continues.",
+            rich_help_panel=LARGE_DATA,
+        ),
     ] = None,
     checkpoint_every: Annotated[
-        str, typer.Option(metavar="SIZE", help="Text between two checkpoints.", rich_help_panel=LARGE_DATA)
+        str,
+        typer.Option(
+            metavar="SIZE", help="Amount of text between two checkpoints, e.g. 256M.", rich_help_panel=LARGE_DATA
+        ),
     ] = CHECKPOINT_EVERY,
     cache: Annotated[
         Path | None,
+        written_into(),
         typer.Option(
             metavar="FOLDER",
-            help="Keep the counted documents here, and use them again for the next model of the same data.",
+            help="Folder that keeps the counted documents, for the next model of the same data.",
             rich_help_panel=LARGE_DATA,
         ),
     ] = None,
