@@ -259,7 +259,7 @@ def read_texts(source: DataFile, path: Path) -> Any:
     from unnaive.io.options import ReadLog
 
     options = replace(source.options, log=ReadLog())
-    other = DataFile((str(path),), None, text=source.text, options=options, default_columns=source.options.log.columns)
+    other = DataFile((str(path),), text=source.text, options=options, default_columns=source.options.log.columns)
     texts = [text for batch in other.batches(labelled=False) for text in batch.texts]
     return Corpus(texts, [()] * len(texts), name=str(path))
 

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unnaive.apps.cli.declared import command_option
 from unnaive.apps.cli.options import AsJson, ChangedModel, KeyFile, parse_select, reading
 from unnaive.apps.cli.paths import READ, WRITTEN, WRITTEN_MODEL
 from unnaive.apps.cli.screen import echo
 from unnaive.base.visible_text import visible_json
+from unnaive.learning.training_options import TrainingOptions
 
 if TYPE_CHECKING:
     from unnaive.io.datafiles import DataFile
     from unnaive.learning.fitted import FittedModel
 
 EVERY = 5.0  # seconds
+TRAINING = TrainingOptions.declared()
 Output = Annotated[
     Path | None,
     WRITTEN_MODEL,
@@ -212,10 +215,10 @@ def remake(
     model: ChangedModel,
     name: Annotated[str | None, typer.Option("--model", "-m", help="Name of the new model, e.g. multinomial.")] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the model.")
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Setting of the model; may be repeated.")
     ] = None,
-    min_df: Annotated[int | None, typer.Option(help="Leave out terms of fewer documents.")] = None,
-    select: Annotated[str | None, typer.Option(metavar="[MEASURE:]K", help="Keep the K best terms.")] = None,
+    min_df: Annotated[int | None, command_option(TRAINING["min_df"])] = None,
+    select: Annotated[str | None, command_option(TRAINING["select"])] = None,
     output: Output = None,
     as_json: AsJson = False,
 ) -> None:
