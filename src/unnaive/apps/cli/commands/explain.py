@@ -23,9 +23,7 @@ def explain(
     text: Annotated[
         str, READ_INLINE, typer.Argument(metavar="TEXT", help="The text itself, or - for stdin.", show_default=False)
     ],
-    label: Annotated[
-        str | None, typer.Option(help="Class to explain; by default the one with the highest score.")
-    ] = None,
+    label: Annotated[str | None, typer.Option(help="Class to explain; by default the predicted one.")] = None,
     against: Annotated[str | None, typer.Option(help="Class to compare it with.")] = None,
     html: Html = None,
     as_json: AsJson = False,
