@@ -23,7 +23,7 @@ from unnaive.io.labels import (
     parse_labels,
     suggest_separator,
 )
-from unnaive.io.options import ReadLog, ReadOptions
+from unnaive.io.options import ColumnOptions, ReadLog, ReadOptions
 from unnaive.io.sources import STDIN, STDIN_NAME, check_exists, path_mode
 from unnaive.io.tables import Table
 
@@ -44,26 +44,17 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class DataFile:
+class DataFile(ColumnOptions):
     """One or more files, folders with a folder for each class, databases, or "-" for stdin.
 
     paths            a path, or several; one with *, ? or [ that is no file stands for all files like it
-    format           one of FORMATS or "folder", "files", "dataset"; found from the name and the first lines by default
-    text             the columns of text; label, id: the columns of labels and names. Guessed where evident
-    separator        between the labels of one document, for instance ";"; "list" for cells such as ['a', 'b'];
-                     a column of lists needs none
-    label_columns    columns of zeros and ones, a label each, by name or by a pattern such as tag_*
     options          how to read; `options.log` tells afterwards what was found
     default_columns  columns to take, where they are there, before any guess: those that a model was trained on
+
+    Format and columns are those of ColumnOptions, by keyword.
     """
 
     paths: str | tuple[str, ...]
-    format: str | None = None
-    text: tuple[str, ...] = ()
-    label: str | None = None
-    id: str | None = None
-    separator: str | None = None
-    label_columns: tuple[str, ...] = ()
     options: ReadOptions = field(default_factory=ReadOptions)
     default_columns: Columns | None = None
 

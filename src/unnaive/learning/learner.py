@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from unnaive.base.types import Floats, Ids, Progress, Sparse
 from unnaive.data.counts import Counts
+from unnaive.learning.training_options import DOCUMENTS_LIMIT
 from unnaive.linear.scorer import Scorer
-
-DOCUMENTS_LIMIT = 500_000_000  # bytes, packed: about 200 times the 11,314 messages of 20 Newsgroups
 
 
 class Learner(Protocol):

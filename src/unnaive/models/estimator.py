@@ -48,10 +48,10 @@ SCHEMES = ("multiclass", "one-vs-rest")
 def scheme_setting() -> Any:
     """The setting that several models share: one model of all classes, or one for each class."""
     return setting(
-        "One model of classes that exclude each other, or one for each class against the rest; None: the first for "
-        "single-label targets, the second for multilabel ones.",
+        "One model of exclusive classes, or one model for each class against the rest.",
         default=None,
         choices=SCHEMES,
+        more="None: the first for single-label targets, the second for multilabel ones.",
     )
 
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from unnaive.text.buffer import TextBuffer
 from unnaive.text.markup import Piece, Places, strip_markup
+from unnaive.text.token_rule import MESSAGE_HEADERS
 
 if TYPE_CHECKING:
     from email.message import Message
 
 _FIELD = re.compile(r"([!-9;-~]+):")
-_PARTS = {"whole": None, "body": (), "subject-body": ("subject",), "from-subject-body": ("from", "subject")}
-MESSAGE_PARTS = tuple(_PARTS)
+MESSAGE_PARTS = tuple(MESSAGE_HEADERS)
 
 
 def _lines(text: str) -> Iterator[tuple[int, int, str]]:
@@ -91,7 +91,7 @@ def message_parts(text: str, message: str) -> list[tuple[int, int]]:
     >>> [text[start:end] for start, end in message_parts(text, "subject-body")]
     [' hi\\n', 'body']
     """
-    wanted = _PARTS[message]
+    wanted = MESSAGE_HEADERS[message]
     values, body = ([], 0) if wanted is None else _header(text, wanted)
     return [part for part in [*values, *_without_uu(text, body)] if part[0] < part[1]]
 
@@ -173,7 +173,7 @@ def mime_pieces(text: str, message: str) -> list[Piece]:
     """
     from email import message_from_string  # 15 ms, which a start without mail need not wait for
 
-    wanted = _PARTS[message]
+    wanted = MESSAGE_HEADERS[message]
     values, body = _header(text, wanted or ())
     fields = _joined(values) if wanted is not None else list(_without_mime_fields(text, body))
     head = [piece for start, end in fields for piece in _decode_field(text, start, end)]

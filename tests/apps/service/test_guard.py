@@ -11,8 +11,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from unnaive.apps.cli.main import exit_code
-from unnaive.apps.service.app import create_app
 from unnaive.apps.service.access import Access
+from unnaive.apps.service.app import create_app
 from unnaive.apps.service.effects import RouteEffects
 from unnaive.apps.service.guard import Guard
 from unnaive.apps.service.limits import Limits
@@ -103,7 +103,9 @@ def test_slow_bodies_and_too_many_requests() -> None:
         return int(sent[0]["status"])
 
     async def run() -> None:
-        guard = Guard(inner, Access("x", hosts=frozenset()), Limits(seconds=0.2, requests=1), Metrics(), RouteEffects([]))
+        guard = Guard(
+            inner, Access("x", hosts=frozenset()), Limits(seconds=0.2, requests=1), Metrics(), RouteEffects([])
+        )
         slow = asyncio.create_task(ask(guard, [{"type": "http.request", "body": b"a", "more_body": True}]))
         await asyncio.sleep(0.05)
         assert await ask(guard, [{"type": "http.request", "body": b""}]) == 503

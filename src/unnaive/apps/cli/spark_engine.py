@@ -26,16 +26,19 @@ PANEL = "Engine"
 WRITERS = {"tsv": "csv", "jsonl": "json"}  # formats that Spark calls by another name
 
 Engine = Annotated[
-    str, typer.Option("--engine", metavar="local|spark", help="Where the work is done.", rich_help_panel=PANEL)
+    str, typer.Option("--engine", metavar="local|spark", help="Run on this machine or on Spark.", rich_help_panel=PANEL)
 ]
 Master = Annotated[
     str | None,
     typer.Option(
-        "--master", metavar="URL", help="Of Spark: local[*], spark://HOST:7077, yarn, k8s://…", rich_help_panel=PANEL
+        "--master",
+        metavar="URL",
+        help="Address of the Spark master, e.g. local[*], spark://HOST:7077 or yarn.",
+        rich_help_panel=PANEL,
     ),
 ]
 Ship = Annotated[
-    bool, typer.Option("--ship", help="Send this package to Spark's executors.", rich_help_panel=PANEL)
+    bool, typer.Option("--ship", help="Send this package to the Spark executors.", rich_help_panel=PANEL)
 ]  # fmt: skip
 
 

@@ -67,9 +67,13 @@ class Auto(DocumentsModel):
     takes_terms: ClassVar[bool] = True
     keeps_choice: ClassVar[bool] = True
 
-    budget: str | float = setting('Work to spend: "fast", "normal", "thorough", or seconds.', default="normal", above=0)
+    budget: str | float = setting(
+        "Work that auto may do: fast, normal, thorough, or a number of seconds.", default="normal", above=0
+    )
     random_state: int = setting("Seed of samples and of the solvers.", default=0, at_least=0)
-    n_jobs: int | None = setting("Threads; None for all cores. Results do not depend on it.", default=None)
+    n_jobs: int | None = setting(
+        "Number of threads, by default one for each core; results do not depend on it.", default=None
+    )
     class_weight: Any = class_weight_setting()
 
     @classmethod

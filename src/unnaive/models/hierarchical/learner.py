@@ -72,9 +72,9 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
         at_most=WIDEST,
     )
     alpha: float | None = setting(
-        'Penalty of cluster size ("avg", "or"), or importance of mutual information ("dep"); None for what the thesis '
-        "found best.",
+        'Penalty of cluster size ("avg", "or"), or weight of mutual information ("dep").',
         default=None,
+        more="None: what the thesis found best.",
         at_least=0,
         below=np.inf,
     )
@@ -85,11 +85,12 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
         "Features → hidden → class (HBN), or the reverse (HNB).", default="to-class", choices=("to-class", "from-class")
     )
     restarts: int = setting(
-        "Random starts of EM; half of them are dropped after 1, 2, 4, … iterations.", default=64, at_least=1
+        "Random starts of EM; half of them are dropped at each doubling of the iterations.", default=64, at_least=1
     )
     average: int = setting(
-        "How many of the best starts are run to the end; their posteriors are averaged. 1 is the thesis.",
+        "Number of the best starts that are run to the end, and whose posteriors are averaged.",
         default=8,
+        more="1 is the thesis.",
         at_least=1,
     )
     tol: float = setting("EM ends when the log-likelihood rises by less.", default=1e-4, at_least=0, below=np.inf)
@@ -101,8 +102,9 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
     max_iter: int = setting("Iterations of EM, at most.", default=1000, at_least=1)
     scheme: str | None = scheme_setting()
     n_jobs: int | None = setting(
-        "Threads, shared by classes and by starts within a class; None for all cores. Results do not depend on it.",
+        "Number of threads, by default one for each core; results do not depend on it.",
         default=None,
+        more="Classes, and starts within a class, share them.",
         at_least=-1,
     )
     random_state: int = setting("Seed of the starts.", default=0, at_least=0)

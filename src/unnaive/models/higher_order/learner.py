@@ -59,9 +59,9 @@ class HigherOrderNB(UnweightedDocumentsModel):
     poor_score = True
 
     prior: str = setting(
-        "What the prior of a class is a share of: documents, or second-order paths, of which classes with long "
-        "documents have more; where there is no path, documents.",
+        "The prior of a class is its share of documents, or of second-order paths.",
         default="documents",
+        more="Classes with long documents have more paths; where there is no path, documents decide.",
         choices=PRIORS,
     )
     scheme: str | None = scheme_setting()
@@ -137,9 +137,9 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
         choices=("bernoulli", "multinomial"),
     )  # fmt: skip
     norm: str | None = setting(
-        "Length to which documents are normalised before paths are counted, so that long ones, which have most paths, "
-        "do not decide alone; None leaves them.",
+        "Length to which documents are normalised before paths are counted; None for no change.",
         default=None,
+        more="Otherwise long documents, which have most paths, decide alone.",
         choices=tuple(NORMS),
     )
     keep_documents: bool = setting(

@@ -50,7 +50,9 @@ class LabelTree(DocumentsModel):
     least_weight: float = setting("Weights nearer to 0 are left out.", default=0.01, at_least=0)
     tol: float = setting("Largest violation of the optimality conditions.", default=0.01, above=0)
     random_state: int = setting("Seed of the clustering and of the order of documents.", default=0, at_least=0)
-    n_jobs: int | None = setting("Threads over classes; None for all cores. Results do not depend on it.", default=None)
+    n_jobs: int | None = setting(
+        "Number of threads over classes, by default one for each core; results do not depend on it.", default=None
+    )
     class_weight: Any = class_weight_setting()
 
     def learn(

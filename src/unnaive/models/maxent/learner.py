@@ -91,9 +91,9 @@ class MaxEnt(LinearAttributes, IteratedModel):
     scheme: str | None = scheme_setting()
     l2: float = setting("L-BFGS: weight of the L2 prior.", default=0.1, at_least=0, below=np.inf)
     prior: str = setting(
-        "Where the L2 prior is centred: at zero, or at the weights of complement naive Bayes; the latter is solved in "
-        "the dual, with exclusive classes and a bias that is drawn toward 0 like a weight.",
+        "Centre of the L2 prior: zero, or the weights of complement naive Bayes.",
         default="zero",
+        more="The latter is solved in the dual, with exclusive classes and a bias drawn toward 0 like a weight.",
         choices=("zero", "naive-bayes"),
     )
     prior_strength: float = setting("Factor of the naive Bayes prior.", default=1.0, at_least=0, below=np.inf)
@@ -118,7 +118,9 @@ class MaxEnt(LinearAttributes, IteratedModel):
     keep_on_interrupt: bool = setting(
         "Ctrl-C ends the training, not the program, and keeps the best so far.", default=False
     )
-    n_jobs: int | None = setting("Threads; None for all cores. Results do not depend on it.", default=None)
+    n_jobs: int | None = setting(
+        "Number of threads, by default one for each core; results do not depend on it.", default=None
+    )
     random_state: int = setting("Seed of the held-out documents.", default=0, at_least=0)
     class_weight: Any = class_weight_setting()
 

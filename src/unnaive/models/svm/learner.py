@@ -30,7 +30,9 @@ class HingeModel(LinearAttributes, IteratedModel):
     tol: float = setting("Largest violation of the optimality conditions.", default=1e-4, above=0)
     max_iter: int = setting("Passes over the documents, at most.", default=1000, at_least=1)
     random_state: int = setting("Seed of the order of documents.", default=0, at_least=0)
-    n_jobs: int | None = setting("Threads over classes; None for all cores. Results do not depend on it.", default=None)
+    n_jobs: int | None = setting(
+        "Number of threads over classes, by default one for each core; results do not depend on it.", default=None
+    )
     class_weight: Any = class_weight_setting()
 
     def fit_hinge(

@@ -8,17 +8,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.cli.options import AsJson, KeyFile, ModelFile, parse_select, reading
+from unnaive.apps.cli.declared import command_option
+from unnaive.apps.cli.options import AsJson, ChangedModel, KeyFile, parse_select, reading
+from unnaive.apps.cli.paths import READ, WRITTEN, WRITTEN_MODEL
 from unnaive.apps.cli.screen import echo
 from unnaive.base.visible_text import visible_json
+from unnaive.learning.training_options import TrainingOptions
 
 if TYPE_CHECKING:
     from unnaive.io.datafiles import DataFile
     from unnaive.learning.fitted import FittedModel
 
 EVERY = 5.0  # seconds
+TRAINING = TrainingOptions.declared()
 Output = Annotated[
-    Path | None, typer.Option("-o", "--output", help="Write the changed model here, and leave MODEL as it is.")
+    Path | None,
+    WRITTEN_MODEL,
+    typer.Option("-o", "--output", help="Write the changed model to this file and leave MODEL unchanged."),
 ]
 
 
@@ -35,17 +41,19 @@ def register(app: typer.Typer) -> None:
     default=None,
 )
 def update(
-    model: ModelFile,
+    model: ChangedModel,
     source: DataFile | None,
     read_like: Callable[[list[str]], DataFile],
-    grow: Annotated[bool, typer.Option("--grow", help="Take in classes that the model does not have.")] = False,
+    grow: Annotated[bool, typer.Option("--grow", help="Add classes that the model does not have yet.")] = False,
     follow: Annotated[
-        bool, typer.Option("--follow", help="Go on learning lines of JSON as they come, until Ctrl-C.")
+        bool, typer.Option("--follow", help="Keep learning lines of JSON as they arrive, until Ctrl-C.")
     ] = False,
-    every: Annotated[float, typer.Option(help="Seconds between two writes, with --follow.")] = EVERY,
+    every: Annotated[float, typer.Option(help="Seconds between two writes of the model, with --follow.")] = EVERY,
     batch: Annotated[
         str | None,
-        typer.Option(metavar="KEY", help="With --follow: the id of a batch, which is learnt once and as a whole."),
+        typer.Option(
+            metavar="KEY", help="JSON key of the batch id, with --follow; each batch is learnt once and as a whole."
+        ),
     ] = None,
     key: KeyFile = None,
     output: Output = None,
@@ -120,10 +128,12 @@ def follow_source(
 
 @reading("The documents to unlearn, with the labels that they were learnt with.")
 def forget(
-    model: ModelFile,
+    model: ChangedModel,
     source: DataFile,
     receipt: Annotated[
-        Path | None, typer.Option(help="Write a receipt that `unnaive verify` can check.", show_default=False)
+        Path | None,
+        WRITTEN,
+        typer.Option(help="Write a receipt that unnaive verify can check.", show_default=False),
     ] = None,
     key: KeyFile = None,
     output: Output = None,
@@ -164,8 +174,12 @@ def forget(
 
 
 def merge(
-    models: Annotated[list[Path], typer.Argument(metavar="MODEL", help="Two models or more.", show_default=False)],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The model file to write.", show_default=False)],
+    models: Annotated[
+        list[Path], READ, typer.Argument(metavar="MODEL", help="Two or more model files.", show_default=False)
+    ],
+    output: Annotated[
+        Path, WRITTEN_MODEL, typer.Option("-o", "--output", help="The model file to write.", show_default=False)
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Join models that were trained apart.
@@ -198,13 +212,13 @@ def merge(
 
 
 def remake(
-    model: ModelFile,
-    name: Annotated[str | None, typer.Option("--model", "-m", help="Another model.")] = None,
+    model: ChangedModel,
+    name: Annotated[str | None, typer.Option("--model", "-m", help="Name of the new model, e.g. multinomial.")] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the model.")
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Setting of the model; may be repeated.")
     ] = None,
-    min_df: Annotated[int | None, typer.Option(help="Leave out terms of fewer documents.")] = None,
-    select: Annotated[str | None, typer.Option(metavar="[MEASURE:]K", help="Keep the K best terms.")] = None,
+    min_df: Annotated[int | None, command_option(TRAINING["min_df"])] = None,
+    select: Annotated[str | None, command_option(TRAINING["select"])] = None,
     output: Output = None,
     as_json: AsJson = False,
 ) -> None:

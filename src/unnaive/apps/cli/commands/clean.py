@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.apps.cli.options import AsJson, make_output_folders, reading
+from unnaive.apps.cli.paths import READ, WRITTEN
 from unnaive.apps.cli.screen import echo
 from unnaive.base.errors import BadData, choose, count_noun
 from unnaive.base.visible_text import visible_json
@@ -31,15 +32,21 @@ def register(app: typer.Typer) -> None:
 @reading("The data that was audited: a file with a table.")
 def clean(
     source: DataFile,
-    findings: Annotated[Path, typer.Argument(metavar="FINDINGS", help="The CSV of unnaive audit.", show_default=False)],
+    findings: Annotated[
+        Path,
+        READ,
+        typer.Argument(metavar="FINDINGS", help="The CSV file that unnaive audit wrote.", show_default=False),
+    ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="The file to write: .csv, .tsv or .jsonl.")
+        Path, WRITTEN, typer.Option("--output", "-o", metavar="FILE", help="The file to write: .csv, .tsv or .jsonl.")
     ],
     accept: Annotated[
         list[str] | None,
-        typer.Option(help="Accept all findings of this kind too, such as label-error.", metavar="KIND"),
+        typer.Option(help="Also accept all findings of this kind, e.g. label-error; may be repeated.", metavar="KIND"),
     ] = None,
-    min_score: Annotated[float, typer.Option(min=0, max=1, help="… of this score at least.")] = 0.0,
+    min_score: Annotated[
+        float, typer.Option(min=0, max=1, help="Lowest score of the findings that --accept accepts, from 0 to 1.")
+    ] = 0.0,
     as_json: AsJson = False,
 ) -> None:
     """Apply the accepted findings of an audit to the data, in another file: rows dropped, labels put right.

@@ -16,6 +16,7 @@ from unnaive.apps.cli.options import (
     Interrupted,
     Jobs,
     JsonFile,
+    Markdown,
     Seed,
     has_own_split,
     make_output_folders,
@@ -25,6 +26,7 @@ from unnaive.apps.cli.options import (
     split_list,
 )
 from unnaive.apps.cli.output import write_text
+from unnaive.apps.cli.paths import EXTENDED
 from unnaive.apps.cli.screen import echo
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, SparkEngine, compare_on_spark
 from unnaive.apps.cli.word_options import token_options
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from unnaive.io.datafiles import DataFile
 
 FAMILY = ("auto", "multinomial", "bernoulli", "complement", "or-gate", "rocchio", "hos", "maxent", "svm", "knn", "tree")
-DATA_HELP = "A data file or folder, or a collection: tickets, reuters, 20newsgroups:subject-body, …"
+DATA_HELP = "A data file or folder, or a collection: tickets, reuters, 20newsgroups:subject-body and others."
 
 
 def register(app: typer.Typer) -> None:
@@ -54,25 +56,39 @@ def compare(
     source: DataFile,
     models: Annotated[
         str | None,
-        typer.Option(help="Models, commas between, settings as in multinomial:alpha=0.1. Without: one of each kind."),
+        typer.Option(
+            help="Models with commas between them, e.g. svm,multinomial:alpha=0.1; by default one of each kind."
+        ),
     ] = None,
-    splits: Annotated[int, typer.Option(help="Random splits.")] = 10,
+    splits: Annotated[int, typer.Option(help="Number of random splits.")] = 10,
     train_sizes: Annotated[
-        str | None, typer.Option(help="Shares for training in %: 1,5,10,80. Without: the data's own split, else 80.")
+        str | None,
+        typer.Option(help="Training sizes in % of the data, e.g. 10,50,80; by default its own split, else 80."),
     ] = None,
-    vocabulary: Annotated[str, typer.Option(help="Numbers of terms, best by information gain: 100,1000,all.")] = "all",
-    folds: Annotated[int | None, typer.Option(help="Cross-validation in place of random splits.")] = None,
-    measures: Annotated[str | None, typer.Option(help="Without: accuracy or micro-f1, and macro-f1.")] = None,
-    against: Annotated[str | None, typer.Option(help="Test the others against this one, the first without.")] = None,
-    min_df: Annotated[int, typer.Option(help="Leave out terms of fewer training documents.")] = 1,
+    vocabulary: Annotated[
+        str, typer.Option(help="Vocabulary sizes, terms chosen by information gain, e.g. 100,1000,all.")
+    ] = "all",
+    folds: Annotated[
+        int | None, typer.Option(help="Number of cross-validation folds, in place of random splits.")
+    ] = None,
+    measures: Annotated[
+        str | None,
+        typer.Option(help="Measures with commas between them; by default accuracy or micro-f1, and macro-f1."),
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option(help="Model that the others are tested against; by default the first.")
+    ] = None,
+    min_df: Annotated[int, typer.Option(help="Leave out terms that are in fewer training documents.")] = 1,
     seed: Seed = 0,
     jobs: Jobs = 1,
     records: Annotated[
-        Path | None, typer.Option(help="File of records; a run goes on where it stopped.", rich_help_panel=OUTPUT)
+        Path | None,
+        EXTENDED,
+        typer.Option(help="File of records; an interrupted run continues from it.", rich_help_panel=OUTPUT),
     ] = None,
     html: Html = None,
     json_file: JsonFile = None,
-    markdown: Annotated[Path | None, typer.Option(help="Write Markdown.", rich_help_panel=OUTPUT)] = None,
+    markdown: Markdown = None,
     archives: Archives = None,
     engine: Engine = "local",
     master: Master = None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unnaive.apps.cli.options import AsJson, ModelFile, reading
+from unnaive.apps.cli.paths import WRITTEN_MODEL
 from unnaive.apps.cli.screen import echo
 from unnaive.base.visible_text import visible_json
 
@@ -24,8 +25,13 @@ def register(app: typer.Typer) -> None:
 def compress(
     model: ModelFile,
     source: DataFile | None,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The smaller model to write.", show_default=False)],
-    max_size: Annotated[str, typer.Option(metavar="SIZE", help="Such as 5MB or 800kB.", show_default=False)],
+    output: Annotated[
+        Path, WRITTEN_MODEL, typer.Option("-o", "--output", help="The smaller model file to write.", show_default=False)
+    ],
+    max_size: Annotated[
+        str,
+        typer.Option(metavar="SIZE", help="Maximum size of the model file, e.g. 5MB or 800kB.", show_default=False),
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Make a model smaller: weights are rounded, and terms that matter least left out, until its file fits.

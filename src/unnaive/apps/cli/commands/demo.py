@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unnaive.apps.cli.paths import written_into
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -36,7 +38,9 @@ def register(app: typer.Typer) -> None:
 
 def demo(
     keep: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Put the tickets and the model in this folder, to play with.")
+        Path | None,
+        written_into(),
+        typer.Option(metavar="FOLDER", help="Write the tickets and the model into this folder."),
     ] = None,
 ) -> None:
     """Take the tour on built-in support tickets.

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.cli.options import AsJson, ModelFile, reading
+from unnaive.apps.cli.options import AsJson, Html, Markdown, ModelFile, reading
+from unnaive.apps.cli.paths import READ
 from unnaive.apps.cli.screen import echo
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, SparkEngine, evaluate_on_spark, show_measures
 from unnaive.base.visible_text import visible_json
@@ -34,15 +35,20 @@ def register(app: typer.Typer) -> None:
 def evaluate(
     model: ModelFile,
     source: DataFile,
-    html: Annotated[Path | None, typer.Option(help="Write a report with figures.")] = None,
-    markdown: Annotated[Path | None, typer.Option(help="Write the tables as Markdown.")] = None,
+    html: Html = None,
+    markdown: Markdown = None,
     records: Annotated[
-        Path | None, typer.Option(help="Records of compare, whose learning and vocabulary curves the report shows.")
+        Path | None, READ, typer.Option(help="Records of unnaive compare, to show their curves in the HTML report.")
     ] = None,
-    measure: Annotated[list[str] | None, typer.Option(help="Only these measures, by name.")] = None,
+    measure: Annotated[
+        list[str] | None, typer.Option(help="Name of a measure to print, in place of the usual ones; may be repeated.")
+    ] = None,
     abstain_for: Annotated[
         float | None,
-        typer.Option(metavar="ACCURACY", help="Which probability to reject below, for this accuracy of the rest."),
+        typer.Option(
+            metavar="ACCURACY",
+            help="Find the --reject-below at which this share of the labelled documents is right, e.g. 0.95.",
+        ),
     ] = None,
     engine: Engine = "local",
     master: Master = None,

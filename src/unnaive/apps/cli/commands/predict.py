@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.apps.cli.options import AsJson, ModelFile, reading
+from unnaive.apps.cli.paths import WRITTEN
 from unnaive.apps.cli.predictor import Predictor, Record
 from unnaive.apps.cli.screen import echo
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, SparkEngine, predict_on_spark
@@ -32,39 +33,50 @@ def predict(
     model: ModelFile,
     source: DataFile,
     document: Annotated[
-        list[str] | None, typer.Option("--document", "-d", help="A text given here, in the place of DATA.")
+        list[str] | None, typer.Option("--document", "-d", help="A text to label, in place of DATA; may be repeated.")
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="A file to write: .csv, .tsv, .jsonl or .parquet.", show_default=False),
+        WRITTEN,
+        typer.Option("-o", "--output", help="File to write: .csv, .tsv, .jsonl or .parquet.", show_default=False),
     ] = None,
     keep_columns: Annotated[
         bool,
-        typer.Option("--keep-columns/--no-keep-columns", help="Write the columns of a table too, ours after them."),
+        typer.Option(
+            "--keep-columns/--no-keep-columns", help="Also write the columns of the input, before the predictions."
+        ),
     ] = True,
-    every: Annotated[bool, typer.Option("--all", help="A column for each class.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Write the score of every class, a column each.")] = False,
     top: Annotated[int, typer.Option(help="Show the K best classes of each document.", metavar="K", min=1)] = 1,
     unknown: Annotated[
-        str | None, typer.Option(metavar="LABEL", help="The label of documents of which the model knows no word.")
+        str | None, typer.Option(metavar="LABEL", help="Label for documents without a term that the model knows.")
     ] = None,
     reject_below: Annotated[
         float | None,
-        typer.Option(metavar="P", min=0, max=1, help="Label documents less probable than this unknown, or LABEL."),
+        typer.Option(
+            metavar="P", min=0, max=1, help="Label documents below this probability unknown, or as --unknown says."
+        ),
     ] = None,
     confidence: Annotated[
         float | None,
-        typer.Option(metavar="P", help="Also the set of labels that holds the right one with this confidence: 0.9."),
+        typer.Option(
+            metavar="P", help="Also give the set of labels that holds the right one with this probability, e.g. 0.9."
+        ),
     ] = None,
     by_class: Annotated[
-        bool, typer.Option("--by-class", help="Let --confidence hold for every class, the rare ones too.")
+        bool, typer.Option("--by-class", help="Make --confidence hold for every class, including rare ones.")
     ] = False,
     at_least_one: Annotated[
-        bool, typer.Option("--at-least-one", help="Let no set be empty, though more are right than --confidence asks.")
+        bool, typer.Option("--at-least-one", help="Never return an empty set; coverage may then exceed --confidence.")
     ] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Show which terms spoke for it.")] = False,
-    unbuffered: Annotated[bool, typer.Option("--unbuffered", help="Answer each line at once.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show the terms that contributed most to each prediction.")
+    ] = False,
+    unbuffered: Annotated[
+        bool, typer.Option("--unbuffered", help="Write each prediction as soon as its line is read.")
+    ] = False,
     excel_safe: Annotated[
-        bool, typer.Option("--excel-safe", help="CSV without formulas: a ' before cells that begin like one.")
+        bool, typer.Option("--excel-safe", help="Put ' before CSV cells that a spreadsheet would take for a formula.")
     ] = False,
     engine: Engine = "local",
     master: Master = None,

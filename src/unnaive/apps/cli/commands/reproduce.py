@@ -17,12 +17,14 @@ from unnaive.apps.cli.options import (
     Html,
     Jobs,
     JsonFile,
+    Markdown,
     Seed,
     check_archives,
     make_output_folders,
     split_list,
 )
 from unnaive.apps.cli.output import write_text
+from unnaive.apps.cli.paths import written_into
 from unnaive.apps.cli.screen import echo
 
 if TYPE_CHECKING:
@@ -38,23 +40,30 @@ def register(app: typer.Typer) -> None:
 
 def reproduce(
     paper: Annotated[
-        str, typer.Argument(metavar="PAPER", help="or-gate, maxent-bridge, higher-order, hierarchical or iir.")
+        str,
+        typer.Argument(metavar="PAPER", help="The paper: or-gate, maxent-bridge, higher-order, hierarchical or iir."),
     ],
-    table: Annotated[str | None, typer.Option(help="Only this table.")] = None,
+    table: Annotated[str | None, typer.Option(help="Reproduce only this table.")] = None,
     models: Annotated[
-        str | None, typer.Option(help="Only these: rows as printed, models, or families such as naive-bayes.")
+        str | None,
+        typer.Option(help="Reproduce only these rows, models or families, e.g. naive-bayes; commas between them."),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer splits and sizes.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Use fewer splits and training sizes.")] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1 if a figure differs for no known reason, or leaves its band.")
+        bool,
+        typer.Option("--strict", help="Exit with 1 if a figure is out of its band, or differs for no known reason."),
     ] = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
     records: Annotated[
-        Path | None, typer.Option(help="Folder of records; a run goes on where it stopped.", rich_help_panel=OUTPUT)
+        Path | None,
+        written_into(),
+        typer.Option(
+            metavar="FOLDER", help="Folder of records; an interrupted run continues from it.", rich_help_panel=OUTPUT
+        ),
     ] = None,
     html: Html = None,
-    markdown: Annotated[Path | None, typer.Option(help="Write a Markdown page.", rich_help_panel=OUTPUT)] = None,
+    markdown: Markdown = None,
     json_file: JsonFile = None,
     archives: Archives = None,
 ) -> None:

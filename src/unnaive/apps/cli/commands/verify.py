@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from unnaive.apps.cli.options import AsJson, KeyFile, ModelFile
+from unnaive.apps.cli.paths import READ
 from unnaive.apps.cli.screen import echo, summary
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.visible_text import visible_json
@@ -27,12 +28,14 @@ def register(app: typer.Typer) -> None:
 
 def verify(
     model: ModelFile,
-    receipt: Annotated[Path, typer.Option(help="The receipt that `unnaive forget` wrote.", show_default=False)],
+    receipt: Annotated[Path, READ, typer.Option(help="The receipt that unnaive forget wrote.", show_default=False)],
     against: Annotated[
-        str | None, typer.Option(help="The training data without the forgotten documents.", show_default=False)
+        str | None,
+        READ,
+        typer.Option(metavar="DATA", help="The training data without the forgotten documents.", show_default=False),
     ] = None,
-    text: Annotated[list[str] | None, typer.Option("--text", help="Column of text in that data.")] = None,
-    label: Annotated[str | None, typer.Option("--label", help="Column of labels in that data.")] = None,
+    text: Annotated[list[str] | None, typer.Option("--text", help="Column of text in the data of --against.")] = None,
+    label: Annotated[str | None, typer.Option("--label", help="Column of labels in the data of --against.")] = None,
     key: KeyFile = None,
     as_json: AsJson = False,
 ) -> None:
