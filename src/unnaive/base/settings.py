@@ -10,7 +10,6 @@ from __future__ import annotations
 import inspect
 import json
 import math
-import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar, dataclass_transform
@@ -81,13 +80,23 @@ class Setting:
         """The entry of a numpydoc "Parameters" section."""
         kind = " or ".join(self.annotation.split(" | ")) if self.choices is None else self._choices()
         limits = f" {self.range}" if self.range else ""
-        lines = textwrap.wrap(f"{self.doc} {self.more}".strip(), 116, break_on_hyphens=False)
+        lines = _wrap(f"{self.doc} {self.more}".strip())
         return "\n    ".join([f"{self.name} : {kind}{limits}, default={self.default!r}", *lines])
 
     def _choices(self) -> str:
         others = [one for one in self.annotation.split(" | ") if one != "str"]
         names = "{" + ", ".join(f'"{name}"' for name in self.choices or ()) + "}"
         return " or ".join([names, *others])
+
+
+def _wrap(text: str, width: int = 116) -> list[str]:
+    """The words in lines of at most so many characters; quicker than textwrap, which every start would import."""
+    lines = [""]
+    for word in text.split():
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
+            lines.append("")
+        lines[-1] += f" {word}" if lines[-1] else word
+    return lines
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -228,6 +227,8 @@ def who_labels(name: str | None) -> str:
         if not name.strip() or len(name) > 100:
             raise UnnaiveError("--who needs a name of 1 to 100 characters")
         return name.strip()
+    import getpass
+
     try:
         return getpass.getuser()
     except (OSError, KeyError):  # no such user, as in some containers
@@ -254,6 +255,7 @@ def start_from(labelling: Labelling, path: Path) -> None:
 
 def _queue(labelling: Labelling, path: Path, who: str) -> None:
     """Ask only about texts that a list of findings names, in its order."""
+
     from unnaive.curation.labelling.moving import find_queue
     from unnaive.io.formats import read_rows
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -99,6 +98,8 @@ def serve(
 
     unnaive serve tickets.model
     """
+    import secrets
+
     try:
         from unnaive.apps.service.app import OPTIONS, ServiceOptions, create_app
         from unnaive.apps.service.limits import Limits

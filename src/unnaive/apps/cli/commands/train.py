@@ -141,6 +141,11 @@ def train(
 ) -> None:
     """Learn from labelled documents and write a model.
 
+    How --decision turns scores into labels. argmax: the best class, and no other (the default for one label each).
+    scut: every class that reaches its own threshold, tuned on held-out documents. rcut: the same number of labels for
+    every document. best: the better of these two on held-out documents (the default for multilabel data). pcut: each
+    class gets the share of documents that it had in training. untuned: every class above even odds.
+
     unnaive train tickets.csv -o tickets.model --holdout 0.2
     """
     from unnaive.apps.cli.train_files import registering, train_file
