@@ -20,6 +20,7 @@ from unnaive.base.types import Floats, Label, Progress
 from unnaive.base.work_start import work_begins
 from unnaive.classifier.compress import compress_model
 from unnaive.classifier.model_file import load, save
+from unnaive.classifier.parameters import ModelParameters, named_parameters
 from unnaive.data.register import Register
 from unnaive.data.targets import Targets, label_sets
 from unnaive.data.text_hashes import TextHashes, join_text_hashes
@@ -40,7 +41,6 @@ from unnaive.learning.update import (
     remake_model,
 )
 from unnaive.models.catalogue import find_model, make_model
-from unnaive.models.parameters import ModelParameters, named_parameters
 from unnaive.text.buffer import TextBuffer
 from unnaive.text.counting import as_texts
 from unnaive.text.token_rule import OPTIONS, TokenRule
@@ -340,17 +340,19 @@ class TextClassifier(ModelParameters):
     @property
     def token_rule(self) -> TokenRule:
         """How texts are read; what the size of the data has changed about it stays so until the next fit."""
-        usual, brief = self._rule_for(0), self._rule_for(np.inf)
-        fitted = self.__dict__.get("fitted_")
-        return brief if fitted is not None and fitted.token_rule == brief else usual
+        usual, fitted = self._rule_for(0), self.__dict__.get("fitted_")
+        if fitted is None or fitted.token_rule == usual:
+            return usual
+        brief = self._rule_for(np.inf)
+        return brief if fitted.token_rule == brief else usual
 
     def token_rule_of(self, count_chars: Callable[[], float]) -> TokenRule:
         """How texts with so many characters are read, which need not be counted if that makes no difference.
 
         A budget of `auto` in seconds may be too short to read them by pairs of words and characters; a warning says so.
         """
-        usual = self._rule_for(0)
-        if usual == self._rule_for(np.inf):
+        usual, changes = self._rule_for(0), find_model(self.model).token_rule_for
+        if changes(self._settings, 0) == changes(self._settings, np.inf):
             return usual
         n_chars = count_chars()
         rule = self._rule_for(n_chars)

@@ -45,10 +45,12 @@ class Limits:
 
 
 def open_large_data(
-    stack: ExitStack, classifier: TextClassifier, source: DataFile, limits: Limits, needs_corpus: str | None
-) -> TrainingData | None:
+    stack: ExitStack, classifier: TextClassifier, spec: TrainingSpec, source: DataFile, limits: Limits,
+    needs_corpus: str | None,
+) -> TrainingData | None:  # fmt: skip
     """The documents as they stream by or in a matrix on disk, open as long as the stack; None: they go into memory.
 
+    `spec` is the model that is to be trained on them, made of `classifier`, which says how texts are read.
     `needs_corpus` names an option that needs all documents in memory, if one was given.
     """
     if needs_corpus is not None:
@@ -59,14 +61,14 @@ def open_large_data(
         return None
     from unnaive.scaleout.streaming import NeedsDocuments, stream_documents
 
-    spec, rule = classifier.spec(), classifier.token_rule
-    if not learns_from_sums(spec) and _is_large(limits, source):
-        rule = classifier.token_rule_of(lambda: input_size(source))
+    from_sums, large = learns_from_sums(spec), _is_large(limits, source)
+    by_size = large and not from_sums
+    rule = classifier.token_rule_of(lambda: input_size(source)) if by_size else classifier.token_rule
     resources = _resources(limits, source, rule)
     # 8 bytes a document are kept in memory only where that is not limited, and where nothing is recorded on the way
     hashed = limits.memory is None and limits.checkpoint is None
     common: dict[str, Any] = {"n_jobs": classifier.n_jobs, "resources": resources, "hash_texts": hashed}
-    if learns_from_sums(spec) and limits.cache is None and not (is_stdin(source) and spec.decision is None):
+    if from_sums and limits.cache is None and not (is_stdin(source) and spec.decision is None):
         try:
             data = stream_documents(source, rule, tunes_multilabel=spec.decision is None, **common)
             return stack.enter_context(data)
@@ -81,7 +83,7 @@ def open_large_data(
             f"--checkpoint is for models that learn from counts, which {spec.model.title} with these options does not; "
             "--cache FOLDER keeps its counted documents"
         )
-    if not _is_large(limits, source):
+    if not large:
         return None
     from unnaive.scaleout.matrix import documents_on_disk
 

@@ -59,7 +59,7 @@ def train_file(
     steps += 0 if limit is None else 2
     with reading_progress(source, steps=steps) as (watched, bar), ExitStack() as stack:
         corpus, measured, learning = None, {}, f"learning {classifier.model} from {{}}"
-        data = open_large_data(stack, classifier, watched, limits or Limits(), needs_corpus)
+        data = open_large_data(stack, classifier, spec, watched, limits or Limits(), needs_corpus)
         if data is None:
             corpus, multilabel = _read_corpus(classifier, watched)
             if holdout is not None:
