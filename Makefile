@@ -60,7 +60,7 @@ docs: setup  ## the documentation site, in build/site; warnings are errors
 reproductions: setup  ## docs/reproductions.md from the figures beside it (RUN="all" or papers measures them anew, for hours)
 	$(BIN)/python tools/reproductions.py $(if $(RUN),--run $(RUN))
 
-sanitize: setup  ## all native modules under the address, undefined-behaviour and thread sanitizers
+sanitize: setup  ## native modules under the address, undefined-behaviour and thread sanitizers; models under malloc's checks
 	bash tools/sanitize.sh
 
 attack: setup  ## corrupted files, hostile texts, kill -9 and races, for minutes; one table, nothing crashed or lost

@@ -172,7 +172,8 @@ def quantised(scorer: Any, bits: int) -> Any:
     largest = np.zeros(table.shape[0])
     np.maximum.at(largest, rows, np.abs(table.data))
     step = np.where(largest > 0, largest, 1.0) / (2 ** (bits - 1) - 1)
-    table = csr_array((np.rint(table.data / step[rows]) * step[rows], table.indices, table.indptr), shape=table.shape)
+    table = table.copy()  # eliminate_zeros rewrites all three arrays, and the scorer's are its own
+    table.data = np.rint(table.data / step[rows]) * step[rows]
     table.eliminate_zeros()
     dense = table.nnz * (bits // 8 + 4) >= table.shape[0] * table.shape[1] * (bits // 8)
     return replace(

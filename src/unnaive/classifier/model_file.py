@@ -143,21 +143,9 @@ def _reason(problem: Exception) -> str:
 
 
 def _read(path: Path) -> tuple[Arrays, dict[str, Any]]:
-    """Arrays and description of a file; the library checks sizes against the file before it hands out anything."""
-    try:
-        from safetensors import SafetensorError, safe_open
-    except ImportError:  # there is none for some interpreters without a GIL
-        arrays, about = _read_mapped(path)
-        return {name: array.copy() for name, array in arrays.items()}, about
-    try:
-        with safe_open(path, framework="np") as file:
-            about = _description(file.metadata() or {})
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # no mapping
-    except SafetensorError as problem:
-        raise BadModel(f"this is no model, or a damaged one ({_first_line(problem)})") from problem
-    except (OSError, AttributeError, TypeError) as problem:  # unreadable; or a kind of number that numpy has not
-        raise BadModel(f"it cannot be read ({_reason(problem)})") from problem
-    return arrays, about
+    """Arrays and description of a file, each array with memory of its own; the library's stand on a bytearray."""
+    arrays, about = _read_mapped(path)
+    return {name: array.copy() for name, array in arrays.items()}, about
 
 
 def _read_mapped(path: Path) -> tuple[Arrays, dict[str, Any]]:

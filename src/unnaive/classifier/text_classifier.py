@@ -354,7 +354,7 @@ class TextClassifier(ModelParameters):
         return self._fitted().subset_accuracy(documents, labels, len(documents), sample_weight)
 
     def explain(self, text: str, label: Label | None = None, *, against: Label | None = None) -> Explanation:
-        """Which terms spoke for and against a class, by default the one with the best score."""
+        """Which terms spoke for and against a class, by default the first that `predict` gives."""
         return self._fitted().explain(text, label, against=against)
 
     def top_terms(self, label: Label, limit: int = 10) -> list[tuple[str, float]]:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.base.read_only import read_only
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Arrays, Floats, Sparse
 
@@ -97,7 +98,7 @@ class _LazyMatrix:
             raise AttributeError(self._name)  # a field without a default
         value = instance.__dict__[self._name]
         if isinstance(value, StoredMatrix):
-            value = instance.__dict__[self._name] = value.tocsr()
+            value = instance.__dict__[self._name] = read_only(value.tocsr())
         return value
 
     def __set__(self, instance: Any, value: Any) -> None:

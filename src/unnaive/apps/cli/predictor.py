@@ -61,9 +61,7 @@ class Predictor:
     @property
     def one_label(self) -> bool:
         """Whether every document gets the best class alone, or a name for none."""
-        from unnaive.learning.decisions import Argmax
-
-        return isinstance(self.fitted.decision, Argmax) and not self.fitted.multilabel
+        return self.fitted.takes_best_score
 
     def predict_columns(self, texts: Sequence[str]) -> tuple[list[str], list[float], list[int]]:
         """(labels, their values, known_terms) of documents with `one_label`, whose scores are held at once.
@@ -107,6 +105,7 @@ class Predictor:
         self.count_seen(known.tolist())
         given = self.fitted.label_sets_of(scores)
         order = np.argsort(-scores, axis=1, kind="stable")[:, : self.top] if self.top > 1 else None
+        first = self.fitted.first_labels(scores) if self.explain else ()
         sets = None
         if self.confidence is not None:
             sets = self.fitted.sets_of(
@@ -123,7 +122,7 @@ class Predictor:
             if order is not None:
                 record["top"] = [(self.fitted.classes[c], float(values[row, c])) for c in order[row]]
             if self.explain:
-                record["why"] = self.fitted.explain(texts[row], given[row][0] if given[row] else None)
+                record["why"] = self.fitted.explain(texts[row], self.fitted.classes[first[row]])
             records.append(record)
         return records
 

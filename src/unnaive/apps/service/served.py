@@ -220,7 +220,7 @@ def _best(fitted: FittedModel, texts: Sequence[str]) -> list[dict[str, Any]]:
         return []
     scores = fitted.scores(list(texts))
     values = fitted.probabilities(scores) if fitted.probabilistic else scores
-    best = values.argmax(axis=1)
+    best = fitted.first_labels(scores)
     name = "probability" if fitted.probabilistic else "score"
     return [{"label": fitted.classes[one], name: float(row[one])} for one, row in zip(best, values, strict=True)]
 

@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
 def explain(
     model: ModelFile,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The text itself, or - for stdin.", show_default=False)],
-    label: Annotated[str | None, typer.Option(help="The class to explain; the best one by default.")] = None,
+    label: Annotated[str | None, typer.Option(help="The class to explain; by default the predicted one.")] = None,
     against: Annotated[str | None, typer.Option(help="The class to compare with.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a page: the text marked, a bar for each term.")] = None,
     as_json: AsJson = False,
