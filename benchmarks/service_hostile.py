@@ -26,6 +26,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from timing import verdict
+
 HONEST = 8
 PAUSE = 0.02  # seconds between two requests of an honest client
 KINDS = ("silent", "half a header", "endless header", "idle stream")
@@ -118,7 +120,8 @@ def compare(pid: int, port: int, bodies: list[bytes], given: argparse.Namespace)
     print(f"honest requests that had to be sent again: {failed['again']}; clients dropped for good: {failed['lost']}")
     print(f"/healthz: {sum(health)} of {len(health)} answered")
     single = ", ".join(f"{one:.2f}" for one in ratios)
-    print(f"p99 with hostile company / p99 in quiet: {statistics.median(ratios):.2f} ({single})")
+    ratio = statistics.median(ratios)
+    print(f"p99 with hostile company / p99 in quiet: {ratio:.2f} ({single})   {verdict(ratio, 3.0, at_most=True)}")
 
 
 def percentile(values: list[float], share: float) -> float:

@@ -25,7 +25,7 @@ class Connection(Protocol):
         """Close at once: the client does not take what it asked for."""
 
 
-Waiting = OrderedDict[Connection, float]  # connections by deadline, the earliest first
+Deadlines = OrderedDict[Connection, float]  # connections by deadline, the earliest first
 
 
 @dataclass(eq=False)
@@ -34,11 +34,11 @@ class Address:
 
     name: str
     connections: int = 0
-    first: Waiting = field(default_factory=OrderedDict)
-    next: Waiting = field(default_factory=OrderedDict)
+    first: Deadlines = field(default_factory=OrderedDict)
+    next: Deadlines = field(default_factory=OrderedDict)
 
     @property
-    def longer(self) -> Waiting:
+    def longer(self) -> Deadlines:
         """The connections that wait for their first request, or those for their next, whichever are more."""
         return self.first if len(self.first) >= len(self.next) else self.next
 
@@ -80,7 +80,7 @@ class Edge:
         self.wait(connection, address.first)
         return address
 
-    def wait(self, connection: Connection, waiting: Waiting) -> None:
+    def wait(self, connection: Connection, waiting: Deadlines) -> None:
         """A request of a connection is waited for from now on."""
         waiting.pop(connection, None)
         waiting[connection] = time.monotonic() + self.limits.header_seconds

@@ -48,9 +48,9 @@ log = logging.getLogger("unnaive.service")
 
 @dataclass(eq=False, slots=True)
 class Arriving:
-    """A request whose body is waited for: of whom, since when, and the timer that ends it."""
+    """A request whose body may be waited for: of whom, since when, its timer, and whether that ended it early."""
 
-    use: Use
+    use: Use | None
     since: float
     timer: asyncio.Timeout | None = None
     evicted: bool = False
@@ -147,7 +147,7 @@ class Guard:
     async def _answer(self, scope: Scope, receive: Receive, send: Send, effect: Effect) -> None:
         """Hand a request on to the application, as one of the client's and of all."""
         if effect is Effect.HEALTH:
-            await self.app(scope, self._limited(receive, Use()), send)
+            await self.app(scope, self._limited(receive, Arriving(None, time.monotonic())), send)
             return
         with_token = scope.get("unnaive.token", False)
         use = self._quotas.of(_address(scope), with_token)
@@ -166,35 +166,42 @@ class Guard:
             raise Refused(429, f"{use.requests} requests of this client are being answered already; wait a second")
         use.requests += 1
         self._at_once += 1
+        arriving = Arriving(use, time.monotonic())
         try:
-            await self.app(scope, self._limited(receive, use), send)
+            await self.app(scope, self._limited(receive, arriving), send)
         finally:
-            use.requests -= 1
-            self._at_once -= 1
+            if not arriving.evicted:
+                self._leave(use)
+
+    def _leave(self, use: Use) -> None:
+        """A request is not one of its client's and of all any more."""
+        use.requests -= 1
+        self._at_once -= 1
 
     def _end_slowest(self, use: Use | None = None) -> bool:
         """End the request, of a client or of all, whose body has been arriving for longest; whether there is one."""
         before = time.monotonic() - SLOW
         slow = [one for one in self._arriving if one.since < before and (use is None or one.use is use)]
         slowest = min(slow, key=lambda one: one.since, default=None)
-        if slowest is None or slowest.timer is None:
+        if slowest is None or slowest.timer is None or slowest.use is None:
             return False
         del self._arriving[slowest]
         slowest.evicted = True
         slowest.timer.reschedule(asyncio.get_running_loop().time())
+        self._leave(slowest.use)
         return True
 
-    def _limited(self, receive: Receive, use: Use) -> Receive:
+    def _limited(self, receive: Receive, arriving: Arriving) -> Receive:
         """A `receive` that ends with 413 or 408 when a body is too large or too slow."""
         size, complete = 0, False
-        arriving = Arriving(use, time.monotonic())
         end = arriving.since + self.limits.seconds
 
         async def limited() -> Message:
             nonlocal size, complete
             if complete:
                 return await receive()  # waits for the client to leave
-            self._arriving[arriving] = None
+            if arriving.use is not None:
+                self._arriving[arriving] = None
             try:
                 async with asyncio.timeout(max(0.0, end - time.monotonic())) as arriving.timer:
                     message = await receive()
