@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
@@ -13,7 +14,7 @@ from unnaive.io.endings import DELIMITERS, read_format
 from unnaive.io.options import ReadOptions
 from unnaive.io.profiles import looks_like_data, shorten
 from unnaive.io.sources import Lines, read_lines
-from unnaive.io.tables import BATCH_CHARACTERS, SAMPLE_ROWS, Sample, Table, split_into_batches
+from unnaive.io.tables import BATCH_CHARACTERS, SAMPLE_ROWS, Sample, Table, check_width, split_into_batches
 
 
 class CsvTable(Table):
@@ -30,6 +31,7 @@ class CsvTable(Table):
         csv.field_size_limit(options.max_line)
         self._reader = csv.reader(self._count_lines(chain(start, numbered)), delimiter=self.delimiter)
         first = next((row for row in self._reader if row), [])
+        check_width(path, len(first))
         self._sampled = self._take_sample(len(first))
         self._read_header(first)
 
@@ -104,10 +106,11 @@ class CsvTable(Table):
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted columns, a batch at a time."""
-        twice = next((name for name in wanted if self.names.count(name) > 1), None)
+        times = Counter(self.names)
+        twice = next((name for name in wanted if times[name] > 1), None)
         if twice is not None:
             raise BadData(f"{self.path} has two columns called {twice!r}; rename one")
-        places = [self.names.index(name) for name in wanted]
+        places = self.find_places(wanted)
         rows = chain(self._sampled, self._good_rows(len(self.names)))
         for batch in split_into_batches(rows, self.options.rows, size=lambda row: sum(map(len, row))):
             yield [[row[place] for row in batch] for place in places]

@@ -22,7 +22,7 @@ from unnaive.io.line_tables import FASTTEXT_PREFIX, FastTextTable, LineTable
 from unnaive.io.options import ReadOptions
 from unnaive.io.profiles import TEXT_NAMES, shorten
 from unnaive.io.sources import STDIN, STDIN_NAME, Lines, check_exists, path_mode, read_lines
-from unnaive.io.tables import Table
+from unnaive.io.tables import Table, check_width
 
 FORMATS: dict[str, Callable[..., Table]] = {
     "csv": CsvTable, "tsv": CsvTable, "jsonl": JsonTable, "lines": LineTable, "fasttext": FastTextTable,
@@ -34,6 +34,12 @@ SNIFFED_LINES = 5
 
 def open_table(path: str, format: str | None, options: ReadOptions, *, labelled: bool) -> tuple[str, Table]:
     """(the format, the table) of one file, folder, database or stdin."""
+    kind, table = _open(path, format, options, labelled=labelled)
+    check_width(STDIN_NAME if path == STDIN else path, len(table.names))
+    return kind, table
+
+
+def _open(path: str, format: str | None, options: ReadOptions, *, labelled: bool) -> tuple[str, Table]:
     name = format and choose([*FORMATS, *WHOLE_FILES], format, "format")
     if name is None:
         name = find_format(path)

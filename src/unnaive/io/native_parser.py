@@ -121,7 +121,8 @@ def read_csv(table: CsvTable, columns: Columns) -> Iterator[Rows]:
     if not table.is_file or table.orange or len(set(table.names)) < len(table.names) or len(delimiter) > 1:
         raise NotPlain
     names = list(dict.fromkeys(columns.names))
-    places = [names.index(name) if name in names else -1 for name in table.names]
+    numbers = {name: number for number, name in enumerate(names)}
+    places = [numbers.get(name, -1) for name in table.names]
     header = 0 if table.numbered else 1
     longest = table.options.max_line
 

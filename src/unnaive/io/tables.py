@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from unnaive.base.errors import BadData
+
 BATCH_CHARACTERS = 1 << 23  # before a batch is handed on
 SAMPLE_ROWS = 200  # looked at to find the delimiter, the header and the columns
+MOST_COLUMNS = 1 << 14  # of a table, as in a spreadsheet
 
 Sample = dict[str, list[Any]]
 
@@ -31,11 +35,26 @@ class Table:
 
     def kept_names(self) -> tuple[str, ...]:
         """The columns that predictions are written beside; none where documents are no rows of a table."""
-        return tuple(name for name in self.names if self.names.count(name) == 1)
+        times = Counter(self.names)
+        return tuple(name for name in self.names if times[name] == 1)
+
+    def find_places(self, wanted: Sequence[str]) -> list[int]:
+        """Where each wanted column is among the names; the first of those called alike."""
+        places = {name: place for place, name in reversed(list(enumerate(self.names)))}
+        return [places[name] for name in wanted]
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
         """For each wanted column a list of values, a batch at a time."""
         raise NotImplementedError
+
+
+def check_width(path: str, n_columns: int) -> None:
+    """An error for a table of more columns than are read: each costs time for every row."""
+    if n_columns > MOST_COLUMNS:
+        raise BadData(
+            f"{path} has {n_columns:,} columns, and a table may have {MOST_COLUMNS:,}; keep those that are needed, or "
+            "write labels as one column of lists"
+        )
 
 
 def split_into_batches(items: Iterable[Any], rows: int, size: Callable[[Any], int]) -> Iterator[list[Any]]:

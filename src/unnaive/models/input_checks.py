@@ -20,6 +20,9 @@ from unnaive.learning.fitted import FittedModel
 if TYPE_CHECKING:
     from unnaive.models.estimator import Model
 
+COLUMNS_FREELY = 1 << 24  # columns of a sparse X, whatever is in them
+COLUMNS_BY_CELL = 4  # and for each nonzero cell, where there are more
+
 
 def check_documents(estimator: Model, X: Any, fitted: FittedModel | None) -> tuple[Sparse, tuple[str, ...] | None]:
     """X as a csr_array without duplicate entries, and the names of its columns.
@@ -31,6 +34,7 @@ def check_documents(estimator: Model, X: Any, fitted: FittedModel | None) -> tup
     problem = find_sparse_problem(X) if issparse(X) else None
     if problem:
         raise BadData(f"X {problem}; build the matrix again, for instance with scipy.sparse.csr_array")
+    _check_width(X)
     probe = _stand_in(estimator, fitted)
     documents = csr_array(validate_data(probe, X, accept_sparse="csr", reset=fitted is None))
     if not documents.has_canonical_format:
@@ -38,6 +42,15 @@ def check_documents(estimator: Model, X: Any, fitted: FittedModel | None) -> tup
         documents.sum_duplicates()
     names = getattr(probe, "feature_names_in_", None)
     return documents, None if names is None else tuple(names.tolist())
+
+
+def _check_width(X: Any) -> None:
+    """An error for a sparse X with columns beyond all proportion to its cells: a number is kept for each column."""
+    if issparse(X) and X.ndim == 2 and X.shape[1] > max(COLUMNS_FREELY, COLUMNS_BY_CELL * X.nnz):
+        raise BadData(
+            f"X has {X.shape[1]:,} columns and {X.nnz:,} nonzero cells, and memory is kept for every column; leave out "
+            f"columns that are 0 everywhere, or hash terms into at most {COLUMNS_FREELY:,}"
+        )
 
 
 def check_labelled(
