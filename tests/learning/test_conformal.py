@@ -14,7 +14,7 @@ from unnaive.data.training_data import TrainingData
 from unnaive.evaluation.evaluate import evaluate
 from unnaive.io.tickets import load_tickets
 from unnaive.learning.conformal import MOST, ConformalScores, Ladder, kept_ranks
-from unnaive.learning.learner import HeldOut, TrainingSpec
+from unnaive.learning.learner import HeldOutScores, TrainingSpec
 from unnaive.learning.train import train
 from unnaive.linear.linear import Linear
 from unnaive.models.estimator import DocumentsModel
@@ -164,7 +164,7 @@ def test_without_held_out_scores_there_is_a_sentence():
 class Searched(Linear):
     """A scorer of a model that held documents out while it learnt."""
 
-    held_out: HeldOut | None = None
+    held_out: HeldOutScores | None = None
 
 
 class Searching(DocumentsModel):

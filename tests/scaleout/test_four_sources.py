@@ -14,7 +14,7 @@ import pytest
 
 from unnaive import TextClassifier, UnnaiveError, UnnaiveWarning
 from unnaive.apps.cli.main import exit_code
-from unnaive.classifier.model_file import load, save
+from unnaive.classifier.model_file import load_model, save
 from unnaive.io.datafiles import DataFile
 from unnaive.learning.train import train
 from unnaive.scaleout.matrix import documents_on_disk
@@ -253,7 +253,7 @@ def test_from_the_command_line(options, name, tmp_path, monkeypatch):
         assert not output.exists()
         return
     assert code == 0, said
-    assert comparable(load(output), tmp_path) == comparable(expected_model(case, tmp_path), tmp_path)
+    assert comparable(load_model(output), tmp_path) == comparable(expected_model(case, tmp_path), tmp_path)
     if case.warning:
         assert case.warning in said
 
@@ -266,5 +266,5 @@ def test_lists_of_one_label_each_in_a_file_are_single_labels(options, tmp_path, 
     code, said = train_by_command(written(case, tmp_path), options)
     assert code == 0, said
     assert "data.jsonl: 1 of 4 rows has no label and is left out" in said
-    fitted = load(tmp_path / "out.model")
+    fitted = load_model(tmp_path / "out.model")
     assert (fitted.target_type, fitted.counts.counts.n_docs, "new" in fitted.vocabulary) == ("single", 3, False)

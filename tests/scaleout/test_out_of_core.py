@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 from unnaive import TextClassifier
 from unnaive.apps.cli.main import exit_code
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
-from unnaive.classifier.model_file import load, save
+from unnaive.classifier.model_file import load_model, save
 from unnaive.data import accumulator, memory, run_folders, running_sums
 from unnaive.data.accumulator import Accumulator
 from unnaive.data.array_folder import MANIFEST, open_arrays
@@ -193,7 +193,7 @@ def test_rows_without_a_label_are_left_out_as_in_memory(tmp_path):
     result = run(str(path), "-o", str(tmp_path / "b.model"), "-m", "multinomial")
     assert "2 of 60 rows have no label and are left out" in result.output
     assert (tmp_path / "b.model").read_bytes() == expected
-    assert "onlyhere" not in load(tmp_path / "b.model").vocabulary
+    assert "onlyhere" not in load_model(tmp_path / "b.model").vocabulary
 
 
 # Multilabel data and models of documents: through the matrix on disk.
@@ -229,7 +229,7 @@ def test_unlabelled_rows_before_the_first_multilabel_one_belong_to_the_data(tmp_
     result = run(str(path), "-o", str(tmp_path / "b.model"), "-m", "multinomial", "--memory", "1G")
     assert result.exit_code == 0, result.output
     assert (tmp_path / "b.model").read_bytes() == expected
-    assert load(tmp_path / "b.model").counts.counts.n_docs == 60
+    assert load_model(tmp_path / "b.model").counts.counts.n_docs == 60
 
 
 @pytest.mark.slow
@@ -455,7 +455,7 @@ def test_as_many_labels_as_documents(tmp_path):
     result = run(*words, "--label", "label")
     assert result.exit_code == 0, result.output
     assert "20,000 classes in 20,000 documents; is that the column of labels?" in result.output
-    model = load(tmp_path / "a.model")
+    model = load_model(tmp_path / "a.model")
     assert model.counts.counts.class_terms.nnz == 40_000
     assert model.predict(["word123 shared4"]).tolist() == ["L123"]
     write_jsonl(tmp_path / "new.jsonl", [{"text": row["text"]} for row in rows[:3]])

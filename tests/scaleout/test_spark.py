@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from unnaive import BadData, TextClassifier, UnnaiveError, UnnaiveWarning
-from unnaive.classifier.model_file import load, save
+from unnaive.classifier.model_file import load_model, save
 from unnaive.data.targets import read_targets
 from unnaive.data.training_data import TrainingData
 from unnaive.io.tickets import load_tickets
@@ -383,7 +383,7 @@ def test_the_command_line_trains_the_same_file_as_locally(spark, table, tmp_path
     counting = ("--model", "multinomial", "--quiet")
     assert run("train", table, "-o", tmp_path / "spark.model", "--engine", "spark", *counting) == 0
     assert run("train", table, "-o", tmp_path / "local.model", *counting) == 0
-    local = load(tmp_path / "local.model")
+    local = load_model(tmp_path / "local.model")
     remade = TextClassifier.from_fitted(local).remake().fitted_  # terms in order
     # hashes of the texts, by which overlap with test files is found, are kept by local training alone
     save(replace(remade, columns=local.columns, text_hashes=None), tmp_path / "ordered.model")
@@ -406,8 +406,8 @@ def test_csv_with_quotes_and_lines_is_read_as_locally(spark, tmp_path, capsys):
     assert run("train", path, "-o", tmp_path / "spark.model", "--engine", "spark", "--model", "multinomial") == 0
     assert "mails.csv: 1 of 3 rows has no label and is left out" in capsys.readouterr().err
     assert run("train", path, "-o", tmp_path / "local.model", "--quiet", "--model", "multinomial") == 0
-    assert load(tmp_path / "spark.model").counts == load(tmp_path / "local.model").counts
-    assert load(tmp_path / "spark.model").classes == ("politics", "sport")
+    assert load_model(tmp_path / "spark.model").counts == load_model(tmp_path / "local.model").counts
+    assert load_model(tmp_path / "spark.model").classes == ("politics", "sport")
 
 
 def test_the_command_line_predicts_and_evaluates(spark, table, tickets, tmp_path, capsys):
@@ -415,7 +415,7 @@ def test_the_command_line_predicts_and_evaluates(spark, table, tickets, tmp_path
     assert run("train", table, "-o", model, "--quiet") == 0
     assert run("predict", model, table, "-o", tmp_path / "labelled.parquet", "--engine", "spark", "--quiet") == 0
     rows = spark.read.parquet(str(tmp_path / "labelled.parquet")).orderBy("number").collect()
-    fitted = load(model)
+    fitted = load_model(model)
     assert [row.predicted_label for row in rows] == fitted.predict(tickets[0]).tolist()
     assert np.array_equal([row.probability for row in rows], fitted.predict_proba(tickets[0]).max(axis=1))
     assert rows[0].asDict().keys() == {"body", "queue", "number", "predicted_label", "probability"}

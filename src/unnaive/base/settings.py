@@ -55,11 +55,11 @@ class Setting:
         if not any(one.accepts(value) for one in types if one):
             wanted = " or ".join(one.title for one in types if one)
             example = "" if self.default is None else f", such as {self.default!r}"
-            raise UnnaiveError(f"{self.name} of {owner} came as {shorten(value)}; give {wanted}{example}")
+            raise UnnaiveError(f"{self.name} of {owner} came as {shorten_value(value)}; give {wanted}{example}")
         if isinstance(value, str) and self.choices is not None:
             choose(list(self.choices), value, self.noun or self.name)
         elif not isinstance(value, (str, bool, type(None))) and not self._in_range(value):
-            raise UnnaiveError(f"{self.name} of {owner} came as {shorten(value)}; give a number {self.range}")
+            raise UnnaiveError(f"{self.name} of {owner} came as {shorten_value(value)}; give a number {self.range}")
 
     def _in_range(self, value: Any) -> bool:
         return (
@@ -317,7 +317,7 @@ def _parse_value(text: str) -> Any:
         return {"True": True, "False": False, "None": None}.get(text, text)
 
 
-def shorten(value: Any) -> str:
+def shorten_value(value: Any) -> str:
     """repr, cut to 60 characters for messages."""
     shown = repr(value)
     return shown if len(shown) <= 60 else shown[:57] + "..."

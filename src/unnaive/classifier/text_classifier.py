@@ -16,10 +16,10 @@ from unnaive.base.byte_sizes import parse_size
 from unnaive.base.errors import UnknownName, UnnaiveError, UnnaiveWarning
 from unnaive.base.protocol import available_if
 from unnaive.base.settings import document_settings, unknown_setting
-from unnaive.base.types import Floats, Label, Progress
+from unnaive.base.types import Floats, Label, ProgressCallback
 from unnaive.base.work_start import work_begins
 from unnaive.classifier.compress import compress_model
-from unnaive.classifier.model_file import load, save
+from unnaive.classifier.model_file import load_model, save
 from unnaive.classifier.parameters import ModelParameters, named_parameters
 from unnaive.data.register import Register
 from unnaive.data.targets import Targets, label_sets
@@ -150,7 +150,9 @@ class TextClassifier(ModelParameters):
 
     # Learning.
 
-    def fit(self, texts: Any, labels: Any, sample_weight: Any = None, *, progress: Progress | None = None) -> Self:
+    def fit(
+        self, texts: Any, labels: Any, sample_weight: Any = None, *, progress: ProgressCallback | None = None
+    ) -> Self:
         """Learn from texts and their labels; what was learnt before is dropped."""
         spec = self.spec()
         with work_begins():
@@ -305,7 +307,7 @@ class TextClassifier(ModelParameters):
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """The model in a file that `save` wrote."""
-        return cls.from_fitted(load(path))
+        return cls.from_fitted(load_model(path))
 
     @classmethod
     def from_fitted(cls, fitted: FittedModel) -> Self:

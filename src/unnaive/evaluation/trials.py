@@ -18,7 +18,7 @@ import numpy as np
 from unnaive.base.errors import BadData, count_noun
 from unnaive.base.lazy import lazy_property
 from unnaive.base.settings import parse_settings
-from unnaive.base.types import Floats, Sparse
+from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.classifier.compress import file_size
 from unnaive.data.counts import Counts
 from unnaive.data.kept_documents import KeptDocuments
@@ -28,7 +28,7 @@ from unnaive.data.training_data import DocumentRows, TrainingData
 from unnaive.evaluation.material import Material, counts_of_rows
 from unnaive.evaluation.measures import MeasureInput, find_measure
 from unnaive.evaluation.records import Record, contender_name, versions
-from unnaive.evaluation.splits import Rows, fixed_split, fold_splits, stratified_split
+from unnaive.evaluation.splits import fixed_split, fold_splits, stratified_split
 from unnaive.evaluation.tally import indicator_matrix
 from unnaive.learning.decisions import Argmax, Decision
 from unnaive.learning.fitted import FittedModel
@@ -92,7 +92,7 @@ def train_scorer(name: str, X: Sparse, Y: Sparse, *, seed: int = 0, **settings: 
 
 
 @dataclass(frozen=True)
-class Plan:
+class ExperimentPlan:
     """What to compare: contenders × splits × training sizes (shares in %) × vocabulary sizes, and the measures.
 
     With `folds` the splits are those of k-fold cross-validation, without `train_sizes` that of the collection.
@@ -163,7 +163,7 @@ class TrialRunner:
     """Runs the trials of a plan; what neighbouring trials share, the split and its terms, is made once."""
 
     material: Material
-    plan: Plan
+    plan: ExperimentPlan
     _last: tuple[Any, SplitData] | None = field(default=None, repr=False)
 
     def records(self, trial: Trial) -> list[Record]:
@@ -205,7 +205,7 @@ class TrialRunner:
             **more,
         }
 
-    def split_rows(self, trial: Trial) -> tuple[Rows, Rows]:
+    def split_rows(self, trial: Trial) -> tuple[Ids, Ids]:
         """(train, test) rows of the trial's split."""
         if self.plan.folds is not None:
             return list(fold_splits(self.material.Y, self.plan.folds, seed=self.plan.seed))[trial.split]
@@ -255,9 +255,9 @@ class SplitData:
     """Both sides of a split; `terms` were selected on the training documents, whose sums over them are `counts`."""
 
     material: Material
-    train_rows: Rows
-    test_rows: Rows
-    terms: Rows
+    train_rows: Ids
+    test_rows: Ids
+    terms: Ids
     counts: Counts
     min_df: int = 1
     select: int | None = None

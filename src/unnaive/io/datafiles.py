@@ -239,7 +239,7 @@ class _RowReader:
         except batches.NotPlain:
             yield from self._read_rows(seen, done)
 
-    def _add_ids(self, found: batches.Documents, seen: int) -> Batch:
+    def _add_ids(self, found: batches.DocumentBatch, seen: int) -> Batch:
         ids = batches.number_rows(seen, len(found.texts)) if found.ids is None else found.ids
         return Batch(found.texts, found.labels, ids, found.kept, self.table.types)
 

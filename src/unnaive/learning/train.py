@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import UnnaiveError, choose
-from unnaive.base.types import Floats, Ids, Progress
+from unnaive.base.types import Floats, Ids, ProgressCallback
 from unnaive.data.counts import Counts
 from unnaive.data.folds import block_folds, out_of_fold, rarest_classes
 from unnaive.data.named_counts import NamedCounts
@@ -20,7 +20,7 @@ from unnaive.data.training_data import DocumentRows, TrainingData, check_classes
 from unnaive.learning.decisions import Decision, default_decision
 from unnaive.learning.fit_calibration import FITS
 from unnaive.learning.fitted import FittedModel
-from unnaive.learning.learner import HeldOut, TrainingSpec
+from unnaive.learning.learner import HeldOutScores, TrainingSpec
 from unnaive.learning.optimise import least_cost, read_optimise
 from unnaive.learning.tuned_models import N_FOLDS, find_tuning, keep_tuning, tune_model
 from unnaive.learning.tuning import TUNINGS
@@ -52,7 +52,7 @@ def train(
     spec: TrainingSpec,
     *,
     before: FittedModel | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> FittedModel:
     """The model of these documents, whatever holds them: the same documents give the same model, bit for bit.
 
@@ -104,7 +104,7 @@ def _learn(
     named: NamedCounts,
     rows: DocumentRows | None,
     before: FittedModel | None,
-    progress: Progress | None,
+    progress: ProgressCallback | None,
     kept: dict[str, Any],
 ) -> FittedModel:
     """The model of `named` and, where they are at hand, of the documents `rows`; `kept` is what it keeps of them.
@@ -112,9 +112,9 @@ def _learn(
     With `before`, the choice, the decision and the calibration that it has are held to.
     """
     scorer, active = make_scorer(spec, named, rows, progress=progress, exclusive=not data.multilabel, before=before)
-    held_out: HeldOut | None = getattr(scorer, "held_out", None)
+    held_out: HeldOutScores | None = getattr(scorer, "held_out", None)
     if held_out is not None:
-        held_out = HeldOut(*held_out)
+        held_out = HeldOutScores(*held_out)
         scorer = replace(scorer, held_out=None)  # type: ignore[type-var]  # only dataclasses have the field
     fitted = _make_fitted(data, spec, named, scorer, active, kept)
     if before is not None:
@@ -128,7 +128,7 @@ def _learn(
     return tune_model(fitted, held_out, rows.targets, tuning)
 
 
-def _learn_in_passes(data: TrainingData, spec: TrainingSpec, progress: Progress | None) -> FittedModel:
+def _learn_in_passes(data: TrainingData, spec: TrainingSpec, progress: ProgressCallback | None) -> FittedModel:
     """The model whose learner passes over documents that lie on a cluster; it keeps none of them."""
     if data.passes is None:
         raise RuntimeError("documents that cannot be passed over")
@@ -140,13 +140,13 @@ def _learn_in_passes(data: TrainingData, spec: TrainingSpec, progress: Progress 
     return _make_fitted(data, replace(spec, model=model), named, scorer, active, {})
 
 
-def _hold_out(spec: TrainingSpec, rows: DocumentRows, progress: Progress | None) -> HeldOut:
+def _hold_out(spec: TrainingSpec, rows: DocumentRows, progress: ProgressCallback | None) -> HeldOutScores:
     """Scores of all labelled documents by models that have not seen them; others, where a model takes such, tell
     nothing."""
     n_docs = rows.X.shape[0]
     scores = out_of_fold_scores(spec, rows, progress=progress, n_folds=min(N_FOLDS, n_docs))
     labelled = np.arange(n_docs) if rows.targets.multilabel else np.flatnonzero(np.diff(rows.targets.Y.indptr))
-    return HeldOut(labelled, scores[labelled])
+    return HeldOutScores(labelled, scores[labelled])
 
 
 def _check_some_can_be_held_out(targets: Targets) -> None:
@@ -164,7 +164,7 @@ def make_scorer(
     rows: DocumentRows | None = None,
     *,
     exclusive: bool,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     before: FittedModel | None = None,
 ) -> tuple[Scorer, Ids | None]:
     """The scorer, and the columns of the terms that it uses: None for all of them.
@@ -239,7 +239,7 @@ def _untuned_decision(spec: TrainingSpec, target_type: str, scorer: Scorer) -> D
 
 
 def out_of_fold_scores(
-    spec: TrainingSpec, rows: DocumentRows, *, n_folds: int = N_FOLDS, progress: Progress | None = None
+    spec: TrainingSpec, rows: DocumentRows, *, n_folds: int = N_FOLDS, progress: ProgressCallback | None = None
 ) -> Floats:
     """Scores (n_docs, n_classes) of every document by a model that has not seen it.
 

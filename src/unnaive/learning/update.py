@@ -12,7 +12,7 @@ from typing import Any
 
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
 from unnaive.base.settings import same_value
-from unnaive.base.types import Progress
+from unnaive.base.types import ProgressCallback
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.packed_documents import PackedDocuments
@@ -136,7 +136,7 @@ def over_known_classes(new: Statistic, classes: Any) -> Statistic:
 
 
 def _relearn(
-    fitted: FittedModel, statistic: Statistic, *, progress: Progress | None = None, **changes: Any
+    fitted: FittedModel, statistic: Statistic, *, progress: ProgressCallback | None = None, **changes: Any
 ) -> FittedModel:
     data = TrainingData.of_kept(statistic, fitted.target_type, **_reading(fitted) | changes)
     return train(data, fitted.spec, before=fitted, progress=progress)

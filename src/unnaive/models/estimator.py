@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from unnaive.base.errors import BadData, UnknownName
 from unnaive.base.protocol import Protocol, available_if
 from unnaive.base.settings import Settings, setting, unknown_setting
-from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.sample_weights import check_sample_weight
@@ -35,8 +35,8 @@ from unnaive.learning.update import (
 from unnaive.linear.scorer import Scorer
 from unnaive.models.input_checks import (
     check_documents,
-    check_known_classes,
     check_labelled,
+    check_model_classes,
     check_target_type,
     has_more_columns,
     read_classes,
@@ -102,7 +102,7 @@ class Model(Settings, Protocol):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Scorer:  # fmt: skip
         """The scorer made of documents X and labels Y, of models that learn from documents."""
         raise NotImplementedError
@@ -172,7 +172,7 @@ class Model(Settings, Protocol):
         check_target_type(targets, before)
         if classes is not None:
             if not grow:
-                check_known_classes(read_classes(classes), before)
+                check_model_classes(read_classes(classes), before)
             new = over_known_classes(new, {*read_classes(classes), *new.classes})
         return self._learn(learn_more, replace(before, spec=spec), new, grow=grow, feature_names=names)
 
@@ -330,17 +330,17 @@ class DocumentsModel(Model):
 
     statistic = "documents"
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Progress | None = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: ProgressCallback | None = None) -> Self:
         """Learn from documents X and labels y, each document as often as its weight says."""
         return self._fit(X, y, sample_weight, progress)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, progress: Progress | None) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, progress: ProgressCallback | None) -> Self:
         documents, targets, names = self._check_labelled(X, y)
         weight = check_sample_weight(sample_weight, documents.shape[0])
         data = TrainingData.of_rows(documents, targets, weight=weight, feature_names=names)
         return self._learn(self._train, data, progress=progress)
 
-    def _train(self, data: TrainingData, progress: Progress | None) -> FittedModel:
+    def _train(self, data: TrainingData, progress: ProgressCallback | None) -> FittedModel:
         return train(data, self._spec(), progress=progress)
 
 
@@ -352,7 +352,7 @@ class IteratedModel(DocumentsModel):
     """
 
     def _learn(
-        self, train: Callable[..., FittedModel], *about: Any, progress: Progress | None = None, **more: Any
+        self, train: Callable[..., FittedModel], *about: Any, progress: ProgressCallback | None = None, **more: Any
     ) -> Self:
         history: list[dict[str, Any]] = []
 
@@ -372,7 +372,7 @@ class UnweightedDocumentsModel(DocumentsModel):
 
     takes_sample_weight = False
 
-    def fit(self, X: Any, y: Any, *, progress: Progress | None = None) -> Self:  # type: ignore[override]
+    def fit(self, X: Any, y: Any, *, progress: ProgressCallback | None = None) -> Self:  # type: ignore[override]
         """Learn from documents X and labels y."""
         return self._fit(X, y, None, progress)
 

@@ -30,7 +30,7 @@ from unnaive.scaleout.read_ahead import counting_threads, in_small_blocks, read_
 from unnaive.text.buffer import TextBuffer
 from unnaive.text.tokens import TokenRule
 
-Documents = tuple[Any, Sequence[tuple[Any, ...]]]  # texts and their label sets
+LabelledTexts = tuple[Any, Sequence[tuple[Any, ...]]]  # texts and their label sets
 OnDocuments = Callable[[Any, Sequence[tuple[Any, ...]]], None]
 
 
@@ -163,7 +163,7 @@ def count_source(
     return resumed
 
 
-def _skip_rows(source: DataFile, rows: int) -> Iterator[Documents]:
+def _skip_rows(source: DataFile, rows: int) -> Iterator[LabelledTexts]:
     """The documents of a source without the first `rows`."""
     at = 0
     for batch in source.batches(labelled=True):
@@ -176,7 +176,7 @@ def _skip_rows(source: DataFile, rows: int) -> Iterator[Documents]:
         raise UnnaiveError(f"{source.name} has {at:,} rows, and the checkpoint is of {rows:,}; remove it to start anew")
 
 
-def _shown(batches: Iterator[Documents], on_documents: OnDocuments | None) -> Iterator[Documents]:
+def _shown(batches: Iterator[LabelledTexts], on_documents: OnDocuments | None) -> Iterator[LabelledTexts]:
     """The same batches, each shown to `on_documents` first."""
     for texts, labels in batches:
         if on_documents is not None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from unnaive.base.errors import UnnaiveWarning
 from unnaive.text.buffer import TextBuffer
 from unnaive.text.encoded_words import NO_TEXT, decode_bytes, decode_words
-from unnaive.text.markup import Piece, Places, strip_markup
+from unnaive.text.markup import OffsetMap, Piece, strip_markup
 from unnaive.text.token_rule import MESSAGE_HEADERS
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def decode_mime(text: str, message: str) -> str:
 
 def message_pieces(text: str, message: str) -> list[Piece]:
     """The wanted parts of a MIME message, decoded, without UU-encoded blocks."""
-    places = Places(mime_pieces(text, message))
+    places = OffsetMap(mime_pieces(text, message))
     joined = "".join(piece.text for piece in places.parts)
     return list(places.cut(_without_uu(joined, 0)))
 

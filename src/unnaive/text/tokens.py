@@ -17,8 +17,8 @@ from itertools import groupby
 from typing import NamedTuple
 
 from unnaive.text import _unicode_table
-from unnaive.text.languages import folded, stems, stop_list
-from unnaive.text.pieces import Places, pieces
+from unnaive.text.languages import fold_case, stems, stop_list
+from unnaive.text.pieces import OffsetMap, pieces
 from unnaive.text.scripts import (
     character_class,
     chunk_pattern,
@@ -46,7 +46,7 @@ def folded_stop_words(stopwords: str | tuple[str, ...] | None, lowercase: bool, 
         return words  # the pattern takes long to make
     signs = sign_pattern(emoji=True, symbols=True)
     words = frozenset(sign_term(word) if signs and signs.fullmatch(word) else word for word in words)
-    return frozenset(folded(word, language) for word in words) if lowercase else words
+    return frozenset(fold_case(word, language) for word in words) if lowercase else words
 
 
 @lru_cache(maxsize=2)
@@ -123,7 +123,7 @@ def _run_parts(run: re.Match[str], rule: TokenRule) -> Iterator[Part]:
 def _terms(text: str, rule: TokenRule) -> list[Span]:
     """The terms of a cleaned text with their offsets in it."""
     if rule.lowercase:
-        text = folded(text, rule.language)
+        text = fold_case(text, rule.language)
     terms: list[Span] = []
     if rule.analyzer != "char":
         for is_run, stretch in groupby(_parts(text, rule, rule.unspaced), key=lambda part: part.kind == "run"):
@@ -209,7 +209,7 @@ def spans(text: str, rule: TokenRule) -> list[Span]:
     if rule.message is None and not rule.html:
         return _terms(text, rule)
     parts = pieces(text, message=rule.message, markup=rule.html)
-    places = Places(parts)
+    places = OffsetMap(parts)
     cleaned = "".join(piece.text for piece in parts)
     return [(*places.original(start, end), term) for start, end, term in _terms(cleaned, rule)]
 

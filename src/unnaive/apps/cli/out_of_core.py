@@ -22,7 +22,7 @@ LARGE = 256 << 20  # bytes of input from which documents models are trained thro
 
 
 @dataclass(frozen=True)
-class Limits:
+class LargeDataOptions:
     """The options about large data, as they were given.
 
     memory            such as 2G
@@ -45,7 +45,7 @@ class Limits:
 
 
 def open_large_data(
-    stack: ExitStack, classifier: TextClassifier, spec: TrainingSpec, source: DataFile, limits: Limits,
+    stack: ExitStack, classifier: TextClassifier, spec: TrainingSpec, source: DataFile, limits: LargeDataOptions,
     needs_corpus: str | None,
 ) -> TrainingData | None:  # fmt: skip
     """The documents as they stream by or in a matrix on disk, open as long as the stack; None: they go into memory.
@@ -90,12 +90,12 @@ def open_large_data(
     return stack.enter_context(documents_on_disk(source, rule, keep=limits.cache, **common))
 
 
-def _is_large(limits: Limits, source: DataFile) -> bool:
+def _is_large(limits: LargeDataOptions, source: DataFile) -> bool:
     """Whether documents go through a matrix on disk."""
     return limits.memory is not None or limits.cache is not None or input_size(source) >= LARGE
 
 
-def _resources(limits: Limits, source: DataFile, rule: TokenRule) -> Any:
+def _resources(limits: LargeDataOptions, source: DataFile, rule: TokenRule) -> Any:
     from unnaive.base.byte_sizes import parse_size
     from unnaive.data.memory import parse_memory
     from unnaive.scaleout.checkpoint import Checkpoint, fingerprint

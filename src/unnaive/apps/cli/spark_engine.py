@@ -16,7 +16,7 @@ from unnaive.base.errors import UnnaiveError, choose, count_noun
 if TYPE_CHECKING:
     from unnaive.classifier.text_classifier import TextClassifier
     from unnaive.evaluation.records import Record
-    from unnaive.evaluation.trials import Plan
+    from unnaive.evaluation.trials import ExperimentPlan
     from unnaive.io.datafiles import DataFile
     from unnaive.learning.fitted import FittedModel
     from unnaive.text.tokens import TokenRule
@@ -131,7 +131,7 @@ def train_on_spark(
 def predict_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile, output: Path | None) -> None:
     """Write the DataFrame with predictions, as Spark writes: a folder of part files."""
     from unnaive.apps.cli.output import read_as_trained
-    from unnaive.apps.cli.screen import summary
+    from unnaive.apps.cli.screen import say_summary
     from unnaive.io.endings import DELIMITERS, ENDINGS, SPARK, choose_ending
     from unnaive.scaleout.spark.files import read_source, text_column
     from unnaive.scaleout.spark.rows import TEXT
@@ -161,7 +161,7 @@ def predict_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile,
             writer = writer.option("sep", DELIMITERS[format])
         with reading_errors():
             writer.format(WRITERS.get(format, format)).save(str(output))
-    summary(f"wrote {output}, a folder of part files ({columns.describe()})")
+    say_summary(f"wrote {output}, a folder of part files ({columns.describe()})")
 
 
 def evaluate_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile) -> dict[str, Any]:
@@ -173,12 +173,12 @@ def evaluate_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile
 def _measure(spark: Any, source: DataFile, fitted: FittedModel, *, classes: bool = False) -> dict[str, Any]:
     from unnaive.apps.cli.measuring import describe_tally
     from unnaive.apps.cli.output import read_as_trained
-    from unnaive.scaleout.spark.evaluating import evaluate
+    from unnaive.scaleout.spark.evaluating import tally_on_spark
     from unnaive.scaleout.spark.files import label_column, read_source, text_column
 
     df, columns = read_source(spark, read_as_trained(source, fitted), labelled=True)
     rows = df.select(text_column(df, columns), label_column(df, columns))
-    names, tally = evaluate(rows, fitted, missing="skip")
+    names, tally = tally_on_spark(rows, fitted, missing="skip")
     found = describe_tally(tally)
     if classes:
         found["multilabel"] = fitted.multilabel
@@ -193,7 +193,7 @@ def _measure(spark: Any, source: DataFile, fitted: FittedModel, *, classes: bool
     return found
 
 
-def show_measures(found: dict[str, Any]) -> None:
+def show_spark_measures(found: dict[str, Any]) -> None:
     """What `evaluate_on_spark` found, for people: the measures, then the classes, the largest first."""
     from rich.markup import escape
 
@@ -216,7 +216,7 @@ def show_measures(found: dict[str, Any]) -> None:
     screen.print(table)
 
 
-def compare_on_spark(engine: SparkEngine, plan: Plan, source: DataFile, rule: TokenRule) -> list[Record]:
+def compare_on_spark(engine: SparkEngine, plan: ExperimentPlan, source: DataFile, rule: TokenRule) -> list[Record]:
     """The models of a plan in cross-validation; folds go by a hash of the text, the same for all of them."""
     from unnaive.scaleout.spark.comparing import cross_validate
     from unnaive.scaleout.spark.files import label_column, read_source, text_column

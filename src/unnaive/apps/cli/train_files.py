@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unnaive.apps.cli.out_of_core import Limits, open_large_data
+from unnaive.apps.cli.out_of_core import LargeDataOptions, open_large_data
 from unnaive.base.errors import UnnaiveError, count_noun
 
 if TYPE_CHECKING:
@@ -34,10 +34,10 @@ def train_file(
     frozen: bool = False,
     finish: Finish | None = None,
     max_size: str | None = None,
-    limits: Limits | None = None,
+    limits: LargeDataOptions | None = None,
 ) -> dict[str, Any]:
     """Train, measure if asked, write; the sizes and measures as plain values. `finish` is applied before writing."""
-    from unnaive.apps.cli.measuring import measure, measure_holdout
+    from unnaive.apps.cli.measuring import measure_holdout, measure_model
     from unnaive.apps.cli.output import read_as_trained, warn_about_learnt
     from unnaive.apps.cli.screen import reading_progress
     from unnaive.apps.cli.train_summary import describe_training
@@ -59,7 +59,7 @@ def train_file(
     steps += 0 if limit is None else 2
     with reading_progress(source, steps=steps) as (watched, bar), ExitStack() as stack:
         corpus, measured, learning = None, {}, f"learning {classifier.model} from {{}}"
-        data = open_large_data(stack, classifier, spec, watched, limits or Limits(), needs_corpus)
+        data = open_large_data(stack, classifier, spec, watched, limits or LargeDataOptions(), needs_corpus)
         if data is None:
             corpus, multilabel = _read_corpus(classifier, watched)
             if holdout is not None:
@@ -76,7 +76,7 @@ def train_file(
         if test:
             bar.rename("measuring")
             aside = read_as_trained(replace(source, paths=tuple(test)), fitted).corpus()
-            measured["test"] = measure(fitted, aside)
+            measured["test"] = measure_model(fitted, aside)
             warn_about_learnt(fitted, aside)
         if finish and corpus is not None:
             fitted = finish(fitted, corpus)

@@ -29,7 +29,7 @@ from unnaive.apps.service.label_studio import make_label_studio_router
 from unnaive.apps.service.limits import Limits
 from unnaive.apps.service.metrics import Metrics
 from unnaive.apps.service.models import Models
-from unnaive.apps.service.openapi import describe
+from unnaive.apps.service.openapi import describe_bodies
 from unnaive.apps.service.page import make_page_router, read_static
 from unnaive.apps.service.routes import json_response, make_router
 from unnaive.apps.service.served import Refused
@@ -122,7 +122,7 @@ def make_description_router(app: FastAPI) -> APIRouter:
     @router.get("/openapi.json")
     @declares(Effect.READ)
     async def description() -> Response:
-        return json_response(describe(app))
+        return json_response(describe_bodies(app))
 
     return router
 

@@ -17,7 +17,7 @@ from unnaive.apps.service.effects import Effect, declares
 from unnaive.apps.service.label_studio import predict_tasks
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import described
-from unnaive.apps.service.routes import json_response, summary
+from unnaive.apps.service.routes import json_response, model_summary
 from unnaive.apps.service.served import Refused, ServedModel
 
 ANSWER = bodies.Foreign
@@ -227,7 +227,7 @@ def _add_mlflow(router: APIRouter, models: Models) -> None:
         labels = {str(number): str(label) for number, label in enumerate(model.version.fitted.classes)}
         return json_response({
             "model_id": model.name, "model_type": {"classifier": {"id2label": labels}}, "version": __version__,
-            "max_client_batch_size": models.limits.batch, "models": [summary(one)["name"] for one in models],
+            "max_client_batch_size": models.limits.batch, "models": [model_summary(one)["name"] for one in models],
         })  # fmt: skip
 
 

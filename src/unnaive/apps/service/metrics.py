@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from unnaive.apps.service.drift import Drift
+from unnaive.apps.service.drift import DriftGauge
 from unnaive.base.types import Label
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
@@ -57,7 +57,7 @@ class Metrics:
         found[0].inc()
         found[1].observe(seconds)
 
-    def set_drift(self, model: str, classes: Sequence[Label], drift: Drift | None) -> None:
+    def set_drift(self, model: str, classes: Sequence[Label], drift: DriftGauge | None) -> None:
         """Show how recent texts differ from those learnt; nothing where that is not known."""
         if drift is None:
             return

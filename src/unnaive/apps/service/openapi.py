@@ -42,7 +42,7 @@ def _content(kind: type[BaseModel]) -> dict[str, Any]:
     return {"content": {"application/json": {"schema": {"$ref": REFERENCE.format(model=kind.__name__)}}}}
 
 
-def describe(app: FastAPI) -> dict[str, Any]:
+def describe_bodies(app: FastAPI) -> dict[str, Any]:
     """The whole description, with the schemas that routes refer to."""
     if app.openapi_schema is None:
         found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)

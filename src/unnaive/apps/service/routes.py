@@ -23,7 +23,7 @@ from unnaive.apps.service.served import Refused, ServedModel
 from unnaive.base.errors import UnnaiveError
 
 LINES = 256  # of a stream, scored at a time
-Key = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, min_length=1)]
+IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, min_length=1)]
 
 
 def json_response(value: Any, status: int = 200) -> Response:
@@ -81,7 +81,7 @@ def make_router(models: Models) -> APIRouter:
     @declares(Effect.READ)
     async def list_models() -> Response:
         """The models; the first answers requests that name none."""
-        return json_response({"models": [summary(one) for one in models]})
+        return json_response({"models": [model_summary(one) for one in models]})
 
     @router.get("/v1/models/{name}", **described(None, bodies.ModelCard, 404))
     @declares(Effect.READ)
@@ -107,13 +107,13 @@ def make_router(models: Models) -> APIRouter:
 
     @router.post("/v1/models/{name}/teach", **described(bodies.ChangeRequest, bodies.ChangeAnswer, 401, 403, 404, 409))
     @declares(Effect.CHANGE)
-    async def teach(name: str, request: Request, key: Key = None) -> Response:
+    async def teach(name: str, request: Request, key: IdempotencyKey = None) -> Response:
         """Teach documents: they are on disk, and the model has them, when the answer comes."""
         return await change(models, name, "teach", await request.body(), key)
 
     @router.post("/v1/models/{name}/forget", **described(bodies.ChangeRequest, bodies.ChangeAnswer, 401, 403, 404, 409))
     @declares(Effect.CHANGE)
-    async def forget(name: str, request: Request, key: Key = None) -> Response:
+    async def forget(name: str, request: Request, key: IdempotencyKey = None) -> Response:
         """Forget documents exactly: the model becomes the one that never saw them."""
         return await change(models, name, "forget", await request.body(), key)
 
@@ -166,7 +166,7 @@ def make_router(models: Models) -> APIRouter:
     return router
 
 
-def summary(model: ServedModel) -> dict[str, Any]:
+def model_summary(model: ServedModel) -> dict[str, Any]:
     """A model in a list."""
     version = model.version
     spec = version.fitted.spec

@@ -20,14 +20,14 @@ from scipy.sparse import csc_array, csr_array
 
 from unnaive.base.errors import BadData
 from unnaive.base.settings import setting
-from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.named_counts import over_classes
 from unnaive.data.weighting import presence
 from unnaive.linear.selection import class_gain, informative_terms
 from unnaive.models.estimator import DocumentsModel, class_weight_setting, scheme_setting
 from unnaive.models.hierarchical.cases import Cases
-from unnaive.models.hierarchical.em import Search, Tables, run_em
+from unnaive.models.hierarchical.em import EmSearch, StartTables, run_em
 from unnaive.models.hierarchical.em_from_class import Branch, FromClass, branches
 from unnaive.models.hierarchical.em_to_class import ToClass
 from unnaive.models.hierarchical.hidden_naive_bayes import HiddenNaiveBayes
@@ -37,7 +37,7 @@ from unnaive.models.hierarchical.tree_shape import CLUSTERINGS, Tree, shape_tree
 from unnaive.models.mixins import HasNetwork
 from unnaive.text.backend import thread_count
 
-Report = Callable[[int, Floats], None]
+EmReport = Callable[[int, Floats], None]
 Each = Callable[..., Iterable[Any]]  # map, or one that uses threads
 
 TUNED = {"avg": (7, 0.05), "or": (9, 0.09), "dep": (7, 170.0)}
@@ -112,12 +112,12 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> HiddenNetworks:  # fmt: skip
         """A network for each class against the rest."""
         branching, alpha = _branching_and_alpha(self.clustering, self.branching, self.alpha)
-        search = Search(self.restarts, self.average, self.tol, self.stopping, self.max_iter)
-        documents = Documents(X, Y, sample_weight)
+        search = EmSearch(self.restarts, self.average, self.tol, self.stopping, self.max_iter)
+        documents = TrainingCases(X, Y, sample_weight)
         pair = self.scheme_for(exclusive) == "multiclass" and documents.n_classes == 2
         wanted = [1] if pair else list(range(documents.n_classes))
 
@@ -134,7 +134,7 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
             networks = in_threads(partial(network, each), wanted, n_threads)
         return HiddenNetworks(tuple(networks), documents.n_terms, "softmax" if pair else "log-odds")
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, progress: Progress | None) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, progress: ProgressCallback | None) -> Self:
         iterations = [1]  # where nothing is hidden, counting is all there is to do
 
         def note(solver: str, line: dict[str, Any]) -> None:
@@ -205,7 +205,7 @@ def _branching_and_alpha(clustering: str, branching: int | None, alpha: float | 
     return best_branching if branching is None else branching, best_alpha if alpha is None else alpha
 
 
-class Documents:
+class TrainingCases:
     """The documents by term and by class, as every class's problem needs them."""
 
     def __init__(self, X: Sparse, Y: Sparse, sample_weight: NDArray[Any] | None = None) -> None:
@@ -237,7 +237,7 @@ class Documents:
 
 
 def learn_to_class(
-    tree: Tree, cases: Cases, search: Search, random: np.random.Generator, report: Report, each: Each
+    tree: Tree, cases: Cases, search: EmSearch, random: np.random.Generator, report: EmReport, each: Each
 ) -> HiddenTree:
     """HBN: one EM for the whole tree, spare threads for the starts."""
     problem = ToClass(tree, cases, each)
@@ -246,12 +246,12 @@ def learn_to_class(
 
 
 def learn_from_class(
-    tree: Tree, cases: Cases, search: Search, random: np.random.Generator, report: Report, each: Each
+    tree: Tree, cases: Cases, search: EmSearch, random: np.random.Generator, report: EmReport, each: Each
 ) -> HiddenNaiveBayes:
     """HNB: an EM with restarts of its own for each branch, spare threads for the branches."""
     own = branches(tree)
 
-    def tables(branch: Branch, random: np.random.Generator) -> Tables:
+    def tables(branch: Branch, random: np.random.Generator) -> StartTables:
         return run_em(FromClass(branch, cases), search, random, report)[0]
 
     found = each(tables, own, random.spawn(len(own)))
@@ -264,7 +264,7 @@ LEARNERS: dict[str, Callable[..., HiddenTree | HiddenNaiveBayes]] = {
 }
 
 
-def _progress_of_class(progress: Progress | None, c: int, n_classes: int) -> Report:
+def _progress_of_class(progress: ProgressCallback | None, c: int, n_classes: int) -> EmReport:
     if progress is None:
         return lambda iteration, likelihoods: None
 

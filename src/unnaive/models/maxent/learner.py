@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from unnaive.base.errors import BadData, UnnaiveError, choose
 from unnaive.base.progress import solver_events
 from unnaive.base.settings import setting
-from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.products import ThinProducts
 from unnaive.data.targets import single_labels
@@ -39,7 +39,7 @@ from unnaive.models.maxent.lbfgs import (
     softmax_loss,
     squared_lengths,
 )
-from unnaive.models.maxent.stopping import Rows, Step, Stopping, Trainer, run_solver
+from unnaive.models.maxent.stopping import RowNumbers, Step, Stopping, Trainer, run_solver
 from unnaive.models.mixins import LinearAttributes
 from unnaive.models.naive_bayes import LINK_OF_SCHEME, ComplementNB, MultinomialNB
 from unnaive.models.svm.solver import softmax
@@ -126,7 +126,7 @@ class MaxEnt(LinearAttributes, IteratedModel):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Linear:  # fmt: skip
         """The Linear with the largest conditional likelihood of Y (n_docs, n_classes) given X (n_docs, n_terms)."""
         defaults, scheme = SOLVERS[self.solver], self.scheme_for(exclusive)
@@ -147,7 +147,7 @@ class MaxEnt(LinearAttributes, IteratedModel):
         return run_solver(task, stopping)
 
     def _learn_from_naive_bayes(
-        self, X: Sparse, Y: Sparse, scheme: str, sample_weight: Floats | None, progress: Progress | None
+        self, X: Sparse, Y: Sparse, scheme: str, sample_weight: Floats | None, progress: ProgressCallback | None
     ) -> Linear:
         """−log-likelihood + l2/2·‖λ − strength · naive Bayes‖², by dual coordinate descent.
 
@@ -188,7 +188,7 @@ class MaxEnt(LinearAttributes, IteratedModel):
         scorer: Linear = self._fitted().scorer  # type: ignore[assignment]
         return to_naive_bayes(scorer)
 
-    def _train(self, data: TrainingData, progress: Progress | None) -> FittedModel:
+    def _train(self, data: TrainingData, progress: ProgressCallback | None) -> FittedModel:
         before = self.__dict__.get("fitted_") if self.warm_start else None
         spec = self._spec()
         if before is not None and before.classes == data.classes and before.scorer.n_terms == data.n_terms:
@@ -214,7 +214,7 @@ class _Task:
     threads: int = 1
     prior: bool = False  # GIS: whether the shares of the classes are part of the model
 
-    def at(self, rows: Rows) -> _Task:
+    def at(self, rows: RowNumbers) -> _Task:
         """The same task with some of the documents."""
         return replace(self, Z=self.Z[rows], Y=self.Y[rows], weight=self.weight[rows])
 

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from unnaive.base.progress import solver_events
 from unnaive.base.settings import setting
-from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.weighting import DOCUMENT_WEIGHTINGS, Weighting, document_weighting
 from unnaive.linear.linear import Linear
 from unnaive.models.estimator import IteratedModel, class_weight_setting
@@ -41,7 +41,7 @@ class HingeModel(LinearAttributes, IteratedModel):
         X: Sparse,
         Y: Sparse,
         sample_weight: Floats | None,
-        progress: Progress | None,
+        progress: ProgressCallback | None,
         scale: Floats | None = None,
     ) -> Linear:
         """The hyperplanes of weighted documents; `scale` (n_classes, n_terms) multiplies the features of each class."""
@@ -73,7 +73,7 @@ class LinearSVM(HingeModel):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Linear:  # fmt: skip
         """A hyperplane for each class."""
         return self.fit_hinge(document_weighting(self.weights, X, sample_weight), X, Y, sample_weight, progress)

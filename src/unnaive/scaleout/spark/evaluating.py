@@ -18,7 +18,7 @@ from unnaive.scaleout.spark.session import map_in_arrow, reading_errors
 SCHEMA = "label string, what string, n bigint"
 
 
-def evaluate(
+def tally_on_spark(
     df: Any, model: Any, *, text: str = "text", label: str = "label", missing: str = "error"
 ) -> tuple[tuple[str, ...], Tally]:
     """The classes, those that the model does not know last, and how often each was given rightly and wrongly."""

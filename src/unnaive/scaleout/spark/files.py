@@ -37,10 +37,10 @@ def read_source(spark: Any, source: DataFile, *, labelled: bool) -> tuple[Any, C
     return df, replace(columns, separator=source.separator)
 
 
-def find_format(source: DataFile) -> str:
+def find_spark_format(source: DataFile) -> str:
     """The format named with --format, or that of the name's ending.
 
-    >>> find_format(DataFile("s3a://bucket/tickets.parquet"))
+    >>> find_spark_format(DataFile("s3a://bucket/tickets.parquet"))
     'parquet'
     """
     if source.format is not None:
@@ -53,7 +53,7 @@ def find_format(source: DataFile) -> str:
 
 
 def _read(spark: Any, source: DataFile) -> Any:
-    kind, paths = find_format(source), list(source.paths)
+    kind, paths = find_spark_format(source), list(source.paths)
     try:
         if kind == "table":
             return spark.table(paths[0])

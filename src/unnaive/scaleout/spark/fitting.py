@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from unnaive.base.errors import BadData, UnnaiveError
-from unnaive.base.types import Label, Progress
+from unnaive.base.types import Label, ProgressCallback
 from unnaive.classifier.text_classifier import TextClassifier
 from unnaive.data.counts import Counts
 from unnaive.data.training_data import TrainingData
@@ -34,7 +34,7 @@ def fit(
     model: str = "multinomial",
     multilabel: bool | None = None,
     missing: str = "error",
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     **parameters: Any,
 ) -> TextClassifier:
     """Train a model on a Spark DataFrame.
@@ -93,7 +93,7 @@ def partitions_data(rows: Any, rule: TokenRule, counted: CountedRows, *, multila
 
 def learn_in_passes(
     rows: Any, rule: TokenRule, classes: Sequence[Label], model: Any, counts: Counts, vocabulary: Vocabulary | None, *,
-    exclusive: bool, progress: Progress | None,
+    exclusive: bool, progress: ProgressCallback | None,
 ) -> tuple[Any, Scorer]:  # fmt: skip
     """A model whose learner needs further passes over the documents, which are kept counted in between; its scorer.
 

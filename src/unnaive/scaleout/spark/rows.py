@@ -86,13 +86,13 @@ def complete_rows(batch: Any) -> tuple[TextBuffer, list[tuple[Label, ...]], int]
     lost = len(text) - int(pc.sum(there).as_py() or 0)
     if lost:
         text, label = text.filter(there), label.filter(there)
-    return as_buffer(text), label_sets(label), lost
+    return as_buffer(text), spark_label_sets(label), lost
 
 
-def label_sets(column: Any) -> list[tuple[Label, ...]]:
+def spark_label_sets(column: Any) -> list[tuple[Label, ...]]:
     """The labels of each row of a column of labels, or of arrays of labels, each once; without nulls.
 
-    >>> label_sets(pa.array(["b", "a"])), label_sets(pa.array([[3, 1, 3], []]))
+    >>> spark_label_sets(pa.array(["b", "a"])), spark_label_sets(pa.array([[3, 1, 3], []]))
     ([('b',), ('a',)], [(3, 1), ()])
     """
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import UnnaiveError
-from unnaive.classifier.model_file import load, save
+from unnaive.classifier.model_file import load_model, save
 from unnaive.classifier.text_classifier import TextClassifier
 from unnaive.data.training_data import TrainingData
 from unnaive.learning.fitted import FittedModel
@@ -75,7 +75,7 @@ class StreamedModel:
             return
         new = count_rows(rows, self.classifier.token_rule, missing=self.missing)
         if files:
-            fitted = learn_more(load(files[max(files)]), new, grow=self.grow)
+            fitted = learn_more(load_model(files[max(files)]), new, grow=self.grow)
         else:
             kind = "sets" if has_label_arrays(rows) or self.classifier.multilabel else "single"
             data = TrainingData.of_kept(new, kind, token_rule=self.classifier.token_rule)
@@ -94,5 +94,5 @@ class StreamedModel:
         files = self.files()
         if not files:
             raise UnnaiveError(f"there is no model in {self.folder} yet; wait for the first batch")
-        fitted: FittedModel = load(files[max(files)])
+        fitted: FittedModel = load_model(files[max(files)])
         return TextClassifier.from_fitted(fitted)

@@ -126,8 +126,8 @@ def audit(
     source = replace(source, options=replace(source.options, language=rule.language or "en"))
     with Progress("reading") as bar:
         data = read_audit_data(source, archives)
-        new = None if against is None else read_texts(source, against)
-        tested = None if test is None else read_texts(source, test)
+        new = None if against is None else read_audit_texts(source, against)
+        tested = None if test is None else read_audit_texts(source, test)
         options = AuditOptions(fast, similarity, most, seed)
         kept = unfinished_work(findings or page)
         try:
@@ -252,7 +252,7 @@ def find_split(columns: dict[str, list[Any]]) -> tuple[str, list[str] | None]:
     return "", None
 
 
-def read_texts(source: DataFile, path: Path) -> Any:
+def read_audit_texts(source: DataFile, path: Path) -> Any:
     """The texts of another file, read with the same columns; its labels are not needed."""
     from dataclasses import replace
 

@@ -95,15 +95,15 @@ def follow_source(
 ) -> None:
     """Learn what arrives in a growing file of JSON lines, or on stdin."""
     from unnaive.apps.cli.screen import is_quiet
-    from unnaive.apps.cli.screen import summary as say
+    from unnaive.apps.cli.screen import say_summary as say
     from unnaive.base.errors import UnnaiveError, count_noun
-    from unnaive.classifier.model_file import load
+    from unnaive.classifier.model_file import load_model
     from unnaive.learning.update import kept_statistic
     from unnaive.scaleout.follow import FollowOptions, follow
 
     if output is not None or len(source.paths) != 1:
         raise UnnaiveError("--follow takes one file or - for stdin, and writes to MODEL itself; leave --output out")
-    fitted = load(model)
+    fitted = load_model(model)
     kept_statistic(fitted, "follow")
     if fitted.register is not None:
         raise UnnaiveError("--follow does not keep a register; update this model with files")
@@ -192,7 +192,7 @@ def merge(
 
     from unnaive.apps.cli.screen import Progress
     from unnaive.base.errors import UnnaiveError
-    from unnaive.classifier.model_file import check_writable, load, save
+    from unnaive.classifier.model_file import check_writable, load_model, save
     from unnaive.data.text_hashes import join_text_hashes
     from unnaive.learning.update import merge_models
 
@@ -200,11 +200,11 @@ def merge(
         raise UnnaiveError("there is one model; name two or more to merge")
     check_writable(output)
     with Progress("merging", len(models)) as bar:
-        merged = load(models[0])
+        merged = load_model(models[0])
         before = model_sizes(merged)
         for path in models[1:]:
             bar.advance(1)
-            other = load(path)
+            other = load_model(path)
             hashes = join_text_hashes([merged.text_hashes, other.text_hashes])
             merged = replace(merge_models(merged, other), text_hashes=hashes)
         save(merged, output)
@@ -255,7 +255,7 @@ def change_file(
 
     `done` is called when the new file is there.
     """
-    from unnaive.classifier.model_file import check_writable, load, save, update
+    from unnaive.classifier.model_file import check_writable, load_model, save, update_model_file
 
     before: dict[str, int] = {}
 
@@ -264,10 +264,10 @@ def change_file(
         return change(fitted)
 
     if output is None:
-        changed = update(model, change_measured, done=done)
+        changed = update_model_file(model, change_measured, done=done)
     else:
         check_writable(output)
-        changed = change_measured(load(model))
+        changed = change_measured(load_model(model))
         save(changed, output)
         done()
     return {"file": str(output or model), "before": before, "after": model_sizes(changed)}
@@ -275,12 +275,12 @@ def change_file(
 
 def read_labelled(source: DataFile, fitted: FittedModel) -> tuple[Any, list[tuple[Any, ...]]]:
     """The texts of a source, and their labels as values of the type that the model's classes have."""
-    from unnaive.apps.cli.output import parse_labels, read_as_trained
+    from unnaive.apps.cli.output import parse_class_labels, read_as_trained
     from unnaive.apps.cli.screen import reading_progress
 
     with reading_progress(read_as_trained(source, fitted)) as (watched, _):
         corpus = watched.corpus()
-    return corpus.texts, parse_labels(fitted, corpus)
+    return corpus.texts, parse_class_labels(fitted, corpus)
 
 
 def model_sizes(fitted: FittedModel) -> dict[str, int]:
@@ -297,7 +297,7 @@ def show_change(what: str, summary: dict[str, Any], as_json: bool) -> None:
     if as_json:
         echo(visible_json(summary))
         return
-    from unnaive.apps.cli.screen import summary as say
+    from unnaive.apps.cli.screen import say_summary as say
     from unnaive.base.errors import count_noun
 
     if "read" in summary:

@@ -14,7 +14,7 @@ from unnaive.base.errors import count_noun
 from unnaive.base.visible_text import visible_json
 
 if TYPE_CHECKING:
-    from unnaive.io.collections import Check, Collection
+    from unnaive.io.collections import Collection, CollectionCheck
 
 collections = typer.Typer(
     help="Benchmark collections: what there is, where it comes from, is it here.", invoke_without_command=True
@@ -119,7 +119,7 @@ def find_collections(data: Path | None) -> list[str]:
     return names
 
 
-def check_to_dict(found: Check) -> dict[str, Any]:
+def check_to_dict(found: CollectionCheck) -> dict[str, Any]:
     """A check as JSON."""
     return {
         "name": found.name,
@@ -132,7 +132,7 @@ def check_to_dict(found: Check) -> dict[str, Any]:
     }
 
 
-def check_sentence(found: Check) -> str:
+def check_sentence(found: CollectionCheck) -> str:
     """A check as one line."""
     parts = ", ".join(f"{part} {count:,}" for part, count in found.parts.items())
     counts = count_noun(found.documents, "document") + (f" ({parts})" if parts else "")

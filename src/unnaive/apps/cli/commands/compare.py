@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from unnaive.evaluation.material import Material
     from unnaive.evaluation.records import Record
     from unnaive.evaluation.summaries import PairwiseTest
-    from unnaive.evaluation.trials import Plan
+    from unnaive.evaluation.trials import ExperimentPlan
     from unnaive.io.corpus import Corpus
     from unnaive.io.datafiles import DataFile
 
@@ -104,14 +104,14 @@ def compare(
 
     from unnaive.evaluation.material import Material
     from unnaive.evaluation.records import RecordFile
-    from unnaive.evaluation.trials import Contender, Plan
+    from unnaive.evaluation.trials import Contender, ExperimentPlan
     from unnaive.io.endings import RECORDS, choose_ending
     from unnaive.text.tokens import TokenRule
 
     # whatever can be wrong with the command is found before the data is read
     spark = SparkEngine.asked(engine, master, ship)
     rule = TokenRule(**words)
-    plan = Plan(
+    plan = ExperimentPlan(
         tuple(
             Contender.parse(name)
             for name in (default_models(spark is not None) if models is None else split_list(models))
@@ -172,7 +172,7 @@ def default_models(on_spark: bool = False) -> list[str]:
     return [name for name in known if find_model(name).statistic == "counts"] if on_spark else known
 
 
-def run_plan(plan: Plan, material: Material, file: Path, jobs: int) -> list[Record]:
+def run_plan(plan: ExperimentPlan, material: Material, file: Path, jobs: int) -> list[Record]:
     """Run the plan under a progress bar; an interruption says that nothing is lost."""
     from unnaive.apps.cli.screen import Progress
     from unnaive.evaluation.experiments import run
@@ -224,22 +224,22 @@ def write_comparison(
     records: list[Record], rival: str, *, html: Path | None, json_file: Path | None, markdown: Path | None
 ) -> None:
     """The files that were asked for."""
-    from unnaive.evaluation.grids import as_markdown
-    from unnaive.evaluation.summaries import as_json
+    from unnaive.evaluation.grids import grids_as_markdown
+    from unnaive.evaluation.summaries import records_as_json
 
     if html is not None:
         from unnaive.evaluation.comparison_page import comparison_page
 
         write_text(html, comparison_page(records, against=rival))
     if markdown is not None:
-        write_text(markdown, as_markdown(records) + "\n")
+        write_text(markdown, grids_as_markdown(records) + "\n")
     if json_file is not None:
-        write_text(json_file, as_json(records, against=rival) + "\n")
+        write_text(json_file, records_as_json(records, against=rival) + "\n")
 
 
 def show_comparison(records: list[Record], rival: str, file: Path) -> None:
     """Means and differences as tables for the terminal."""
-    from unnaive.apps.cli.screen import console, summary
+    from unnaive.apps.cli.screen import console, say_summary
     from unnaive.evaluation.grids import make_grids
     from unnaive.evaluation.summaries import pairwise_tests
 
@@ -248,10 +248,10 @@ def show_comparison(records: list[Record], rival: str, file: Path) -> None:
     tests = pairwise_tests(records, against=rival)
     if tests:
         console().print(f"{tests[0].measure} against {rival}", style="bold")
-        console().print(difference_table(tests))
+        console().print(printed_difference_table(tests))
     for sentence in explain_tests(tests):
         echo(sentence)
-    summary(f"records: {file}")
+    say_summary(f"records: {file}")
 
 
 def explain_tests(tests: list[PairwiseTest]) -> list[str]:
@@ -289,7 +289,7 @@ def show_grid(grid: Grid) -> None:
         out.print(table, "")
 
 
-def difference_table(tests: list[PairwiseTest]) -> Any:
+def printed_difference_table(tests: list[PairwiseTest]) -> Any:
     """Wins and losses, p and verdict of each paired test."""
     from unnaive.apps.cli.screen import plain_table
     from unnaive.evaluation.grids import place_names

@@ -41,15 +41,15 @@ def compress(
     unnaive compress tickets.model test.csv -o small.model --max-size 100kB
     """
     from unnaive.apps.cli.output import read_as_trained, respell_labels
-    from unnaive.apps.cli.screen import format_size, summary
+    from unnaive.apps.cli.screen import format_size, say_summary
     from unnaive.apps.cli.sizes import compare_measures, describe_size, size_sentences
     from unnaive.base.byte_sizes import parse_size
     from unnaive.classifier.compress import compress_model
-    from unnaive.classifier.model_file import check_writable, load, save
+    from unnaive.classifier.model_file import check_writable, load_model, save
 
     limit = parse_size(max_size)
     check_writable(output)
-    fitted = load(model)
+    fitted = load_model(model)
     corpus = None if source is None else respell_labels(fitted, read_as_trained(source, fitted).corpus())
     small = compress_model(fitted, limit)
     about = describe_size(small, limit)
@@ -61,5 +61,5 @@ def compress(
         echo(visible_json(about))
         return
     for sentence in size_sentences(about, fitted.multilabel):
-        summary(sentence)
-    summary(f"wrote {output} ({format_size(output.stat().st_size)})")
+        say_summary(sentence)
+    say_summary(f"wrote {output} ({format_size(output.stat().st_size)})")

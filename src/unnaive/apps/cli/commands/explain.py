@@ -36,9 +36,9 @@ def explain(
     """
     from unnaive.apps.cli.output import find_class, write_text
     from unnaive.apps.cli.screen import console
-    from unnaive.classifier.model_file import load
+    from unnaive.classifier.model_file import load_model
 
-    fitted = load(model)
+    fitted = load_model(model)
     document = sys.stdin.read() if text == "-" else text
     found = fitted.explain(document, find_class(fitted, label), against=find_class(fitted, against))
     if html is not None:

@@ -47,9 +47,9 @@ def inspect(
     unnaive inspect tickets.model --terms 12
     """
     from unnaive.apps.cli.output import find_class
-    from unnaive.classifier.model_file import load
+    from unnaive.classifier.model_file import load_model
 
-    fitted = load(model)
+    fitted = load_model(model)
     if network is not None:
         show_network(fitted, network, max(1, terms), output, members=members, as_json=as_json)
         return

@@ -11,7 +11,7 @@ import typer
 
 from unnaive.apps.cli.options import AsJson, Html, Interrupted, Seed, reading, split_list
 from unnaive.apps.cli.paths import EXTENDED, READ, WRITTEN
-from unnaive.apps.cli.screen import echo, note, summary
+from unnaive.apps.cli.screen import echo, note, say_summary
 from unnaive.base.errors import BadData, MissingExtra, UnnaiveError, count_noun
 from unnaive.base.visible_text import visible_json
 
@@ -159,12 +159,12 @@ def label(
             f"stopped; all answers are in {record.path}, go on with: unnaive label {record.path}"
         ) from None
     finally:
-        found = describe(labelling)
+        found = describe_session(labelling)
         record.close()
     if as_json:
         echo(visible_json(found))
     else:
-        summary("\n".join(sentences(found)))
+        say_summary("\n".join(sentences(found)))
 
 
 def open_record(source: DataFile | None, output: Path | None, classes: list[str], *, multilabel: bool) -> LabelRecord:
@@ -181,7 +181,7 @@ def open_record(source: DataFile | None, output: Path | None, classes: list[str]
     if output.exists():
         record = LabelRecord(output)
         if source is not None:
-            texts, _, _ = read_texts(source)
+            texts, _, _ = read_unlabelled_texts(source)
             if texts != record.texts():
                 raise UnnaiveError(
                     f"{output} is a record of other texts than those of {source.name}; name another file"
@@ -189,7 +189,7 @@ def open_record(source: DataFile | None, output: Path | None, classes: list[str]
         return _reopened(record, classes)
     if source is None:
         raise BadData(f"no record of labels called {output}; name the texts too: unnaive label TEXTS -o {output}")
-    texts, names, given_labels = read_texts(source)
+    texts, names, given_labels = read_unlabelled_texts(source)
     classes = list(dict.fromkeys([*classes, *sorted({one for labels in given_labels.values() for one in labels})]))
     multilabel = multilabel or bool(source.multilabel) or any(len(one) > 1 for one in given_labels.values())
     record = LabelRecord.create(output, texts, names, classes=classes, multilabel=multilabel)
@@ -205,7 +205,7 @@ def _reopened(record: LabelRecord, classes: list[str]) -> LabelRecord:
     return record
 
 
-def read_texts(source: DataFile) -> tuple[list[str], list[str], dict[int, tuple[str, ...]]]:
+def read_unlabelled_texts(source: DataFile) -> tuple[list[str], list[str], dict[int, tuple[str, ...]]]:
     """Texts, their names, and the labels of those that have some, if a column of labels was named."""
     from unnaive.apps.cli.output import say_what_was_read
 
@@ -239,9 +239,9 @@ def start_from(labelling: Labelling, path: Path) -> None:
     """Let a model's log-probabilities add to the scores of its classes."""
     import numpy as np
 
-    from unnaive.classifier.model_file import load
+    from unnaive.classifier.model_file import load_model
 
-    fitted = load(path)
+    fitted = load_model(path)
     if fitted.token_rule is None or not fitted.probabilistic:
         raise UnnaiveError(f"{path} gives no probabilities of texts, so that labelling cannot start from it")
     pool = labelling.pool
@@ -284,17 +284,17 @@ def _move(record: LabelRecord, export: Path | None, import_: Path | None, to: st
     try:
         if import_ is not None:
             taken, unknown = import_labels(record, import_, to)
-            summary(f"{count_noun(taken, 'label')} taken over from {import_}")
+            say_summary(f"{count_noun(taken, 'label')} taken over from {import_}")
             if unknown:
                 note(f"{count_noun(unknown, 'text')} of {import_} not in the record and left out")
         if export is not None:
             written = export_labels(record, export, to)
-            summary(f"{count_noun(written, 'labelled text')} written to {export}")
+            say_summary(f"{count_noun(written, 'labelled text')} written to {export}")
     finally:
         record.close()
 
 
-def describe(labelling: Labelling) -> dict[str, Any]:
+def describe_session(labelling: Labelling) -> dict[str, Any]:
     """How it stands, as plain values."""
     from unnaive.apps.labelling.progress import Standing, describe_agreement
     from unnaive.curation.labelling.record import describe_record

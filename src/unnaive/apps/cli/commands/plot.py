@@ -115,13 +115,13 @@ def curve_figure(path: Path, name: str, measure: str | None, title: str | None) 
 def model_figure(path: Path, source: DataFile | None, archives: Path | None, name: str, title: str | None) -> Any:
     """What a model does on labelled data."""
     from unnaive.apps.cli.output import read_as_trained, respell_labels, warn_about_learnt
-    from unnaive.classifier.model_file import load
+    from unnaive.classifier.model_file import load_model
     from unnaive.evaluation.evaluate import evaluate
     from unnaive.evaluation.grids import short_name
     from unnaive.evaluation.report import classes_by_size
     from unnaive.evaluation.reports import plots
 
-    fitted = load(path)
+    fitted = load_model(path)
     if source is None:
         raise BadData(f"{path} is drawn on labelled data, which was not given; write unnaive plot {path} DATA")
     corpus = read_corpus(read_as_trained(source, fitted), archives)

@@ -13,9 +13,10 @@ import typer
 
 from unnaive.apps.cli.options import AsJson, ModelFile, reading
 from unnaive.apps.cli.paths import WRITTEN
-from unnaive.apps.cli.predictor import Predictor, Record
+from unnaive.apps.cli.predictor import Predictor
 from unnaive.apps.cli.screen import echo
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, SparkEngine, predict_on_spark
+from unnaive.base.types import RowValues
 
 if TYPE_CHECKING:
     from unnaive.apps.cli.prediction_columns import Layout
@@ -93,7 +94,7 @@ def predict(
     from unnaive.apps.cli.output import read_as_trained, say_what_was_read, say_what_was_written
     from unnaive.apps.cli.prediction_columns import Layout
     from unnaive.base.errors import UnnaiveError
-    from unnaive.classifier.model_file import load
+    from unnaive.classifier.model_file import load_model
     from unnaive.io.endings import written_format
     from unnaive.io.table_writer import open_table_writer
 
@@ -105,10 +106,10 @@ def predict(
         others |= {"--reject-below": reject_below is not None, "--explain": explain, "--unbuffered": unbuffered}
         others |= {"--confidence": confidence is not None, "--by-class": by_class, "--at-least-one": at_least_one}
         spark.refuse("predict", others | {"--no-keep-columns": not keep_columns, "--excel-safe": excel_safe})
-        predict_on_spark(spark, load(model), source, output)
+        predict_on_spark(spark, load_model(model), source, output)
         return
     format = written_format(output, as_json=as_json)
-    fitted = load(model)
+    fitted = load_model(model)
     people = output is None and not as_json and sys.stdout.isatty()
     predictor = Predictor(
         fitted, top, every, explain, unknown, reject_below, confidence=confidence, by_class=by_class,
@@ -121,7 +122,7 @@ def predict(
     source = read_as_trained(source, fitted)
     with open_table_writer(output, format, excel_safe=excel_safe, types=layout.arrow_types) as table:
         write = PredictionWriter(table, layout, format)
-        batches = lay_out(read_batches(source, document, unbuffered, keep_columns and not people), layout)
+        batches = lay_out(read_prediction_batches(source, document, unbuffered, keep_columns and not people), layout)
         if output is not None and writes_columns(predictor, write) and fitted.reader.fused:
             write_ahead(predictor, batches, write)
         else:
@@ -142,7 +143,7 @@ class PredictionWriter:
     def __init__(self, table: Write, layout: Layout, format: str) -> None:
         self._table, self._layout, self._format = table, layout, format
 
-    def __call__(self, records: Sequence[Record]) -> None:
+    def __call__(self, records: Sequence[RowValues]) -> None:
         """Write some records, a row each."""
         self._table([self._layout.row(record, self._format) for record in records])
 
@@ -156,7 +157,9 @@ class PredictionWriter:
         self._table.write_columns(self._layout.columns(before, new))  # type: ignore[attr-defined]
 
 
-def read_batches(source: DataFile, documents: list[str] | None, unbuffered: bool, keep: bool) -> Iterator[Batch]:
+def read_prediction_batches(
+    source: DataFile, documents: list[str] | None, unbuffered: bool, keep: bool
+) -> Iterator[Batch]:
     """The documents given as arguments, or those of the source, watched by a progress bar."""
     from unnaive.apps.cli.screen import reading_progress
     from unnaive.io.datafiles import Batch
@@ -225,7 +228,7 @@ def cut_batch(predictor: Predictor, batch: Batch) -> Iterator[Batch]:
         yield replace(batch, texts=batch.texts[part], labels=batch.labels[part], ids=batch.ids[part], kept=kept)
 
 
-def with_columns(records: list[Record], columns: Mapping[str, Sequence[Any]]) -> list[Record]:
+def with_columns(records: list[RowValues], columns: Mapping[str, Sequence[Any]]) -> list[RowValues]:
     """The records, each with its row of the columns."""
     names = tuple(columns)
     rows = zip(*columns.values(), strict=True) if names else repeat(())
@@ -234,13 +237,13 @@ def with_columns(records: list[Record], columns: Mapping[str, Sequence[Any]]) ->
     return records
 
 
-def print_lines(records: Sequence[Record]) -> None:
+def print_lines(records: Sequence[RowValues]) -> None:
     """A line for people for each record: the labels in colour, how sure, and how the text begins."""
     for record in records:
         print_line(record)
 
 
-def print_line(record: Record) -> None:
+def print_line(record: RowValues) -> None:
     """The line of one record."""
     from rich.text import Text
 
@@ -255,7 +258,7 @@ def print_line(record: Record) -> None:
     line = Text()
     for label, value in pairs:
         line.append(visible(str(label), lines=False), style="bold green").append(
-            f" {format_value(value, record['kind'])}  "
+            f" {format_prediction(value, record['kind'])}  "
         )
     if "set" in record:
         names = ", ".join(visible(str(label), lines=False) for label in record["set"])
@@ -268,7 +271,7 @@ def print_line(record: Record) -> None:
     screen.print(line, no_wrap=True, overflow="ellipsis")
 
 
-def format_value(value: float, kind: str) -> str:
+def format_prediction(value: float, kind: str) -> str:
     """A probability in per cent, a score as it is."""
     from unnaive.learning.explain import percent
 

@@ -124,7 +124,7 @@ def serve(
     )  # fmt: skip
     _set_logging(log)
     if workers > 1:
-        check_models(options)
+        check_served_models(options)
         os.environ[OPTIONS] = options.to_json()
         note(f"{workers} workers only read their models; one worker can be taught")
         app: Any = "unnaive.apps.service.app:app_of_worker"
@@ -182,12 +182,12 @@ def read_token(path: Path | None) -> str | None:
     return token
 
 
-def check_models(options: ServiceOptions) -> None:
+def check_served_models(options: ServiceOptions) -> None:
     """Load each model once, so that a bad file is found before workers start."""
-    from unnaive.classifier.model_file import load
+    from unnaive.classifier.model_file import load_model
 
     for path in options.models.values():
-        load(path)
+        load_model(path)
 
 
 def _say_where(options: ServiceOptions, host: str, port: int, made_token: bool) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from unnaive.apps.cli.declared import command_option
 from unnaive.apps.cli.options import AsJson, KeyFile, parse_select, reading
-from unnaive.apps.cli.out_of_core import CHECKPOINT_EVERY, Limits
+from unnaive.apps.cli.out_of_core import CHECKPOINT_EVERY, LargeDataOptions
 from unnaive.apps.cli.paths import READ, WRITTEN_MODEL, written_into
 from unnaive.apps.cli.screen import echo
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, SparkEngine, train_on_spark
@@ -171,7 +171,7 @@ def train(
         spark.refuse("train", others | {"--memory": memory, "--checkpoint": checkpoint, "--cache": cache})
         summary = train_on_spark(spark, classifier, source, output, test=test, frozen=frozen)
     else:
-        limits = Limits(memory, checkpoint, checkpoint_every, cache, output.absolute().parent)
+        limits = LargeDataOptions(memory, checkpoint, checkpoint_every, cache, output.absolute().parent)
         # a budget in seconds counts from reading on; with --holdout each of the two trainings has it
         with work_begins() if holdout is None else nullcontext():
             summary = train_file(

@@ -10,7 +10,7 @@ import typer
 
 from unnaive.apps.cli.options import AsJson, KeyFile, ModelFile
 from unnaive.apps.cli.paths import READ
-from unnaive.apps.cli.screen import echo, summary
+from unnaive.apps.cli.screen import echo, say_summary
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.visible_text import visible_json
 
@@ -46,11 +46,11 @@ def verify(
 
     unnaive verify tickets.model --receipt withdrawn.json --against rest.csv
     """
-    from unnaive.classifier.model_file import load
+    from unnaive.classifier.model_file import load_model
     from unnaive.classifier.receipts import check_against, check_receipt, read_key, read_receipt
     from unnaive.io.sources import hash_file
 
-    found, fitted = read_receipt(receipt), load(model)
+    found, fitted = read_receipt(receipt), load_model(model)
     checks = check_receipt(fitted, found, hash_file(model))
     if against is not None:
         texts, labels = read_rest(against, fitted, text, label)
@@ -61,7 +61,7 @@ def verify(
         for one in checks:
             echo(f"{'yes' if one.holds else 'NO '}  {one.sentence}")
         for part in found.get("kept_from_before", ()):
-            summary(f"note  the {part} was made before the documents were forgotten, and is kept")
+            say_summary(f"note  the {part} was made before the documents were forgotten, and is kept")
     if not all(one.holds for one in checks):
         raise NotVerified("the receipt does not hold for this model")
 
