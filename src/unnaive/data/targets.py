@@ -340,10 +340,15 @@ def shorten_classes(classes: Sequence[Label], limit: int = 6) -> str:
     return names if len(classes) <= limit else f"{names}, …"
 
 
+def refuse_no_class(classes: Sequence[Label]) -> None:
+    """An error if there is no class at all."""
+    if not classes:
+        raise BadData("no document has a label; a classifier needs labels to learn from")
+
+
 def refuse_one_class(targets: Targets) -> None:
     """An error if there is nothing to tell apart."""
-    if not targets.classes:
-        raise BadData("no document has a label; a classifier needs labels to learn from")
+    refuse_no_class(targets.classes)
     if not targets.multilabel and len(targets.classes) < 2:
         raise BadData(f"every document has the label {targets.classes[0]!r}; a classifier needs at least two classes")
 

@@ -18,7 +18,7 @@ from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.sample_weights import class_sample_weight
 from unnaive.data.shared_passages import find_shared_passages
-from unnaive.data.targets import Targets
+from unnaive.data.targets import Targets, refuse_no_class
 from unnaive.learning.decisions import Decision, default_decision
 from unnaive.learning.fit_calibration import FITS
 from unnaive.learning.fitted import FittedModel
@@ -225,6 +225,7 @@ def make_scorer(
 
     With `before`, what was chosen for it is trained without choosing again.
     """
+    refuse_no_class(named.classes)
     single = exclusive if targets is None else not targets.multilabel
     model, counts = spec.model, named.counts
     if named.vocabulary is None and spec.select is None and spec.min_df == 1:
