@@ -40,7 +40,7 @@ class FittedModel:
 
     TextClassifier, the estimators and the service each hold one and replace it whole, by one assignment; a method
     that reads it once sees one version of the model, whatever other threads do meanwhile. All arrays inside it are
-    read-only from the moment that it is made (read_only.py); what needs to write into one copies it first.
+    read-only from the moment that it is made (base/read_only.py); what needs to write into one copies it first.
 
     spec           the model with its settings, and how it was trained
     classes        the labels, sorted
