@@ -17,6 +17,7 @@ from statemachine.data import CLASSES, NOTHING_KNOWN, WORDS, Model, train
 from unnaive import TextClassifier, TokenRule
 from unnaive.classifier.model_file import load
 from unnaive.classifier.receipts import model_hash
+from unnaive.learning.tuned_models import TUNED_FROM
 from unnaive.text.vocabulary import Vocabulary
 
 PROBES = ["ball goal", "vote ball law law", "soup 42", " ".join(WORDS), *NOTHING_KNOWN]
@@ -108,19 +109,25 @@ def check_file(model: Model, made: Any, folder: Path) -> None:
 
 
 def check_made_of_documents(model: Model) -> None:
-    """Whatever led there, the model is the one that training on its documents gives, bit for bit.
-
-    Not where a choice, a decision or a calibration that was made before is held to, which updates promise.
-    """
-    spec = model.fitted.spec
-    held_to = spec.model.keeps_choice or model.fitted.calibration is not None
-    # of models that keep counts, fit weighs documents by class and updates do not: then nothing is promised to be equal
-    held_to = held_to or (spec.model.statistic == "counts" and spec.class_weight is not None)
-    one_class = not model.multilabel and len(model.fitted.classes) < 2  # to forget all others is allowed, to fit is not
-    if not model.documents or model.changed or held_to or one_class:
+    """Whatever led there, the model is the one that training on its documents gives, bit for bit."""
+    if not model.documents or model.changed or holds_to_before(model):
         return
     rows = sorted(model.documents.elements())
-    anew = train(model.name, model.entrance, model.options, rows, multilabel=model.multilabel)
-    if model.entrance == "counts" and anew.fitted.classes != model.fitted.classes:
+    classes = {label for _, labels in rows for label in labels}
+    if not model.multilabel and len(classes) < 2:
+        return  # updates may leave one class, and fit refuses it
+    if model.entrance == "counts" and classes != set(model.fitted.classes):
         return  # an estimator keeps classes of which it has no document any more
+    anew = train(model.name, model.entrance, model.options, rows, multilabel=model.multilabel)
     assert fingerprint(anew) == fingerprint(model), f"not what training on {rows} gives"
+
+
+def holds_to_before(model: Model) -> bool:
+    """Whether updates hold to what was chosen or tuned on the documents of the first training, as they promise."""
+    spec = model.fitted.spec
+    if spec.model.statistic == "documents":
+        return spec.model.keeps_choice
+    n_docs = sum((model.documents or {}).values())
+    tuned = spec.calibration is not None or (model.multilabel and n_docs >= TUNED_FROM)
+    # fit weighs documents by class, and updates add counts without: nothing is promised to be equal then
+    return tuned or spec.class_weight is not None
