@@ -389,6 +389,8 @@ class TextClassifier(ModelParameters):
         return bool(getattr(find_model(self.model), trait))
 
     def _has_probabilities(self) -> bool:
+        if self.__sklearn_is_fitted__():  # remake cannot calibrate models that keep counts
+            return self.fitted_.probabilistic
         return self._has("probabilistic") or calibration_name(self.calibrate, self.optimise) is not None
 
     def _count_labelled(
