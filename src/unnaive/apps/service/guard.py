@@ -147,7 +147,7 @@ class Guard:
     async def _answer(self, scope: Scope, receive: Receive, send: Send, effect: Effect) -> None:
         """Hand a request on to the application, as one of the client's and of all."""
         if effect is Effect.HEALTH:
-            await self.app(scope, self._limited(receive, Arriving(None, time.monotonic())), send)
+            await self.app(scope, self._limited(receive, Arriving(None, time.monotonic()), None), send)
             return
         with_token = scope.get("unnaive.token", False)
         use = self._quotas.of(_address(scope), with_token)
@@ -168,7 +168,7 @@ class Guard:
         self._at_once += 1
         arriving = Arriving(use, time.monotonic())
         try:
-            await self.app(scope, self._limited(receive, arriving), send)
+            await self.app(scope, self._limited(receive, arriving, scope.get("unnaive.connection")), send)
         finally:
             if not arriving.evicted:
                 self._leave(use)
@@ -191,25 +191,30 @@ class Guard:
         self._leave(slowest.use)
         return True
 
-    def _limited(self, receive: Receive, arriving: Arriving) -> Receive:
+    async def _wait(self, receive: Receive, arriving: Arriving) -> Message:
+        """A part of a body, as long as there is time for it, and nobody else needs the place."""
+        if arriving.use is not None:
+            self._arriving[arriving] = None
+        try:
+            left = arriving.since + self.limits.seconds - time.monotonic()
+            async with asyncio.timeout(max(0.0, left)) as arriving.timer:
+                return await receive()
+        except TimeoutError:
+            why = "while others wait" if arriving.evicted else f"within {self.limits.seconds:g} seconds"
+            raise Refused(408, f"the request did not arrive {why}") from None
+        finally:
+            self._arriving.pop(arriving, None)
+
+    def _limited(self, receive: Receive, arriving: Arriving, connection: Any) -> Receive:
         """A `receive` that ends with 413 or 408 when a body is too large or too slow."""
         size, complete = 0, False
-        end = arriving.since + self.limits.seconds
 
         async def limited() -> Message:
             nonlocal size, complete
             if complete:
                 return await receive()  # waits for the client to leave
-            if arriving.use is not None:
-                self._arriving[arriving] = None
-            try:
-                async with asyncio.timeout(max(0.0, end - time.monotonic())) as arriving.timer:
-                    message = await receive()
-            except TimeoutError:
-                why = "while others wait" if arriving.evicted else f"within {self.limits.seconds:g} seconds"
-                raise Refused(408, f"the request did not arrive {why}") from None
-            finally:
-                self._arriving.pop(arriving, None)
+            here = connection is not None and connection.has_body()  # as mostly, and then a timer would be wasted
+            message = await receive() if here else await self._wait(receive, arriving)
             size += len(message.get("body", b""))
             if size > self.limits.body:
                 raise self._too_large()

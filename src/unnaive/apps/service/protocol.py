@@ -103,11 +103,18 @@ class EdgeProtocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Wait for the next request, unless it is here; a connection that is closing has as long to take the answer."""
-        more = bool(self.pipeline)
-        super().on_response_complete()
+        self.server_state.total_requests += 1
         self._answered = True
-        if not more and self._address is not None:
+        if self.pipeline and not self.transport.is_closing():
+            super().on_response_complete()
+            self.server_state.total_requests -= 1  # which counted it again
+        elif self._address is not None:  # uvicorn would set a timer here, for each answer
+            self.flow.resume_reading()
             self.edge.wait(self, self._address.next)
+
+    def has_body(self) -> bool:
+        """Whether a part of the body of the request that is being answered is here, and need not be waited for."""
+        return not self.pipeline and self.cycle.message_event.is_set()
 
     def pause_writing(self) -> None:
         """The client does not take its answer."""

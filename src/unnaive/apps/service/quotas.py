@@ -31,12 +31,12 @@ class Quotas:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._uses: dict[str, Use] = {}
+        self._uses: dict[str | None, Use] = {}  # by address; None for the token
         self._most = SWEEP
 
     def of(self, address: str, with_token: bool) -> Use:
         """The use of a client."""
-        name = "token" if with_token else f"address {address}"
+        name = None if with_token else address
         found = self._uses.get(name)
         if found is None:
             if len(self._uses) >= self._most:
