@@ -68,7 +68,8 @@ def train_file(
             bar.rename(learning.format(count_noun(len(corpus), "document")))
             stack.enter_context(work_begins())  # of a budget in seconds, unless it began with reading
             data = _count_corpus(classifier, corpus, watched, multilabel)
-        bar.rename(learning.format(count_noun(data.n_docs, "document")))
+        else:
+            bar.rename(learning.format(count_noun(data.n_docs, "document")))
         fitted = train(data, spec, progress=bar.event)
         measured |= {"out_of_core": data.report} if data.report else {}
         read = watched.describe()
