@@ -61,9 +61,9 @@ def open_large_data(
         return None
     from unnaive.scaleout.streaming import NeedsDocuments, stream_documents
 
-    from_sums, large = learns_from_sums(spec), _is_large(limits, source)
-    by_size = large and not from_sums
-    rule = classifier.token_rule_of(lambda: input_size(source)) if by_size else classifier.token_rule
+    from_sums = learns_from_sums(spec)
+    large = not from_sums and _is_large(limits, source)
+    rule = classifier.token_rule_of(lambda: input_size(source)) if large else classifier.token_rule
     resources = _resources(limits, source, rule)
     # 8 bytes a document are kept in memory only where that is not limited, and where nothing is recorded on the way
     hashed = limits.memory is None and limits.checkpoint is None
@@ -83,7 +83,7 @@ def open_large_data(
             f"--checkpoint is for models that learn from counts, which {spec.model.title} with these options does not; "
             "--cache FOLDER keeps its counted documents"
         )
-    if not large:
+    if not large and not _is_large(limits, source):
         return None
     from unnaive.scaleout.matrix import documents_on_disk
 
