@@ -15,7 +15,7 @@ from support.values import writeable_arrays
 
 from statemachine.data import CLASSES, NOTHING_KNOWN, WORDS, Model, train
 from unnaive import TextClassifier, TokenRule
-from unnaive.classifier.model_file import load
+from unnaive.classifier.model_file import load_model
 from unnaive.classifier.receipts import model_hash
 from unnaive.learning.tuned_models import TUNED_FROM
 from unnaive.text.vocabulary import Vocabulary
@@ -101,7 +101,7 @@ def check_file(model: Model, made: Any, folder: Path) -> None:
     first, again = folder / "first.model", folder / "again.model"
     made.save(first)
     for mapped in (False, True):
-        back = TextClassifier.from_fitted(load(first, mapped=mapped))
+        back = TextClassifier.from_fitted(load_model(first, mapped=mapped))
         back.save(again)
         assert again.read_bytes() == first.read_bytes(), f"the file changed when it was loaded, mapped={mapped}"
         assert str(back.predict(PROBES)) == str(made.predict(PROBES))

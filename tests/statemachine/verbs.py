@@ -18,7 +18,7 @@ from statemachine.data import CLASSES, Document, Model, labels_of, refusal
 from statemachine.invariants import check_made_of_documents, check_model, unchanged
 from unnaive import FittedModel, TextClassifier, UnnaiveError
 from unnaive.classifier.compress import compress_model, file_size
-from unnaive.classifier.model_file import load
+from unnaive.classifier.model_file import load_model
 
 COSTS = {true: {given: float(abs(i - j)) for j, given in enumerate(CLASSES)} for i, true in enumerate(CLASSES)}
 
@@ -194,7 +194,7 @@ class VerbMachine(RuleBasedStateMachine):
         """Read a file, which others may have mapped."""
         model, path = file
         return self.attempt(
-            lambda: follow(model, load(path, mapped=mapped), "map" if mapped else "load", changed=model.changed), model
+            lambda: follow(model, load_model(path, mapped=mapped), "map" if mapped else "load", changed=model.changed), model
         )
 
 
