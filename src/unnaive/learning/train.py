@@ -17,6 +17,7 @@ from unnaive.data.named_counts import NamedCounts
 from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.targets import Targets
 from unnaive.data.training_data import DocumentRows, TrainingData, check_classes
+from unnaive.io.corpus import check_some_labels
 from unnaive.learning.decisions import Decision, default_decision
 from unnaive.learning.fit_calibration import FITS
 from unnaive.learning.fitted import FittedModel
@@ -111,6 +112,7 @@ def _learn(
 
     With `before`, the choice, the decision and the calibration that it has are held to.
     """
+    check_some_labels(len(named.classes))
     scorer, active = make_scorer(spec, named, rows, progress=progress, exclusive=not data.multilabel, before=before)
     held_out: HeldOutScores | None = getattr(scorer, "held_out", None)
     if held_out is not None:
