@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar, dataclass_transform
 
@@ -240,8 +240,14 @@ class Settings:
 
     def check_settings(self) -> None:
         """An error of one sentence if a value is not of its declared type or outside of its range."""
-        for name, one in self._declared.items():
-            one.check(getattr(self, name), getattr(self, "name", type(self).__name__))
+        check_options(self, self._declared)
+
+
+def check_options(value: Any, declared: Mapping[str, Setting]) -> None:
+    """An error of one sentence if a field of `value` is not of its declared type or outside of its range."""
+    owner = getattr(value, "name", type(value).__name__)
+    for name, setting in declared.items():
+        setting.check(getattr(value, name), owner)
 
 
 def _constructor(declared: dict[str, Setting]) -> Callable[..., None]:

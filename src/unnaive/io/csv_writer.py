@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -114,12 +114,12 @@ def cell_text(value: Any) -> str:
 def column_texts(column: Sequence[Any]) -> TextBuffer:
     """The cells of a column as texts of a table; as they are in memory where that goes."""
     found = column.texts() if isinstance(column, KeptColumn) else None
-    return found if found is not None else join_cells([encode_cell(value) for value in column])
+    return found if found is not None else join_cells(encode_cells(column))
 
 
-def encode_cell(value: Any) -> bytes:
-    """A cell in UTF-8; what that cannot hold, such as half a surrogate pair, as an escape."""
-    return cell_text(value).encode("utf-8", "backslashreplace")
+def encode_cells(values: Iterable[Any]) -> list[bytes]:
+    """Cells in UTF-8; what that cannot hold, such as half a surrogate pair, as an escape."""
+    return [cell_text(value).encode("utf-8", "backslashreplace") for value in values]
 
 
 def join_cells(cells: Sequence[bytes]) -> TextBuffer:

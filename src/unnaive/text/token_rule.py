@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from unnaive.base.errors import BadModel, UnnaiveError, choose
-from unnaive.base.settings import declared_options, documented, option
+from unnaive.base.settings import check_options, declared_options, documented, option
 
 BORDERS = {"spaces": " ", "words": "_"}  # what character grams stay within, and the sign of its borders
 LONGEST_NGRAM = 8
@@ -101,10 +101,10 @@ class TokenRule:
         from unnaive.text.languages import check_language, stemmer_name
         from unnaive.text.segmenters import check_segmenter
 
-        for name, one in OPTIONS.items():
-            one.check(getattr(self, name), type(self).__name__)
-            if one.annotation in PLAIN:  # numbers of NumPy have no JSON
-                object.__setattr__(self, name, PLAIN[one.annotation](getattr(self, name)))
+        check_options(self, OPTIONS)
+        for name, declared in OPTIONS.items():
+            if declared.annotation in PLAIN:  # numbers of NumPy have no JSON
+                object.__setattr__(self, name, PLAIN[declared.annotation](getattr(self, name)))
         check_language(self.language)
         object.__setattr__(self, "stopwords", _checked_stopwords(self.stopwords))
         object.__setattr__(self, "ngrams", _checked_ngrams(self.ngrams, "ngrams"))

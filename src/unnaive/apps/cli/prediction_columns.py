@@ -146,9 +146,10 @@ def spell(value: Any) -> str:
 
 def _new_texts(column: Sequence[Any]) -> TextBuffer:
     """A predicted column, whose values are of one type and few: most labels, counts and 1.0 come again."""
-    from unnaive.io.csv_writer import encode_cell, join_cells
+    from unnaive.io.csv_writer import encode_cells, join_cells
 
     if column and isinstance(column[0], float):  # 0.0 and −0.0 would be one key, and are two cells
-        return join_cells([b"1" if value == 1.0 else encode_cell(spell(value)) for value in column])
-    cells = {value: encode_cell(spell(value)) for value in set(column)}
+        return join_cells(encode_cells(["1" if value == 1.0 else spell(value) for value in column]))
+    distinct = list(set(column))
+    cells = dict(zip(distinct, encode_cells([spell(value) for value in distinct]), strict=True))
     return join_cells([cells[value] for value in column])
