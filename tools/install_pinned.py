@@ -3,8 +3,8 @@
     .venv/bin/python tools/install_pinned.py requirements/build.txt requirements/package.txt
 
 What has no wheel is built with what is installed already, so that nothing unpinned is fetched to build it. Nothing is
-compiled to bytecode here: Python does that for what is imported, when it is. Exit code 2 and one sentence when the index
-does not have a pinned version, or has another file under its name.
+compiled to bytecode here: Python does that for what is imported, when it is. Exit code 2 and one sentence when the
+index does not have a pinned version, or has another file under its name.
 """
 
 import platform
@@ -27,7 +27,9 @@ def explain_failure(errors: str, files: list[str]) -> str:
     changed = re.search(r"DO NOT MATCH THE HASHES.*?\n\s*(\S+==\S+)", errors, re.DOTALL)
     if changed:
         return f"the package index has another file of {changed[1]} than the one whose hash {names} pins: {REMEDY}"
-    lines = [line for line in errors.splitlines() if line.startswith("ERROR: ")] or errors.splitlines() or ["no message"]
+    lines = (
+        [line for line in errors.splitlines() if line.startswith("ERROR: ")] or errors.splitlines() or ["no message"]
+    )
     return f"pip could not install what {names} pins: {lines[-1].removeprefix('ERROR: ')}"
 
 

@@ -1,8 +1,8 @@
 """`make oldest`: the quick tests with the oldest versions that pyproject.toml allows, in an environment under build/.
 
 At their lower bounds are what the package imports, its extras, the build requirements, and the data frames that it
-accepts; of what stands beside them (the developers' tools) the newest versions that go with these. The oldest version is
-the oldest that has a wheel for this Python. Arguments go to pytest instead of `-n 2`.
+accepts; the developers' tools are the newest that go with these. The oldest version is the oldest that has a wheel for
+this Python. Arguments go to pytest instead of `-n 2`.
 """
 
 import re
