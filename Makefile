@@ -41,7 +41,7 @@ pins:      ## update requirements/: the newest allowed version of every dependen
 oldest:    ## the quick tests with the oldest versions that pyproject.toml allows, in an environment of its own
 	$(PYTHON) tools/oldest.py
 
-demo: .venv/package-ready  ## the whole tour on the built-in corpus; with all of its set-up about a minute
+demo: .venv/package-ready  ## the whole tour on the built-in corpus: seconds, and about a minute the first time
 	@$(BIN)/unnaive demo
 
 quick: setup  ## the tests to rerun all day, under a minute
