@@ -193,9 +193,8 @@ class VerbMachine(RuleBasedStateMachine):
     def load(self, file: tuple[Model, Path], mapped: bool) -> Any:
         """Read a file, which others may have mapped."""
         model, path = file
-        return self.attempt(
-            lambda: follow(model, load_model(path, mapped=mapped), "map" if mapped else "load", changed=model.changed), model
-        )
+        how = "map" if mapped else "load"
+        return self.attempt(lambda: follow(model, load_model(path, mapped=mapped), how, changed=model.changed), model)
 
 
 def follow(model: Model, fitted: FittedModel, verb: str, **changes: Any) -> Model:
