@@ -71,7 +71,8 @@ TEXTS = {
     "parameters of a content type": (MAIL, lambda n: mail("Content-Type: multipart/mixed; boundary=x" + "; a=b" * n)),
     "open quotes in a content type": (MAIL, lambda n: mail('Content-Type: multipart/mixed; a="' + ";" * n)),
     "names of an attachment": (
-        MAIL, lambda n: parts(1, "Content-Type: image/png" + "".join(f"; name*{k % 10}*=a" for k in range(n)) + "\n\nx"),
+        MAIL,
+        lambda n: parts(1, "Content-Type: image/png" + "".join(f"; name*{k % 10}*=a" for k in range(n)) + "\n\nx"),
     ),
     "multiparts in multiparts": (MAIL, lambda n: mail(multiparts(n // 10))),
     "messages in messages": (MAIL, lambda n: "Content-Type: message/rfc822\n\n" * n),
