@@ -14,7 +14,7 @@ from safetensors.numpy import load_file, save
 
 from unnaive import TextClassifier
 from unnaive.base.errors import BadModel, UnnaiveError
-from unnaive.classifier.model_file import load
+from unnaive.classifier.model_file import load_model
 from unnaive.classifier.model_file import save as save_model
 from unnaive.classifier.packing import pack
 from unnaive.classifier.receipts import register_documents
@@ -169,7 +169,7 @@ def use(path, seed):
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     try:
-        fitted = load(path, mapped=seed % 2 == 1)
+        fitted = load_model(path, mapped=seed % 2 == 1)
     except BadModel as problem:
         return ("refused", "") if "\n" not in str(problem) else ("crashed", f"seed {seed}: not one sentence")
     except UnnaiveError as problem:

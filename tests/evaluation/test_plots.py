@@ -14,16 +14,18 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from unnaive.base.errors import MissingExtra, UnnaiveError
 from unnaive.evaluation.reliability import reliability
 from unnaive.evaluation.reports import plots
-from unnaive.evaluation.summaries import Curve
+from unnaive.evaluation.summaries import MeasureCurve
 
-CURVES = [Curve(f"model {n}", (10.0, 50.0, 80.0), (0.5, 0.7, 0.7 + n / 100), (0.05, 0.02, 0.01)) for n in range(9)]
+CURVES = [
+    MeasureCurve(f"model {n}", (10.0, 50.0, 80.0), (0.5, 0.7, 0.7 + n / 100), (0.05, 0.02, 0.01)) for n in range(9)
+]
 
 
 def rankings():
     random = np.random.default_rng(0)
     truth = random.random(300) < 0.3
     scores = truth + random.normal(0, 0.7, 300)
-    return [plots.Ranking.of("all, pooled", scores, scores[truth])]
+    return [plots.PrecisionRecallCurve.of("all, pooled", scores, scores[truth])]
 
 
 def drawings():

@@ -60,7 +60,7 @@ def write_arrays(file: IO[bytes], arrays: Arrays, about: dict[str, Any]) -> None
         file.write(arrays[name].astype(arrays[name].dtype.newbyteorder("<"), copy=False).data)
 
 
-def load(path: str | Path, *, mapped: bool = False) -> FittedModel:
+def load_model(path: str | Path, *, mapped: bool = False) -> FittedModel:
     """The model in a file that `save` wrote; `mapped`: for reading alone, its arrays shared with other processes."""
     place = _file(path)
     try:
@@ -115,7 +115,7 @@ def check_writable(path: str | Path) -> Path:
     return target
 
 
-def update(
+def update_model_file(
     path: str | Path, change: Callable[[FittedModel], FittedModel], *, done: Callable[[], None] = lambda: None
 ) -> FittedModel:
     """Replace the model in a file by what `change` makes of it; others who update the file wait.
@@ -123,7 +123,7 @@ def update(
     Nothing is written if `change` raises. `done` is called when the new file is there, while others still wait.
     """
     with _locked(_file(path)):
-        changed = change(load(path))
+        changed = change(load_model(path))
         save(changed, path)
         done()
         return changed

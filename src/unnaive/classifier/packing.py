@@ -30,8 +30,9 @@ from unnaive.learning.calibration import Calibration, calibration_from_dict
 from unnaive.learning.conformal import ConformalScores
 from unnaive.learning.decisions import Argmax, Decision, decision_from_dict
 from unnaive.learning.fitted import FittedModel
-from unnaive.learning.learner import DOCUMENTS_LIMIT, TrainingSpec
+from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.train import check_spec
+from unnaive.learning.training_options import DOCUMENTS_LIMIT
 from unnaive.linear.links import LINKS
 from unnaive.linear.scorer import Scorer
 from unnaive.models.catalogue import make_model

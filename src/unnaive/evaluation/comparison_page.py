@@ -14,8 +14,8 @@ from unnaive.evaluation.reports import plots
 from unnaive.evaluation.significance import holm
 from unnaive.evaluation.summaries import (
     FEWEST_SPLITS,
+    GridPoint,
     PairwiseTest,
-    Place,
     every_pair,
     learning_curves,
     pairwise_tests,
@@ -89,7 +89,7 @@ def pair_tables(records: Sequence[Record]) -> str:
         f"<h3>{escape(words)}</h3>" + pair_matrix([test for test in found if test.place == place])
         for place, words in where.items()
     )
-    return html.note(note) + "".join(tables)
+    return html.page_note(note) + "".join(tables)
 
 
 def pair_matrix(tests: Sequence[PairwiseTest]) -> str:
@@ -117,7 +117,7 @@ def pair_cell(test: PairwiseTest, adjusted: float) -> str:
 def result_table(grid: Grid) -> str:
     """One measure: models by training size and vocabulary; the best in bold."""
 
-    def cell(name: str, place: Place) -> str:
+    def cell(name: str, place: GridPoint) -> str:
         return f"<b>{grid.text(name, place)}</b>" if grid.is_best(name, place) else grid.text(name, place)
 
     rows = [
@@ -154,7 +154,9 @@ def difference_table(records: Sequence[Record], against: str | None = None) -> s
         "on documents: whether each got all its labels right."
     )
     head = ("model", "where", "win/tie/loss", "difference", "paired p", "corrected p", "McNemar p", "verdict")
-    return html.note(note) + html.table(head, rows, kind="pairwise_tests", label="Differences and their significance")
+    return html.page_note(note) + html.table(
+        head, rows, kind="pairwise_tests", label="Differences and their significance"
+    )
 
 
 def record_curves(records: Sequence[Record]) -> str:

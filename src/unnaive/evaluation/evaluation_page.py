@@ -59,13 +59,13 @@ def measure_tiles(found: Evaluation) -> str:
     unknown = ""
     if found.unknown:
         named = ", ".join(found.unknown[:5]) + (", …" if len(found.unknown) > 5 else "")
-        unknown = html.note(f"The model has never seen {escape(named)}: those labels count as missed.")
+        unknown = html.page_note(f"The model has never seen {escape(named)}: those labels count as missed.")
     meanings = (
         f"<b>{escape(name)}</b>: {escape(find_measure(name).about)}"
         f"{'' if find_measure(name).larger_is_better else ' (smaller is better)'}"
         for name in found.measures
     )
-    return shown + unknown + html.folded("What the measures mean", html.bullets(meanings))
+    return shown + unknown + html.collapsible("What the measures mean", html.bullets(meanings))
 
 
 def class_table(found: Evaluation) -> str:
@@ -84,10 +84,10 @@ def class_table(found: Evaluation) -> str:
         )
         for name, precision, recall, f1, size in shown
     ]
-    note = html.note("Worst F1 first.") if many else ""
+    note = html.page_note("Worst F1 first.") if many else ""
     first = note + html.table(head, rows[:CLASSES_SHOWN], kind="bars", label="Measures by class")
     rest = rows[CLASSES_SHOWN:]
-    return first + (html.folded(f"{len(rest)} more classes", html.table(head, rest, kind="bars")) if rest else "")
+    return first + (html.collapsible(f"{len(rest)} more classes", html.table(head, rest, kind="bars")) if rest else "")
 
 
 def confusion_section(found: Evaluation) -> str:
@@ -99,7 +99,7 @@ def confusion_section(found: Evaluation) -> str:
         order = (tally.fp + tally.fn).argsort()[::-1][:15]
         rows = [(escape(found.classes[c]), f"{tally.fp[c]:,}", f"{tally.fn[c]:,}", f"{tally.tp[c]:,}") for c in order]
         head = ("class", "wrongly given", "missed", "right")
-        return html.note(note) + html.table(head, rows, label="Wrong and missed decisions by class")
+        return html.page_note(note) + html.table(head, rows, label="Wrong and missed decisions by class")
     pair_table = (
         html.table(("true class", "class given", "documents"), pairs, kind="pairs", label="Pairs confused most")
         if pairs
@@ -127,7 +127,7 @@ def confusion_matrix(found: Evaluation) -> str:
                 f'<td{kind} title="{words}" style="background:rgba(var(--shade),{0.6 * share:.2f})">{n or ""}</td>'
             )
         rows.append(cells)
-    note = html.note("Documents; the shade is the share of the row. Outlined: right.")
+    note = html.page_note("Documents; the shade is the share of the row. Outlined: right.")
     return note + html.table(head, rows, kind="confusion", label="Confusion matrix")
 
 
@@ -167,7 +167,7 @@ def large_confusion_matrix(found: Evaluation) -> str:
     )
     switch = '<label class="zoom"><input type="checkbox"> large</label>'
     matrix = html.scrolling(svg, "Confusion matrix")
-    return f'<h3>All classes</h3>{html.note(note)}<div class="zoomable">{switch}{matrix}</div>'
+    return f'<h3>All classes</h3>{html.page_note(note)}<div class="zoomable">{switch}{matrix}</div>'
 
 
 def cluster_classes(confusion: NDArray[Any]) -> list[int]:
@@ -242,7 +242,7 @@ def abstention_section(found: Evaluation) -> str:
     points = abstention_rows(found)
     if points:
         note = "What unnaive predict --reject-below would do on these documents."
-        tables += html.note(note) + html.table(ABSTENTION, points, label="Rejecting by probability")
+        tables += html.page_note(note) + html.table(ABSTENTION, points, label="Rejecting by probability")
     sets = coverage_rows(found)
     if sets:
         note = (
@@ -250,7 +250,7 @@ def abstention_section(found: Evaluation) -> str:
             "predict --confidence 0.9). Coverage well below that means that these documents differ from those of "
             "training."
         )
-        tables += "<h3>Sets of labels</h3>" + html.note(note)
+        tables += "<h3>Sets of labels</h3>" + html.page_note(note)
         tables += html.table(COVERAGE, sets, label="Coverage of sets of labels")
     return html.side_by_side(f"<div>{html.figures(drawn)}</div>", f"<div>{tables}</div>")
 
@@ -260,9 +260,9 @@ def term_lists(evaluation: Evaluation, limit: int) -> str:
     lists = [_term_list(label, found) for label, found in evaluation.top_terms(limit).items() if found]
     if not lists:
         return ""
-    note = html.note("What a mention adds to the score of the class, most informative first.")
+    note = html.page_note("What a mention adds to the score of the class, most informative first.")
     first, rest = lists[:CLASSES_SHOWN], lists[CLASSES_SHOWN:]
-    more = html.folded(f"{len(rest)} more classes", _columns(rest)) if rest else ""
+    more = html.collapsible(f"{len(rest)} more classes", _columns(rest)) if rest else ""
     return note + _columns(first) + more
 
 

@@ -40,9 +40,9 @@ def evidence_bars(why: Explanation) -> str:
         rows.append((escape(name), left, right, f"{value:+.3g}"))
     rows.append(("<b>together</b>", "<td></td>", "<td></td>", f"<b>{why.score:+.3g}</b>"))
     left_out = len(why.evidence) - BARS_SHOWN
-    more = html.note(f"{count_noun(left_out, 'weaker term')} left out.") if left_out > 0 else ""
+    more = html.page_note(f"{count_noun(left_out, 'weaker term')} left out.") if left_out > 0 else ""
     if not why.evidence:
-        more = html.note("The model knows none of its terms.")
+        more = html.page_note("The model knows none of its terms.")
     head = ("term", "against", "for", "adds")
     return html.table(head, rows, kind="explained", label="What each term adds") + more
 

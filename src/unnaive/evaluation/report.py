@@ -21,14 +21,14 @@ from unnaive.evaluation.evaluate import Evaluation
 from unnaive.io.endings import REPORTS, choose_ending
 
 
-class Result(Protocol):
+class Reportable(Protocol):
     """What `report` writes: an Evaluation, or a Comparison."""
 
     def render(self, format: str) -> str:
         """The result as "html", "md", "json" or "txt"."""
 
 
-def report(result: Result, path: str | Path) -> Path:
+def report(result: Reportable, path: str | Path) -> Path:
     """Write an evaluation or a comparison to a file: .html (with figures), .md, .json or .txt by its ending.
 
     >>> report(None, "report.doc")

@@ -8,6 +8,7 @@
 
 #include <unordered_map>
 
+#include "../base/_leak_report.h"
 #include "_rows_csv.h"
 #include "_rows_csv_write.h"
 #include "_rows_hash.h"
@@ -141,6 +142,7 @@ nb::object cell_hashes(Vector<uint8_t> bytes, Vector<int64_t> ends, int lanes) {
 }  // namespace unnaive
 
 NB_MODULE(_rows, m) {
+  set_leak_report();
   m.def("json_rows", &unnaive::json_rows, "data"_a, "wanted"_a, "required"_a, "refused"_a, "longest"_a);
   m.def("csv_rows", &unnaive::csv_rows, "data"_a, "delimiter"_a, "places"_a, "skipped"_a, "longest"_a);
   m.def("csv_lines", &unnaive::csv_lines, "columns"_a, "delimiter"_a);

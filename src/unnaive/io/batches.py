@@ -21,14 +21,14 @@ from unnaive.io.native_parser import NotPlain, read_csv, read_json
 from unnaive.io.tables import Table
 from unnaive.text.buffer import TextBuffer, TextChunks, as_texts
 
-__all__ = ["Documents", "NotPlain", "concatenate", "count_empty", "number_rows", "read_batches"]
+__all__ = ["DocumentBatch", "NotPlain", "concatenate", "count_empty", "number_rows", "read_batches"]
 
 Parse = Callable[[Any], Labels]
-Rows = dict[str, Any]  # Cells, or ArrowCells, by the name of their column
+ColumnBatch = dict[str, Any]  # Cells, or ArrowCells, by the name of their column
 
 
 @dataclass(frozen=True)
-class Documents:
+class DocumentBatch:
     """Some rows of a table: texts, a label set each, ids where a column has them, and the columns to hand on."""
 
     texts: TextBuffer
@@ -37,7 +37,7 @@ class Documents:
     kept: dict[str, Any] = field(default_factory=dict)
 
 
-def read_batches(table: Table, columns: Columns, parse: Parse) -> Iterator[Documents]:
+def read_batches(table: Table, columns: Columns, parse: Parse) -> Iterator[DocumentBatch]:
     """All rows of a table, some megabytes at a time, in constant memory; `parse` makes labels of a cell.
 
     NotPlain, before the first batch or later, where the table's own reader must go on.
@@ -50,7 +50,7 @@ def read_batches(table: Table, columns: Columns, parse: Parse) -> Iterator[Docum
             yield found
 
 
-def _documents(rows: Rows, columns: Columns, parse: Parse) -> Documents:
+def _documents(rows: ColumnBatch, columns: Columns, parse: Parse) -> DocumentBatch:
     texts = _join_texts([rows[name].texts() for name in columns.texts])
     labels: list[Labels] = [()] * len(texts)
     if columns.label is not None and len(texts):
@@ -58,7 +58,7 @@ def _documents(rows: Rows, columns: Columns, parse: Parse) -> Documents:
         sets = [parse(value) for value in values]  # a value that comes back is parsed once
         labels = [sets[code] for code in codes.tolist()]
     ids = None if columns.id is None else [str(one) for one in rows[columns.id].values()]
-    return Documents(texts, labels, ids, {name: KeptColumn(rows[name]) for name in columns.kept})
+    return DocumentBatch(texts, labels, ids, {name: KeptColumn(rows[name]) for name in columns.kept})
 
 
 def _join_texts(columns: Sequence[TextBuffer]) -> TextBuffer:
@@ -69,13 +69,13 @@ def _join_texts(columns: Sequence[TextBuffer]) -> TextBuffer:
     return joined if isinstance(joined, TextBuffer) else TextBuffer.of(joined)
 
 
-def _read_parquet(table: ParquetTable, columns: Columns) -> Iterator[Rows]:
+def _read_parquet(table: ParquetTable, columns: Columns) -> Iterator[ColumnBatch]:
     from unnaive.io.arrow import read_parquet
 
     return read_parquet(table, columns)
 
 
-READERS: dict[type[Table], Callable[..., Iterator[Rows]]] = {
+READERS: dict[type[Table], Callable[..., Iterator[ColumnBatch]]] = {
     CsvTable: read_csv, JsonTable: read_json, ParquetTable: _read_parquet,
 }  # fmt: skip
 

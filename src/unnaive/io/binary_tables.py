@@ -14,7 +14,7 @@ from unnaive.io.columns import join_names
 from unnaive.io.csv_tables import find_header
 from unnaive.io.options import BATCH_ROWS, ReadOptions
 from unnaive.io.sources import STDIN, UNPACKED_FREELY, Lines, check_exists
-from unnaive.io.tables import SAMPLE_ROWS, Sample, Table, split_into_batches
+from unnaive.io.tables import SAMPLE_ROWS, Table, TableSample, split_into_batches
 
 if TYPE_CHECKING:
     import sqlite3
@@ -68,7 +68,7 @@ class ParquetTable(Table):
         self.names = tuple(self.file.schema_arrow.names)
         self.types = dict(zip(self.names, self.file.schema_arrow.types, strict=True))
 
-    def sample(self) -> Sample:
+    def sample(self) -> TableSample:
         """The first values of every column that is not nested."""
         if not self.file.metadata.num_rows:
             return {}
@@ -111,7 +111,7 @@ class DatasetTable(Table):
             with explain_arrow_errors(str(file), "a damaged Arrow file"), pyarrow.memory_map(str(file)) as source:
                 yield from pyarrow.ipc.open_stream(source)
 
-    def sample(self) -> Sample:
+    def sample(self) -> TableSample:
         """The first values of every column."""
         first = next(self._read(), None)
         return {} if first is None else {n: self._values(first.slice(0, SAMPLE_ROWS), n) for n in self.names}
@@ -236,7 +236,7 @@ class SqliteTable(Table):
         except sqlite3.Error as problem:
             raise BadData(f"{self.path} cannot be read as a SQLite database ({problem})") from problem
 
-    def sample(self) -> Sample:
+    def sample(self) -> TableSample:
         """The first values of every column."""
         with self._explain_errors():
             query = f"SELECT * FROM {_quote_name(self._table)} LIMIT {SAMPLE_ROWS}"
@@ -303,7 +303,7 @@ class ExcelTable(Table):
             self.names = tuple(str(number) for number in range(1, len(first) + 1))
             self.header, self.numbered = f"no header, sheet {sheet}", True
 
-    def sample(self) -> Sample:
+    def sample(self) -> TableSample:
         """The first values of every column."""
         return {name: [row[place] for row in self._sampled] for place, name in enumerate(self.names)}
 

@@ -12,9 +12,9 @@ from typing import Any
 from unnaive.base.errors import BadData
 from unnaive.io.endings import DELIMITERS, read_format
 from unnaive.io.options import ReadOptions
-from unnaive.io.profiles import looks_like_data, shorten
+from unnaive.io.profiles import looks_like_data, shorten_cell
 from unnaive.io.sources import Lines, read_lines
-from unnaive.io.tables import BATCH_CHARACTERS, SAMPLE_ROWS, Sample, Table, check_width, split_into_batches
+from unnaive.io.tables import BATCH_CHARACTERS, SAMPLE_ROWS, Table, TableSample, check_width, split_into_batches
 
 
 class CsvTable(Table):
@@ -100,7 +100,7 @@ class CsvTable(Table):
                 fields = f"has {len(row)} fields where the header has {width} (an open quote or a bare delimiter?)"
                 self.options.reject_row(self.path, self._line, fields)
 
-    def sample(self) -> Sample:
+    def sample(self) -> TableSample:
         """The first values of every column."""
         return {name: [row[place] for row in self._sampled] for place, name in enumerate(self.names)}
 
@@ -121,7 +121,7 @@ def find_header(path: str, first: list[str], below: list[list[str]], options: Re
     if options.header is not None:
         return options.header
     if looks_like_data(first, below, options.expected):
-        shown = ", ".join(shorten(cell) for cell in first[:4])
+        shown = ", ".join(shorten_cell(cell) for cell in first[:4])
         raise BadData(
             f"the first row of {path} looks like data, not like the names of columns ({shown}); "
             "say --no-header if it is a document, --header if it is the header"

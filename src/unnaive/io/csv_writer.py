@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from unnaive.base.types import Bytes
 from unnaive.base.visible_text import visible_json
 from unnaive.io.kept_columns import KeptColumn
-from unnaive.io.native_parser import Bytes
 from unnaive.text.buffer import TextBuffer
 
 try:

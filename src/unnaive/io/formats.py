@@ -20,7 +20,7 @@ from unnaive.io.folders import FilesTable, FolderTable
 from unnaive.io.json_tables import JsonTable
 from unnaive.io.line_tables import FASTTEXT_PREFIX, FastTextTable, LineTable
 from unnaive.io.options import ReadOptions
-from unnaive.io.profiles import TEXT_NAMES, shorten
+from unnaive.io.profiles import TEXT_NAMES, shorten_cell
 from unnaive.io.sources import STDIN, STDIN_NAME, Lines, check_exists, path_mode, read_lines
 from unnaive.io.tables import Table, check_width
 
@@ -106,9 +106,9 @@ def _find_kind(lines: Sequence[str], name: str, options: ReadOptions, *, labelle
     if _is_header(cells, options.expected):
         return "csv"
     if len(lines) > 1 and _looks_like_table(lines):
+        shown = join_names([shorten_cell(cell) for cell in cells], 5)
         raise BadData(
-            f"{name} looks like a table ({join_names([shorten(cell) for cell in cells], 5)}); say --format csv, or "
-            "--format lines if each line is a document"
+            f"{name} looks like a table ({shown}); say --format csv, or --format lines if each line is a document"
         )
     return "lines"
 

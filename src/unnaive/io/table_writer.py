@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unnaive.base.errors import UnnaiveError
+from unnaive.base.types import RowValues
 from unnaive.base.visible_text import visible_json
 from unnaive.io.csv_writer import CsvWriter
 from unnaive.io.endings import DELIMITERS, written_format
@@ -24,14 +25,15 @@ from unnaive.text.buffer import TextBuffer
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
-Row = Mapping[str, Any]
-Write = Callable[[Sequence[Row]], None]
-Types = Callable[[], Mapping[str, Any]]  # Arrow's types of columns, where they are known; asked for at the first row
+Write = Callable[[Sequence[RowValues]], None]
+ColumnTypes = Callable[
+    [], Mapping[str, Any]
+]  # Arrow's types of columns, where they are known; asked for at the first row
 
 
 @contextmanager
 def open_table_writer(
-    path: Path | None, format: str, *, excel_safe: bool = False, types: Types = dict
+    path: Path | None, format: str, *, excel_safe: bool = False, types: ColumnTypes = dict
 ) -> Iterator[Write]:
     """A function that writes some rows to a file that appears when the block is done; stdout without a path.
 
@@ -56,7 +58,7 @@ def open_table_writer(
             file.flush()
 
 
-def write_table(path: Path, rows: Sequence[Row], columns: Sequence[str], *, excel_safe: bool = False) -> None:
+def write_table(path: Path, rows: Sequence[RowValues], columns: Sequence[str], *, excel_safe: bool = False) -> None:
     """Write a whole table in the format of its name; `columns` are its names where there is no row."""
     format = written_format(path)
     with open_table_writer(path, format, excel_safe=excel_safe, types=lambda: _string_types(columns, rows)) as write:
@@ -65,7 +67,7 @@ def write_table(path: Path, rows: Sequence[Row], columns: Sequence[str], *, exce
         write(rows)
 
 
-def _string_types(columns: Sequence[str], rows: Sequence[Row]) -> dict[str, Any]:
+def _string_types(columns: Sequence[str], rows: Sequence[RowValues]) -> dict[str, Any]:
     """Columns of strings alone, which an empty first batch would not tell."""
     import pyarrow
 
@@ -87,7 +89,7 @@ class WritingBehind:
         """Whether `write_columns` writes what rows would give."""
         return self._writer.takes_columns
 
-    def __call__(self, rows: Sequence[Row]) -> None:
+    def __call__(self, rows: Sequence[RowValues]) -> None:
         """Write some rows, after all columns that came before."""
         self.wait(0)
         self._writer(rows)
@@ -120,7 +122,7 @@ def writing_behind(writer: CsvWriter) -> Iterator[WritingBehind]:
 
 
 @contextmanager
-def _open_parquet(path: Path, types: Types) -> Iterator[Write]:
+def _open_parquet(path: Path, types: ColumnTypes) -> Iterator[Write]:
     """Row groups as they come; the types are those that are known, or those of the first rows."""
     import pyarrow
     import pyarrow.parquet
@@ -128,7 +130,7 @@ def _open_parquet(path: Path, types: Types) -> Iterator[Write]:
     with open_output(path, binary=True) as file:
         writer: Any = None
 
-        def write(rows: Sequence[Row]) -> None:
+        def write(rows: Sequence[RowValues]) -> None:
             nonlocal writer
             if not rows:
                 return

@@ -12,7 +12,7 @@ BATCH_CHARACTERS = 1 << 23  # before a batch is handed on
 SAMPLE_ROWS = 200  # looked at to find the delimiter, the header and the columns
 MOST_COLUMNS = 1 << 14  # of a table, as in a spreadsheet
 
-Sample = dict[str, list[Any]]
+TableSample = dict[str, list[Any]]
 
 
 class Table:
@@ -29,7 +29,7 @@ class Table:
     numbered: bool = False
     types: Mapping[str, Any] = {}
 
-    def sample(self) -> Sample:
+    def sample(self) -> TableSample:
         """The first values of every column, to judge it by; they come again in `batches`."""
         return {}
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData, BadModel
 from unnaive.base.settings import setting
-from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.linear.linear import Linear
 from unnaive.linear.links import relative
@@ -104,7 +104,7 @@ class OrBlend(DocumentsModel):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Blend:  # fmt: skip
         """Both, trained on the same documents."""
         gate = OrGate(weights=self.weights).rule(Counts.of(X, Y, sample_weight))

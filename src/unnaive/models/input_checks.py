@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unnaive.base.errors import BadData
-from unnaive.base.settings import shorten
+from unnaive.base.settings import shorten_value
 from unnaive.base.sparse import csr_array, issparse
 from unnaive.base.types import Sparse
 from unnaive.data.arrays import find_sparse_problem
@@ -108,16 +108,16 @@ def read_classes(classes: Any) -> list[Any]:
     given = [label.item() if isinstance(label, np.generic) else label for label in np.asarray(classes).tolist()]
     if len(set(given)) != len(given):
         raise BadData(
-            f"classes={shorten(given)} is not the same as on last call to partial_fit: it names a class twice"
+            f"classes={shorten_value(given)} is not the same as on last call to partial_fit: it names a class twice"
         )
     return given
 
 
-def check_known_classes(classes: list[Any], before: FittedModel) -> None:
+def check_model_classes(classes: list[Any], before: FittedModel) -> None:
     """An error if a class was not there when the model was first fitted."""
     unknown = [label for label in classes if label not in set(before.classes)]
     if unknown:
         raise BadData(
-            f"classes={shorten(classes)} is not the same as on last call to partial_fit: class {unknown[0]!r} is none "
-            f"of the {len(before.classes)} that the model has; pass grow=True to add it"
+            f"classes={shorten_value(classes)} is not the same as on last call to partial_fit: class {unknown[0]!r} is "
+            f"none of the {len(before.classes)} that the model has; pass grow=True to add it"
         )

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 from unnaive.base.errors import UnnaiveWarning
 from unnaive.text.buffer import TextBuffer
 from unnaive.text.encoded_words import NO_TEXT, decode_bytes, decode_words
-from unnaive.text.markup import Piece, Places, strip_markup
+from unnaive.text.markup import OffsetMap, Piece, strip_markup
+from unnaive.text.token_rule import MESSAGE_HEADERS
 
 if TYPE_CHECKING:
     from email.message import Message
 
 _FIELD = re.compile(r"([!-9;-~]+):")
-_PARTS = {"whole": None, "body": (), "subject-body": ("subject",), "from-subject-body": ("from", "subject")}
-MESSAGE_PARTS = tuple(_PARTS)
+MESSAGE_PARTS = tuple(MESSAGE_HEADERS)
 
 
 def _lines(text: str) -> Iterator[tuple[int, int, str]]:
@@ -94,7 +94,7 @@ def message_parts(text: str, message: str) -> list[tuple[int, int]]:
     >>> [text[start:end] for start, end in message_parts(text, "subject-body")]
     [' hi\\n', 'body']
     """
-    wanted = _PARTS[message]
+    wanted = MESSAGE_HEADERS[message]
     values, body = ([], 0) if wanted is None else _header(text, wanted)
     return [part for part in [*values, *_without_uu(text, body)] if part[0] < part[1]]
 
@@ -164,7 +164,7 @@ def decode_mime(text: str, message: str) -> str:
 
 def message_pieces(text: str, message: str) -> list[Piece]:
     """The wanted parts of a MIME message, decoded, without UU-encoded blocks."""
-    places = Places(mime_pieces(text, message))
+    places = OffsetMap(mime_pieces(text, message))
     joined = "".join(piece.text for piece in places.parts)
     return list(places.cut(_without_uu(joined, 0)))
 
@@ -174,7 +174,7 @@ def mime_pieces(text: str, message: str) -> list[Piece]:
 
     A message that the email package gives up on, or would take too long for, is read as it stands.
     """
-    wanted = _PARTS[message]
+    wanted = MESSAGE_HEADERS[message]
     values, body = _header(text, wanted or ())
     fields = _joined(values) if wanted is not None else list(_without_mime_fields(text, body))
     head = [piece for start, end in fields for piece in _decode_field(text, start, end)]

@@ -11,9 +11,9 @@ from unnaive.apps.cli.screen import echo, is_quiet
 from unnaive.io.output_files import open_output
 
 if TYPE_CHECKING:
+    from unnaive.base.types import RowValues
     from unnaive.io.corpus import Corpus
     from unnaive.io.datafiles import DataFile
-    from unnaive.io.table_writer import Row
     from unnaive.learning.fitted import FittedModel
 
 
@@ -24,7 +24,9 @@ def write_text(path: Path, text: str) -> None:
     say_what_was_written(path)
 
 
-def write_whole_table(path: Path, rows: Sequence[Row], columns: Sequence[str], *, excel_safe: bool = False) -> None:
+def write_whole_table(
+    path: Path, rows: Sequence[RowValues], columns: Sequence[str], *, excel_safe: bool = False
+) -> None:
     """Write a table in the format of its name, whole or not at all, and tell on stderr; - is stdout."""
     from unnaive.io.table_writer import write_table
 
@@ -98,7 +100,7 @@ def respell_labels(fitted: FittedModel, corpus: Corpus) -> Corpus:
     return replace(corpus, labels=[tuple(str(classes.get(name, name)) for name in names) for names in corpus.labels])
 
 
-def parse_labels(fitted: FittedModel, corpus: Corpus) -> list[tuple[Any, ...]]:
+def parse_class_labels(fitted: FittedModel, corpus: Corpus) -> list[tuple[Any, ...]]:
     """The corpus's labels as values of the type that the model's classes have."""
     classes = class_spellings(fitted)
     whole = isinstance(next(iter(classes.values())), int)

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from unnaive.base.types import RowValues
+
 if TYPE_CHECKING:
     from unnaive.text.buffer import TextBuffer
 
-Record = dict[str, Any]
 
 WRITTEN_AS_ONE = 1 - 4e-7  # probabilities from here on are 1 in six digits
 
@@ -57,21 +58,21 @@ class Layout:
             name = f"predicted_{name}"
         return name
 
-    def row(self, record: Record, format: str) -> dict[str, Any]:
+    def row(self, record: RowValues, format: str) -> dict[str, Any]:
         """A record as a row of a table: JSON has lists and objects, CSV texts of six digits, Parquet the numbers."""
         if format == "jsonl":
             return self.before(record) | self.nested(record)
         new = self.flat(record)
         return self.before(record) | (new if format == "parquet" else {name: spell(new[name]) for name in new})
 
-    def before(self, record: Record) -> dict[str, Any]:
+    def before(self, record: RowValues) -> dict[str, Any]:
         """The columns of the input, or the id."""
         if not self.kept:
             return {"id": record["id"]}
         kept: dict[str, Any] = record["kept"]
         return kept if tuple(kept) == self.kept else {name: kept.get(name) for name in self.kept}
 
-    def flat(self, record: Record) -> dict[str, Any]:
+    def flat(self, record: RowValues) -> dict[str, Any]:
         """The new columns of a record for a table: label, value, known_terms, then what else was asked for."""
         labels, values = record["labels"], record["values"]
         if self.top > 1:
@@ -92,7 +93,7 @@ class Layout:
             row["because"] = "; ".join(f"{one.term} {one.value:+.2f}" for one in record["why"].strongest(1, 5))
         return {self.rename(name): value for name, value in row.items()}
 
-    def nested(self, record: Record) -> dict[str, Any]:
+    def nested(self, record: RowValues) -> dict[str, Any]:
         """The new keys of a record for JSON."""
         row = {"labels": record["labels"], self.kind: record["values"], "known_terms": record["known_terms"]}
         if self.sets:

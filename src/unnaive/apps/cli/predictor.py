@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from unnaive.base.types import RowValues
+
 if TYPE_CHECKING:
     from unnaive.base.types import Floats
     from unnaive.learning.fitted import FittedModel
 
-Record = dict[str, Any]
 REJECTED = "unknown"  # the label of rejected documents, unless --unknown names another
 
 
@@ -97,7 +98,7 @@ class Predictor:
         scores, known = self.fitted.scores_and_known(texts, clear)
         return scores, self.fitted.probabilities(scores) if self.kind == "probability" else scores, known
 
-    def predict(self, ids: Sequence[str], texts: Sequence[str]) -> list[Record]:
+    def predict(self, ids: Sequence[str], texts: Sequence[str]) -> list[RowValues]:
         """A record for each document, whose scores are held at once."""
         import numpy as np
 
@@ -126,7 +127,7 @@ class Predictor:
             records.append(record)
         return records
 
-    def _record(self, values: Floats, labels: list[Any], known: int, kind: str) -> Record:
+    def _record(self, values: Floats, labels: list[Any], known: int, kind: str) -> RowValues:
         """Labels, the most probable first, unless they are rejected."""
         place = self._places
         if len(labels) > 1:
@@ -136,7 +137,7 @@ class Predictor:
             labels, shown = [self.unknown], [float(values.max())]
         elif self.below is not None and max(shown, default=0.0) < self.below:
             labels, shown = [self.unknown or REJECTED], [float(values.max())]
-        record: Record = {"labels": labels, "values": shown, "kind": kind, "known_terms": known}
+        record: RowValues = {"labels": labels, "values": shown, "kind": kind, "known_terms": known}
         if self.every:
             record["all"] = values.tolist()
         return record

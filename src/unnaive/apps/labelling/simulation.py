@@ -9,7 +9,7 @@ from unnaive.apps.cli.options import make_output_folders, read_corpus
 from unnaive.apps.cli.screen import Progress, console, echo, plain_table
 from unnaive.base.errors import count_noun
 from unnaive.base.visible_text import visible_json
-from unnaive.curation.labelling.simulate import WAYS, Curve, sign_test, simulate
+from unnaive.curation.labelling.simulate import WAYS, LabellingCurve, seed_sign_test, simulate
 from unnaive.io.corpus import Corpus
 from unnaive.io.datafiles import DataFile
 
@@ -56,7 +56,7 @@ def split_corpus(corpus: Corpus, seed: int) -> tuple[Corpus, Corpus]:
     return corpus.take(np.sort(order[:cut])), corpus.take(np.sort(order[cut:]))
 
 
-def describe_curves(curves: list[Curve], at: int | None = None) -> dict[str, Any]:
+def describe_curves(curves: list[LabellingCurve], at: int | None = None) -> dict[str, Any]:
     """Accuracy at so many labels (the last point), labels needed for that of random sampling, and significance."""
     base = next(one for one in curves if one.way == "random")
     place = len(base.labels) - 1 if at is None else max(p for p, n in enumerate(base.labels) if n <= at)
@@ -67,17 +67,17 @@ def describe_curves(curves: list[Curve], at: int | None = None) -> dict[str, Any
         ways.append({
             "way": one.way, "accuracy": float(one.mean[place]), "labels_needed": needed,
             "share": None if needed is None else needed / base.labels[place],
-            "p": None if one is base else sign_test(one.accuracy[:, place] - base.accuracy[:, place]),
+            "p": None if one is base else seed_sign_test(one.accuracy[:, place] - base.accuracy[:, place]),
             "curve": [{"labels": n, "accuracy": float(value)} for n, value in zip(one.labels, one.mean, strict=True)],
         })  # fmt: skip
     return {"labels": base.labels[place], "seeds": len(base.accuracy), "goal": goal, "ways": ways}
 
 
-def write_page(curves: list[Curve], path: Path, name: str) -> None:
+def write_page(curves: list[LabellingCurve], path: Path, name: str) -> None:
     """A page with the plot: mean accuracy against labels, with the band of one standard deviation over the seeds."""
     from unnaive.evaluation.reports import page as html
     from unnaive.evaluation.reports.plots import curves_figure
-    from unnaive.evaluation.summaries import Curve as MeasuredCurve
+    from unnaive.evaluation.summaries import MeasureCurve as MeasuredCurve
     from unnaive.io.output_files import open_output
 
     shown = [

@@ -61,10 +61,10 @@ def _capital(sentence: str) -> str:
 def kind_section(kind: str, findings: Sequence[Finding]) -> str:
     """The findings of a kind as a table, the surest first."""
     shown, rest = findings[:OPEN], findings[OPEN:SHOWN]
-    note = html.note(escape(_capital(KINDS[kind].advice)))
-    more = html.folded(f"{len(rest)} more", findings_table(kind, rest)) if rest else ""
+    note = html.page_note(escape(_capital(KINDS[kind].advice)))
+    more = html.collapsible(f"{len(rest)} more", findings_table(kind, rest)) if rest else ""
     left = len(findings) - SHOWN
-    last = html.note(f"{left:,} more are in the CSV.") if left > 0 else ""
+    last = html.page_note(f"{left:,} more are in the CSV.") if left > 0 else ""
     return note + findings_table(kind, shown) + more + last
 
 
@@ -122,12 +122,12 @@ def _share_table(drift: Drift) -> str:
         for one in ordered[:30]
     ]
     head = ("class", "old share", "new share", "95 % interval", "")
-    note = html.note("By EM on the shares, if texts of a class are as they were.")
+    note = html.page_note("By EM on the shares, if texts of a class are as they were.")
     return html.headed("Class shares", note + html.table(head, rows, label="Class shares, old and new"))
 
 
 def _term_table(drift: Drift) -> str:
-    note = html.note(f"Exact test of {drift.tested_terms:,} terms, corrected for their number (Holm).")
+    note = html.page_note(f"Exact test of {drift.tested_terms:,} terms, corrected for their number (Holm).")
     if not drift.terms:
         return html.headed("Terms that changed", f"{note}<p>None did, beyond chance.</p>")
     rows = [

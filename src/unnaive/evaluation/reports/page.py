@@ -92,7 +92,7 @@ def figure(
     try:
         svg = inline_svg(draw(*values, ink=INK, **settings), alt)
     except MissingExtra as problem:
-        return note(f"{escape(alt)}: {escape(str(problem))}")
+        return page_note(f"{escape(alt)}: {escape(str(problem))}")
     text = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
     return f'<figure class="{kind}">{svg}{text}</figure>'
 
@@ -111,7 +111,7 @@ def figures(*drawn: str) -> str:
     return f'<div class="figures">{"".join(drawn)}</div>' if any(drawn) else ""
 
 
-def note(content: str) -> str:
+def page_note(content: str) -> str:
     """A remark in small print above or below what it is about; content is HTML."""
     return f'<p class="note">{content}</p>'
 
@@ -151,7 +151,7 @@ def marked(text: str, share: float) -> str:
 
 def evidence_legend(class_name: str = "the class") -> str:
     """What the marks of a text mean."""
-    return note(
+    return page_note(
         f'<mark class="for" style="--weight:40%">solid line</mark> speaks for {escape(class_name)}, '
         '<mark class="against" style="--weight:40%">dashed line</mark> against it; more shade, more weight.'
     )
@@ -167,6 +167,6 @@ def describe_sizes(documents: int, classes: int, terms: int) -> str:
     return ", ".join(parts)
 
 
-def folded(summary: str, content: str) -> str:
+def collapsible(summary: str, content: str) -> str:
     """Content behind a line that opens it."""
     return f"<details><summary>{escape(summary)}</summary>{content}</details>"

@@ -25,7 +25,7 @@ from unnaive.base.types import Floats
 from unnaive.evaluation.abstention import RiskCoverage
 from unnaive.evaluation.ranking import precision_recall, r_precision
 from unnaive.evaluation.reliability import Reliability
-from unnaive.evaluation.summaries import Curve
+from unnaive.evaluation.summaries import MeasureCurve
 from unnaive.io.endings import FIGURES, choose_ending
 from unnaive.io.output_files import open_output
 
@@ -96,7 +96,7 @@ def _legend(drawing: Figure, axes: Any, columns: int = 2, title: str | None = No
 
 
 def curves_figure(
-    curves: Sequence[Curve], *, title: str, x: str, y: str, logarithmic: bool = False, ink: str = "black"
+    curves: Sequence[MeasureCurve], *, title: str, x: str, y: str, logarithmic: bool = False, ink: str = "black"
 ) -> Figure:
     """Means along an axis, with bands of one standard deviation on either side."""
     with style(ink) as library:
@@ -136,7 +136,7 @@ def _logarithmic(axes: Any, points: Sequence[float]) -> None:
 
 
 def panels_figure(
-    panels: Mapping[str, Sequence[Curve]],
+    panels: Mapping[str, Sequence[MeasureCurve]],
     marks: Mapping[str, Sequence[tuple[float, float]]],
     *,
     x: str,
@@ -165,7 +165,7 @@ def panels_figure(
 
 
 @dataclass(frozen=True, eq=False)
-class Ranking:
+class PrecisionRecallCurve:
     """Precision and recall of one class, or of all decisions pooled, and the point where they are equal."""
 
     name: str
@@ -174,14 +174,14 @@ class Ranking:
     breakeven: float
 
     @classmethod
-    def of(cls, name: str, scores: Floats, positives: Floats) -> Ranking:
+    def of(cls, name: str, scores: Floats, positives: Floats) -> PrecisionRecallCurve:
         """From all scores, and those of the true documents."""
         precision, recall, _ = precision_recall(scores, positives)
         return cls(name, precision, recall, r_precision(scores, positives))
 
 
 def precision_recall_figure(
-    rankings: Sequence[Ranking], *, title: str = "Precision and recall", ink: str = "black"
+    rankings: Sequence[PrecisionRecallCurve], *, title: str = "Precision and recall", ink: str = "black"
 ) -> Figure:
     """Precision against recall as the threshold falls, with the breakeven point of each curve marked."""
     with style(ink) as library:

@@ -30,7 +30,7 @@ class Size:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SearchPlan:
     """What will be tried.
 
     views       the names of the views
@@ -67,7 +67,7 @@ class Plan:
         return sum(self.search_cost(size, view) + self.refit_cost(size, view) for view in self.views)
 
 
-def make_plan(size: Size, budget: str | float) -> Plan:
+def make_plan(size: Size, budget: str | float) -> SearchPlan:
     """The first of the plans, from the fullest to the leanest, that fits; the leanest where none does.
 
     >>> make_plan(Size(500, 4, {"words": 20_000}), "normal").left_out
@@ -78,16 +78,16 @@ def make_plan(size: Size, budget: str | float) -> Plan:
     return next((plan for plan in plans if plan.cost(size) <= most), plans[-1])
 
 
-def _plans(size: Size, budget: str | float) -> Iterator[Plan]:
+def _plans(size: Size, budget: str | float) -> Iterator[SearchPlan]:
     """Fuller plans first; each leaves out what costs most for least, and says so."""
     n = size.documents
     few = n < SOME
     n_folds = 5 if n < FEW else 3 if few else 4
     views = tuple(size.cells)
     if budget == "fast":
-        yield Plan(views, CLOSED_FORMS, n_folds, few)
+        yield SearchPlan(views, CLOSED_FORMS, n_folds, few)
         return
-    plan = Plan(views, USUAL, n_folds, few)
+    plan = SearchPlan(views, USUAL, n_folds, few)
     if budget == "thorough" or isinstance(budget, float):
         yield replace(plan, candidates=LONG, n_folds=5, all_folds=True, training=n, held_out=n)
         yield replace(plan, candidates=LONG, training=2 * plan.training, held_out=2 * plan.held_out)
@@ -118,11 +118,11 @@ def _plans(size: Size, budget: str | float) -> Iterator[Plan]:
     yield _without(plan, "maxent")
 
 
-def _leave(plan: Plan, what: str, **changes: object) -> Plan:
+def _leave(plan: SearchPlan, what: str, **changes: object) -> SearchPlan:
     return replace(plan, left_out=(*plan.left_out, what), **changes)  # type: ignore[arg-type]
 
 
-def _without(plan: Plan, family: str) -> Plan:
+def _without(plan: SearchPlan, family: str) -> SearchPlan:
     kept = tuple(one for one in plan.candidates if one.family != family)
     return _leave(plan, FAMILIES[family].title, candidates=kept)
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.base.types import Floats
-from unnaive.classifier.model_file import load
+from unnaive.classifier.model_file import load_model
 from unnaive.data.targets import label_sets
 from unnaive.io.columns import join_names
 from unnaive.learning.fitted import FittedModel
@@ -78,7 +78,7 @@ def transform(
 def as_fitted(model: Any) -> FittedModel:
     """The FittedModel of a file, of a TextClassifier, or itself."""
     if isinstance(model, (str, Path)):
-        return load(model)
+        return load_model(model)
     fitted = getattr(model, "fitted_", model)
     if not isinstance(fitted, FittedModel):
         raise UnnaiveError(f"the model is a {type(model).__name__}; give a model file or a trained TextClassifier")

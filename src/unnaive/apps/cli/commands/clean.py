@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.apps.cli.options import AsJson, make_output_folders, reading
+from unnaive.apps.cli.paths import READ, WRITTEN
 from unnaive.apps.cli.screen import echo
 from unnaive.base.errors import BadData, choose, count_noun
+from unnaive.base.types import RowValues
 from unnaive.base.visible_text import visible_json
 
 if TYPE_CHECKING:
     from unnaive.curation.audit.cleaning import Changes
     from unnaive.io.columns import Columns
     from unnaive.io.datafiles import DataFile
-
-Row = dict[str, Any]
-Types = Mapping[str, Any]
+    from unnaive.io.table_writer import ColumnTypes
 
 
 def register(app: typer.Typer) -> None:
@@ -31,15 +31,21 @@ def register(app: typer.Typer) -> None:
 @reading("The data that was audited: a file with a table.")
 def clean(
     source: DataFile,
-    findings: Annotated[Path, typer.Argument(metavar="FINDINGS", help="The CSV of unnaive audit.", show_default=False)],
+    findings: Annotated[
+        Path,
+        READ,
+        typer.Argument(metavar="FINDINGS", help="The CSV file that unnaive audit wrote.", show_default=False),
+    ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="The file to write: .csv, .tsv or .jsonl.")
+        Path, WRITTEN, typer.Option("--output", "-o", metavar="FILE", help="The file to write: .csv, .tsv or .jsonl.")
     ],
     accept: Annotated[
         list[str] | None,
-        typer.Option(help="Accept all findings of this kind too, such as label-error.", metavar="KIND"),
+        typer.Option(help="Also accept all findings of this kind, e.g. label-error; may be repeated.", metavar="KIND"),
     ] = None,
-    min_score: Annotated[float, typer.Option(min=0, max=1, help="… of this score at least.")] = 0.0,
+    min_score: Annotated[
+        float, typer.Option(min=0, max=1, help="Lowest score of the findings that --accept accepts, from 0 to 1.")
+    ] = 0.0,
     as_json: AsJson = False,
 ) -> None:
     """Apply the accepted findings of an audit to the data, in another file: rows dropped, labels put right.
@@ -48,7 +54,7 @@ def clean(
 
     unnaive clean data.csv audit/findings.csv -o fixed.csv --accept label-error --min-score 0.95
     """
-    from unnaive.apps.cli.screen import reading_progress, summary
+    from unnaive.apps.cli.screen import reading_progress, say_summary
     from unnaive.curation.audit.cleaning import plan_changes
     from unnaive.curation.audit.findings import KINDS, read_corrections
     from unnaive.io.endings import written_format
@@ -72,15 +78,15 @@ def clean(
     if as_json:
         echo(visible_json(counted))
         return
-    summary(
+    say_summary(
         f"{count_noun(n_read, 'row')}: {counted['dropped']:,} dropped, {counted['relabelled']:,} given another label, "
         f"{counted['renamed']:,} with a label spelt anew; {n_written:,} written to {output}"
     )
     if not (counted["dropped"] or counted["relabelled"] or counted["renamed"]):
-        summary(f"nothing changed: write yes into the column accept of {findings}, or name a kind with --accept")
+        say_summary(f"nothing changed: write yes into the column accept of {findings}, or name a kind with --accept")
 
 
-def cleaned_rows(source: DataFile, changes: Changes, types: dict[str, Any]) -> Iterator[Row | None]:
+def cleaned_rows(source: DataFile, changes: Changes, types: dict[str, Any]) -> Iterator[RowValues | None]:
     """Each row of the data with all its columns, changed; None for one that is left out. Fills in Arrow's `types`."""
     number = 0
     for batch in source.batches(labelled=True, keep=True):
@@ -119,7 +125,7 @@ def check_expected(changes: Changes, number: int, labels: tuple[str, ...], name:
         )
 
 
-def relabel(row: Row, labels: tuple[str, ...], columns: Columns, source: DataFile) -> Row:
+def relabel(row: RowValues, labels: tuple[str, ...], columns: Columns, source: DataFile) -> RowValues:
     """The row with these labels in its label column, as the column writes them."""
     if columns.label is None:
         raise BadData(f"the labels of {source.name} are columns of 0 and 1; findings can only drop rows of it")
@@ -155,7 +161,7 @@ def spell_list(labels: tuple[str, ...], like: str) -> str:
     return str(list(labels)) if "'" in like and '"' not in like else json.dumps(list(labels), ensure_ascii=False)
 
 
-def write_rows(output: Path, format: str, rows: Iterator[Row | None], types: Callable[[], Types]) -> tuple[int, int]:
+def write_rows(output: Path, format: str, rows: Iterator[RowValues | None], types: ColumnTypes) -> tuple[int, int]:
     """(rows read, rows written) to a file that is there whole or not at all; `types` of columns, for Parquet."""
     from unnaive.io.options import BATCH_ROWS
     from unnaive.io.table_writer import open_table_writer
