@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import BadData, choose
 from unnaive.io.columns import ColumnRequest, Columns, choose_columns
 from unnaive.io.corpus import check_some_documents
 from unnaive.io.datafiles import DataFile
+from unnaive.io.endings import spark_format
 from unnaive.io.labels import NO, YES
 from unnaive.scaleout.spark.rows import LABEL, TEXT
 from unnaive.scaleout.spark.session import reading_errors
 
-ENDINGS = {
-    ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl",
-    ".ndjson": "jsonl", ".json": "jsonl", ".orc": "orc",
-}  # fmt: skip
 FORMATS = ("parquet", "csv", "tsv", "jsonl", "orc", "table")
 SAMPLE = 200  # rows that columns are chosen by
 EDGES = r"(?U)^\s+|\s+$"
@@ -45,8 +41,7 @@ def find_spark_format(source: DataFile) -> str:
     """
     if source.format is not None:
         return choose(list(FORMATS), source.format, "format that Spark reads here")
-    name = source.paths[0].rstrip("/").removesuffix(".gz").removesuffix(".bz2")
-    known = ENDINGS.get(Path(name).suffix.casefold())
+    known = spark_format(source.paths[0])
     if known is None:
         raise BadData(f"what is {source.paths[0]}? say --format {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
     return known
