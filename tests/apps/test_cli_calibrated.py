@@ -12,6 +12,8 @@ from unnaive import TextClassifier
 from unnaive.apps.cli.main import exit_code
 from unnaive.io.tickets import load_tickets
 
+pytestmark = pytest.mark.slow  # `make quick` has fewer of these; `make test` runs all
+
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):

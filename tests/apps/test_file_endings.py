@@ -12,6 +12,8 @@ from unnaive.io.endings import ENDINGS, FIGURES, PACKINGS, READ, RECORDS, TABLES
 from unnaive.io.formats import read_rows
 from unnaive.io.table_writer import write_table
 
+pytestmark = pytest.mark.slow  # `make quick` has fewer of these; `make test` runs all
+
 ROWS = [
     {"text": "good ball, goal", "label": "sport"},
     {"text": 'a "fair"\nvote', "label": "politics"},

@@ -158,6 +158,7 @@ def command_line(words, parameters, values):
     return line + [given.get(one.name, f"no-{one.name}") for one in arguments[: last + 1]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "parameters", "written", "other", "uses"), PAIRS)
 def test_no_command_overwrites_what_it_reads(tmp_path, monkeypatch, capsys, words, parameters, written, other, uses):
     monkeypatch.chdir(tmp_path)

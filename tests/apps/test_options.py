@@ -59,6 +59,7 @@ DECLARED = [
 
 
 @pytest.mark.parametrize("sentence", HELP + DECLARED)
+@pytest.mark.slow
 def test_help_is_one_short_sentence(sentence):
     assert sentence
     assert sentence.endswith(".")

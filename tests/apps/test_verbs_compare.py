@@ -14,6 +14,8 @@ from unnaive.base.errors import BadData, UnknownName, UnnaiveError, UnnaiveWarni
 from unnaive.evaluation.records import RecordFile
 from unnaive.io.tickets import load_tickets
 
+pytestmark = pytest.mark.slow  # `make quick` has fewer of these; `make test` runs all
+
 
 @pytest.fixture
 def run(monkeypatch, tmp_path):

@@ -30,6 +30,8 @@ from unnaive.io.tickets import load_tickets
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
+pytestmark = pytest.mark.slow  # `make quick` has fewer of these; `make test` runs all
+
 SOURCE = Path(unnaive.__file__).parents[1]
 
 

@@ -16,6 +16,8 @@ from unnaive.evaluation.reliability import reliability
 from unnaive.evaluation.reports import plots
 from unnaive.evaluation.summaries import MeasureCurve
 
+pytestmark = pytest.mark.slow  # `make quick` has fewer of these; `make test` runs all
+
 CURVES = [
     MeasureCurve(f"model {n}", (10.0, 50.0, 80.0), (0.5, 0.7, 0.7 + n / 100), (0.05, 0.02, 0.01)) for n in range(9)
 ]

@@ -25,6 +25,8 @@ from unnaive.io.corpus import Corpus
 from unnaive.io.tickets import load_tickets
 from unnaive.text.tokens import TokenRule
 
+pytestmark = pytest.mark.slow  # `make quick` has fewer of these; `make test` runs all
+
 
 def evaluated(classifier, corpus):
     return evaluate(classifier, corpus.texts, corpus.labels, name=corpus.name, ids=corpus.ids)

@@ -241,6 +241,7 @@ def test_too_little_memory_is_not_damage(tmp_path, monkeypatch):
             use()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["wide.csv", "wide.jsonl"])
 def test_a_million_columns(tmp_path, name):
     keys = [f"c{number}" for number in range(1_000_000)]

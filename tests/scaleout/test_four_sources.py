@@ -20,6 +20,8 @@ from unnaive.learning.train import train
 from unnaive.scaleout.matrix import documents_on_disk
 from unnaive.scaleout.streaming import stream_documents
 
+pytestmark = pytest.mark.slow  # `make quick` has fewer of these; `make test` runs all
+
 needs_spark = [
     pytest.mark.slow,
     pytest.mark.skipif(find_spec("pyspark") is None, reason="pyspark is not installed: pip install 'unnaive[spark]'"),

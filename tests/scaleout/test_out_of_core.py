@@ -33,6 +33,8 @@ from unnaive.scaleout.read_ahead import counting_threads, in_small_blocks, read_
 from unnaive.scaleout.streaming import Resources, stream_documents
 from unnaive.text.tokens import TokenRule
 
+pytestmark = pytest.mark.slow  # `make quick` has fewer of these; `make test` runs all
+
 WORDS = [f"{start}{end}" for start in ("kal", "mur", "tis", "bren") for end in ("a", "isk", "ong", "ü", "erisation")]
 LABELS = ["sport", "politics", "arts"]
 

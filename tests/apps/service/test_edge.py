@@ -19,6 +19,8 @@ from unnaive.apps.service.running import SERVER
 
 from .conftest import options
 
+pytestmark = pytest.mark.slow  # `make quick` has fewer of these; `make test` runs all
+
 HOST = b"Host: 127.0.0.1\r\n"
 HEALTH = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
 BODY = b'{"text": "my invoice was charged twice"}'

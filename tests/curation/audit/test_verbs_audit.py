@@ -8,6 +8,8 @@ import pytest
 from unnaive.apps.cli.main import exit_code
 from unnaive.io.tickets import load_records
 
+pytestmark = pytest.mark.slow  # `make quick` has fewer of these; `make test` runs all
+
 
 @pytest.fixture(scope="module")
 def rows():
