@@ -16,7 +16,7 @@ import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
-NATIVE = {path.with_suffix("").name for path in (ROOT / "src/unnaive").glob("*/_*.cpp")}
+NATIVE = {path.with_suffix("").name for path in (ROOT / "src/unnaive").rglob("_*.cpp")}
 LAYERS = {"build": ["build"], "package": ["package"], "serve": ["package", "serve"]}
 LAYERS["dev"] = ["build", "package", "serve", "dev"]
 
