@@ -128,6 +128,4 @@ def holds_to_before(model: Model) -> bool:
     if spec.model.statistic == "documents":
         return spec.model.keeps_choice
     n_docs = sum((model.documents or {}).values())
-    tuned = spec.calibration is not None or (model.multilabel and n_docs >= TUNED_FROM)
-    # fit weighs documents by class, and updates add counts without: nothing is promised to be equal then
-    return tuned or spec.class_weight is not None
+    return spec.calibration is not None or (model.multilabel and n_docs >= TUNED_FROM)

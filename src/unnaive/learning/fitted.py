@@ -237,9 +237,27 @@ class FittedModel:
         Of the labels that are decided it is the one with the highest score, and where none is decided, the class with
         the highest score of all.
         """
+        if isinstance(self.decision, Argmax):
+            return np.asarray(scores.argmax(axis=1))
         order = np.argsort(-scores, axis=1, kind="stable")
         decided = np.take_along_axis(self.decide(scores).toarray() > 0, order, axis=1)
         return np.asarray(order[np.arange(len(order)), decided.argmax(axis=1)])
+
+    def best_classes(self, scores: Floats, values: Floats, limit: int) -> Ids:
+        """The places of at most `limit` classes of each document, the first of `first_labels` and then by value.
+
+        scores  what `scores` gave (n_docs, n_classes)
+        values  what classes are ranked by: the same, or probabilities
+        """
+        first = self.first_labels(scores)[:, None]
+        if limit == 1:
+            return first
+        ranked = np.minimum(values, np.finfo(np.float64).max)  # so that none is as high as the first
+        np.put_along_axis(ranked, first, np.inf, axis=1)
+        if limit < ranked.shape[1] // 4:
+            part = np.sort(np.argpartition(-ranked, limit - 1, axis=1)[:, :limit], axis=1)
+            return np.take_along_axis(part, np.argsort(-np.take_along_axis(ranked, part, 1), 1, "stable"), 1)
+        return np.argsort(-ranked, axis=1, kind="stable")[:, :limit]
 
     def label_sets_of(self, scores: Floats) -> list[tuple[Label, ...]]:
         """What `scores` gave, as the labels of each document in the order of the classes."""

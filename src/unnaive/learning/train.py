@@ -13,7 +13,9 @@ from unnaive.base.errors import UnnaiveError, choose
 from unnaive.base.types import Floats, Ids, ProgressCallback
 from unnaive.data.counts import Counts
 from unnaive.data.folds import block_folds, out_of_fold, rarest_classes
+from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
+from unnaive.data.sample_weights import several_labels_refused
 from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.targets import Targets
 from unnaive.data.training_data import DocumentRows, TrainingData, check_classes
@@ -75,21 +77,39 @@ def train(
     if isinstance(spec.optimise, dict):
         _check_costs(spec.optimise, data)
     if spec.model.statistic == "counts":
-        rows = None if data.rows is None else data.rows.weighted(spec.class_weight)
-        named = data.counts() if rows is None else rows.counts(data.threads).in_order()
-        # rows keep their columns, which only the folds of tuning still need
-        return _learn(data, spec, named, rows, before, progress, {"counts": named})
+        return _learn_from_counts(data, spec, before, progress)
     if data.passes is not None:
         return _learn_in_passes(data, spec, progress)
     documents = data.documents()
     if data.token_rule is not None:
         check_classes(documents.classes, data.multilabel)
-    vocabulary, X = documents.joined(data.threads)
-    rows = DocumentRows(X, documents.targets(data.target_type), vocabulary, documents.weight)
-    rows = rows.weighted(spec.class_weight)
+    rows = _kept_rows(documents, data).weighted(spec.class_weight)
     kept = {"documents": documents if spec.documents_limit else None}
     held = before if spec.model.keeps_choice else None
     return _learn(data, spec, rows.counts(data.threads), rows, held, progress, kept)
+
+
+def _learn_from_counts(
+    data: TrainingData, spec: TrainingSpec, before: FittedModel | None, progress: ProgressCallback | None
+) -> FittedModel:
+    """The model of the sums over documents, which it keeps as they are: weights of classes depend on all documents.
+
+    So they are applied to the sums of the documents that there are at the time, after an update as at first.
+    """
+    if spec.class_weight is not None and data.multilabel:
+        raise several_labels_refused()
+    rows = data.rows  # these keep their columns, which only the folds of tuning still need
+    if rows is None and data.kept is not None and before is None:
+        rows = _kept_rows(data.kept, data)
+    named = data.counts()
+    weighted_rows = None if rows is None else rows.weighted(spec.class_weight)
+    return _learn(data, spec, named.weighted(spec.class_weight), weighted_rows, before, progress, {"counts": named})
+
+
+def _kept_rows(documents: KeptDocuments, data: TrainingData) -> DocumentRows:
+    """Documents that a model keeps, with the terms in order."""
+    vocabulary, X = documents.joined(data.threads)
+    return DocumentRows(X, documents.targets(data.target_type), vocabulary, documents.weight)
 
 
 def _check_costs(costs: dict[Any, Any], data: TrainingData) -> None:

@@ -100,21 +100,20 @@ class Predictor:
 
     def predict(self, ids: Sequence[str], texts: Sequence[str]) -> list[RowValues]:
         """A record for each document, whose scores are held at once."""
-        import numpy as np
-
         scores, values, known = self._score(texts)
         self.count_seen(known.tolist())
         given = self.fitted.label_sets_of(scores)
-        order = np.argsort(-scores, axis=1, kind="stable")[:, : self.top] if self.top > 1 else None
+        shown = min(self.top, len(self.fitted.classes))
+        order = self.fitted.best_classes(scores, scores, shown) if self.top > 1 else None
         first = self.fitted.first_labels(scores) if self.explain else ()
         sets = None
         if self.confidence is not None:
             sets = self.fitted.sets_of(
                 scores, self.confidence, by_class=self.by_class, at_least_one=self.at_least_one
             )  # fmt: skip
-        records, kind = [], self.kind
+        records = []
         for row, (name, n_known) in enumerate(zip(ids, known.tolist(), strict=True)):
-            record = self._record(values[row], list(given[row]), n_known, kind)
+            record = self._record(scores[row], values[row], list(given[row]), n_known)
             record["id"] = name
             if self.show_text:
                 record["text"] = texts[row]
@@ -127,17 +126,17 @@ class Predictor:
             records.append(record)
         return records
 
-    def _record(self, values: Floats, labels: list[Any], known: int, kind: str) -> RowValues:
-        """Labels, the most probable first, unless they are rejected."""
+    def _record(self, scores: Floats, values: Floats, labels: list[Any], known: int) -> RowValues:
+        """Labels, the one with the highest score first, unless they are rejected."""
         place = self._places
         if len(labels) > 1:
-            labels.sort(key=lambda label: -values[place[label]])
+            labels.sort(key=lambda label: -scores[place[label]])
         shown = [float(values[place[label]]) for label in labels]
         if self.unknown is not None and not known:
             labels, shown = [self.unknown], [float(values.max())]
         elif self.below is not None and max(shown, default=0.0) < self.below:
             labels, shown = [self.unknown or REJECTED], [float(values.max())]
-        record: RowValues = {"labels": labels, "values": shown, "kind": kind, "known_terms": known}
+        record: RowValues = {"labels": labels, "values": shown, "kind": self.kind, "known_terms": known}
         if self.every:
             record["all"] = values.tolist()
         return record
