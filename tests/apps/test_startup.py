@@ -49,6 +49,17 @@ def test_predicting_a_text_imports_nothing_heavy(model):
     assert done.stdout.splitlines()[2] == "0 []"
 
 
+def test_help_imports_no_numpy():
+    program = (
+        "import sys\n"
+        "from unnaive.apps.cli.main import exit_code\n"
+        "exit_code(['--help'])\n"
+        "print(sorted({'numpy', 'scipy', 'sklearn', 'pyarrow'} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n"
+
+
 def test_reading_parquet_imports_no_pandas(tmp_path):
     columns = pyarrow.table({"text": TEXTS * 100, "label": LABELS * 100})
     pyarrow.parquet.write_table(columns, tmp_path / "data.parquet")

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from unnaive.base.types import RowValues
-
 if TYPE_CHECKING:
-    from unnaive.base.types import Floats
+    from unnaive.base.types import Floats, RowValues
     from unnaive.learning.fitted import FittedModel
 
 REJECTED = "unknown"  # the label of rejected documents, unless --unknown names another

@@ -13,10 +13,10 @@ from unnaive.apps.cli.options import AsJson, make_output_folders, reading
 from unnaive.apps.cli.paths import READ, WRITTEN
 from unnaive.apps.cli.screen import echo
 from unnaive.base.errors import BadData, choose, count_noun
-from unnaive.base.types import RowValues
 from unnaive.base.visible_text import visible_json
 
 if TYPE_CHECKING:
+    from unnaive.base.types import RowValues
     from unnaive.curation.audit.cleaning import Changes
     from unnaive.io.columns import Columns
     from unnaive.io.datafiles import DataFile

@@ -16,10 +16,10 @@ from unnaive.apps.cli.paths import WRITTEN
 from unnaive.apps.cli.predictor import Predictor
 from unnaive.apps.cli.screen import echo
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, SparkEngine, predict_on_spark
-from unnaive.base.types import RowValues
 
 if TYPE_CHECKING:
     from unnaive.apps.cli.prediction_columns import Layout
+    from unnaive.base.types import RowValues
     from unnaive.io.datafiles import Batch, DataFile
     from unnaive.io.table_writer import Write
 
