@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from unnaive import __version__
 from unnaive.base.errors import BadModel, UnnaiveError, UnnaiveWarning, choose
+from unnaive.base.mapped_file import MappedFile
 from unnaive.base.types import Arrays
 from unnaive.data.arrays import FLOATS, StoredMatrix, read_stored, stored
 from unnaive.data.counts import Counts
@@ -39,7 +41,7 @@ from unnaive.models.catalogue import make_model
 from unnaive.text.tokens import BORDERS, TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
-FORMAT = 2
+FORMAT = 3
 LARGEST_COUNT = {"f": 2.0**1000, "i": 2**62, "u": 2**62}  # by kind of number; infinity is none
 GIVEN = "given"  # in the place of a tuning: the decision was handed in, and outlives updates
 TRAINING = ("min_df", "select", "calibrate", "class_weight", "random_state")  # fields of TrainingSpec that are stored
@@ -121,6 +123,8 @@ def _pack_documents(fitted: FittedModel) -> PackedDocuments | None:
         rule = fitted.token_rule
         grams = (*rule.char_ngrams, BORDERS[rule.char_borders]) if rule.analyzer != "word" else None
         kept = pack_documents(kept, fitted.vocabulary, exclusive=not fitted.multilabel, grams=grams)
+    elif kept.verify is not None:
+        kept.verify()  # what is damaged gets no new checksum
     if kept.nbytes <= limit:
         return kept
     warnings.warn(
@@ -172,8 +176,18 @@ def narrow(values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(np.min_scalar_type(int(values.max(initial=0))))
 
 
-def unpack(arrays: Arrays, about: dict[str, Any]) -> FittedModel:
-    """The model that `pack` was given; trusts nothing. What does not fit is an error, often a plain KeyError."""
+def unpack(
+    arrays: Arrays,
+    about: dict[str, Any],
+    *,
+    file: MappedFile | None = None,
+    verify_documents: Callable[[], None] | None = None,
+) -> FittedModel:
+    """The model that `pack` was given; trusts nothing. What does not fit is an error, often a plain KeyError.
+
+    `file` is that of mapped arrays. `verify_documents` raises if the documents, which are looked at when they are
+    needed, are not those that were written.
+    """
     vocabulary = _vocabulary(arrays, "vocabulary")
     classes = about["classes"]
     if not isinstance(classes, list) or list(sorted_classes(classes)) != classes or not classes:
@@ -189,8 +203,9 @@ def unpack(arrays: Arrays, about: dict[str, Any]) -> FittedModel:
     target_type = choose(list(TARGET_TYPES), about["target_type"], "type of target")
     counts = _counts(arrays, tuple(classes), vocabulary) if about["counts"] else None
     documents = _documents(
-        arrays, about.get("documents"), tuple(classes), vocabulary, exclusive=target_type == "single"
-    )
+        arrays, about.get("documents"), tuple(classes), vocabulary, exclusive=target_type == "single",
+        verify=verify_documents,
+    )  # fmt: skip
     return FittedModel(
         spec=_spec(about, decision),
         classes=tuple(classes),
@@ -206,6 +221,7 @@ def unpack(arrays: Arrays, about: dict[str, Any]) -> FittedModel:
         text_hashes=TextHashes.from_file(arrays["text_hashes"]) if "text_hashes" in arrays else None,
         columns=Columns.from_dict(about.get("columns")),
         conformal=_conformal(arrays, about.get("conformal"), len(classes)),
+        file=file,
     )
 
 
@@ -263,13 +279,14 @@ def _counts(arrays: Arrays, classes: tuple[Any, ...], in_use: Vocabulary) -> Nam
 
 
 def _documents(
-    arrays: Arrays, about: Any, classes: tuple[Any, ...], in_use: Vocabulary, *, exclusive: bool
-) -> PackedDocuments | None:
+    arrays: Arrays, about: Any, classes: tuple[Any, ...], in_use: Vocabulary, *, exclusive: bool,
+    verify: Callable[[], None] | None,
+) -> PackedDocuments | None:  # fmt: skip
     """The documents, packed as they are: they are looked at when an update needs them."""
     if about is None:
         return None
     own = {name.removeprefix("documents."): one for name, one in arrays.items() if name.startswith("documents.")}
-    return PackedDocuments.from_file(own, about, classes, in_use, exclusive=exclusive)
+    return PackedDocuments.from_file(own, about, classes, in_use, exclusive=exclusive, verify=verify)
 
 
 def _register(arrays: Arrays, about: dict[str, Any], kept: NamedCounts | PackedDocuments | None) -> Register | None:
