@@ -20,6 +20,7 @@ from unnaive import __version__
 from unnaive.base.errors import BadModel, UnnaiveError, UnnaiveWarning, choose
 from unnaive.base.mapped_file import MappedFile
 from unnaive.base.types import Arrays
+from unnaive.classifier.description import check_description, check_parts
 from unnaive.data.arrays import FLOATS, StoredMatrix, read_stored, stored
 from unnaive.data.counts import Counts
 from unnaive.data.kept_documents import KeptDocuments
@@ -37,7 +38,7 @@ from unnaive.learning.learner import DOCUMENTS_LIMIT, TrainingSpec
 from unnaive.learning.train import check_spec
 from unnaive.linear.links import LINKS
 from unnaive.linear.scorer import Scorer
-from unnaive.models.catalogue import make_model
+from unnaive.models.catalogue import find_model, make_model
 from unnaive.text.tokens import BORDERS, TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
@@ -74,6 +75,8 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
     """The arrays of a model and the description of everything else, plain enough for JSON."""
     if fitted.token_rule is None or fitted.vocabulary is None:
         raise UnnaiveError("only models that read texts can be saved; use TextClassifier")
+    if fitted.file is not None:
+        fitted.file.check()  # what is damaged gets no new checksums
     counts = None if frozen else fitted.counts
     scorer = fitted.scorer.frozen() if frozen else fitted.scorer
     own, settings = scorer.to_arrays()
@@ -124,7 +127,7 @@ def _pack_documents(fitted: FittedModel) -> PackedDocuments | None:
         grams = (*rule.char_ngrams, BORDERS[rule.char_borders]) if rule.analyzer != "word" else None
         kept = pack_documents(kept, fitted.vocabulary, exclusive=not fitted.multilabel, grams=grams)
     elif kept.verify is not None:
-        kept.verify()  # what is damaged gets no new checksum
+        kept.verify()
     if kept.nbytes <= limit:
         return kept
     warnings.warn(
@@ -188,9 +191,11 @@ def unpack(
     `file` is that of mapped arrays. `verify_documents` raises if the documents, which are looked at when they are
     needed, are not those that were written.
     """
+    check_description(about)
+    check_parts(find_model(about["model"]), about, arrays)  # type: ignore[arg-type]  # a class has what is asked for
     vocabulary = _vocabulary(arrays, "vocabulary")
     classes = about["classes"]
-    if not isinstance(classes, list) or list(sorted_classes(classes)) != classes or not classes:
+    if list(sorted_classes(classes)) != classes or not classes:
         raise BadModel("its classes are not a sorted list of distinct labels; train it again")
     "".join(map(str, classes)).encode()  # text that no file could hold: a UnicodeEncodeError, which is a ValueError
     scorer = _scorer(arrays, about["scorer"])

@@ -96,6 +96,8 @@ class FittedModel:
     @property
     def statistic(self) -> NamedCounts | KeptDocuments | PackedDocuments | None:
         """What it was made of, where that was kept: it can then learn more and forget."""
+        if self.file is not None:
+            self.file.check()
         return self.counts if self.counts is not None else self.documents
 
     @lazy_property

@@ -38,6 +38,7 @@ class LabelTree(DocumentsModel):
 
     name = "label-tree"
     title = "tree of labels"
+    scorer_kinds = ("label-tree",)
     generative = False
     poor_score = True
 
