@@ -53,7 +53,7 @@ bench: setup  ## every benchmark, ratios against the peers (needs the collection
 	$(BIN)/python benchmarks/run.py
 
 docs: setup  ## the documentation site, in build/site; warnings are errors
-	$(BIN)/python tools/command_reference.py && $(BIN)/python tools/performance.py
+	$(BIN)/python tools/classifier_signature.py && $(BIN)/python tools/command_reference.py && $(BIN)/python tools/performance.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "open build/site/index.html; for its search: python3 -m http.server --directory build/site"
 

@@ -39,7 +39,7 @@ def seconds(function, *arguments):
 
 def measure(path, repeats):
     """Print what checksums add, copied and mapped: the best load of each, since others work on the machine too."""
-    for how, load in (("copied", model_file.load), ("mapped", partial(model_file.load, mapped=True))):
+    for how, load in (("copied", model_file.load_model), ("mapped", partial(model_file.load_model, mapped=True))):
         sealed, bare = [], []
         for _ in range(repeats):
             sealed.append(seconds(load, path))

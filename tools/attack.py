@@ -1,6 +1,7 @@
 """`make attack`: all attacks of tests/attack at their whole scale, then one table. Exits with 1 if anything crashed.
 
-attack.py [--small] [NAME…]   --small for the scale of `make test`; names: files, texts, hash, kill, readers, corpora
+attack.py [--small] [NAME…]   --small for the scale of `make test`; the names are those of suite.ATTACKS, for instance
+                              growth, which measures how processor time grows with inputs made to take long
 """
 
 import sys

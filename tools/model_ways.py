@@ -264,6 +264,7 @@ def main(arguments: list[str]) -> None:
     if "--spark" in arguments:
         from pyspark.sql import SparkSession
 
+        os.environ["PYSPARK_PYTHON"] = sys.executable  # the package of this checkout in the executors too
         session = SparkSession.builder.master("local[2]").getOrCreate()  # one for all; each command would start its own
         ways |= SPARK
     for way, go in ways.items():

@@ -47,7 +47,7 @@ allocator() { # SciPy's code is not instrumented: glibc fills what is freed and 
   # from glibc 2.34 on the checks are in a library of their own
   ldconfig -p 2>/dev/null | grep -q libc_malloc_debug.so.0 && library=libc_malloc_debug.so.0
   LD_PRELOAD="$library" .venv/bin/python -m pytest -q -p no:cacheprovider --capture=sys tests/laws/test_values.py \
-    tests/test_compress.py "${few[@]}" "$@"
+    tests/classifier/test_compress.py "${few[@]}" "$@"
 }
 
 what="${1:-all}"

@@ -442,7 +442,7 @@ def test_the_demo(run, tmp_path):
 # What `train` calls at each moment, and the options with which it does: sums stream by, auto takes all documents.
 MOMENTS = {
     "reading": ("unnaive.io.datafiles", "DataFile.corpus", ()),
-    "counting": ("unnaive.scaleout.counting", "DocumentCounter.add", ("-m", "multinomial")),
+    "counting": ("unnaive.data.accumulator", "Accumulator.add", ("-m", "multinomial")),
     "training": ("unnaive.classifier.text_classifier", "TextClassifier.fit", ()),
     "searching": ("unnaive.models.auto.search", "fit_family", ()),
     "training what was chosen": ("unnaive.models.auto.refit", "fit_family", ()),

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import unnaive.base.sparse
 from unnaive import TextClassifier
 from unnaive.apps.cli.main import build_app, exit_code
-from unnaive.classifier.model_file import load
+from unnaive.classifier.model_file import load_model
 from unnaive.data.arrays import StoredMatrix, read_stored, stored
 
 TEXTS, LABELS = ["ball goal ball", "vote law", "goal goal", "law vote vote"], ["sport", "politics"] * 2
@@ -60,7 +60,7 @@ def test_reading_parquet_imports_no_pandas(tmp_path):
 
 
 def test_matrices_of_a_file_are_made_when_asked_for(model):
-    fitted = load(model)
+    fitted = load_model(model)
     assert isinstance(fitted.scorer.stored_weights, StoredMatrix)
     assert isinstance(stored(fitted.counts.counts, "class_terms"), StoredMatrix)
     fitted.predict(TEXTS)

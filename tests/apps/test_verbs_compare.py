@@ -143,7 +143,7 @@ def test_plot_draws_curves_of_records(run, tmp_path):
     result = run("plot", "r.jsonl", "-f", "vocabulary-curve")
     assert "compare with --vocabulary" in str(result.exception)
     assert "no figure of records called 'confusion'" in str(run("plot", "r.jsonl", "-f", "confusion").exception)
-    assert "ends in .png" in str(run("plot", "r.jsonl", "-o", "curve.gif").exception)
+    assert "give a name in .png" in str(run("plot", "r.jsonl", "-o", "curve.gif").exception)
     (tmp_path / "r.jsonl").rename(tmp_path / "records")
     assert run("plot", "records", "-o", "again.png").exit_code == 0
 

@@ -9,11 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from safetensors import safe_open
 from safetensors.numpy import load_file, save
 
 from unnaive import TextClassifier
 from unnaive.base.errors import BadModel, UnnaiveError
-from unnaive.classifier.model_file import load
+from unnaive.classifier.model_file import load_model
 from unnaive.classifier.model_file import save as save_model
 from unnaive.classifier.packing import pack
 from unnaive.classifier.receipts import register_documents
@@ -64,7 +65,9 @@ def make_models(folder):
 def _parts(fitted, folder):
     path = Path(folder) / "made.model"
     save_model(fitted, path)
-    return path.read_bytes(), load_file(path), pack(fitted)[1]
+    with safe_open(path, framework="np") as file:
+        about = json.loads(file.metadata()["unnaive"])
+    return path.read_bytes(), load_file(path), about
 
 
 def corrupted(models, seed):
@@ -166,7 +169,7 @@ def use(path, seed):
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     try:
-        fitted = load(path, mapped=seed % 2 == 1)
+        fitted = load_model(path, mapped=seed % 2 == 1)
     except BadModel as problem:
         return ("refused", "") if "\n" not in str(problem) else ("crashed", f"seed {seed}: not one sentence")
     except UnnaiveError as problem:

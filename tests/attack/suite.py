@@ -1,15 +1,25 @@
 """All attacks at a scale, and the table of how they ended; `make attack` runs it whole, `make test` a small part."""
 
+import sys
 import tempfile
 
 import corpora
+import growth
 import model_files
 import texts
 import writers
 from forks import Tally, run_forked
 
-WHOLE = {"files": 100_000, "texts": 1_000_000, "kills": 1_000, "seconds": 60.0, "corpora": 200, "words": 60_000}
-SMALL = {"files": 1_500, "texts": 10_000, "kills": 60, "seconds": 3.0, "corpora": 12, "words": 5_000}
+WHOLE = {
+    "files": 100_000,
+    "texts": 1_000_000,
+    "kills": 1_000,
+    "seconds": 60.0,
+    "corpora": 200,
+    "words": 60_000,
+    "timed": True,
+}
+SMALL = {"files": 1_500, "texts": 10_000, "kills": 60, "seconds": 3.0, "corpora": 12, "words": 5_000, "timed": False}
 
 
 def attack_files(scale):
@@ -47,9 +57,13 @@ def attack_corpora(scale):
         return corpora.attack_corpora(folder, scale["corpora"])
 
 
+def attack_growth(scale):
+    return growth.attack_growth(scale["timed"], tell=lambda words: sys.stderr.write(f"{words}\n"))
+
+
 ATTACKS = {
     "files": attack_files, "texts": attack_texts, "hash": attack_hash, "kill": attack_kill, "readers": attack_readers,
-    "corpora": attack_corpora,
+    "corpora": attack_corpora, "growth": attack_growth,
 }  # fmt: skip
 
 

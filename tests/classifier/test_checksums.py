@@ -13,7 +13,7 @@ from unnaive import TextClassifier
 from unnaive.base.errors import BadModel
 from unnaive.classifier import checksums
 from unnaive.classifier.checksums import checksum, checksum_by_numpy
-from unnaive.classifier.model_file import load
+from unnaive.classifier.model_file import load_model as load
 from unnaive.classifier.model_file import save as save_model
 from unnaive.text.backend import BACKEND
 

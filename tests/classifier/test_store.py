@@ -316,13 +316,15 @@ def one_update(path, number):
     def learn(fitted):
         return TextClassifier.from_fitted(fitted).partial_fit([f"unique{number}"], ["sport"]).fitted_
 
-    store.update(path, learn)
+    store.update_model_file(path, learn)
 
 
 def test_an_update_that_fails_writes_nothing(saved):
     before = saved.read_bytes()
     with pytest.raises(BadData):
-        store.update(saved, lambda fitted: TextClassifier.from_fitted(fitted).partial_fit(["x"], ["new"]).fitted_)
+        store.update_model_file(
+            saved, lambda fitted: TextClassifier.from_fitted(fitted).partial_fit(["x"], ["new"]).fitted_
+        )
     assert saved.read_bytes() == before
 
 

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from unnaive import TextClassifier
 from unnaive.base.errors import BadData, BadModel, UnnaiveError, UnnaiveWarning
-from unnaive.classifier.model_file import KEY, load
+from unnaive.classifier.model_file import KEY, load_model
 from unnaive.classifier.receipts import model_hash
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.packed_documents import PackedDocuments, pack_documents
@@ -358,7 +358,7 @@ def test_a_limit_that_is_passed_says_so_in_one_sentence_and_leaves_documents_out
     model = TextClassifier("svm", documents_limit=50).fit(TEXTS, LABELS)
     with pytest.warns(UnnaiveWarning, match=r"^the 15 counted documents would take \d+ bytes .* may take 50, so it is"):
         model.save(tmp_path / "m.model")
-    assert load(tmp_path / "m.model").documents is None
+    assert load_model(tmp_path / "m.model").documents is None
     assert model.partial_fit(TEXTS[:2], LABELS[:2]).fitted_.documents.n_docs == 17  # in memory they are there
 
 

@@ -16,7 +16,7 @@ from unnaive.apps.cli.commands.inspect import describe_file, show_description
 from unnaive.apps.cli.network_views import network_view, write_network
 from unnaive.base.errors import UnnaiveError
 from unnaive.classifier.compress import compress_model, file_size
-from unnaive.classifier.model_file import load, save
+from unnaive.classifier.model_file import load_model, save
 from unnaive.classifier.receipts import model_hash, register_documents
 from unnaive.data.text_hashes import TextHashes
 from unnaive.evaluation.evaluate import evaluate
@@ -164,7 +164,7 @@ def test_no_operation_changes_a_model(models, tmp_path, name, form):
     fitted, other = models(name)
     if form != "memory":
         save(fitted, tmp_path / "first.model")
-        fitted = load(tmp_path / "first.model", mapped=form == "mapped")
+        fitted = load_model(tmp_path / "first.model", mapped=form == "mapped")
     assert writeable_arrays(fitted) == {}
     before, scores, failed = model_hash(fitted), fitted.scores(NEW), set()
     assert np.isfinite(scores).all()

@@ -11,10 +11,11 @@ from support.model_files import rewrite
 from unnaive import MultinomialNB, TextClassifier
 from unnaive.base.errors import BadData, BadModel, UnnaiveError
 from unnaive.data.targets import read_targets
+from unnaive.data.training_data import TrainingData
 from unnaive.evaluation.evaluate import evaluate
 from unnaive.io.tickets import load_tickets
 from unnaive.learning.conformal import MOST, ConformalScores, Ladder, kept_ranks
-from unnaive.learning.learner import HeldOut, TrainingSpec
+from unnaive.learning.learner import HeldOutScores, TrainingSpec
 from unnaive.learning.train import train
 from unnaive.linear.linear import Linear
 from unnaive.models.estimator import DocumentsModel
@@ -156,7 +157,7 @@ def test_without_held_out_scores_there_is_a_sentence():
 class Searched(Linear):
     """A scorer of a model that held documents out while it learnt."""
 
-    held_out: HeldOut | None = None
+    held_out: HeldOutScores | None = None
 
 
 class Searching(DocumentsModel):
@@ -181,10 +182,11 @@ class Searching(DocumentsModel):
 def test_scores_that_the_model_held_out_itself_are_used_and_taken_off():
     counted = np.random.default_rng(0).poisson(1.0, size=(40, 6))
     y = [["a", "b"][row % 2] for row in range(40)]
-    fitted = train(TrainingSpec(Searching()), csr_array(counted), read_targets(y, 40))
+    data = TrainingData.of_rows(csr_array(counted), read_targets(y, 40))
+    fitted = train(data, TrainingSpec(Searching()))
     assert fitted.conformal.overall.n == 20
     assert fitted.scorer.held_out is None
-    tuned = train(TrainingSpec(Searching(), calibrate="temperature"), csr_array(counted), read_targets(y, 40))
+    tuned = train(data, TrainingSpec(Searching(), calibrate="temperature"))
     assert tuned.calibration is not None
     assert tuned.conformal.overall.n == 20
     estimator = Searching().fit(counted, y)  # the other entrance

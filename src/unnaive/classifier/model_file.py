@@ -31,10 +31,11 @@ from unnaive.classifier.checksums import (
     seal_header,
 )
 from unnaive.classifier.mapped_arrays import MappedArrays, map_arrays
-from unnaive.classifier.packing import FORMAT, pack, unpack
+from unnaive.classifier.packing import pack, unpack
 from unnaive.io.sources import check_exists
 from unnaive.learning.fitted import FittedModel
 
+FORMAT = 3  # the version number of the model file: raised where older versions cannot read what is written
 KINDS = {"f": "F", "i": "I", "u": "U"}  # numbers as safetensors names them
 KEY = "unnaive"  # of the JSON in the file's metadata
 EARLIEST = 2  # format that is still read: without checksums
@@ -71,12 +72,13 @@ def count_bytes(arrays: Arrays, about: dict[str, Any]) -> int:
 
 def _header(arrays: Arrays, about: dict[str, Any], checksums: dict[str, str]) -> bytes:
     """The length of the header and the header itself, which has the description among its metadata."""
+    about = about | {"format": FORMAT, "version": __version__, "checksums": checksums}
     header, end = {}, 0
     for name in _order(arrays):
         start, end = end, end + arrays[name].nbytes
         kind = f"{KINDS[arrays[name].dtype.kind]}{8 * arrays[name].dtype.itemsize}"
         header[name] = {"dtype": kind, "shape": list(arrays[name].shape), "data_offsets": [start, end]}
-    words = seal_header(header, {KEY: json.dumps(about | {"checksums": checksums}, sort_keys=True)})
+    words = seal_header(header, {KEY: json.dumps(about, sort_keys=True)})
     return len(words).to_bytes(8, "little") + words
 
 
@@ -84,7 +86,7 @@ def _order(arrays: Arrays) -> list[str]:
     return sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))  # wide ones first, so all are aligned
 
 
-def load(path: str | Path, *, mapped: bool = False) -> FittedModel:
+def load_model(path: str | Path, *, mapped: bool = False) -> FittedModel:
     """The model in a file that `save` wrote; `mapped`: for reading alone, its arrays shared with other processes."""
     place = _file(path)
     try:
@@ -154,7 +156,7 @@ def check_writable(path: str | Path) -> Path:
     return target
 
 
-def update(
+def update_model_file(
     path: str | Path, change: Callable[[FittedModel], FittedModel], *, done: Callable[[], None] = lambda: None
 ) -> FittedModel:
     """Replace the model in a file by what `change` makes of it; others who update the file wait.
@@ -162,7 +164,7 @@ def update(
     Nothing is written if `change` raises. `done` is called when the new file is there, while others still wait.
     """
     with _locked(_file(path)):
-        changed = change(load(path))
+        changed = change(load_model(path))
         save(changed, path)
         done()
         return changed

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive import __version__
 from unnaive.base.errors import BadModel, UnnaiveError, UnnaiveWarning, choose
 from unnaive.base.mapped_file import MappedFile
 from unnaive.base.types import Arrays
@@ -34,15 +33,15 @@ from unnaive.learning.calibration import Calibration, calibration_from_dict
 from unnaive.learning.conformal import ConformalScores
 from unnaive.learning.decisions import Argmax, Decision, decision_from_dict
 from unnaive.learning.fitted import FittedModel
-from unnaive.learning.learner import DOCUMENTS_LIMIT, TrainingSpec
+from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.train import check_spec
+from unnaive.learning.training_options import DOCUMENTS_LIMIT
 from unnaive.linear.links import LINKS
 from unnaive.linear.scorer import Scorer
 from unnaive.models.catalogue import find_model, make_model
 from unnaive.text.tokens import BORDERS, TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
-FORMAT = 3
 LARGEST_COUNT = {"f": 2.0**1000, "i": 2**62, "u": 2**62}  # by kind of number; infinity is none
 GIVEN = "given"  # in the place of a tuning: the decision was handed in, and outlives updates
 TRAINING = ("min_df", "select", "calibrate", "class_weight", "random_state")  # fields of TrainingSpec that are stored
@@ -100,8 +99,6 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
         "scorer": {"kind": scorer.kind, "settings": settings},
         "counts": counts is not None,
         "columns": fitted.columns and fitted.columns.to_dict(),
-        "format": FORMAT,
-        "version": __version__,
     }
     if fitted.conformal is not None:
         tables, about["conformal"] = fitted.conformal.to_arrays()

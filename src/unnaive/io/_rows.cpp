@@ -8,6 +8,7 @@
 
 #include <unordered_map>
 
+#include "../base/_leak_report.h"
 #include "_rows_checksum.h"
 #include "_rows_csv.h"
 #include "_rows_csv_write.h"
@@ -155,6 +156,7 @@ uint64_t checksum(Vector<uint8_t> data, bool wide) {
 }  // namespace unnaive
 
 NB_MODULE(_rows, m) {
+  set_leak_report();
   m.def("json_rows", &unnaive::json_rows, "data"_a, "wanted"_a, "required"_a, "refused"_a, "longest"_a);
   m.def("csv_rows", &unnaive::csv_rows, "data"_a, "delimiter"_a, "places"_a, "skipped"_a, "longest"_a);
   m.def("csv_lines", &unnaive::csv_lines, "columns"_a, "delimiter"_a);

@@ -247,7 +247,7 @@ def _escaped(term: str) -> str:
 def explain_document(
     fitted: FittedModel, document: Any, label: Label | None = None, *, against: Label | None = None
 ) -> Explanation:
-    """What each term of a document adds to the score of `label`, by default the class with the best score.
+    """What each term of a document adds to the score of `label`, by default the first that `predict` gives.
 
     The reference is the class `against`, else the mean over the classes where they exclude each other, else zero:
     log-odds, cosines and margins mean something by themselves.
@@ -262,7 +262,7 @@ def explain_document(
     """
     row, found = fitted.reader.read_one(document)
     scores = fitted.scorer.scores(row)
-    chosen = int(scores[0].argmax()) if label is None else fitted.class_index(label)
+    chosen = int(fitted.first_labels(scores)[0]) if label is None else fitted.class_index(label)
     rival = None if against is None else fitted.class_index(against)
     if rival == chosen:
         raise BadData(f"{against!r} cannot be explained against itself; name another class")

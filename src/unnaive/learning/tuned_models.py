@@ -20,7 +20,7 @@ from unnaive.learning.conformal import ConformalScores
 from unnaive.learning.decisions import Decision, default_decision
 from unnaive.learning.fit_calibration import FITS
 from unnaive.learning.fitted import FittedModel
-from unnaive.learning.learner import HeldOut, TrainingSpec
+from unnaive.learning.learner import HeldOutScores, TrainingSpec
 from unnaive.learning.optimise import least_cost, tune_macro_f1
 from unnaive.learning.tuning import TUNINGS
 
@@ -38,7 +38,9 @@ def find_tuning(spec: TrainingSpec, targets: Targets, tune: bool) -> str | None:
     return "best" if by_default else None
 
 
-def tune_model(fitted: FittedModel, held_out: HeldOut | None, targets: Targets, tuning: str | None) -> FittedModel:
+def tune_model(
+    fitted: FittedModel, held_out: HeldOutScores | None, targets: Targets, tuning: str | None
+) -> FittedModel:
     """The model with the calibration, the decision and the conformal scores that held-out scores give.
 
     held_out  rows of `targets` and their scores by models that did not see them; None where none were held out

@@ -12,43 +12,22 @@ from typing import Any
 
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
 from unnaive.base.settings import same_value
-from unnaive.base.types import Floats, Sparse
+from unnaive.base.types import ProgressCallback
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.packed_documents import PackedDocuments
 from unnaive.data.register import Register
 from unnaive.data.sample_weights import class_sample_weight
-from unnaive.data.targets import Targets, check_known_classes, class_codes, refuse_one_class, sorted_classes
+from unnaive.data.targets import check_known_classes, class_codes, sorted_classes
+from unnaive.data.training_data import TrainingData
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
-from unnaive.learning.train import train_from_counts, train_from_documents
-from unnaive.text.gram_units import GramUnits
-from unnaive.text.vocabulary import Vocabulary
+from unnaive.learning.train import train
 
 READING = ("token_rule", "feature_names", "columns", "n_jobs")  # fields of FittedModel that say how documents are read
 
 
 Statistic = NamedCounts | KeptDocuments  # what a model is made of: values that add, subtract, and have classes
-
-
-def statistic_of(
-    spec: TrainingSpec, X: Sparse, targets: Targets, vocabulary: Vocabulary | None, sample_weight: Floats | None,
-    units: GramUnits | None = None,
-) -> Statistic:  # fmt: skip
-    """What the model learns from of documents X with their labels; `units` as in `train`."""
-    if spec.model.statistic == "counts":
-        return NamedCounts.of(X, targets, vocabulary, sample_weight)
-    return KeptDocuments.of(X, targets, vocabulary, sample_weight, units)
-
-
-def train_from(spec: TrainingSpec, statistic: Statistic, target_type: str, **more: Any) -> FittedModel:
-    """The model of what was counted or kept; `more` as in train_from_counts and train_from_documents."""
-    if isinstance(statistic, NamedCounts):
-        return train_from_counts(spec, statistic, target_type, **more)
-    reads_texts = more.get("token_rule") is not None
-    if reads_texts:
-        refuse_one_class(statistic.targets(target_type))
-    return train_from_documents(spec, statistic, target_type, tune=reads_texts, **more)
 
 
 def learn_more(fitted: FittedModel, new: Statistic, *, grow: bool = False, **changes: Any) -> FittedModel:
@@ -103,15 +82,16 @@ def remake_model(fitted: FittedModel, spec: TrainingSpec) -> FittedModel:
     chose holds to its choice as long as its own settings are the same.
     """
     kept = kept_statistic(fitted, "be made anew")
-    more = {"register": fitted.register, **_reading(fitted)}
+    before = None
     if spec.model.statistic == "counts" and isinstance(kept, KeptDocuments):
         targets = kept.targets(fitted.target_type)
         kept = kept.counts(fitted.target_type, class_sample_weight(spec.class_weight, targets, kept.weight))
     elif spec.model.statistic == "documents" and isinstance(kept, NamedCounts):
         raise UnnaiveError(f"{spec.model.title} learns from documents, and this model keeps counts; train it anew")
     if isinstance(kept, KeptDocuments) and _same_model(spec, fitted.spec):
-        more["before"] = fitted
-    return train_from(spec, kept, fitted.target_type, **more)
+        before = fitted
+    data = TrainingData.of_kept(kept, fitted.target_type, register=fitted.register, **_reading(fitted))
+    return train(data, spec, before=before)
 
 
 def _same_model(spec: TrainingSpec, other: TrainingSpec) -> bool:
@@ -155,9 +135,11 @@ def over_known_classes(new: Statistic, classes: Any) -> Statistic:
     return type(new).empty(classes, n_terms) + new  # type: ignore[operator]
 
 
-def _relearn(fitted: FittedModel, statistic: Statistic, **changes: Any) -> FittedModel:
-    reading = {**_reading(fitted), **changes}
-    return train_from(fitted.spec, statistic, fitted.target_type, before=fitted, **reading)
+def _relearn(
+    fitted: FittedModel, statistic: Statistic, *, progress: ProgressCallback | None = None, **changes: Any
+) -> FittedModel:
+    data = TrainingData.of_kept(statistic, fitted.target_type, **_reading(fitted) | changes)
+    return train(data, fitted.spec, before=fitted, progress=progress)
 
 
 def _refuse_stale_register(fitted: FittedModel, changes: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import BadModel
 from unnaive.base.settings import setting
-from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.array_rules import check_keys
 from unnaive.data.arrays import is_number
 from unnaive.data.counts import Counts
@@ -112,7 +112,7 @@ class OrBlend(DocumentsModel):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Blend:  # fmt: skip
         """Both, trained on the same documents."""
         gate = OrGate(weights=self.weights).rule(Counts.of(X, Y, sample_weight))

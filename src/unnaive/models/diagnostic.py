@@ -19,7 +19,7 @@ from scipy.sparse import csc_array
 from unnaive.base.errors import BadModel, choose
 from unnaive.base.progress import report_classes, rounds_of
 from unnaive.base.settings import setting
-from unnaive.base.types import Floats, Ids, Progress, Sparse
+from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.array_rules import ABOVE_ZERO, ArrayRule, check_keys, check_rules, read_whole
 from unnaive.linear.network import Network
 from unnaive.linear.scorer import Scorer
@@ -42,7 +42,7 @@ RULES = {
 
 
 @dataclass(frozen=True, eq=False)
-class Member:
+class DiagnosticNetwork:
     """One diagnostic network: the terms that are parents of the class, and P(state | parents) (2^parents, n_states)."""
 
     terms: Ids
@@ -55,7 +55,7 @@ class DiagnosticNetworks(Scorer):
 
     kind: ClassVar[str] = "diagnostic-networks"
 
-    mixtures: tuple[tuple[Member, ...], ...]
+    mixtures: tuple[tuple[DiagnosticNetwork, ...], ...]
     n_terms: int
     link: str
 
@@ -72,11 +72,11 @@ class DiagnosticNetworks(Scorer):
             return np.log(posteriors[0])
         return np.stack([np.log(one[:, 1]) - np.log(one[:, 0]) for one in posteriors], axis=1)
 
-    def _posterior(self, X: Sparse, mixture: tuple[Member, ...]) -> Floats:
+    def _posterior(self, X: Sparse, mixture: tuple[DiagnosticNetwork, ...]) -> Floats:
         found = [one.table[codes_of(X[:, one.terms].toarray() > 0)] for one in mixture]
         return np.asarray(np.mean(found, axis=0))
 
-    def members(self, chosen: int) -> tuple[Member, ...]:
+    def members(self, chosen: int) -> tuple[DiagnosticNetwork, ...]:
         """The networks whose mean tells of a class."""
         return self.mixtures[0 if self.link == "softmax" else chosen]
 
@@ -126,7 +126,7 @@ class DiagnosticNetworks(Scorer):
         return cls(networks, n_terms, link)
 
 
-def _unpack(arrays: dict[str, NDArray[Any]], n_terms: int, n_states: int) -> tuple[tuple[Member, ...], ...]:
+def _unpack(arrays: dict[str, NDArray[Any]], n_terms: int, n_states: int) -> tuple[tuple[DiagnosticNetwork, ...], ...]:
     """The mixtures of `to_arrays`; a ValueError where the arrays do not fit together."""
     check_rules(arrays, RULES, all_terms=n_terms)
     members, n_parents, terms = (arrays[name].astype(np.int64) for name in ("members", "n_parents", "terms"))
@@ -139,7 +139,7 @@ def _unpack(arrays: dict[str, NDArray[Any]], n_terms: int, n_states: int) -> tup
         raise ValueError("its tables are larger or smaller than its parents make them")
     own_terms = np.split(terms, np.cumsum(n_parents)[:-1])
     own_tables = [one.reshape(-1, n_states) for one in np.split(tables, np.cumsum(sizes)[:-1])]
-    every = [Member(*pair) for pair in zip(own_terms, own_tables, strict=True)]
+    every = [DiagnosticNetwork(*pair) for pair in zip(own_terms, own_tables, strict=True)]
     ends = np.cumsum(members)
     return tuple(tuple(every[end - count : end]) for end, count in zip(ends, members, strict=True))
 
@@ -178,7 +178,7 @@ class DiagnosticMixture(DocumentsModel, HasNetwork):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> DiagnosticNetworks:  # fmt: skip
         """A mixture over all classes, or one for each class."""
         scheme, mixtures = self.scheme_for(exclusive), []
@@ -186,14 +186,14 @@ class DiagnosticMixture(DocumentsModel, HasNetwork):
         n_problems = 1 if scheme == "multiclass" else Y.shape[1]
         report = rounds_of(progress if n_problems == 1 else None, self.name, self.members)
         for terms, cases in report_classes(problems, n_problems, progress, self.name):
-            tables = Tables(cases, self.alpha)
+            tables = ProbabilityTables(cases, self.alpha)
             chosen = choose_members(tables, self.members, self.parents, report)
-            mixtures.append(tuple(Member(terms[list(own)], tables.table(own)) for own in chosen))
+            mixtures.append(tuple(DiagnosticNetwork(terms[list(own)], tables.table(own)) for own in chosen))
         return DiagnosticNetworks(tuple(mixtures), int(X.shape[1]), LINK_OF_SCHEME[scheme])
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
+class ProbabilityTables:
     """P(state | parents) for any parents among the terms of the cases, with alpha made-up cases for each cell."""
 
     cases: DistinctCases
@@ -232,7 +232,7 @@ class Tables:
 
 
 def choose_members(
-    tables: Tables, members: int, parents: int, report: Callable[[int], None] = lambda number: None
+    tables: ProbabilityTables, members: int, parents: int, report: Callable[[int], None] = lambda number: None
 ) -> list[tuple[int, ...]]:
     """The parents of each network of the mixture; the first may have none, if no term helps."""
     chosen: list[tuple[int, ...]] = []
@@ -247,7 +247,9 @@ def choose_members(
     return chosen
 
 
-def _grow_member(tables: Tables, together: Floats, n_before: int, most: int) -> tuple[tuple[int, ...], Floats, float]:
+def _grow_member(
+    tables: ProbabilityTables, together: Floats, n_before: int, most: int
+) -> tuple[tuple[int, ...], Floats, float]:
     """One more network: its parents, what it says of each document left out, and the mixture's likelihood with it."""
     rows, weight = tables.cases.rows, tables.cases.weight
 

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from unnaive.base.errors import BadModel
 from unnaive.base.settings import setting
-from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.array_rules import LARGEST_IDF, ArrayRule, Rules, TableRule, check_keys, check_rules, read_whole
 from unnaive.data.arrays import csr_arrays, read_csr
 from unnaive.data.weighting import DOCUMENT_WEIGHTINGS, Weighting, document_weighting
@@ -126,7 +126,7 @@ class NearestNeighbours(UnweightedDocumentsModel):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Neighbours:  # fmt: skip
         """The weighted documents and their labels."""
         weighting = document_weighting(self.weights, X)

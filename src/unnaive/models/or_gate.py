@@ -303,9 +303,9 @@ class OrGate(CountsModel):
     )
     counts: bool = setting("Count occurrences (eq. 10), or presence only (eq. 9).", default=True)
     totals: str = setting(
-        "N_•k over the corpus, a proper p(c|t), or summed over the classes, which in multilabel data counts a document "
-        "once for each of its labels.",
+        "Sum N_•k over the corpus, for a proper p(c|t), or over the classes.",
         default="corpus",
+        more="The latter counts a document of multilabel data once for each of its labels.",
         choices=tuple(TOTALS),
     )
     terms_per_class: int | None = setting(

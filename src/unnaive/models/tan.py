@@ -18,7 +18,7 @@ from unnaive.base.errors import BadModel, choose
 from unnaive.base.log_functions import xlogy
 from unnaive.base.progress import report_classes
 from unnaive.base.settings import setting
-from unnaive.base.types import Floats, Ids, Progress, Sparse
+from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.array_rules import ArrayRule, check_keys, check_rules, read_whole
 from unnaive.data.counts import Counts
 from unnaive.data.weighting import presence
@@ -175,7 +175,7 @@ class TreeAugmentedNB(DocumentsModel, HasNetwork):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> FeatureTrees:  # fmt: skip
         """A Chow–Liu tree over the best terms, or one for each class."""
         scheme = self.scheme_for(exclusive)

@@ -13,14 +13,12 @@ from scipy.sparse import csc_matrix, csr_array
 from unnaive.base.errors import BadModel, choose
 from unnaive.base.progress import report_classes
 from unnaive.base.settings import setting
-from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.array_rules import ArrayRule, check_keys, check_rules, read_whole
 from unnaive.data.targets import class_columns
 from unnaive.data.weighting import with_small_indices
 from unnaive.linear.scorer import Scorer
 from unnaive.models.estimator import UnweightedDocumentsModel, scheme_setting
-
-Integers = NDArray[np.int64]
 
 BLOCK_CELLS = 1 << 22  # counts held dense at once: 16 MB of float32
 LEAF = -1
@@ -46,11 +44,11 @@ class Trees(Scorer):
 
     kind: ClassVar[str] = "trees"
 
-    roots: Integers
-    feature: Integers
+    roots: Ids
+    feature: Ids
     threshold: Floats
-    left: Integers
-    right: Integers
+    left: Ids
+    right: Ids
     node_scores: Floats
     n_terms: int
     link: str
@@ -74,7 +72,7 @@ class Trees(Scorer):
             )
         return scores
 
-    def _leaves(self, rows: NDArray[np.float32], asked: Integers, root: int) -> Integers:
+    def _leaves(self, rows: NDArray[np.float32], asked: Ids, root: int) -> Ids:
         """The leaf of each document in the tree that starts at `root`."""
         node = np.full(len(rows), root)
         walking = np.flatnonzero(self.feature[node] != LEAF)
@@ -121,7 +119,7 @@ def join_trees(grown: Sequence[Any], node_scores: Sequence[Floats], n_terms: int
     sizes = [one.node_count for one in grown]
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
 
-    def children(name: str) -> Integers:
+    def children(name: str) -> Ids:
         moved = [
             np.where(getattr(one, name) < 0, LEAF, getattr(one, name) + root)
             for one, root in zip(grown, roots, strict=True)
@@ -159,7 +157,7 @@ class DecisionTree(UnweightedDocumentsModel):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Trees:  # fmt: skip
         """One tree over all classes, or one for each class against the rest."""
         from sklearn.tree import DecisionTreeClassifier

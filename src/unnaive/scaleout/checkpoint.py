@@ -13,13 +13,13 @@ from typing import Any
 
 from unnaive.base.atomic_files import flush_folder, replacing
 from unnaive.base.errors import UnnaiveError
+from unnaive.data.accumulator import Accumulator
 from unnaive.io.datafiles import DataFile
 from unnaive.io.sources import STDIN
-from unnaive.scaleout.counting import DocumentCounter
 from unnaive.text.tokens import TokenRule
 
 STATE = "checkpoint.json"
-FORMAT = 1
+FORMAT = 2
 EVERY = 256 << 20  # bytes of text between two checkpoints
 
 
@@ -31,7 +31,7 @@ class Checkpoint:
     fingerprint: dict[str, Any]
     every: int = EVERY
 
-    def open(self, counter: DocumentCounter) -> int:
+    def open(self, counter: Accumulator) -> int:
         """Make the counter go on where the folder says, if it says anything; how many rows were counted already."""
         self._check_folder()
         try:
@@ -48,7 +48,7 @@ class Checkpoint:
         counter.remove_stale_runs()
         return int(state["rows"])
 
-    def save(self, counter: DocumentCounter, rows: int) -> None:
+    def save(self, counter: Accumulator, rows: int) -> None:
         """Record that `rows` rows are counted; what the counter holds in memory goes to disk."""
         counter.write_run()
         state = {"format": FORMAT, "of": self.fingerprint, "rows": rows, "counter": counter.state()}
@@ -56,7 +56,7 @@ class Checkpoint:
             file.write(json.dumps(state).encode())
         counter.remove_stale_runs()
 
-    def remove(self, counter: DocumentCounter) -> None:
+    def remove(self, counter: Accumulator) -> None:
         """Remove what was recorded: the work is done."""
         (self.folder / STATE).unlink(missing_ok=True)
         counter.runs = []

@@ -11,7 +11,7 @@ import pytest
 from support.killing import run_and_kill
 
 from unnaive import TextClassifier
-from unnaive.apps.service.record import Change, Document, Record
+from unnaive.apps.service.record import Change, Document, TeachingRecord
 from unnaive.apps.service.served import ServedModel
 from unnaive.base.errors import UnnaiveError
 
@@ -26,7 +26,7 @@ def small(tmp_path: Path) -> Path:
 
 
 def test_net_change(small: Path) -> None:
-    record = Record(small)
+    record = TeachingRecord(small)
     one, two = Document("a", ("x",)), Document("b", ("y",))
     assert record.add("teach", Change((one, one, two)), {}) == 1
     assert record.add("forget", Change(forget=(one,)), {}) == 2

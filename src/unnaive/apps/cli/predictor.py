@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from unnaive.base.types import RowValues
+
 if TYPE_CHECKING:
     from unnaive.base.types import Floats
     from unnaive.learning.fitted import FittedModel
 
-Record = dict[str, Any]
 REJECTED = "unknown"  # the label of rejected documents, unless --unknown names another
 
 
@@ -61,9 +62,7 @@ class Predictor:
     @property
     def one_label(self) -> bool:
         """Whether every document gets the best class alone, or a name for none."""
-        from unnaive.learning.decisions import Argmax
-
-        return isinstance(self.fitted.decision, Argmax) and not self.fitted.multilabel
+        return self.fitted.takes_best_score
 
     def predict_columns(self, texts: Sequence[str]) -> tuple[list[str], list[float], list[int]]:
         """(labels, their values, known_terms) of documents with `one_label`, whose scores are held at once.
@@ -89,7 +88,7 @@ class Predictor:
     @cached_property
     def _clear_lead(self) -> float:
         """The lead of the best score from which nobody sees, in six digits, that its probability is not 1."""
-        from unnaive.io.table_writer import WRITTEN_AS_ONE
+        from unnaive.apps.cli.prediction_columns import WRITTEN_AS_ONE
 
         seen = self.kind != "probability" or (self.below is not None and self.below > WRITTEN_AS_ONE)
         return float("inf") if seen else self.fitted.clear_lead(WRITTEN_AS_ONE)
@@ -99,7 +98,7 @@ class Predictor:
         scores, known = self.fitted.scores_and_known(texts, clear)
         return scores, self.fitted.probabilities(scores) if self.kind == "probability" else scores, known
 
-    def predict(self, ids: Sequence[str], texts: Sequence[str]) -> list[Record]:
+    def predict(self, ids: Sequence[str], texts: Sequence[str]) -> list[RowValues]:
         """A record for each document, whose scores are held at once."""
         import numpy as np
 
@@ -107,6 +106,7 @@ class Predictor:
         self.count_seen(known.tolist())
         given = self.fitted.label_sets_of(scores)
         order = np.argsort(-scores, axis=1, kind="stable")[:, : self.top] if self.top > 1 else None
+        first = self.fitted.first_labels(scores) if self.explain else ()
         sets = None
         if self.confidence is not None:
             sets = self.fitted.sets_of(
@@ -123,11 +123,11 @@ class Predictor:
             if order is not None:
                 record["top"] = [(self.fitted.classes[c], float(values[row, c])) for c in order[row]]
             if self.explain:
-                record["why"] = self.fitted.explain(texts[row], given[row][0] if given[row] else None)
+                record["why"] = self.fitted.explain(texts[row], self.fitted.classes[first[row]])
             records.append(record)
         return records
 
-    def _record(self, values: Floats, labels: list[Any], known: int, kind: str) -> Record:
+    def _record(self, values: Floats, labels: list[Any], known: int, kind: str) -> RowValues:
         """Labels, the most probable first, unless they are rejected."""
         place = self._places
         if len(labels) > 1:
@@ -137,7 +137,7 @@ class Predictor:
             labels, shown = [self.unknown], [float(values.max())]
         elif self.below is not None and max(shown, default=0.0) < self.below:
             labels, shown = [self.unknown or REJECTED], [float(values.max())]
-        record: Record = {"labels": labels, "values": shown, "kind": kind, "known_terms": known}
+        record: RowValues = {"labels": labels, "values": shown, "kind": kind, "known_terms": known}
         if self.every:
             record["all"] = values.tolist()
         return record

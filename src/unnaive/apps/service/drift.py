@@ -41,7 +41,7 @@ class RecentScores:
 
 
 @dataclass(frozen=True)
-class Drift:
+class DriftGauge:
     """Shares of the classes among the documents that were learnt and, estimated, among recent texts (n_classes,)."""
 
     learnt: Floats
@@ -54,7 +54,7 @@ class Drift:
         return float(np.abs(self.recent - self.learnt).sum() / 2)
 
 
-def measure_drift(fitted: FittedModel, scores: Floats) -> Drift | None:
+def measure_drift(fitted: FittedModel, scores: Floats) -> DriftGauge | None:
     """The drift of texts with these scores; None where it cannot be told.
 
     It can where classes exclude each other, the model has probabilities and knows how many documents of each class it
@@ -70,4 +70,4 @@ def measure_drift(fitted: FittedModel, scores: Floats) -> Drift | None:
     if scores.shape[1] != len(learnt) or not learnt.sum() > 0:
         return None
     learnt = learnt / learnt.sum()
-    return Drift(learnt, new_priors(fitted.probabilities(scores), learnt, max_iter=100), len(scores))
+    return DriftGauge(learnt, new_priors(fitted.probabilities(scores), learnt, max_iter=100), len(scores))

@@ -60,7 +60,7 @@ class Change:
         return Change(self.forget, self.learn)
 
 
-class Record:
+class TeachingRecord:
     """The events of one model, durable: an event is on disk when `add` returns."""
 
     def __init__(self, model: Path) -> None:

@@ -11,12 +11,12 @@ from typing import IO, Any
 
 import orjson
 
-from unnaive.apps.service.record import Change, Document, Record
+from unnaive.apps.service.record import Change, Document, TeachingRecord
 from unnaive.base.atomic_files import replacing
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.lazy import lazy_property
 from unnaive.base.types import Label
-from unnaive.classifier.model_file import load, write_arrays
+from unnaive.classifier.model_file import load_model, write_arrays
 from unnaive.classifier.packing import pack
 from unnaive.classifier.text_classifier import TextClassifier
 from unnaive.io.sources import hash_file
@@ -82,10 +82,10 @@ class ServedModel:
     def __init__(self, name: str, path: Path, *, teachable: bool) -> None:
         self.name, self.path = name, path
         self._changing = threading.RLock()
-        self.record: Record | None = None
+        self.record: TeachingRecord | None = None
         self.measures: dict[str, Any] = {}  # what `unnaive evaluate --json` said of it, for its card
         self.problem: str | None = None  # why the model file could not be rewritten, for /readyz
-        fitted = load(path, mapped=not teachable)
+        fitted = load_model(path, mapped=not teachable)
         if fitted.file is not None:
             fitted.file.check()  # before the first request
         self.version = make_version(fitted, 0)
@@ -98,7 +98,7 @@ class ServedModel:
 
     def _open_record(self) -> None:
         """Find out which events the model file has, and apply the rest."""
-        self.record = Record(self.path)
+        self.record = TeachingRecord(self.path)
         self._hash = hash_file(self.path)
         folded = self.record.fold_of(self._hash)
         if folded is None and not self.record.empty:
@@ -136,7 +136,11 @@ class ServedModel:
             return done[2] | {"version": done[0], "repeated": True}
         old = self.version.fitted
         new = _changed(old, change, grow=grow)
-        answer = {"taught": len(change.learn), "forgotten": len(change.forget), "changed": compare(old, new, change)}
+        answer = {
+            "taught": len(change.learn),
+            "forgotten": len(change.forget),
+            "changed": compare_versions(old, new, change),
+        }
         number = record.add(kind, change, answer, key=key, request=request)
         self.version = make_version(new, number)
         return answer | {"version": number, "repeated": False}
@@ -185,7 +189,7 @@ class ServedModel:
             finally:
                 self.record.close()
 
-    def _teachable_record(self) -> Record:
+    def _teachable_record(self) -> TeachingRecord:
         if self.record is None:
             raise Refused(
                 403, "this service only reads its models; start it without --read-only and --workers to teach"
@@ -210,7 +214,7 @@ class HashingFile:
         return self._hash.hexdigest()
 
 
-def compare(old: FittedModel, new: FittedModel, change: Change) -> list[dict[str, Any]]:
+def compare_versions(old: FittedModel, new: FittedModel, change: Change) -> list[dict[str, Any]]:
     """The prediction of each changed text before and after, as plain values."""
     texts = [one.text for one in (*change.learn, *change.forget)][:100]
     return [
@@ -223,7 +227,7 @@ def _best(fitted: FittedModel, texts: Sequence[str]) -> list[dict[str, Any]]:
         return []
     scores = fitted.scores(list(texts))
     values = fitted.probabilities(scores) if fitted.probabilistic else scores
-    best = values.argmax(axis=1)
+    best = fitted.first_labels(scores)
     name = "probability" if fitted.probabilistic else "score"
     return [{"label": fitted.classes[one], name: float(row[one])} for one, row in zip(best, values, strict=True)]
 

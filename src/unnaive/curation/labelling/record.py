@@ -61,7 +61,7 @@ CREATE VIEW IF NOT EXISTS all_texts AS
 
 
 @dataclass(frozen=True)
-class Decision:
+class RecordedAnswer:
     """One line of the record.
 
     kind         "label", "skip", "flag", "reject" (the suggested label is wrong), "class" (a new one) or "undo"
@@ -152,7 +152,7 @@ class LabelRecord:
     def add(
         self, who: str, kind: str, text: int | None, labels: Sequence[str] = (), *, suggested: str | None = None,
         probability: float | None = None, way: str | None = None,
-    ) -> Decision:  # fmt: skip
+    ) -> RecordedAnswer:  # fmt: skip
         """Write a decision; it is on disk when this returns."""
         at = _now()
         one = (at, who, kind, text, _labels_json(labels), suggested, probability, way)
@@ -163,7 +163,7 @@ class LabelRecord:
                 one,
             ).lastrowid
             data.execute("DELETE FROM leases WHERE text = ? AND who = ?", (text, who))
-        return Decision(
+        return RecordedAnswer(
             int(found or 0), at, who, kind, text, tuple(sorted(set(labels))), suggested, probability, way
         )  # fmt: skip
 
@@ -176,7 +176,7 @@ class LabelRecord:
                 [(at, who, text, _labels_json(labels), way) for text, labels in rows],
             )
 
-    def undo(self, who: str) -> Decision | None:
+    def undo(self, who: str) -> RecordedAnswer | None:
         """Take back the last decision of a person that was not taken back yet; None if there is none."""
         with transaction(self._data) as data:
             row = data.execute(
@@ -210,12 +210,12 @@ class LabelRecord:
 
     # Reading.
 
-    def decisions(self, since: int = 0) -> list[Decision]:
+    def decisions(self, since: int = 0) -> list[RecordedAnswer]:
         """All decisions after the one numbered `since`, in order; those taken back and the undos are among them."""
         rows = self._data.execute(f"SELECT {COLUMNS} FROM decisions WHERE id > ? ORDER BY id", (since,))
         return [_decision(row) for row in rows]
 
-    def standing(self) -> list[Decision]:
+    def standing(self) -> list[RecordedAnswer]:
         """All decisions that were not taken back, in order."""
         rows = self._data.execute(
             f"SELECT {COLUMNS} FROM decisions AS one WHERE kind <> 'undo'"
@@ -287,9 +287,9 @@ def _check_format(path: Path, data: sqlite3.Connection) -> None:
         raise BadData(f"{path} was written by a newer version; this one knows format {FORMAT}")
 
 
-def _decision(row: Sequence[Any]) -> Decision:
+def _decision(row: Sequence[Any]) -> RecordedAnswer:
     number, at, who, kind, text, labels, *more = row
-    return Decision(number, at, who, kind, text, tuple(json.loads(labels)), *more)
+    return RecordedAnswer(number, at, who, kind, text, tuple(json.loads(labels)), *more)
 
 
 def _labels_json(labels: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ from unnaive.base.types import Arrays, Floats, Sparse
 from unnaive.data.array_rules import ArrayRule, check_keys, check_rules, read_whole
 from unnaive.linear.network import Network
 from unnaive.linear.scorer import Scorer
-from unnaive.models.hierarchical.cases import UNKNOWN, Cases, Rows
+from unnaive.models.hierarchical.cases import UNKNOWN, Cases, FeatureRows
 from unnaive.models.hierarchical.hidden_naive_bayes import HiddenNaiveBayes
 from unnaive.models.hierarchical.hidden_tree import HiddenTree
 from unnaive.models.hierarchical.tree_shape import Node, Tree
@@ -133,13 +133,13 @@ def swap_class_states(network: Network) -> Network:
     return replace(network, tables=tuple(tables))
 
 
-def evidence(X: Sparse, terms: NDArray[np.int64], unknown: Sparse | None = None) -> Rows:
+def evidence(X: Sparse, terms: NDArray[np.int64], unknown: Sparse | None = None) -> FeatureRows:
     """What documents X say of `terms`: 1 present, 0 absent, −1 unknown (n_docs, len(terms)).
 
     >>> evidence(csc_array([[2, 0, 0]]), np.array([1, 0, 2]), csc_array([[False, False, True]]))
     array([[ 0,  1, -1]], dtype=int8)
     """
-    rows: Rows = (X[:, terms].toarray() > 0).astype(np.int8)
+    rows: FeatureRows = (X[:, terms].toarray() > 0).astype(np.int8)
     if unknown is not None:
         rows[unknown[:, terms].toarray() != 0] = UNKNOWN
     return rows

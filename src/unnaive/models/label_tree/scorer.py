@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadModel, choose
-from unnaive.base.types import Arrays, Floats, Sparse
+from unnaive.base.types import Arrays, Floats, Ids, Sparse
 from unnaive.data.array_rules import (
     LARGEST_IDF,
     ArrayRule,
@@ -26,8 +26,6 @@ from unnaive.linear.scorer import Scorer
 
 SLOPE = 3.0  # of the logistic curve that makes a probability of a margin: 1 on the right side is p = 0.95
 FAR = 1.0  # how far labels that were never looked at stay behind the last that were
-
-Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +44,8 @@ class LabelTreeScorer(Scorer):
 
     kind: ClassVar[str] = "label-tree"
 
-    order: Places
-    ends: tuple[Places, ...]
+    order: Ids
+    ends: tuple[Ids, ...]
     weights: Sparse
     bias: Floats
     weighting: Weighting
@@ -91,13 +89,13 @@ class LabelTreeScorer(Scorer):
         return scores
 
     def _descend(
-        self, Z: Sparse, documents: Places, nodes: Places, paths: Floats, above: Places, ends: Places, row: int
-    ) -> tuple[Places, Places, Floats]:
+        self, Z: Sparse, documents: Ids, nodes: Ids, paths: Floats, above: Ids, ends: Ids, row: int
+    ) -> tuple[Ids, Ids, Floats]:
         """The children of the nodes that documents are at, with log p of the paths to them."""
         first = np.searchsorted(ends, above)  # the first child of each node, and where the last one's children end
         by_node = np.argsort(nodes, kind="stable")
         cuts = np.searchsorted(nodes[by_node], np.arange(len(above)))
-        parts: list[tuple[Places, Places, Floats]] = []
+        parts: list[tuple[Ids, Ids, Floats]] = []
         for node in np.unique(nodes).tolist():
             at = by_node[cuts[node] : cuts[node + 1]]
             children = np.arange(first[node], first[node + 1])
@@ -162,7 +160,7 @@ def tree_rules(arrays: Arrays, levels: int) -> Rules:
     }
 
 
-def _read_ends(values: NDArray[Any], n_labels: int) -> Places:
+def _read_ends(values: NDArray[Any], n_labels: int) -> Ids:
     ends = values.astype(np.int64)
     if len(ends) < 2 or ends[0] != 0 or ends[-1] != n_labels or not bool((np.diff(ends) > 0).all()):
         raise ValueError("its groups do not cover its labels")
@@ -174,7 +172,7 @@ def log_sigmoid(values: Floats) -> Floats:
     return -np.logaddexp(0.0, -values)
 
 
-def _fill(found: Floats, documents: Places, nodes: Places, paths: Floats, ends: Places) -> None:
+def _fill(found: Floats, documents: Ids, nodes: Ids, paths: Floats, ends: Ids) -> None:
     """Write the score of each node to all leaves below it."""
     sizes = np.diff(ends)[nodes]
     starts = np.concatenate([[0], np.cumsum(sizes)])
@@ -182,7 +180,7 @@ def _fill(found: Floats, documents: Places, nodes: Places, paths: Floats, ends: 
     found[np.repeat(documents, sizes), np.repeat(ends[nodes], sizes) + inside] = np.repeat(paths, sizes)
 
 
-def _best(documents: Places, paths: Floats, beam: int) -> Places:
+def _best(documents: Ids, paths: Floats, beam: int) -> Ids:
     """The places of the `beam` best paths of each document, ties by place."""
     order = np.lexsort((np.arange(len(paths)), -paths, documents))
     sorted_documents = documents[order]

@@ -8,6 +8,7 @@ from typing import Any
 
 from unnaive.base.errors import BadData, choose
 from unnaive.io.columns import ColumnRequest, Columns, choose_columns
+from unnaive.io.corpus import check_some_documents
 from unnaive.io.datafiles import DataFile
 from unnaive.io.labels import NO, YES
 from unnaive.scaleout.spark.rows import LABEL, TEXT
@@ -27,8 +28,7 @@ def read_source(spark: Any, source: DataFile, *, labelled: bool) -> tuple[Any, C
     df = _read(spark, source)
     with reading_errors():
         sample = [row.asDict(recursive=True) for row in df.limit(SAMPLE).collect()]
-    if not sample:
-        raise BadData(f"{source.name} has no rows; give at least one document")
+    check_some_documents(len(sample), source.name)
     values = {name: [row[name] for row in sample] for name in df.columns}
     request = ColumnRequest(
         source.text, source.label, source.id, source.label_columns, labelled, source.default_columns
@@ -37,10 +37,10 @@ def read_source(spark: Any, source: DataFile, *, labelled: bool) -> tuple[Any, C
     return df, replace(columns, separator=source.separator)
 
 
-def find_format(source: DataFile) -> str:
+def find_spark_format(source: DataFile) -> str:
     """The format named with --format, or that of the name's ending.
 
-    >>> find_format(DataFile("s3a://bucket/tickets.parquet"))
+    >>> find_spark_format(DataFile("s3a://bucket/tickets.parquet"))
     'parquet'
     """
     if source.format is not None:
@@ -53,7 +53,7 @@ def find_format(source: DataFile) -> str:
 
 
 def _read(spark: Any, source: DataFile) -> Any:
-    kind, paths = find_format(source), list(source.paths)
+    kind, paths = find_spark_format(source), list(source.paths)
     try:
         if kind == "table":
             return spark.table(paths[0])

@@ -1,0 +1,1 @@
+"""Random sequences of verbs on random documents: data.py draws, verbs.py has the rules, invariants.py checks."""
