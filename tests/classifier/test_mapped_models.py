@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
+from support.model_files import without_checksums
 
 from unnaive import TextClassifier
 from unnaive.base.errors import BadModel
@@ -37,7 +38,7 @@ def owner(array):
 
 
 def test_arrays_are_those_of_the_library_and_lie_in_the_file(saved):
-    arrays, metadata = map_arrays(saved)
+    arrays, metadata, *_ = map_arrays(saved)
     expected = load_file(saved)
     assert arrays.keys() == expected.keys()
     for name, array in arrays.items():
@@ -109,6 +110,7 @@ def test_damaged_files_are_refused_alike(saved, tmp_path):
 
     What the library refuses is refused; more is, since the library knows nothing of models.
     """
+    without_checksums(saved)  # which would refuse all of them
     whole = saved.read_bytes()
     start = 8 + int.from_bytes(whole[:8], "little")
     path = tmp_path / "damaged.model"
@@ -170,7 +172,7 @@ def test_arrays_in_places_that_do_not_suit_them_are_copied(tmp_path):
     words = json.dumps(header).encode()
     path = tmp_path / "odd.model"
     path.write_bytes(len(words).to_bytes(8, "little") + words + bytes([1, 2, 3]) + np.array([0.5, -2.0]).tobytes())
-    arrays, _ = map_arrays(path)
+    arrays = map_arrays(path).arrays
     assert arrays["first"].tolist() == [1, 2, 3]
     assert arrays["second"].tolist() == [0.5, -2.0]
     assert arrays["second"].flags.aligned

@@ -44,6 +44,7 @@ class PackedDocuments:
     classes     of the model
     in_use      the vocabulary of the model, which is that of the documents unless `arrays` has another
     exclusive   whether every document has exactly one label
+    verify      raises if the arrays are not those that were written; None where that is known
 
     >>> from unnaive.data.targets import read_targets
     >>> targets, terms = read_targets(["sport", "news", "sport"], 3), Vocabulary(["ball", "vote"])
@@ -57,17 +58,19 @@ class PackedDocuments:
     classes: tuple[Label, ...]
     in_use: Vocabulary
     exclusive: bool
+    verify: Callable[[], None] | None = None
 
     @classmethod
     def from_file(
-        cls, arrays: Arrays, about: Any, classes: tuple[Label, ...], in_use: Vocabulary, *, exclusive: bool
-    ) -> PackedDocuments:
+        cls, arrays: Arrays, about: Any, classes: tuple[Label, ...], in_use: Vocabulary, *, exclusive: bool,
+        verify: Callable[[], None] | None = None,
+    ) -> PackedDocuments:  # fmt: skip
         """The documents of a model file; only the number of documents is looked at here."""
         if not isinstance(about, dict):
             raise BadModel("the documents kept in this model have no description; train it again")
         _whole(about["documents"])
         _whole(about["all_terms"])
-        return cls(arrays, about, classes, in_use, exclusive)
+        return cls(arrays, about, classes, in_use, exclusive, verify)
 
     @property
     def n_docs(self) -> int:
@@ -96,6 +99,8 @@ class PackedDocuments:
         return documents
 
     def _checked(self, read: Callable[[PackedDocuments], Any]) -> Any:
+        if self.verify is not None:
+            self.verify()
         try:
             return read(self)
         except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, zlib.error) as problem:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.lazy import lazy_property
+from unnaive.base.mapped_file import MappedFile
 from unnaive.base.read_only import read_only
 from unnaive.base.sparse import csr_array, vstack
 from unnaive.base.types import Floats, Ids, Label, Sparse
@@ -58,6 +59,7 @@ class FittedModel:
     text_hashes    of the texts learnt, short ones, where `unnaive train` kept them
     n_jobs         threads that read texts; None for all cores. Not stored
     conformal      how held-out documents scored, for sets of labels with a confidence; None where none were held out
+    file           whose pages its arrays are, where it was mapped; every use looks whether somebody wrote into it
     """
 
     spec: TrainingSpec
@@ -76,6 +78,7 @@ class FittedModel:
     text_hashes: TextHashes | None = None
     n_jobs: int | None = None
     conformal: ConformalScores | None = None
+    file: MappedFile | None = None
 
     def __post_init__(self) -> None:
         read_only(self)
@@ -98,6 +101,8 @@ class FittedModel:
     @property
     def statistic(self) -> NamedCounts | KeptDocuments | PackedDocuments | None:
         """What it was made of, where that was kept: it can then learn more and forget."""
+        if self.file is not None:
+            self.file.check()
         return self.counts if self.counts is not None else self.documents
 
     @lazy_property
@@ -105,9 +110,15 @@ class FittedModel:
         """The classes as an array (n_classes,)."""
         return np.array(self.classes)
 
-    @lazy_property
+    @property
     def reader(self) -> DocumentReader:
         """How documents become scores."""
+        if self.file is not None:
+            self.file.check()
+        return self._reader
+
+    @lazy_property
+    def _reader(self) -> DocumentReader:
         if self.token_rule is None or self.vocabulary is None:
             return CountRows(self.scorer, self.feature_names)
         return TextDocuments(self.scorer, self.token_rule, self.vocabulary, self.n_jobs)

@@ -33,6 +33,7 @@ class SuperParentTAN(TreeAugmentedNB):
 
     name = "superparent"
     title = "SuperParent tree-augmented naive Bayes"
+    scorer_kinds = ("feature-trees",)
 
     features: int = setting("Terms used, the best by information gain.", default=30, at_least=1)
     folds: int = setting("Parts of the cross-validation that measures accuracy.", default=5, at_least=2)

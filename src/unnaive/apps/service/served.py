@@ -85,7 +85,10 @@ class ServedModel:
         self.record: TeachingRecord | None = None
         self.measures: dict[str, Any] = {}  # what `unnaive evaluate --json` said of it, for its card
         self.problem: str | None = None  # why the model file could not be rewritten, for /readyz
-        self.version = make_version(load_model(path, mapped=not teachable), 0)
+        fitted = load_model(path, mapped=not teachable)
+        if fitted.file is not None:
+            fitted.file.check()  # before the first request
+        self.version = make_version(fitted, 0)
         if self.version.fitted.token_rule is None:
             raise UnnaiveError(f"{path} was trained on counts, not on texts, and cannot be served")
         self._hash = ""

@@ -61,6 +61,7 @@ class Auto(DocumentsModel):
 
     name = "auto"
     title = "pool of models on several views"
+    scorer_kinds = ("pool",)
     generative = False
     poor_score = True
     token_rule_changes: ClassVar[dict[str, Any]] = {"analyzer": "both", "ngrams": (1, 2)}

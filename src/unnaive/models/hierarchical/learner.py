@@ -62,6 +62,7 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
 
     name = "hierarchical"
     title = "hierarchical Bayesian networks"
+    scorer_kinds = ("hidden-networks",)
     poor_score = True
 
     clustering: str = setting("How features share a hidden variable.", default="or", choices=tuple(CLUSTERINGS))
@@ -191,6 +192,7 @@ class HierarchicalNB(HierarchicalBN):
 
     name = "hierarchical-naive-bayes"
     title = "hierarchical naive Bayes networks"
+    scorer_kinds = ("hidden-networks",)
 
     direction: str = setting(
         "Features → hidden → class (HBN), or the reverse (HNB).",

@@ -115,6 +115,7 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
 
     name = "hos"
     title = "higher-order smoothing"
+    scorer_kinds = ("paths", "linear")
     poor_score = True
 
     beta: float = setting(

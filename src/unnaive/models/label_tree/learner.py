@@ -35,6 +35,7 @@ class LabelTree(DocumentsModel):
 
     name = "label-tree"
     title = "tree of labels"
+    scorer_kinds = ("label-tree",)
     generative = False
     poor_score = True
 

@@ -9,9 +9,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import BadModel
+from unnaive.base.errors import BadModel, choose
 from unnaive.base.types import Arrays, Floats, Ids, Sparse
-from unnaive.data.arrays import csr_arrays, is_number, read_csr, read_floats, read_places
+from unnaive.data.array_rules import (
+    LARGEST_IDF,
+    ArrayRule,
+    Rules,
+    TableRule,
+    check_keys,
+    check_rules,
+    read_whole,
+)
+from unnaive.data.arrays import csr_arrays, read_csr
 from unnaive.data.weighting import Weighting
 from unnaive.linear.scorer import Scorer
 
@@ -118,32 +127,41 @@ class LabelTreeScorer(Scorer):
     def from_arrays(cls, arrays: Arrays, settings: dict[str, Any]) -> Self:
         """The inverse of `to_arrays`; trusts nothing, since models come from files."""
         try:
-            n_labels, levels, n_terms = len(arrays["order"]), int(settings["levels"]), int(settings["n_terms"])
-            order = read_places(arrays["order"], (n_labels,), "order", least=0, below=n_labels)
-            if not 1 <= levels <= 64 or not np.array_equal(np.sort(order), np.arange(n_labels)):
+            check_keys(settings, "levels", "n_terms", "beam", "link", "tf", "norm")
+            levels, n_terms = read_whole(settings["levels"], "levels", least=1, most=64), settings["n_terms"]
+            link = choose(["softmax", "log-odds"], settings["link"], "link")
+            check_rules(arrays, tree_rules(arrays, levels), terms=read_whole(n_terms, "n_terms"))
+            order, n_labels = arrays["order"].astype(np.int64), len(arrays["order"])
+            if not np.array_equal(np.sort(order), np.arange(n_labels)):
                 raise ValueError("its labels are not in an order")
             ends = tuple(_read_ends(arrays[f"ends.{level}"], n_labels) for level in range(levels))
             if len(ends[-1]) != n_labels + 1 or not all(
                 set(one.tolist()) <= set(two.tolist()) for one, two in pairwise(ends)
             ):
                 raise ValueError("its groups do not lie inside each other")
-            n_nodes = sum(len(one) - 1 for one in ends)
-            weights = read_csr(arrays, "weights", (n_nodes, n_terms))
-            bias = read_floats(arrays["bias"], (n_nodes,), "bias")
-            idf = read_floats(arrays["idf"], (n_terms,), "idf") if "idf" in arrays else None
-            beam = settings["beam"]
-            if not is_number(beam) or int(beam) != beam or beam < 1:
-                raise ValueError("its beam is no whole number")
-            weighting = Weighting(settings["tf"], idf, settings["norm"])
+            weights = read_csr(arrays, "weights", (sum(len(one) - 1 for one in ends), n_terms))
+            beam = read_whole(settings["beam"], "beam", least=1)
+            weighting = Weighting(settings["tf"], arrays.get("idf"), settings["norm"])
         except (KeyError, TypeError, ValueError) as problem:
             raise BadModel(f"the scorer in this model is damaged ({problem}); train it again") from problem
-        if weights.dtype not in (np.float32, np.float64):
-            raise BadModel("the scorer in this model has weights of the wrong kind; train it again")
-        return cls(order, ends, weights, bias, weighting, int(beam), settings["link"])
+        return cls(order, ends, weights, arrays["bias"], weighting, beam, link)
+
+
+def tree_rules(arrays: Arrays, levels: int) -> Rules:
+    """What the arrays of a label tree of so many levels must be; every group has a node, and so has every label."""
+    nodes = sum(len(arrays[f"ends.{level}"]) - 1 for level in range(levels))
+    groups = {f"ends.{level}": ArrayRule("whole", (f"groups {level}",), 0, below="labels+1") for level in range(levels)}
+    return {
+        "order": ArrayRule("whole", ("labels",), 0, below="labels"),
+        **groups,
+        "weights": TableRule(nodes, "terms"),
+        "bias": ArrayRule("float", (nodes,)),
+        "idf": ArrayRule("float", ("terms",), 0, LARGEST_IDF, optional=True),
+    }
 
 
 def _read_ends(values: NDArray[Any], n_labels: int) -> Ids:
-    ends = read_places(values, values.shape[:1], "groups", least=0, below=n_labels + 1)
+    ends = values.astype(np.int64)
     if len(ends) < 2 or ends[0] != 0 or ends[-1] != n_labels or not bool((np.diff(ends) > 0).all()):
         raise ValueError("its groups do not cover its labels")
     return ends
