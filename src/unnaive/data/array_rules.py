@@ -19,7 +19,7 @@ LARGEST = 1e75  # of a weight: the product of four is still finite; no training 
 LARGEST_IDF = 1e6  # 1 + log of a number of documents is below 700
 ABOVE_ZERO = 5e-324  # the smallest number above 0
 
-Size = int | str  # a number, the name of a size, or a name and a number: "terms", "terms+1"
+ArraySize = int | str  # a number, the name of a size, or a name and a number: "terms", "terms+1"
 TYPES = {
     "float": ("f4", "f8"),
     "whole": ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"),
@@ -44,10 +44,10 @@ class ArrayRule:
     """
 
     type: str
-    shape: tuple[Size, ...]
+    shape: tuple[ArraySize, ...]
     least: float = -LARGEST
     most: float = LARGEST
-    below: Size | None = None
+    below: ArraySize | None = None
     optional: bool = False
     or_minus_infinity: bool = False
 
@@ -84,8 +84,8 @@ class TableRule:
     ones  whether the values may be missing, where all of them are 1
     """
 
-    rows: Size
-    columns: Size
+    rows: ArraySize
+    columns: ArraySize
     type: str = "float"
     least: float = -LARGEST
     most: float = LARGEST
@@ -96,7 +96,7 @@ class TableRule:
 Rules = Mapping[str, ArrayRule | TableRule]
 
 
-def find_size(size: Size, sizes: Mapping[str, int]) -> int:
+def find_size(size: ArraySize, sizes: Mapping[str, int]) -> int:
     """The number that a size stands for.
 
     >>> find_size("terms+1", {"terms": 7}), find_size(2, {})
