@@ -202,6 +202,10 @@ def test_licences_of_metadata(metadata, families, tmp_path):
     assert licences.licence_families(words) == families
 
 
+def test_a_build_has_a_temporary_folder_of_its_own():
+    assert "build-dir" not in project()["tool"]["scikit-build"]  # named ones are shared by installs at the same time
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("c++") is None, reason="there is no C++ compiler")
 @pytest.mark.skipif(importlib.util.find_spec("scikit_build_core") is None, reason="scikit-build-core is not installed")
