@@ -5,6 +5,7 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet
 import pytest
 
@@ -86,7 +87,8 @@ def test_evaluate_tells_what_to_reject_below(run, model):
     code, out, _ = run("evaluate", model, "test.csv", "--abstain-for", "0.9", "--json")
     found = json.loads(out)
     assert code == 0
-    assert found["abstain"]["accuracy"] >= 0.9
+    assert (found["abstain"]["chosen_on"], found["abstain"]["reported_on"]) == (138, 137)
+    assert found["abstain"]["sureness"] == 0.9
     assert {"ece", "ece-excess", "aurc"} <= set(found["measures"])
     assert sum(one["predictions"] for one in found["calibration"]["after calibration"]["bins"]) == 275
     assert [one["by_class"] for one in found["sets"]] == [False, True]
@@ -95,12 +97,20 @@ def test_evaluate_tells_what_to_reject_below(run, model):
     code, out, _ = run("predict", model, "test.csv", "--reject-below", below)
     rows = list(csv.DictReader(out.splitlines()))
     kept = [row for row in rows if row["predicted_label"] != "unknown"]
-    assert len(kept) == round(275 * found["abstain"]["coverage"])
-    assert sum(row["label"] == row["predicted_label"] for row in kept) / len(kept) == found["abstain"]["accuracy"]
+    halves = np.random.default_rng(0).permutation(275) >= 138  # the half that the threshold was not chosen on
+    of_others = [row for row, other in zip(rows, halves, strict=True) if other and row["predicted_label"] != "unknown"]
+    assert len(of_others) == round(137 * found["abstain"]["coverage"])
+    right = sum(row["label"] == row["predicted_label"] for row in of_others)
+    assert right / len(of_others) == pytest.approx(found["abstain"]["accuracy"])
+    assert len(kept) >= len(of_others)
+    # the wanted confidence: a higher one asks for a higher probability
+    code, out, _ = run("evaluate", model, "test.csv", "--abstain-for", "0.9", "--abstain-confidence", "0.99", "--json")
+    assert json.loads(out)["abstain"]["threshold"] > found["abstain"]["threshold"]
 
 
 def test_evaluate_refuses_what_cannot_be(run, model):
     refused(run("evaluate", model, "test.csv", "--abstain-for", "1.5"), "give a share above 0 and up to 1")
+    refused(run("evaluate", model, "test.csv", "--abstain-for", "0.9", "--abstain-confidence", "1"), "between 0 and 1")
     run("train", "train.csv", "-o", "svm.model", "-m", "svm")
     refused(run("evaluate", "svm.model", "test.csv", "--abstain-for", "0.9"), "--calibrate temperature")
     code, out, _ = run("evaluate", "svm.model", "test.csv")

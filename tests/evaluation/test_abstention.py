@@ -2,10 +2,19 @@
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from unnaive import TextClassifier
 from unnaive.base.errors import BadData
-from unnaive.evaluation.abstention import all_right, given_confidence, risk_coverage, set_coverage
+from unnaive.evaluation.abstention import (
+    THRESHOLDS,
+    all_right,
+    choose_abstention,
+    choose_threshold,
+    given_confidence,
+    risk_coverage,
+    set_coverage,
+)
 from unnaive.evaluation.evaluate import evaluate
 from unnaive.evaluation.measures import measure
 from unnaive.evaluation.reports.plots import risk_coverage_figure
@@ -53,6 +62,48 @@ def test_an_accuracy_that_cannot_be_reached():
     for wrong in (0.0, 1.5, -1.0):
         with pytest.raises(BadData, match="a share above 0 and up to 1"):
             curve.point_for(wrong)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_threshold_that_is_promised_by_brute_force(seed):
+    """From the first threshold with twice 22 documents on (.9²² ≤ .1) all pass the binomial test; the next fails."""
+    rng = np.random.default_rng(seed)
+    p = rng.random(400)
+    right = rng.random(400) < np.sqrt(p)
+    chosen = choose_threshold(p, right, 0.9)
+    tested = [t for t in THRESHOLDS if (p >= t).sum() >= 44]
+    passes = [binomtest(int((~right[p >= t]).sum()), int((p >= t).sum()), 0.1, "less").pvalue <= 0.1 for t in tested]
+    first_failure = passes.index(False)
+    assert chosen == (tested[first_failure - 1] if first_failure else None)
+
+
+def test_thresholds_fixed_beforehand_fall_to_zero():
+    assert np.all(np.diff(THRESHOLDS) < 0)
+    assert THRESHOLDS[-1] == 0
+
+
+def test_what_cannot_be_promised():
+    p, right = np.full(500, 0.99), np.ones(500, bool)
+    assert choose_threshold(p, right, 1.0) is None  # that no document at all is wrong
+    assert choose_threshold(p[:21], right[:21], 0.9) is None  # .9²¹ = .109
+    assert choose_threshold(p[:22], right[:22], 0.9) == 0.0
+    assert choose_threshold(p, ~right, 0.5) is None
+    for sureness in (0.0, 1.0, 90.0):
+        with pytest.raises(BadData, match="between 0 and 1"):
+            choose_threshold(p, right, 0.9, sureness=sureness)
+
+
+def test_the_choice_is_reported_on_the_other_half():
+    rng = np.random.default_rng(1)
+    p = rng.random(1001)
+    right = rng.random(1001) < p
+    choice = choose_abstention(p, right, 0.8, seed=3)
+    chosen = np.random.default_rng(3).permutation(1001) < 501
+    assert choice.threshold == choose_threshold(p[chosen], right[chosen], 0.8)
+    labelled = p[~chosen] >= choice.threshold
+    assert (choice.chosen_on, choice.reported_on) == (501, 500)
+    assert choice.coverage == pytest.approx(labelled.mean())
+    assert choice.accuracy == pytest.approx(right[~chosen][labelled].mean())
 
 
 def test_confidence_is_that_of_the_label_given():

@@ -1,7 +1,8 @@
 """What a model gains by keeping silent, and whether its sets hold what they promise: abstention and coverage.
 
-`risk_coverage` follows accuracy as fewer documents are labelled, the surest first; `set_coverage` counts how often
-conformal sets hold the right labels.
+`risk_coverage` follows accuracy as fewer documents are labelled, the surest first; `choose_threshold` finds a
+probability that promises an accuracy on new documents; `set_coverage` counts how often conformal sets hold the right
+labels.
 """
 
 from __future__ import annotations
@@ -48,14 +49,15 @@ class RiskCoverage:
     best_area: float
 
     def point_for(self, accuracy: float) -> OperatingPoint | None:
-        """The most documents that can be labelled with at least this accuracy; None if there is no such threshold.
+        """The most of these documents that can be labelled with at least this accuracy; None if no threshold gives it.
+
+        It tells of these documents, not of others: the threshold is the luckiest of many. `choose_threshold` promises.
 
         >>> curve = risk_coverage(np.array([0.9, 0.8, 0.6, 0.5]), np.array([True, True, False, True]))
         >>> curve.point_for(0.7), curve.point_for(0.9).coverage
         (OperatingPoint(threshold=0.5, coverage=1.0, accuracy=0.75), 0.5)
         """
-        if not 0 < accuracy <= 1:
-            raise BadData(f"an accuracy of {accuracy} to abstain for; give a share above 0 and up to 1, such as 0.95")
+        check_accuracy(accuracy)
         good = np.flatnonzero(self.accuracy >= accuracy)
         if not len(good):
             return None
@@ -90,6 +92,87 @@ def risk_coverage(confidence: Floats, right: NDArray[np.bool_]) -> RiskCoverage:
     area = float(np.mean(1 - np.cumsum(expected) / labelled))
     best = float(np.mean(1 - np.minimum(labelled, hits.sum()) / labelled))
     return RiskCoverage(ranked[last], (last + 1) / n, np.cumsum(hits)[last] / (last + 1), area, best)
+
+
+def check_accuracy(accuracy: float) -> None:
+    """An error unless the accuracy is above 0 and up to 1."""
+    if not 0 < accuracy <= 1:
+        raise BadData(f"an accuracy of {accuracy} to abstain for; give a share above 0 and up to 1, such as 0.95")
+
+
+# from .9999 to .0099 in even steps of the log-odds, then 0: fixed before any document is seen, as the test demands
+THRESHOLDS = np.append(1 / (1 + np.exp(-np.linspace(9.2, -4.6, 139))), 0.0)
+START = 2  # times the documents with which, all of them right, an accuracy is promised: where the sequence begins
+
+
+def choose_threshold(
+    confidence: Floats, right: NDArray[np.bool_], accuracy: float, *, sureness: float = 0.9
+) -> float | None:
+    """The lowest probability at which new documents are right in at least the share `accuracy`; None without any.
+
+    Whatever the documents, at most 1 − sureness of such choices are below that accuracy on new ones (of the source of
+    these, which must not have taken part in training). Learn then test: THRESHOLDS are tested one after the other from
+    the highest on, each by the exact binomial tail P(at most so many wrong of n | accuracy), and the last one before
+    the first whose p is above 1 − sureness is chosen; so no correction for their number is needed. Thresholds that
+    label too few documents for a test are left out. Angelopoulos et al. (2021), Learn then test.
+
+    >>> sure, right = np.full(50, 0.95), np.ones(50, bool)
+    >>> choose_threshold(sure, right, 0.95), choose_threshold(sure[:40], right[:40], 0.95)
+    (0.0, None)
+    """
+    from scipy.special import bdtr
+
+    check_accuracy(accuracy)
+    if not 0 < sureness < 1:
+        raise BadData(f"a confidence of {sureness} to abstain with; give a share between 0 and 1, such as 0.9")
+    if accuracy == 1:
+        return None  # that no document at all will be wrong cannot be promised
+    order = np.sort(confidence)
+    wrong = np.sort(confidence[~right])
+    n = len(order) - np.searchsorted(order, THRESHOLDS)
+    n_wrong = len(wrong) - np.searchsorted(wrong, THRESHOLDS)
+    fewest = np.ceil(np.log(1 - sureness) / np.log(accuracy))
+    if len(order) < fewest:
+        return None
+    begin = int(np.argmax(n >= min(START * fewest, len(order))))
+    passed = bdtr(n_wrong[begin:], n[begin:], 1 - accuracy) <= 1 - sureness
+    n_passed = len(passed) if passed.all() else int(np.argmin(passed))
+    return float(THRESHOLDS[begin + n_passed - 1]) if n_passed else None
+
+
+@dataclass(frozen=True)
+class AbstentionChoice:
+    """A probability to reject below, chosen on some documents, and what it does on others.
+
+    for_accuracy, sureness  what was asked for: an accuracy, and how probable it shall be that it is reached
+    threshold               the probability
+    coverage, accuracy      the share of the other documents that is labelled, and the share of those that is right
+    chosen_on, reported_on  how many documents it was chosen on, and how many others there are
+    """
+
+    for_accuracy: float
+    sureness: float
+    threshold: float
+    coverage: float
+    accuracy: float
+    chosen_on: int
+    reported_on: int
+
+
+def choose_abstention(
+    confidence: Floats, right: NDArray[np.bool_], accuracy: float, *, sureness: float = 0.9, seed: int = 0
+) -> AbstentionChoice | None:
+    """Choose a threshold on a random half of the documents and look at it on the other; None where there is none."""
+    n = len(confidence)
+    chosen = np.random.default_rng(seed).permutation(n) < (n + 1) // 2
+    threshold = choose_threshold(confidence[chosen], right[chosen], accuracy, sureness=sureness)
+    if threshold is None:
+        return None
+    labelled = right[~chosen][confidence[~chosen] >= threshold]
+    return AbstentionChoice(
+        accuracy, sureness, threshold, len(labelled) / max(1, n // 2),
+        float(labelled.mean()) if len(labelled) else float("nan"), int(chosen.sum()), n // 2,
+    )  # fmt: skip
 
 
 def given_confidence(probabilities: Floats, predictions: Any) -> Floats:

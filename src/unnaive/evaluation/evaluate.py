@@ -17,9 +17,11 @@ from unnaive.base.lazy import lazy_property
 from unnaive.base.types import Floats, Sparse
 from unnaive.data.targets import label_matrix, label_sets, read_targets, single_labels
 from unnaive.evaluation.abstention import (
+    AbstentionChoice,
     RiskCoverage,
     SetCoverage,
     all_right,
+    choose_abstention,
     given_confidence,
     risk_coverage,
     set_coverage,
@@ -239,6 +241,16 @@ class Evaluation:
             return None
         confidence = given_confidence(self.probabilities, self.predictions)
         return risk_coverage(confidence, all_right(self.Y, self.predictions))
+
+    def choose_abstention(self, accuracy: float, sureness: float = 0.9) -> AbstentionChoice | None:
+        """A probability to reject below so that the rest has this accuracy on new documents, with this confidence.
+
+        Chosen on a random half of the documents, reported on the other; None where no probability can promise it.
+        """
+        if self.probabilities is None:
+            return None
+        confidence = given_confidence(self.probabilities, self.predictions)
+        return choose_abstention(confidence, all_right(self.Y, self.predictions), accuracy, sureness=sureness)
 
     def coverage(self, confidence: float = 0.9) -> list[SetCoverage]:
         """How sets with this confidence do, overall and by class; none where the model has no conformal scores."""

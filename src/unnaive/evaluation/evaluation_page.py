@@ -16,7 +16,14 @@ from unnaive.evaluation.explanation_page import TEXT_SHOWN, mark_evidence
 from unnaive.evaluation.grids import short_name
 from unnaive.evaluation.measures import find_measure
 from unnaive.evaluation.records import Record
-from unnaive.evaluation.report import ABSTENTION, COVERAGE, abstention_rows, class_rows, coverage_rows
+from unnaive.evaluation.report import (
+    ABSTENTION,
+    ABSTENTION_NOTE,
+    COVERAGE,
+    abstention_rows,
+    class_rows,
+    coverage_rows,
+)
 from unnaive.evaluation.reports import page as html
 from unnaive.evaluation.reports import plots
 from unnaive.learning.explain import Explanation
@@ -241,7 +248,7 @@ def abstention_section(found: Evaluation) -> str:
     tables = ""
     points = abstention_rows(found)
     if points:
-        note = "What unnaive predict --reject-below would do on these documents."
+        note = f"For unnaive predict --reject-below. {ABSTENTION_NOTE}"
         tables += html.page_note(note) + html.table(ABSTENTION, points, label="Rejecting by probability")
     sets = coverage_rows(found)
     if sets:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from unnaive.base.errors import count_noun
-from unnaive.evaluation.abstention import OperatingPoint
+from unnaive.evaluation.abstention import TARGETS, AbstentionChoice
 from unnaive.evaluation.evaluate import Evaluation
 from unnaive.io.endings import REPORTS, choose_ending
 
@@ -88,7 +88,7 @@ def as_markdown(evaluation: Evaluation) -> str:
     pairs = [(true, given, str(n)) for true, given, n in evaluation.confused_pairs()]
     tables = [measures, classes, _markdown(("true", "given", "documents"), pairs) if pairs else ""]
     points = abstention_rows(evaluation)
-    tables.append(_markdown(ABSTENTION, points) if points else "")
+    tables.append(f"{_markdown(ABSTENTION, points)}\n\n{ABSTENTION_NOTE}" if points else "")
     sets = coverage_rows(evaluation)
     tables.append(_markdown(COVERAGE, sets) if sets else "")
     return "\n\n".join([head, *filter(None, tables)]) + "\n"
@@ -98,16 +98,31 @@ ABSTENTION = ("for an accuracy of", "reject below", "documents labelled", "of th
 COVERAGE = ("90 % sets", "hold the truth", "worst class", "labels in a set", "with one label", "empty")
 
 
-def operating_points(evaluation: Evaluation) -> list[tuple[float, OperatingPoint]]:
-    """The accuracies that rejecting the least sure documents can reach, and how."""
-    return [] if evaluation.abstention is None else list(evaluation.abstention.points().items())
+ABSTENTION_NOTE = (
+    "Each probability was chosen on a random half of the documents, so that with 90 % confidence the accuracy is "
+    "reached on new documents; what is labelled and right is that of the other half."
+)
+
+
+def abstention_choices(evaluation: Evaluation) -> list[AbstentionChoice]:
+    """For the usual accuracies above that of labelling everything, what rejecting the least sure documents promises."""
+    if evaluation.abstention is None:
+        return []
+    whole = float(evaluation.abstention.accuracy[-1])
+    found = (evaluation.choose_abstention(target) for target in TARGETS if target > whole)
+    return [choice for choice in found if choice is not None]
 
 
 def abstention_rows(evaluation: Evaluation) -> list[tuple[str, ...]]:
     """The rows of the table of what rejecting the least sure documents gains."""
     return [
-        (f"{100 * target:g} %", f"{one.threshold:.3f}", f"{100 * one.coverage:.1f} %", f"{100 * one.accuracy:.1f} %")
-        for target, one in operating_points(evaluation)
+        (
+            f"{100 * one.for_accuracy:g} %",
+            f"{one.threshold:.3f}",
+            f"{100 * one.coverage:.1f} %",
+            f"{100 * one.accuracy:.1f} %",
+        )
+        for one in abstention_choices(evaluation)
     ]
 
 
@@ -144,7 +159,7 @@ def as_dict(evaluation: Evaluation) -> dict[str, Any]:
             for name, precision, recall, f1, size in class_rows(evaluation)
         ],
         "calibration": {name: curve.to_dict() for name, curve in evaluation.calibration().items()},
-        "abstention": [{"for_accuracy": target} | asdict(point) for target, point in operating_points(evaluation)],
+        "abstention": [asdict(choice) for choice in abstention_choices(evaluation)],
         "sets": [asdict(one) for one in evaluation.coverage()],
         "confused": [{"true": true, "given": given, "documents": n} for true, given, n in evaluation.confused_pairs()],
         "confusion": confusion_table(evaluation),

@@ -1,6 +1,8 @@
 """Scores of held-out documents by fast linear learners: what audits and drift tests train on each fold.
 
-Each function trains on X (n_train, n_terms) counts and returns scores of `held_out` (n_held_out, n_classes).
+Each function trains on X (n_train, n_terms) counts and returns scores of `held_out` (n_held_out, n_classes). A term
+that no training document has counts for nothing, as in a new document: else it would have the largest idf, and lengthen
+rows.
 """
 
 from __future__ import annotations
@@ -8,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from unnaive.base.types import Floats, Ids, Sparse
+from unnaive.data.products import take_columns
 from unnaive.data.targets import one_label_matrix
-from unnaive.data.weighting import tf_idf
+from unnaive.data.weighting import document_frequency, tf_idf
 from unnaive.models.svm.nbsvm import NBSVM
 from unnaive.models.svm.solver import softmax, squared_hinge
 
@@ -18,6 +21,7 @@ TOL = 1e-2  # stricter solvers cost twice the time and change no ranking beyond 
 
 def softmax_scores(X: Sparse, codes: Ids, n_classes: int, held_out: Sparse) -> Floats:
     """Softmax regression on tf-idf, C = 3."""
+    X, held_out = _take_learnt_terms(X, held_out)
     weighting = tf_idf(X)
     solution = softmax(weighting.apply(X), codes, n_classes, C=3.0, tol=TOL)
     return np.asarray(weighting.apply(held_out) @ solution.weights.T) + solution.bias
@@ -30,6 +34,7 @@ def nbsvm_scores(X: Sparse, codes: Ids, n_classes: int, held_out: Sparse) -> Flo
 
 def multilabel_hinge_scores(X: Sparse, Y: Sparse, held_out: Sparse) -> Floats:
     """One-vs-rest squared hinge on tf-idf, C = 1; Y (n_train, n_classes)."""
+    X, held_out = _take_learnt_terms(X, held_out)
     weighting = tf_idf(X)
     solution = squared_hinge(weighting.apply(X), Y, tol=TOL)
     return np.asarray(weighting.apply(held_out) @ solution.weights.T) + solution.bias
@@ -37,4 +42,11 @@ def multilabel_hinge_scores(X: Sparse, Y: Sparse, held_out: Sparse) -> Floats:
 
 def multilabel_nbsvm_scores(X: Sparse, Y: Sparse, held_out: Sparse, *, exclusive: bool = False) -> Floats:
     """NB-SVM, C = 0.3; Y (n_train, n_classes)."""
+    X, held_out = _take_learnt_terms(X, held_out)
     return NBSVM(C=0.3, tol=TOL).learn(X, Y, exclusive=exclusive).scores(held_out)
+
+
+def _take_learnt_terms(X: Sparse, held_out: Sparse) -> tuple[Sparse, Sparse]:
+    """Both without the columns of terms that no document of X has."""
+    learnt = np.flatnonzero(document_frequency(X))
+    return take_columns(X, learnt), take_columns(held_out, learnt)

@@ -48,6 +48,16 @@ def test_where_drift_cannot_be_told() -> None:
     assert measure_drift(several, several.scores(texts)) is None
 
 
+def test_shares_are_the_mean_of_the_probabilities() -> None:
+    """What is off in the probabilities stays as it is: EM on the shares would multiply it."""
+    texts, labels = tickets()
+    fitted = TextClassifier("multinomial", calibrate=True).fit(texts[:600], labels[:600]).fitted_
+    scores = fitted.scores(texts[600:])
+    drift = measure_drift(fitted, scores)
+    assert drift is not None
+    assert drift.recent == pytest.approx(fitted.probabilities(scores).mean(axis=0))
+
+
 def metric(client: TestClient, name: str) -> float | None:
     found = re.search(rf"^{re.escape(name)} (\S+)$", client.get("/metrics").text, re.MULTILINE)
     return None if found is None else float(found.group(1))

@@ -58,16 +58,16 @@ def measure_drift(fitted: FittedModel, scores: Floats) -> DriftGauge | None:
     """The drift of texts with these scores; None where it cannot be told.
 
     It can where classes exclude each other, the model has probabilities and knows how many documents of each class it
-    learnt. Shares are estimated by EM on the priors, which counts neither doubtful nor wrong labels as they are given
-    (Saerens, Latinne and Decaestecker 2002); it is as good as the probabilities are calibrated.
+    learnt. The share of a class is the mean of its probability, which counts neither doubtful nor wrong labels as they
+    are given. It is as good as the probabilities are calibrated: without any drift it is off by what they are off on
+    the mean, and a change of the shares shows somewhat smaller than it is. EM on the shares would undo the latter and
+    multiply the former, since a model file has no held-out documents to correct the mean of each class by; `audit
+    --against` has.
     """
-    from unnaive.evaluation.drift import new_priors
-
     kept = fitted.statistic
     if kept is None or fitted.multilabel or not fitted.probabilistic or len(scores) < FEWEST:
         return None
     learnt = np.asarray(kept.class_docs, np.float64)
     if scores.shape[1] != len(learnt) or not learnt.sum() > 0:
         return None
-    learnt = learnt / learnt.sum()
-    return DriftGauge(learnt, new_priors(fitted.probabilities(scores), learnt, max_iter=100), len(scores))
+    return DriftGauge(learnt / learnt.sum(), fitted.probabilities(scores).mean(axis=0), len(scores))

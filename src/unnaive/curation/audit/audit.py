@@ -32,14 +32,9 @@ from unnaive.curation.audit.multilabel_errors import (
 )
 from unnaive.curation.audit.texts import text_findings
 from unnaive.curation.audit.unfinished import Unfinished
-from unnaive.evaluation.drift import (
-    FEWEST_TEXTS,
-    ClassShare,
-    Drift,
-    changed_terms,
-    class_shares,
-    two_sample_test,
-)
+from unnaive.evaluation.class_shares import ClassShare, class_shares
+from unnaive.evaluation.drift import FEWEST_TEXTS, Drift, changed_terms
+from unnaive.evaluation.two_sample import add_class_evidence, two_sample_test
 from unnaive.io.corpus import Corpus
 from unnaive.learning.explain import percent
 from unnaive.text.counting import TextCounter
@@ -241,5 +236,5 @@ def find_drift(data: AuditData, X: Sparse, counter: TextCounter, new: Corpus, *,
     if not data.multilabel and len(data.classes) > 1 and X.shape[1] * len(data.classes) <= MOST_WEIGHTS:
         shares = class_shares(X[rows], data.codes[rows], data.classes, theirs, seed=seed)
     terms, tested = changed_terms(X, theirs, counter.vocabulary)
-    test = two_sample_test(X, theirs, seed=seed)
+    test = add_class_evidence(two_sample_test(X, theirs, seed=seed), [one.p for one in shares])
     return Drift(data.name, new.name, len(data), len(new), test, shares, terms, tested)

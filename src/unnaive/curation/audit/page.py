@@ -99,11 +99,11 @@ def drift_section(drift: Drift) -> str:
 def drift_sentence(drift: Drift) -> str:
     """The two-sample test in words."""
     test = drift.test
-    verdict = "differ" if test.differs else "cannot be told apart by their words"
+    verdict = "differ" if test.differs else "cannot be told apart"
     return (
-        f"the {drift.n_new:,} texts of {drift.new_name} and the {drift.n_old:,} of {drift.old_name} {verdict}: a "
-        f"classifier that tells new from old is right about {100 * test.auc:.0f} of 100 pairs (area {test.auc:.3f}, "
-        f"95 % interval {test.low:.3f} to {test.high:.3f}; .5 is chance; p {test.p:.2g})"
+        f"the {drift.n_new:,} texts of {drift.new_name} and the {drift.n_old:,} of {drift.old_name} {verdict} (p "
+        f"{test.p:.2g}): a classifier that tells new from old is right about {100 * test.auc:.0f} of 100 "
+        f"pairs (area {test.auc:.3f}, 95 % interval {test.low:.3f} to {test.high:.3f}; .5 is chance)"
     )
 
 
@@ -117,12 +117,17 @@ def _share_table(drift: Drift) -> str:
             f"{100 * one.old:.1f} %",
             f"{100 * one.new:.1f} %",
             f"{100 * one.low:.1f} to {100 * one.high:.1f} %",
+            f"{one.p:.2g}",
             "changed" if one.changed else "",
         )
         for one in ordered[:30]
     ]
-    head = ("class", "old share", "new share", "95 % interval", "")
-    note = html.page_note("By EM on the shares, if texts of a class are as they were.")
+    head = ("class", "old share", "new share", "95 % interval", "p", "")
+    note = html.page_note(
+        "Estimated by EM on the shares, which takes it that texts of a class are as they were. The interval is that of "
+        "the share among these new texts; p, corrected for the number of classes (Holm), is of the test that the share "
+        "is the same where old and new texts come from."
+    )
     return html.headed("Class shares", note + html.table(head, rows, label="Class shares, old and new"))
 
 

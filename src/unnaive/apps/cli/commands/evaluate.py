@@ -16,7 +16,7 @@ from unnaive.apps.cli.spark_engine import Engine, Master, Ship, SparkEngine, eva
 from unnaive.base.visible_text import visible_json
 
 if TYPE_CHECKING:
-    from unnaive.evaluation.abstention import OperatingPoint
+    from unnaive.evaluation.abstention import AbstentionChoice
     from unnaive.evaluation.evaluate import Evaluation
     from unnaive.evaluation.records import Record
     from unnaive.io.datafiles import DataFile
@@ -50,6 +50,10 @@ def evaluate(
             help="Find the --reject-below at which this share of the labelled documents is right, e.g. 0.95.",
         ),
     ] = None,
+    abstain_confidence: Annotated[
+        float,
+        typer.Option(metavar="SHARE", help="How probable it shall be that new documents reach that accuracy."),
+    ] = 0.9,
     engine: Engine = "local",
     master: Master = None,
     ship: Ship = False,
@@ -90,15 +94,15 @@ def evaluate(
         bar.rename("measuring")
         found = evaluate_model(fitted, corpus.texts, corpus.labels, name=corpus.name, ids=corpus.ids)
         values = {name: found.measure(name) for name in measure} if measure else found.measures
-    asked = None if abstain_for is None else find_point(found, abstain_for)
+    asked = None if abstain_for is None else find_choice(found, abstain_for, abstain_confidence)
     if as_json:
         more = {} if asked is None else {"abstain_for": abstain_for, "abstain": asdict(asked)}
         echo(visible_json(as_dict(found) | {"measures": values} | more))
     else:
         say_summary(f"read {watched.describe()}")
         show_evaluation(found, values)
-        if asked is not None and abstain_for is not None:
-            show_point(asked, abstain_for, model)
+        if asked is not None:
+            show_choice(asked, model)
     if html is not None:
         from unnaive.evaluation.evaluation_page import evaluation_page
 
@@ -124,7 +128,7 @@ def show_evaluation(found: Evaluation, values: dict[str, float]) -> None:
     """The report for people."""
     from unnaive.apps.cli.screen import console
     from unnaive.base.errors import count_noun
-    from unnaive.evaluation.report import ABSTENTION, COVERAGE, abstention_rows, coverage_rows
+    from unnaive.evaluation.report import ABSTENTION, ABSTENTION_NOTE, COVERAGE, abstention_rows, coverage_rows
 
     screen = console()
     sizes = f"{count_noun(len(found), 'document')}, {count_noun(len(found.classes), 'class', 'classes')}"
@@ -144,42 +148,40 @@ def show_evaluation(found: Evaluation, values: dict[str, float]) -> None:
         if rows:
             screen.print()
             screen.print(table_of_text(head, rows))
+        if rows and head is ABSTENTION:
+            screen.print(ABSTENTION_NOTE, markup=False, style="dim")
 
 
-def find_point(found: Evaluation, accuracy: float) -> OperatingPoint:
+def find_choice(found: Evaluation, accuracy: float, sureness: float) -> AbstentionChoice:
     """The probability to reject below for an accuracy, or a sentence on why there is none."""
     from unnaive.base.errors import UnnaiveError
 
     if found.abstention is None:
         raise UnnaiveError("this model gives no probabilities to reject by; train it with --calibrate temperature")
-    point = found.abstention.point_for(accuracy)
-    if point is None:
+    choice = found.choose_abstention(accuracy, sureness)
+    if choice is None:
         best = 100 * float(found.abstention.accuracy.max())
         raise UnnaiveError(
-            f"no probability gives an accuracy of {100 * accuracy:g} % on these documents: that of the surest is at "
-            f"most {best:.1f} %; ask for less"
+            f"no probability promises an accuracy of {100 * accuracy:g} % with {100 * sureness:g} % confidence, judged "
+            f"by half of these {len(found):,} documents (that of the surest is at most {best:.1f} %); ask for less, or "
+            "give more documents"
         )
-    return point
+    return choice
 
 
-def show_point(point: OperatingPoint, accuracy: float, model: Path) -> None:
+def show_choice(choice: AbstentionChoice, model: Path) -> None:
     """How to reject, as a sentence and the command."""
-    import math
-
     from unnaive.apps.cli.screen import console
 
-    below = math.floor(1e4 * point.threshold) / 1e4  # shown with four digits, and not above what was measured
     screen = console()
     screen.print()
-    if point.coverage == 1.0:
-        screen.print(f"All documents can be labelled: {100 * point.accuracy:.1f} % of them are right.", markup=False)
-        return
     screen.print(
-        f"For an accuracy of {100 * accuracy:g} %, label {100 * point.coverage:.1f} % of the documents, of which "
-        f"{100 * point.accuracy:.1f} % are right here, and reject the rest:",
+        f"For an accuracy of {100 * choice.for_accuracy:g} % on new documents, with {100 * choice.sureness:g} % "
+        f"confidence (chosen on {choice.chosen_on:,} documents; of the {choice.reported_on:,} others it labels "
+        f"{100 * choice.coverage:.1f} %, of which {100 * choice.accuracy:.1f} % are right):",
         markup=False,
     )
-    screen.print(f"  unnaive predict {model} DATA --reject-below {below:.4f}", markup=False)
+    screen.print(f"  unnaive predict {model} DATA --reject-below {choice.threshold:.6f}", markup=False)
 
 
 def table_of_text(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:

@@ -1,0 +1,265 @@
+"""The shares of the classes in new texts without labels, with intervals, and which of them changed.
+
+Fold models of the old data score held-out old and new texts alike; a slope and a bias for each class, fitted on the old
+ones, make the scores probabilities; EM on the shares then finds those of the new texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
+
+from unnaive.base.types import Floats, Ids, Sparse
+from unnaive.data.folds import split_folds
+from unnaive.evaluation.related_documents import find_related, group_folds
+from unnaive.evaluation.significance import holm
+from unnaive.models.held_out_scores import softmax_scores
+
+ALPHA = 0.05
+N_FOLDS = 5
+FEWEST_LEARNT = 10  # documents of a class; those with fewer are learnt as one class
+FEWEST_SHOWN = 20  # documents of a class; of those with fewer only the sum of the shares is told
+Z_95 = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class ClassShare:
+    """The share of a class in the old data and, estimated, in the new texts.
+
+    low, high  95 % interval of the share among these new texts
+    p          of the test that the sources of both have the same share, corrected for the number of classes (Holm)
+    """
+
+    name: str
+    old: float
+    new: float
+    low: float
+    high: float
+    p: float
+
+    @property
+    def changed(self) -> bool:
+        """Whether the share changed: if none did, some class is called changed in one audit of twenty at most."""
+        return self.p < ALPHA
+
+
+def class_shares(
+    old: Sparse, codes: NDArray[np.integer], classes: Sequence[str], new: Sparse, *, seed: int = 0
+) -> tuple[ClassShare, ...]:
+    """The shares of the classes in new (n_new, n_terms), from old (n_old, n_terms) with classes `codes` (n_old,).
+
+    It assumes that texts of a class are as they were. Classes with fewer than FEWEST_SHOWN old documents are one row,
+    their sum; there are no rows at all if fewer than two classes can be learnt.
+
+    Every document is scored by the one of N_FOLDS models that has learnt neither it nor a relative of it, from the
+    terms of that model's training documents: so held-out old and new documents are exchangeable where nothing changed.
+    p(c|x) = softmax(slope · score + bias); p(c|x)·new(c)/old(c), normalised, is the probability under the new shares,
+    and its mean the next estimate of them, until nothing changes (Saerens, Latinne and Decaestecker 2002; the bias for
+    each class: Alexandari, Kundaje and Shrikumar 2020).
+    """
+    learnt, kept = pool_rare(np.asarray(codes, np.int64), len(classes))
+    n_learnt = int(learnt.max(initial=-1)) + 1
+    if n_learnt < 2:
+        return ()
+    scores, new_scores, weights = _fold_scores(old, learnt, n_learnt, new, seed)
+    slope, bias = fit_slope_and_bias(scores, learnt, n_learnt)
+    p_old, p_new = softmax(slope * scores + bias), softmax(slope * new_scores + bias)
+    sizes = np.bincount(learnt, minlength=n_learnt)
+    shown, names = _rows(sizes, kept, classes)
+    estimate = estimate_shares(p_old, learnt, p_new, shown, weights)
+    p_values = change_p(p_old, p_new, shown, weights)
+    # every class may be among those shown, so all of them are counted
+    adjusted = holm([*p_values.tolist(), *([1.0] * max(0, len(classes) - len(names)))])
+    before = sizes @ shown / sizes.sum()
+    half = Z_95 * estimate.deviation
+    return tuple(
+        ClassShare(
+            name, float(before[k]), float(estimate.shares[k]), float(max(0.0, estimate.shares[k] - half[k])),
+            float(min(1.0, estimate.shares[k] + half[k])), float(adjusted[k]),
+        )
+        for k, name in enumerate(names)
+    )  # fmt: skip
+
+
+def pool_rare(codes: Ids, n_classes: int) -> tuple[Ids, Ids]:
+    """(codes with all classes of fewer than FEWEST_LEARNT documents as one, the last; the classes that are kept apart).
+
+    >>> codes, kept = pool_rare(np.repeat([0, 1, 2, 3], [12, 3, 30, 4]), 4)
+    >>> np.bincount(codes).tolist(), kept.tolist()
+    ([12, 30, 7], [0, 2])
+    """
+    sizes = np.bincount(codes, minlength=n_classes)
+    kept = np.flatnonzero(sizes >= FEWEST_LEARNT)
+    place = np.full(n_classes, len(kept))
+    place[kept] = np.arange(len(kept))
+    return place[codes], kept
+
+
+def _rows(sizes: Ids, kept: Ids, classes: Sequence[str]) -> tuple[Floats, list[str]]:
+    """(which learnt classes each row is the sum of (n_learnt, n_rows), the names of the rows)."""
+    alone = np.flatnonzero(sizes[: len(kept)] >= FEWEST_SHOWN)
+    shown = np.zeros((len(sizes), len(alone)))
+    shown[alone, np.arange(len(alone))] = 1.0
+    names = [classes[kept[k]] for k in alone]
+    others = [name for place, name in enumerate(classes) if place not in kept[alone]]
+    if len(alone) < len(sizes):
+        shown = np.column_stack([shown, 1 - shown.sum(axis=1)])
+        names.append(
+            others[0] if len(others) == 1 else f"({len(others)} classes of fewer than {FEWEST_SHOWN} documents)"
+        )
+    return shown, names
+
+
+def _fold_scores(
+    old: Sparse, codes: Ids, n_classes: int, new: Sparse, seed: int
+) -> tuple[Floats, Floats, tuple[float, float]]:
+    """(scores of the old, of the new documents, the design effect of copies on each side).
+
+    A new document that shares passages with an old one is in its fold. The design effect is Σ w² / Σ w over groups of
+    w copies: how much larger the variance of a mean is than that of as many documents without copies.
+    """
+    n_old = old.shape[0]
+    X = csr_array(vstack([old, new]))
+    found = find_related(X)
+    strata = np.concatenate([codes, np.full(new.shape[0], n_classes)])
+    fold = group_folds(strata, found.related, N_FOLDS, seed=seed)
+    scores = np.zeros((X.shape[0], n_classes))
+    for others, held_out in split_folds(fold, N_FOLDS):
+        train = others[others < n_old]
+        scores[held_out] = softmax_scores(X[train], codes[train], n_classes, X[held_out])
+    effects = [_design_effect(found.copies[:n_old]), _design_effect(found.copies[n_old:])]
+    return scores[:n_old], scores[n_old:], (effects[0], effects[1])
+
+
+def _design_effect(copies: Ids) -> float:
+    sizes = np.bincount(copies).astype(np.float64)
+    return float((sizes**2).sum() / sizes.sum())
+
+
+def softmax(scores: Floats) -> Floats:
+    """e^s / Σ e^s of each row."""
+    raised = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+
+
+def fit_slope_and_bias(scores: Floats, codes: Ids, n_classes: int) -> tuple[float, Floats]:
+    """The slope and the bias of each class (n_classes,) with the least log-loss of softmax(slope · score + bias).
+
+    The biases have a normal prior of variance 1, which a class of any size outweighs. At the minimum the mean
+    probability of a class is its share, but for that prior; one temperature alone leaves them apart, and EM makes the
+    gap larger.
+
+    >>> rng = np.random.default_rng(0)
+    >>> codes = (rng.random(5000) < 0.2).astype(int)
+    >>> scores = np.column_stack([np.zeros(5000), 2.0 * codes + rng.normal(size=5000)])
+    >>> slope, bias = fit_slope_and_bias(scores, codes, 2)
+    >>> float(softmax(slope * scores + bias)[:, 1].mean().round(3)), float(codes.mean().round(3))
+    (0.21, 0.209)
+    """
+    from scipy.optimize import minimize
+
+    rows = np.arange(len(codes))
+    scale = float(scores.std()) or 1.0
+
+    def loss(values: Floats) -> tuple[float, Floats]:
+        bias, slope = values[:n_classes], float(np.exp(values[n_classes]))
+        logits = slope * scores / scale + bias
+        top = logits.max(axis=1)
+        log_sum = top + np.log(np.exp(logits - top[:, None]).sum(axis=1))
+        error = np.exp(logits - log_sum[:, None])
+        error[rows, codes] -= 1
+        total = float((log_sum - logits[rows, codes]).sum() + bias @ bias / 2)
+        gradient = np.append(error.sum(axis=0) + bias, (error * scores).sum() * slope / scale)
+        return total, gradient
+
+    found = minimize(loss, np.zeros(n_classes + 1), jac=True, method="L-BFGS-B", options={"maxiter": 200})
+    return float(np.exp(found.x[n_classes])) / scale, np.asarray(found.x[:n_classes])
+
+
+def new_priors(
+    probabilities: Floats, old: Floats, start: Floats | None = None, *, tol: float = 1e-6, max_iter: int = 500
+) -> Floats:
+    """The fixed point of Saerens' EM; the likelihood of the shares never falls.
+
+    Two classes that the classifier tells for certain: the shares are what it counts.
+
+    >>> new_priors(np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.array([0.5, 0.5])).round(3)
+    array([0.75, 0.25])
+    """
+    shares = (old if start is None else start).copy()
+    for _ in range(max_iter):
+        after = adjust(probabilities, old, shares).mean(axis=0)
+        moved = float(np.abs(after - shares).max())
+        shares = after
+        if moved < tol:
+            break
+    return shares
+
+
+def adjust(probabilities: Floats, old: Floats, shares: Floats) -> Floats:
+    """p(c|x)·shares(c)/old(c), normalised: the probabilities under other shares (n_docs, n_classes)."""
+    weighted = probabilities * np.divide(shares, old, out=np.zeros_like(shares), where=old > 0)
+    weighted /= np.maximum(weighted.sum(axis=1, keepdims=True), 1e-300)
+    return weighted
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatedShares:
+    """Shares of the rows that are shown, and the standard deviation of their errors (n_rows,)."""
+
+    shares: Floats
+    deviation: Floats
+
+
+def estimate_shares(
+    p_old: Floats, codes: Ids, p_new: Floats, shown: Floats, effects: tuple[float, float] = (1.0, 1.0)
+) -> EstimatedShares:
+    """The shares among new documents with probabilities p_new (n_new, n_classes), in sums `shown` (n_classes, n_rows).
+
+    To first order the estimate is the mean over new documents of ψ(x) = π + D Q⁻¹ (q(x) − π), with q the probabilities
+    under the new shares π, D = diag π and Q = mean of q qᵀ. How far ψ of an old document is from the indicator of its
+    class is seen: the variance within the classes, over the numbers of new and of old documents, is that of the
+    estimate, and the mean, weighted by the new shares, its bias, whose square is added. One document more on each side
+    is added too, since no variance is known to be 0, and π is taken with one document more of every class, spread as
+    the old ones are.
+    """
+    n_new, n_classes = p_new.shape
+    sizes = np.bincount(codes, minlength=n_classes).astype(np.float64)
+    old = sizes / sizes.sum()
+    found = new_priors(p_new, old)
+    shares = (n_new * found + n_classes * old) / (n_new + n_classes)
+    q = adjust(p_new, old, shares)
+    influence = np.diag(shares) @ np.linalg.inv(q.T @ q / n_new + 1e-4 * np.diag(shares))
+    psi = shares + (adjust(p_old, old, shares) - shares) @ influence.T
+    error = (psi - np.eye(n_classes)[codes]) @ shown
+    of_class = csr_array((np.ones(len(codes)), (codes, np.arange(len(codes)))), shape=(n_classes, len(codes)))
+    mean = (of_class @ error) / sizes[:, None]
+    squares = of_class @ (error - mean[codes]) ** 2
+    squares *= (sizes / np.maximum(sizes - 1, 1))[:, None]
+    within = (squares + 2 * squares.sum(axis=0) / sizes.sum()) / (sizes + 2)[:, None]
+    variance = effects[1] * (shares @ within) / n_new + effects[0] * ((shares**2 / sizes) @ within)
+    bias = shares @ mean
+    least = 1 / n_new**2 + (shares @ shown / (sizes @ shown)) ** 2
+    return EstimatedShares(found @ shown, np.sqrt(variance + bias**2 + least))
+
+
+def change_p(p_old: Floats, p_new: Floats, shown: Floats, effects: tuple[float, float] = (1.0, 1.0)) -> Floats:
+    """p of the two-sided test that each row's share is the same on both sides (n_rows,).
+
+    If nothing changed, held-out old and new documents are alike, and the difference of the means of ψ on both sides, ψ
+    taken at the shares of all together, is normal around 0 with the variance of ψ over the numbers of documents.
+    """
+    from scipy.special import ndtr
+
+    n_old, n_new = len(p_old), len(p_new)
+    both = np.concatenate([p_old, p_new])
+    shares = both.mean(axis=0)
+    influence = np.diag(shares) @ np.linalg.inv(both.T @ both / len(both) + 1e-4 * np.diag(shares))
+    psi = both @ influence.T @ shown
+    spread = psi.std(axis=0, ddof=1) * np.sqrt(effects[0] / n_old + effects[1] / n_new)
+    difference = psi[n_old:].mean(axis=0) - psi[:n_old].mean(axis=0)
+    return np.asarray(2 * ndtr(-np.abs(difference) / np.maximum(spread, 1e-300)))
