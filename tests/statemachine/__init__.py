@@ -1,1 +1,1 @@
-"""Random sequences of verbs on random documents: data.py draws, verbs.py has the rules, invariants.py checks."""
+"""Random sequences of verbs: draws.py draws, verbs.py acts, invariants.py checks, machine.py and sequences.py run."""

@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from statemachine.data import ENTRANCES, NAMES
-from statemachine.verbs import VerbMachine
+from statemachine.machine import VerbMachine
 
 pytestmark = pytest.mark.filterwarnings("ignore::unnaive.UnnaiveWarning")
 
