@@ -2,13 +2,16 @@
 
 import sys
 import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # where the state machine is
 
 import corpora
 import growth
 import model_files
 import texts
 import writers
-from forks import Tally, run_forked
+from forks import COLUMNS, SURVIVED, Tally, run_forked
 
 WHOLE = {
     "files": 100_000,
@@ -18,8 +21,15 @@ WHOLE = {
     "corpora": 200,
     "words": 60_000,
     "timed": True,
+    "sequences": 10_000,
+    "service": 300,
+    "spark": 30,
 }
-SMALL = {"files": 1_500, "texts": 10_000, "kills": 60, "seconds": 3.0, "corpora": 12, "words": 5_000, "timed": False}
+SMALL = {
+    "files": 1_500, "texts": 10_000, "kills": 60, "seconds": 3.0, "corpora": 12, "words": 5_000, "timed": False,
+    "sequences": 60, "service": 10, "spark": 2,
+}  # fmt: skip
+BLOCK = 500  # sequences whose outcome is kept, so that a run that was stopped goes on where it was
 
 
 def attack_files(scale):
@@ -61,15 +71,55 @@ def attack_growth(scale):
     return growth.attack_growth(scale["timed"], tell=lambda words: sys.stderr.write(f"{words}\n"))
 
 
+def run_sequences(name, run, numbers, **limits):
+    """Sequences of verbs by their numbers; each survives whether or not some of its verbs were refused."""
+
+    def work(number):
+        run(number)
+        return SURVIVED, ""
+
+    return run_forked(name, work, numbers, **limits)
+
+
+def attack_sequences(scale, kept=None):
+    """Sequences without servers, in blocks."""
+    from statemachine.sequences import run_sequence
+
+    tally = Tally("sequences of verbs")
+    for start in range(0, scale["sequences"], BLOCK):
+        numbers = range(start, min(start + BLOCK, scale["sequences"]))
+        tally += (kept or run_anew)(f"sequences-{start}", lambda n=numbers: run_sequences("", run_sequence, n))
+    return tally
+
+
+def attack_service(scale):
+    from statemachine.service import run_service_sequence
+
+    return run_sequences("sequences with the service", run_service_sequence, range(scale["service"]))
+
+
+def attack_spark(scale):
+    from statemachine.spark import run_spark_sequence
+
+    numbers = range(scale["spark"])  # the virtual machine reserves more address space than it uses
+    return run_sequences("sequences with Spark", run_spark_sequence, numbers, workers=1, seconds=600, memory=None)
+
+
+def run_anew(_, run):
+    """Without anything kept of an earlier run."""
+    return run()
+
+
 ATTACKS = {
     "files": attack_files, "texts": attack_texts, "hash": attack_hash, "kill": attack_kill, "readers": attack_readers,
-    "corpora": attack_corpora, "growth": attack_growth,
+    "corpora": attack_corpora, "growth": attack_growth, "sequences": attack_sequences, "service": attack_service,
+    "spark": attack_spark,
 }  # fmt: skip
 
 
 def table(tallies):
-    """One line for each attack: tried, refused, survived, crashed, lost."""
-    columns = ("tried", "refused", "survived", "crashed", "lost")
+    """One line for each attack: tried, refused, survived, crashed, hung, wrong, lost."""
+    columns = COLUMNS
     lines = [f"{'attack':<34}" + "".join(f"{name:>11}" for name in columns)]
     for tally in tallies:
         lines.append(f"{tally.name:<34}" + "".join(f"{getattr(tally, name):>11,}" for name in columns))

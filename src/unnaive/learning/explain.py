@@ -261,7 +261,8 @@ def explain_document(
        -0.35  vote
     """
     row, found = fitted.reader.read_one(document)
-    scores = fitted.scorer.scores(row)
+    # as `predict` scores: the kernel adds in another order than a product of matrices, and rounding breaks ties
+    scores = fitted.scores(row if fitted.token_rule is None else [document])
     chosen = int(fitted.first_labels(scores)[0]) if label is None else fitted.class_index(label)
     rival = None if against is None else fitted.class_index(against)
     if rival == chosen:
