@@ -569,6 +569,8 @@ class TestCompare:
         out = run("compare", tickets, "--models", "multinomial,bernoulli", "--splits", 2)[1]
         assert "no p over 2 splits: to tell a difference from chance takes 5" in out
         assert "McNemar: exact test on the documents" in out
+        assert "whether these trained models differ, not whether the methods would" in " ".join(out.split())
+        assert [line.split()[-1] for line in out.splitlines() if line.startswith("bernoulli ")][-1] == "untested"
 
     def test_seconds_have_two_digits(self, run, tickets):
         out = run("compare", tickets, *self.WORDS)[1]

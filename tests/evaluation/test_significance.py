@@ -11,6 +11,7 @@ from unnaive.evaluation.significance import (
     mcnemar,
     paired_t,
     sign_test,
+    split_freedom,
     variance_floor,
     win_tie_loss,
 )
@@ -47,15 +48,26 @@ def test_correction_is_more_careful_and_vanishes_with_small_test_sets(pairs):
 def test_correction_holds_its_level_on_overlapping_splits():
     """Of two equally good rules on resampled data the plain test cries wolf, the corrected one about as it says."""
     rng = np.random.default_rng(0)
-    wolf = np.zeros(2)
+    wolf = np.zeros(3)
     for _ in range(300):
         gains = rng.normal(size=100)  # difference of the rules on each of 100 documents, mean zero
         means = np.array([rng.choice(gains, 20, replace=False).mean() for _ in range(15)])
-        tests = paired_t(means, np.zeros(15)), corrected_t(means, np.zeros(15), n_train=80, n_test=20)
+        sizes = {"n_train": 80, "n_test": 20}
+        few = split_freedom(15, **sizes)
+        tests = [paired_t(means, np.zeros(15)), corrected_t(means, np.zeros(15), **sizes)]
+        tests.append(corrected_t(means, np.zeros(15), **sizes, most_freedom=few))
         wolf += [test.significant() for test in tests]
-    plain, corrected = wolf / 300
+    plain, corrected, careful = wolf / 300
     assert plain > 0.25  # five seeds gave 0.31 to 0.37
     assert corrected < 0.12  # five seeds gave 0.05 to 0.08
+    assert careful <= 23 / 300  # at 5 %, 24 of 300 or more would be seen once in 50 times
+
+
+def test_degrees_of_freedom_are_those_of_test_parts_without_common_documents(pairs):
+    d = pairs[0] - pairs[1]
+    t = d.mean() / np.sqrt((1 / 10 + 20 / 80) * d.var(ddof=1))
+    ours = corrected_t(*pairs, n_train=80, n_test=20, most_freedom=split_freedom(10, 80, 20))
+    assert (ours.freedom, ours.p) == (4, pytest.approx(2 * stats.t.sf(abs(t), 4), rel=1e-12))
 
 
 def test_direction_swaps_with_the_arguments(pairs):

@@ -88,7 +88,7 @@ def test_documents_are_tested_exactly_where_records_have_them():
     (one,) = pairwise_tests([of("nb", nb), of("svm", svm)])
     assert one.documents == mcnemar(svm, nb)
     assert one.documents.p == pytest.approx(22 / 1024)
-    assert one.verdict == "better"
+    assert one.verdict == "untested"  # these two trained models differ; of the methods one split says nothing
 
 
 def test_every_pair_is_compared_the_better_first():

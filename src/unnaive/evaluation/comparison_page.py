@@ -81,9 +81,8 @@ def pair_tables(records: Sequence[Record]) -> str:
     where = place_names(test.place for test in found)
     note = (
         f"{escape(found[0].measure)} of the row less that of the column, best first. In bold: "
-        "significant at .05 after Holm's correction for the number of pairs; in brackets the p before it. From "
-        f"{FEWEST_SPLITS} splits up it is that of the corrected resampled t-test, below that of McNemar's exact test "
-        "on the documents (of accuracy), else there is none."
+        "significant at .05 after Holm's correction for the number of pairs; in brackets the p before it, that of the "
+        f"corrected resampled t-test. Below {FEWEST_SPLITS} splits there is none."
     )
     tables = (
         f"<h3>{escape(words)}</h3>" + pair_matrix([test for test in found if test.place == place])
@@ -151,7 +150,8 @@ def difference_table(records: Sequence[Record], against: str | None = None) -> s
         f"Against {escape(found[0].second)}, by {escape(found[0].measure)}, on the same splits. "
         "The plain paired test takes splits as independent, which they are not; the verdict is by the corrected "
         f"resampled test (Nadeau and Bengio) at the level .05, from {FEWEST_SPLITS} splits up. McNemar's exact test is "
-        "on documents: whether each got all its labels right."
+        "on documents, whether each got all its labels right; it asks whether these trained models differ, not whether "
+        "the methods would on other training documents."
     )
     head = ("model", "where", "win/tie/loss", "difference", "paired p", "corrected p", "McNemar p", "verdict")
     return html.page_note(note) + html.table(

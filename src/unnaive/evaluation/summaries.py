@@ -18,6 +18,7 @@ from unnaive.evaluation.significance import (
     corrected_t,
     mcnemar,
     paired_t,
+    split_freedom,
     variance_floor,
     win_tie_loss,
 )
@@ -84,11 +85,14 @@ def _summary(key: tuple[str, float | None, int | None, str], group: Sequence[Rec
 
 
 def _half_width(group: Sequence[Record], spread: float, splits: int) -> float | None:
-    """t(.975, J − 1)·√((1/J + n_test/n_train)·s²), Nadeau and Bengio (2003)."""
+    """t(.975)·√((1/J + n_test/n_train)·s²), Nadeau and Bengio (2003), with the degrees of `split_freedom`."""
     if splits < 2:
         return None
-    scale = 1 / splits + (group[0].n_test / group[0].n_train if group[0].n_train else 0.0)
-    return float(stdtrit(splits - 1, 0.975) * spread * np.sqrt(scale))
+    n_train, n_test = group[0].n_train, group[0].n_test
+    if not (n_train and n_test):
+        return float(stdtrit(splits - 1, 0.975) * spread / np.sqrt(splits))
+    freedom = split_freedom(splits, n_train, n_test)
+    return float(stdtrit(freedom, 0.975) * spread * np.sqrt(1 / splits + n_test / n_train))
 
 
 @dataclass(frozen=True)
@@ -98,7 +102,8 @@ class PairwiseTest:
     `outcome` counts splits; `paired` and `corrected` are None with fewer than two splits, `corrected` also with a fixed
     split. Where smaller is better the sign is turned, so that a positive difference always favours the first.
     `documents` is McNemar's exact test on the documents themselves, each taken once: all of them where the splits are
-    folds or fixed, those of the first split where splits are random; None where records do not have them.
+    folds or fixed, those of the first split where splits are random; None where records do not have them. It asks
+    whether the classifiers as they were trained differ, so it decides nothing about the contenders.
     """
 
     first: str
@@ -117,10 +122,8 @@ class PairwiseTest:
 
     @property
     def tested(self) -> Test | None:
-        """The test that decides: over the splits from five up, else of accuracy over the documents; None without."""
-        if self.splits >= FEWEST_SPLITS:
-            return self.corrected or self.paired
-        return self.documents if self.measure == "accuracy" else None
+        """The test that decides, over the splits; None with fewer than five."""
+        return (self.corrected or self.paired) if self.splits >= FEWEST_SPLITS else None
 
     @property
     def verdict(self) -> str:
@@ -184,7 +187,9 @@ def _pairwise_test(
         return PairwiseTest(first, second, measure, place, outcome, None, None, documents)
     sizes = {"n_train": mine[both[0]].n_train, "n_test": mine[both[0]].n_test}
     floor = variance_floor(float(np.mean(a) - np.mean(b)), sizes["n_test"])
-    corrected = corrected_t(a, b, **sizes, floor=floor) if min(sizes.values()) > 0 else None
+    corrected = None
+    if min(sizes.values()) > 0:
+        corrected = corrected_t(a, b, **sizes, floor=floor, most_freedom=split_freedom(len(both), **sizes))
     return PairwiseTest(first, second, measure, place, win_tie_loss(a, b), paired_t(a, b), corrected, documents)
 
 

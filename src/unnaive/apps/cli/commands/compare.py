@@ -260,14 +260,20 @@ def explain_tests(tests: list[PairwiseTest]) -> list[str]:
 
     sentences = []
     if any(test.corrected and test.splits >= FEWEST_SPLITS for test in tests):
-        sentences.append("p: corrected resampled t-test (Nadeau and Bengio), two-sided; verdict at .05")
+        sentences.append(
+            "p: corrected resampled t-test (Nadeau and Bengio), two-sided: whether the methods differ, trained on "
+            "other documents of the same kind; verdict at .05"
+        )
     elif tests:
         sentences.append(
             f"no p over {count_noun(tests[0].splits, 'split')}: to tell a difference from chance takes "
             f"{FEWEST_SPLITS}, so compare with --splits {FEWEST_SPLITS} or --folds {FEWEST_SPLITS}, or more"
         )
     if any(test.documents for test in tests):
-        sentences.append("McNemar: exact test on the documents, each counted once; right where all labels are")
+        sentences.append(
+            "McNemar: exact test on the documents, each counted once; right where all labels are. It asks whether "
+            "these trained models differ, not whether the methods would on other training documents"
+        )
     return sentences
 
 

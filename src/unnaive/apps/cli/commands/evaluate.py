@@ -154,7 +154,7 @@ def show_evaluation(found: Evaluation, values: dict[str, float]) -> None:
 
 def find_choice(found: Evaluation, accuracy: float, sureness: float) -> AbstentionChoice:
     """The probability to reject below for an accuracy, or a sentence on why there is none."""
-    from unnaive.base.errors import UnnaiveError
+    from unnaive.base.errors import UnnaiveError, count_noun
 
     if found.abstention is None:
         raise UnnaiveError("this model gives no probabilities to reject by; train it with --calibrate temperature")
@@ -163,8 +163,8 @@ def find_choice(found: Evaluation, accuracy: float, sureness: float) -> Abstenti
         best = 100 * float(found.abstention.accuracy.max())
         raise UnnaiveError(
             f"no probability promises an accuracy of {100 * accuracy:g} % with {100 * sureness:g} % confidence, judged "
-            f"by half of these {len(found):,} documents (that of the surest is at most {best:.1f} %); ask for less, or "
-            "give more documents"
+            f"by half of {count_noun(len(found), 'document')} (that of the surest is at most {best:.1f} %); ask for "
+            "less, or give more documents"
         )
     return choice
 
@@ -172,12 +172,13 @@ def find_choice(found: Evaluation, accuracy: float, sureness: float) -> Abstenti
 def show_choice(choice: AbstentionChoice, model: Path) -> None:
     """How to reject, as a sentence and the command."""
     from unnaive.apps.cli.screen import console
+    from unnaive.base.errors import count_noun
 
     screen = console()
     screen.print()
     screen.print(
         f"For an accuracy of {100 * choice.for_accuracy:g} % on new documents, with {100 * choice.sureness:g} % "
-        f"confidence (chosen on {choice.chosen_on:,} documents; of the {choice.reported_on:,} others it labels "
+        f"confidence (chosen on {count_noun(choice.chosen_on, 'document')}; of {choice.reported_on:,} others it labels "
         f"{100 * choice.coverage:.1f} %, of which {100 * choice.accuracy:.1f} % are right):",
         markup=False,
     )
