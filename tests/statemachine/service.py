@@ -6,6 +6,7 @@ import gc
 import tempfile
 import warnings
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from statemachine.sequences import sequence_names
 from statemachine.verbs import Verbs, follow
 from unnaive import TextClassifier, UnnaiveError, UnnaiveWarning
 from unnaive.classifier.receipts import model_hash
+from unnaive.learning.tuned_models import lost_tuning
 
 STEPS = 5  # requests that change something, at most
 TOKEN = "a-token-for-sequences"
@@ -77,7 +79,9 @@ def _change(draws: SeededDraws, versions: list[Model]) -> tuple[Model | None, tu
     kind = draws.choose(("teach", "teach", "forget", "rollback"))
     if kind == "rollback":
         place = draws.random.randrange(len(versions))
-        return follow(versions[place], versions[place].fitted, "rollback"), (kind, {"version": place})
+        restored = follow(versions[place], versions[place].fitted, "rollback")
+        lost = any(lost_tuning(one.fitted, two.fitted) for one, two in pairwise(versions[place:]))
+        return None if lost else restored, (kind, {"version": place})
     own = sorted((model.documents or Counter()).elements())
     rows = draws.documents(multilabel=model.multilabel) if kind == "teach" or not own else draws.some(own)
     grow = draws.choose((False, True))

@@ -98,6 +98,17 @@ def keep_tuning(before: FittedModel, made: FittedModel) -> FittedModel:
     return replace(made, decision=decision, calibration=calibration, conformal=conformal)
 
 
+def lost_tuning(before: FittedModel, made: FittedModel) -> bool:
+    """Whether an update ended what was tuned, because the classes changed: taking it back does not bring that back.
+
+    Models that learn from documents tune on those that they have, and lose nothing.
+    """
+    if before.spec.model.statistic != "counts" or before.classes == made.classes:
+        return False
+    ended = (before.calibration is not None and made.calibration is None) or was_tuned(before.spec, before)
+    return ended or (before.conformal is not None and made.conformal is None)
+
+
 def _kept_calibration(spec: TrainingSpec, before: FittedModel, made: FittedModel) -> Calibration | None:
     """A calibration outlives an update, as long as it is of no single classes or the classes are the same."""
     if spec.calibration is None or before.calibration is None:

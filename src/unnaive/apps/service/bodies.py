@@ -101,6 +101,9 @@ class ChangeAnswer(BaseModel):
     forgotten: int
     repeated: bool = Field(description="Whether the idempotency key was seen before, and nothing was done again.")
     changed: list[dict[str, Any]] = Field(description="The prediction of each document before and after.")
+    tuning_lost: bool = Field(
+        description="Whether new or vanished classes ended a calibration or a tuned decision; no rollback restores it."
+    )
 
 
 class ErrorAnswer(BaseModel):

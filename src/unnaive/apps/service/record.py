@@ -114,6 +114,11 @@ class TeachingRecord:
             (learn if times > 0 else forget).extend([_document(text, labels)] * abs(times))
         return Change(tuple(learn), tuple(forget))
 
+    def first_loss_of_tuning(self, event: int) -> int | None:
+        """The first event after `event` that ended what was tuned on held-out documents; None for none."""
+        rows = self._data.execute("SELECT id, answer FROM events WHERE id > ? ORDER BY id", (event,))
+        return next((int(number) for number, answer in rows if json.loads(answer).get("tuning_lost")), None)
+
     def current(self, source: str) -> Document | None:
         """The document that a source stands for now; None where it was never taught or was forgotten since."""
         row = self._data.execute(

@@ -21,6 +21,7 @@ from unnaive.classifier.packing import pack
 from unnaive.classifier.text_classifier import TextClassifier
 from unnaive.io.sources import hash_file
 from unnaive.learning.fitted import FittedModel
+from unnaive.learning.tuned_models import lost_tuning
 from unnaive.text.backend import thread_count
 
 
@@ -140,6 +141,7 @@ class ServedModel:
             "taught": len(change.learn),
             "forgotten": len(change.forget),
             "changed": compare_versions(old, new, change),
+            "tuning_lost": lost_tuning(old, new),
         }
         number = record.add(kind, change, answer, key=key, request=request)
         self.version = make_version(new, number)
@@ -154,7 +156,10 @@ class ServedModel:
                 old is not None and document is not None and (old.text, old.labels) == (document.text, document.labels)
             )
             if same or (old is None and document is None):
-                return {"taught": 0, "forgotten": 0, "changed": [], "version": self.version.number, "repeated": True}
+                return {
+                    "taught": 0, "forgotten": 0, "changed": [], "tuning_lost": False, "version": self.version.number,
+                    "repeated": True,
+                }  # fmt: skip
             return self._change("annotation", Change(learn, () if old is None else (old,)), True, key, "")
 
     def roll_back(self, number: int) -> dict[str, Any]:
@@ -163,6 +168,13 @@ class ServedModel:
             record = self._teachable_record()
             if not 0 <= number <= record.last:
                 raise Refused(404, f"there is no version {number}; there are 0 to {record.last}")
+            lost = record.first_loss_of_tuning(number)
+            if lost is not None:
+                raise Refused(
+                    409,
+                    f"version {number} cannot be restored exactly: version {lost} changed the classes, which ended the "
+                    "calibration or the decision that was tuned for them; forget the documents taught since instead",
+                )
             return self._change(f"rollback to {number}", record.change_since(number).inverse(), True, None, "")
 
     def fold(self) -> bool:
