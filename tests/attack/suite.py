@@ -22,14 +22,22 @@ WHOLE = {
 SMALL = {"files": 1_500, "texts": 10_000, "kills": 60, "seconds": 3.0, "corpora": 12, "words": 5_000, "timed": False}
 
 
-def attack_files(scale):
+FILES_PART, TEXTS_PART = 10_000, 100_000  # of `make attack`, which goes on with the next part where it was stopped
+
+
+def attack_files(scale, part=0):
+    """Mutants of model files: the seeds of one part."""
+    seeds = range(part * FILES_PART, min(scale["files"], (part + 1) * FILES_PART))
     with tempfile.TemporaryDirectory() as folder:
         models = model_files.make_models(folder)
-        return run_forked("corrupted model files", model_files.attack_with(models, folder), range(scale["files"]))
+        return run_forked("corrupted model files", model_files.attack_with(models, folder), seeds)
 
 
-def attack_texts(scale):
-    tally = run_forked("texts, kernel against reference", texts.compare, range(-(-scale["texts"] // texts.BATCH)))
+def attack_texts(scale, part=0):
+    """Random texts, a batch for each seed of one part."""
+    start, end = part * TEXTS_PART, min(scale["texts"], (part + 1) * TEXTS_PART)
+    batches = range(start // texts.BATCH, -(-end // texts.BATCH))
+    tally = run_forked("texts, kernel against reference", texts.compare, batches)
     for name in ("tried", "refused", "survived"):
         setattr(tally, name, getattr(tally, name) * texts.BATCH)
     return tally
@@ -65,6 +73,17 @@ ATTACKS = {
     "files": attack_files, "texts": attack_texts, "hash": attack_hash, "kill": attack_kill, "readers": attack_readers,
     "corpora": attack_corpora, "growth": attack_growth,
 }  # fmt: skip
+
+
+def parts_of(name, scale):
+    """How many parts an attack has at a scale; each is called with its number."""
+    sizes = {"files": (scale["files"], FILES_PART), "texts": (scale["texts"], TEXTS_PART)}
+    return -(-sizes[name][0] // sizes[name][1]) if name in sizes else 1
+
+
+def run_part(name, scale, part):
+    """The tally of one part of an attack."""
+    return ATTACKS[name](scale, part) if parts_of(name, scale) > 1 else ATTACKS[name](scale)
 
 
 def table(tallies):
