@@ -32,14 +32,22 @@ SMALL = {
 BLOCK = 500  # sequences whose outcome is kept, so that a run that was stopped goes on where it was
 
 
-def attack_files(scale):
+FILES_PART, TEXTS_PART = 10_000, 100_000  # of `make attack`, which goes on with the next part where it was stopped
+
+
+def attack_files(scale, part=0):
+    """Mutants of model files: the seeds of one part."""
+    seeds = range(part * FILES_PART, min(scale["files"], (part + 1) * FILES_PART))
     with tempfile.TemporaryDirectory() as folder:
         models = model_files.make_models(folder)
-        return run_forked("corrupted model files", model_files.attack_with(models, folder), range(scale["files"]))
+        return run_forked("corrupted model files", model_files.attack_with(models, folder), seeds)
 
 
-def attack_texts(scale):
-    tally = run_forked("texts, kernel against reference", texts.compare, range(-(-scale["texts"] // texts.BATCH)))
+def attack_texts(scale, part=0):
+    """Random texts, a batch for each seed of one part."""
+    start, end = part * TEXTS_PART, min(scale["texts"], (part + 1) * TEXTS_PART)
+    batches = range(start // texts.BATCH, -(-end // texts.BATCH))
+    tally = run_forked("texts, kernel against reference", texts.compare, batches)
     for name in ("tried", "refused", "survived"):
         setattr(tally, name, getattr(tally, name) * texts.BATCH)
     return tally
@@ -81,15 +89,12 @@ def run_sequences(name, run, numbers, **limits):
     return run_forked(name, work, numbers, **limits)
 
 
-def attack_sequences(scale, kept=None):
-    """Sequences without servers, in blocks."""
+def attack_sequences(scale, part=0):
+    """Sequences without servers; a part of BLOCK of them."""
     from statemachine.sequences import run_sequence
 
-    tally = Tally("sequences of verbs")
-    for start in range(0, scale["sequences"], BLOCK):
-        numbers = range(start, min(start + BLOCK, scale["sequences"]))
-        tally += (kept or run_anew)(f"sequences-{start}", lambda n=numbers: run_sequences("", run_sequence, n))
-    return tally
+    numbers = range(part * BLOCK, min((part + 1) * BLOCK, scale["sequences"]))
+    return run_sequences("sequences of verbs", run_sequence, numbers)
 
 
 def attack_service(scale):
@@ -105,16 +110,26 @@ def attack_spark(scale):
     return run_sequences("sequences with Spark", run_spark_sequence, numbers, workers=1, seconds=600, memory=None)
 
 
-def run_anew(_, run):
-    """Without anything kept of an earlier run."""
-    return run()
-
-
 ATTACKS = {
     "files": attack_files, "texts": attack_texts, "hash": attack_hash, "kill": attack_kill, "readers": attack_readers,
     "corpora": attack_corpora, "growth": attack_growth, "sequences": attack_sequences, "service": attack_service,
     "spark": attack_spark,
 }  # fmt: skip
+
+
+def parts_of(name, scale):
+    """How many parts an attack has at a scale; each is called with its number."""
+    sizes = {
+        "files": (scale["files"], FILES_PART),
+        "texts": (scale["texts"], TEXTS_PART),
+        "sequences": (scale["sequences"], BLOCK),
+    }
+    return -(-sizes[name][0] // sizes[name][1]) if name in sizes else 1
+
+
+def run_part(name, scale, part):
+    """The tally of one part of an attack."""
+    return ATTACKS[name](scale, part) if parts_of(name, scale) > 1 else ATTACKS[name](scale)
 
 
 def table(tallies):

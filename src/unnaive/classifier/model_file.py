@@ -50,11 +50,21 @@ def save(fitted: FittedModel, path: str | Path, *, frozen: bool = False) -> None
     """
     target = check_writable(path)
     arrays, about = pack(fitted, frozen=frozen)
+    _check_loadable(arrays, about)
     try:
         with replacing(target) as file:
             write_arrays(file, arrays, about)
     except OSError as problem:
         raise UnnaiveError(f"{path} cannot be written ({_reason(problem)}); what was there is untouched") from problem
+
+
+def _check_loadable(arrays: Arrays, about: dict[str, Any]) -> None:
+    """An error if a model would be refused when it is loaded, for instance one with weights that are not finite."""
+    plain = json.loads(json.dumps(about)) | {"format": FORMAT, "version": __version__}
+    try:
+        unpack(arrays, plain)
+    except UnnaiveError as problem:
+        raise UnnaiveError(f"this model cannot be saved, since it could not be loaded again: {problem}") from problem
 
 
 def write_arrays(file: IO[bytes], arrays: Arrays, about: dict[str, Any]) -> None:

@@ -277,7 +277,30 @@ def _counts(arrays: Arrays, classes: tuple[Any, ...], in_use: Vocabulary) -> Nam
         terms=_numbers(arrays, "terms", shape[1]),
         df=_numbers(arrays, "df", shape[1]),
     )
+    _check_sums(counts)
     return NamedCounts(classes, vocabulary, counts)
+
+
+def _check_sums(counts: Counts) -> None:
+    """An error if a part is more than its whole: a class than the corpus, or a term's documents than all of them."""
+    sound = _is_part(counts.class_docs, counts.n_docs) and _is_part(counts.df, counts.n_docs)
+    for name, whole in (("class_terms", counts.terms), ("class_df", counts.df)):
+        table = stored(counts, name)
+        sound = sound and _is_part(table.data, whole[table.indices])
+    documents = stored(counts, "class_df")
+    filled = np.flatnonzero(np.diff(documents.indptr.astype(np.int64)))
+    if len(filled):
+        most = np.maximum.reduceat(documents.data, documents.indptr[filled])
+        sound = sound and _is_part(most, counts.class_docs[filled])
+    if not sound:
+        raise BadModel("its counts of classes and of the corpus contradict each other; train it again")
+
+
+def _is_part(part: NDArray[Any], whole: Any) -> bool:
+    """Whether no number is above that of the whole; sums of fractions are compared but for their rounding."""
+    if part.dtype.kind != "f":
+        return bool(np.all(part <= whole))
+    return bool(np.all(part <= whole + 1e-6 * whole + 1e-9 * np.max(whole, initial=0)))
 
 
 def _documents(

@@ -38,7 +38,7 @@ def propensities(sizes: NDArray[Any], n_docs: int, a: float = 0.55, b: float = 1
     >>> propensities(np.array([4, 1]), 4).round(3)
     array([0.8  , 0.721])
     """
-    c = (np.log(max(n_docs, 3)) - 1) * (b + 1) ** a
+    c = (np.log(max(float(n_docs), 3.0)) - 1) * (b + 1) ** a
     return np.asarray(1 / (1 + c * (sizes + b) ** -a))
 
 

@@ -25,8 +25,7 @@ inline uint64_t little_word(const uint8_t* at) {
 
 // Takes one row of kSumRow bytes into the lanes.
 inline __attribute__((always_inline)) void add_row_by(uint64_t* lanes, const uint8_t* row) {
-  for (size_t i = 0; i < kSumLanes; ++i)
-    lanes[i] = rotate_left((lanes[i] ^ little_word(row + 8 * i)) * kSumFactor, 29);
+  for (size_t i = 0; i < kSumLanes; ++i) lanes[i] = rotate_left((lanes[i] ^ little_word(row + 8 * i)) * kSumFactor, 29);
 }
 
 inline void add_row_plain(uint64_t* lanes, const uint8_t* row) { add_row_by(lanes, row); }
@@ -34,7 +33,9 @@ inline void add_row_plain(uint64_t* lanes, const uint8_t* row) { add_row_by(lane
 using AddRow = void (*)(uint64_t*, const uint8_t*);
 
 #ifdef UNNAIVE_AVX2
-__attribute__((target("avx2"))) inline void add_row_avx2(uint64_t* lanes, const uint8_t* row) { add_row_by(lanes, row); }
+__attribute__((target("avx2"))) inline void add_row_avx2(uint64_t* lanes, const uint8_t* row) {
+  add_row_by(lanes, row);
+}
 
 __attribute__((target("avx512f,avx512dq,avx512vl,prefer-vector-width=512"))) inline void add_row_avx512(
     uint64_t* lanes, const uint8_t* row) {
@@ -45,8 +46,8 @@ __attribute__((target("avx512f,avx512dq,avx512vl,prefer-vector-width=512"))) inl
 // The fastest loop that this processor runs, or the one for any; all give the same.
 inline AddRow find_loop(bool wide) {
 #ifdef UNNAIVE_AVX2
-  const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                          __builtin_cpu_supports("avx512vl");
+  const bool has_avx512 =
+      __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   if (wide && has_avx512) return add_row_avx512;
   if (wide && has_avx2()) return add_row_avx2;
 #endif

@@ -25,6 +25,7 @@ from unnaive.learning.fit_calibration import FITS
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import HeldOutScores, TrainingSpec
 from unnaive.learning.optimise import least_cost, read_optimise
+from unnaive.learning.training_options import TrainingOptions
 from unnaive.learning.tuned_models import N_FOLDS, find_tuning, keep_tuning, tune_model
 from unnaive.learning.tuning import TUNINGS
 from unnaive.linear.scorer import Scorer
@@ -39,6 +40,7 @@ def check_spec(spec: TrainingSpec) -> None:
     limit = spec.documents_limit
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
         raise UnnaiveError(f"documents_limit is {limit!r}; give a number of bytes from 0 on, 0 for no documents")
+    TrainingOptions.declared()["random_state"].check(spec.random_state, spec.model.name)
     check_select(spec.select)
     if isinstance(spec.decision, str):
         choose(list(DECISIONS), spec.decision, "decision")
