@@ -168,6 +168,13 @@ class ServedModel:
             record = self._teachable_record()
             if not 0 <= number <= record.last:
                 raise Refused(404, f"there is no version {number}; there are 0 to {record.last}")
+            gap = record.first_loss(number)
+            if gap is not None:
+                raise Refused(
+                    409,
+                    f"version {number} cannot be restored: events before version {gap} were lost with a part of the "
+                    "record; choose a later version",
+                )
             lost = record.first_loss_of_tuning(number)
             if lost is not None:
                 raise Refused(
