@@ -3,6 +3,8 @@
 import contextlib
 import io
 import json
+import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +21,7 @@ from scipy.sparse import csr_array
 from unnaive import TextClassifier
 from unnaive.apps.cli.main import exit_code
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
+from unnaive.base.sealed_json import seal_json
 from unnaive.classifier.model_file import load_model, save
 from unnaive.data import accumulator, memory, run_folders, running_sums
 from unnaive.data.accumulator import Accumulator
@@ -27,7 +30,7 @@ from unnaive.data.text_hashes import TextHashes
 from unnaive.io.datafiles import DataFile
 from unnaive.learning.train import train
 from unnaive.scaleout import scratch
-from unnaive.scaleout.checkpoint import STATE
+from unnaive.scaleout.checkpoint import STATE, Checkpoint
 from unnaive.scaleout.matrix import documents_on_disk, open_matrix
 from unnaive.scaleout.read_ahead import counting_threads, in_small_blocks, read_ahead
 from unnaive.scaleout.streaming import Resources, stream_documents
@@ -379,15 +382,71 @@ def test_a_checkpoint_of_other_data_or_a_strange_folder_is_refused(tmp_path):
     words = str(path), "-m", "multinomial", "-o", str(tmp_path / "a.model"), "--checkpoint", str(folder)
     assert "holds notes.txt, which is no part of a checkpoint" in run(*words).output
     (folder / "notes.txt").unlink()
-    state = {"format": 2, "of": {"files": [["other", 1, 1]]}, "rows": 3, "counter": {}}
-    (folder / STATE).write_text(json.dumps(state))
+    state = {"format": 3, "of": {"files": [["other", 1, 1]]}, "rows": 3, "counter": {}}
+    (folder / STATE).write_bytes(seal_json(state))
     assert "is of another run (files differ); remove the folder" in run(*words).output
+    (folder / STATE).write_text(json.dumps(state | {"format": 2}))
+    assert "is of another version of unnaive; remove the folder" in run(*words).output
     (folder / STATE).write_text("{")
-    assert "cannot be read" in run(*words).output
+    assert "is damaged (Expecting property name" in run(*words).output
     (folder / STATE).unlink()
     (folder / "run-000001").mkdir()  # left by a run that was killed before its first record
     assert run(*words).exit_code == 0
     assert "stdin cannot be read a second time" in run("-", *words[1:]).output
+
+
+@pytest.fixture
+def interrupted(tmp_path, monkeypatch):
+    """The words of a training run, and the folder of the checkpoint that its interruption left."""
+    path, folder = write_jsonl(tmp_path / "a.jsonl", make_rows(2_000)), tmp_path / "ck"
+    words = str(path), "-m", "multinomial", "-o", str(tmp_path / "a.model"), "--checkpoint", str(folder)
+    words += "--checkpoint-every", "1K"
+    save = Checkpoint.save
+
+    def save_and_stop(*given):
+        save(*given)
+        raise UnnaiveError("interrupted")
+
+    monkeypatch.setattr(Checkpoint, "save", save_and_stop)
+    assert "interrupted" in run(*words).output
+    monkeypatch.setattr(Checkpoint, "save", save)
+    return words, folder
+
+
+def damage_file(path, seed):
+    """Flip a bit, cut, fill with zeros, or remove."""
+    rng, raw = random.Random(seed), bytearray(path.read_bytes())
+    place = rng.randrange(max(len(raw), 1))
+    if seed % 4 == 3 or not raw:
+        path.unlink()
+        return
+    if seed % 4 == 0:
+        raw[place] ^= 1 << rng.randrange(8)
+    elif seed % 4 == 1:
+        raw = raw[:place]
+    else:
+        raw[place] ^= 0xFF
+    path.write_bytes(raw)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_a_damaged_checkpoint_is_one_sentence_whose_remedy_works(tmp_path, interrupted, seed):
+    words, folder = interrupted
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_size)
+    names = {path.name for path in files}
+    assert {STATE, "manifest.json", "df", "blob"} <= names
+    victim = files[seed % len(files)] if seed % 4 != 3 else next(path for path in files if path.name == "df")
+    damage_file(victim, seed)
+    result = run(*words)
+    assert result.exit_code == 2, victim
+    sentence = result.output
+    assert "; remove the folder" in sentence
+    assert str(folder) in sentence
+    assert not (tmp_path / "a.model").exists()
+    shutil.rmtree(folder)
+    assert run(*words).exit_code == 0
+    expected = trained_in_memory(DataFile(words[0]), tmp_path / "m.model")
+    assert (tmp_path / "a.model").read_bytes() == expected
 
 
 # Reading ahead.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import UnnaiveError
+from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.data.array_folder import ArrayWriter, StoredArray, open_stored
 from unnaive.data.counts import Counts
 from unnaive.data.runs import EMPTY, RunBlock, block_arrays, ordered_blocks, sum_blocks, sum_tables
@@ -45,9 +46,21 @@ def _append(writer: ArrayWriter, block: RunBlock) -> None:
         writer.append(name, values)
 
 
+def open_run(folder: Path) -> tuple[dict[str, StoredArray], dict[str, Any]]:
+    """The arrays of a run, to be read piece by piece, and what it is about; damage is an error that says how to go on.
+
+    A run by itself cannot be removed: it is one of several that stand for the documents counted so far.
+    """
+    try:
+        return open_stored(folder)
+    except BadData as problem:
+        reason = str(problem).partition("; ")[0]
+        raise BadData(f"{reason}; remove the folder {folder.parent} and count again") from problem
+
+
 def merge_folders(folders: Sequence[Path], target: Path) -> None:
     """One run of several, which stay where they are; all of them number classes alike."""
-    opened = [open_stored(folder) for folder in folders]
+    opened = [open_run(folder) for folder in folders]
     class_docs = np.zeros(max(len(about["class_docs"]) for _, about in opened), np.int64)
     for _, about in opened:
         class_docs[: len(about["class_docs"])] += np.array(about["class_docs"], np.int64)
@@ -111,7 +124,7 @@ def merge_blocks(cursors: Sequence[_Cursor], n_classes: int) -> Iterator[RunBloc
 
 def load_run(folder: Path, n_classes: int, min_df: int = 1) -> tuple[Counts, Vocabulary]:
     """The sums of a run in memory, of terms in `min_df` documents or more."""
-    arrays, about = open_stored(folder)
+    arrays, about = open_run(folder)
     kept = [block.select(block.df >= min_df) for block in _Cursor(arrays).blocks()] or [EMPTY]
     class_docs = np.zeros(n_classes, np.int64)
     class_docs[: len(about["class_docs"])] = about["class_docs"]
