@@ -176,6 +176,11 @@ class LabelRecord:
                 [(at, who, text, _labels_json(labels), way) for text, labels in rows],
             )
 
+    def insert(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Decisions of another record as they are, with their numbers: all of COLUMNS in order, all or none."""
+        with transaction(self._data) as data:
+            data.executemany(f"INSERT INTO decisions ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
     def undo(self, who: str) -> RecordedAnswer | None:
         """Take back the last decision of a person that was not taken back yet; None if there is none."""
         with transaction(self._data) as data:
@@ -269,16 +274,47 @@ def _connect(path: Path, *, new: bool = False) -> sqlite3.Connection:
     if not new and not path.is_file():
         raise BadData(f"no record of labels called {path}; make one with: unnaive label TEXTS -o {path}")
     if not new and not is_label_record(path):
-        raise BadData(f"{path} is not a record of labels; name another file")
+        raise BadData(
+            f"{path} is not a record of labels, or its first page is damaged; name another file, or restore it from a "
+            "copy"
+        )
     try:
         data = connect_durable(path)
         if new:
             data.executescript(TABLES)
         else:
             _check_format(path, data)
-    except sqlite3.DatabaseError as problem:
-        raise BadData(f"{path} cannot be used as a record of labels ({problem}); name another file") from problem
+            _check_sound(data)
+    except (sqlite3.DatabaseError, ValueError) as problem:
+        raise BadData(
+            f"{path} is damaged ({' '.join(str(problem).split())[:80]}); restore it from a copy, or save what can be "
+            f"read with: python -m unnaive.curation.labelling.recover {path} NEW.db"
+        ) from problem
     return data
+
+
+def _check_sound(data: sqlite3.Connection) -> None:
+    """An error if the file is damaged, or holds what no record does."""
+    problem = data.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    if problem != "ok":
+        raise ValueError(problem)
+    ((number, first, last),) = data.execute("SELECT count(*), min(id), max(id) FROM texts").fetchall()
+    if number == 0 or (first, last) != (0, number - 1):
+        raise ValueError("texts are missing")
+    for _ in data.execute("SELECT name, text FROM texts"):
+        pass  # which fails where one is no UTF-8
+    known = ", ".join(f"'{kind}'" for kind in KINDS)
+    odd = data.execute(
+        f"SELECT count(*) FROM decisions WHERE kind NOT IN ({known}) OR NOT json_valid(labels)"
+        " OR json_type(labels) <> 'array' OR text NOT IN (SELECT id FROM texts)"
+    ).fetchone()[0]
+    if odd:
+        raise ValueError(f"{odd:,} decisions cannot be")
+    settings = dict(data.execute("SELECT name, value FROM labelling"))
+    if settings.get("multilabel") not in ("0", "1") or not isinstance(
+        json.loads(settings.get("classes", "null")), list
+    ):
+        raise ValueError("its settings cannot be")
 
 
 def _check_format(path: Path, data: sqlite3.Connection) -> None:
