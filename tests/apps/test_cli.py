@@ -443,7 +443,7 @@ def test_the_demo(run, tmp_path):
 MOMENTS = {
     "reading": ("unnaive.io.datafiles", "DataFile.corpus", ()),
     "counting": ("unnaive.data.accumulator", "Accumulator.add", ("-m", "multinomial")),
-    "training": ("unnaive.classifier.text_classifier", "TextClassifier.fit", ()),
+    "training": ("unnaive.learning.train", "train", ()),
     "searching": ("unnaive.models.auto.search", "fit_family", ()),
     "training what was chosen": ("unnaive.models.auto.refit", "fit_family", ()),
     "saving": ("os", "fsync", ("-m", "multinomial")),

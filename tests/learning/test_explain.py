@@ -233,3 +233,29 @@ def test_of_classes_that_tie_but_for_rounding_the_predicted_one_is_explained():
         documents = [" ".join(order) for size in (2, 3, 4) for order in product(words, repeat=size)]
         explained = [fitted.explain(document).label for document in documents]
         assert explained == fitted.predict(documents).tolist()
+
+
+@pytest.mark.parametrize("settings", [{}, {"analyzer": "char", "char_ngrams": (1, 3)}])
+def test_chinese_is_explained_by_its_characters(settings):
+    """Not the sentence as one word: characters and pairs, as they are cut, and the sum is that of the score."""
+    texts = ["我喜歡這個產品非常好用", "這個東西真的很好我愛它", "質量很差不要買", "太糟糕了退貨很麻煩"]
+    model = TextClassifier("svm" if settings else "auto", **settings).fit(texts, ["good", "good", "bad", "bad"])
+    one = model.explain("這個產品很好 ok")
+    terms = {evidence.term for evidence in one.evidence}
+    assert {"這", "個", "很", "好"} <= terms
+    assert max(len(term) for term in terms) == 2
+    assert one.base + sum(evidence.value for evidence in one.evidence) == pytest.approx(one.score)
+    # no character is given all: the strongest has less than half of what speaks for the class
+    values = [evidence.value for evidence in one.evidence if evidence.value > 0]
+    assert max(values) < sum(values) / 2
+
+
+def test_pieces_of_words_are_not_known_terms():
+    """Nonsense shares pieces with any training text, but no word: as many words are known as by a model of words."""
+    nonsense, words = "asdf qwerty zxcv the", TextClassifier("multinomial").fit(TEXTS, LABELS)
+    both = TextClassifier("svm", analyzer="both").fit(TEXTS, LABELS)
+    texts = [nonsense, *TEXTS]
+    assert both.fitted_.known_terms(texts).tolist() == words.fitted_.known_terms(texts).tolist()
+    assert both.fitted_.scores_and_known(texts)[1].tolist() == words.fitted_.known_terms(texts).tolist()
+    pieces = TextClassifier("svm", analyzer="char").fit(TEXTS, LABELS)  # has no words, so that pieces are all there is
+    assert pieces.fitted_.known_terms(TEXTS[:1])[0] > 0

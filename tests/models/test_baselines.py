@@ -66,6 +66,8 @@ def test_neighbours_are_those_of_brute_force(multilabel):
 def test_ties_at_the_last_place_are_shared():
     assert votes(np.array([[1.0, 1.0, 1.0]]), 2).tolist() == [[2 / 3, 2 / 3, 2 / 3]]
     assert votes(np.array([[0.3, 0.2]]), 9).tolist() == [[0.3, 0.2]]
+    # 0.1 + 0.2 and 0.3 differ in the last bit, and are a tie all the same
+    assert votes(np.array([[0.1 + 0.2, 0.3, 0.1]]), 1) == pytest.approx(np.array([[0.15, 0.15, 0.0]]))
 
 
 @pytest.mark.parametrize("max_depth", [None, 3])

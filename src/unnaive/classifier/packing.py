@@ -194,7 +194,6 @@ def unpack(
     classes = about["classes"]
     if list(sorted_classes(classes)) != classes or not classes:
         raise BadModel("its classes are not a sorted list of distinct labels; train it again")
-    "".join(map(str, classes)).encode()  # text that no file could hold: a UnicodeEncodeError, which is a ValueError
     scorer = _scorer(arrays, about["scorer"])
     if (scorer.n_classes, scorer.n_terms) != (len(classes), len(vocabulary)):
         raise BadModel("its scorer does not fit its classes and vocabulary; train it again")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from unnaive.base.errors import BadData
 from unnaive.base.types import Label, Sparse
 from unnaive.linear.scorer import Scorer
+from unnaive.text.scripts import character_spans, run_pattern
 from unnaive.text.tokens import GRAM, Span, word_pattern
 
 if TYPE_CHECKING:
@@ -307,7 +308,8 @@ def _evidence(
 def _sum_over_words(evidence: list[Evidence], found: list[Span], text: str) -> list[Evidence]:
     """The evidence of character grams added to that of the word in which they lie; the sum stays the same.
 
-    A gram that occurs several times gives each of its places a like part. A word that is no term by itself is named by
+    A gram that occurs several times gives each of its places a like part, and one over several words, as in scripts
+    without spaces, gives each by the characters that they have of it. A word that is no term by itself is named by
     its letters, where the model knows grams of it; punctuation belongs to the word that it touches.
     """
     known = {(start, end): term for start, end, term in found if not term.startswith(GRAM) and " " not in term}
@@ -326,11 +328,23 @@ def _sum_over_words(evidence: list[Evidence], found: list[Span], text: str) -> l
             continue
         for start, end in one.places:
             inside = words[bisect_right(starts, start) - 1]
-            # the word that has most of the gram, else the nearest one; of equals the first
-            word = max(inside, key=lambda word: min(end, word[1]) - max(start, word[0]))
-            totals[names[word]] = totals.get(names[word], 0.0) + one.value / len(one.places)
+            for word, share in _shares((start, end), inside):
+                totals[names[word]] = totals.get(names[word], 0.0) + share * one.value / len(one.places)
     summed = [replace(one, value=one.value + totals.pop(one.term, 0.0)) for one in others]
     return summed + [Evidence(term, len(places[term]), value, tuple(places[term])) for term, value in totals.items()]
+
+
+def _shares(gram: tuple[int, int], words: list[tuple[int, int]]) -> list[tuple[tuple[int, int], float]]:
+    """The words that a gram lies over, each with its share of the gram; where it lies over none, the nearest one.
+
+    >>> _shares((0, 3), [(0, 1), (1, 3), (3, 4)])
+    [((0, 1), 0.333...), ((1, 3), 0.666...)]
+    """
+    common = [min(gram[1], end) - max(gram[0], start) for start, end in words]
+    total = sum(max(0, n) for n in common)
+    if not total:
+        return [(words[common.index(max(common))], 1.0)]
+    return [(word, n / total) for word, n in zip(words, common, strict=True) if n > 0]
 
 
 def _covered(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -348,17 +362,46 @@ def _covered(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return runs
 
 
+def _shortest(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The spans, sorted, that hold no other one: characters where there are also pairs of them, else all.
+
+    >>> _shortest([(0, 1), (0, 2), (1, 2), (1, 3), (5, 8)])
+    [(0, 1), (1, 2), (5, 8)]
+    """
+    kept: list[tuple[int, int]] = []
+    for start, end in sorted(set(spans), key=lambda span: (span[1], -span[0])):
+        if start < end and (not kept or start > kept[-1][0]):
+            kept.append((start, end))
+    return kept
+
+
+def _parts(text: str, word: tuple[int, int]) -> list[tuple[int, int]]:
+    """The characters of stretches in a script without spaces, and what lies between such stretches."""
+    found, at = [], word[0]
+    for run in run_pattern().finditer(text, *word):
+        found += [(at, run.start())] if at < run.start() else []
+        found += [(run.start() + start, run.start() + end) for start, end in character_spans(run.group())]
+        at = run.end()
+    return found + ([(at, word[1])] if at < word[1] else [])
+
+
 def _words_in_runs(runs: list[tuple[int, int]], known: list[tuple[int, int]], text: str) -> list[list[tuple[int, int]]]:
     """Where the words of each run lie: terms, and words that are none; a run without any is one itself.
 
+    In scripts without spaces a word is a character, or the shortest terms that there are.
+
     >>> _words_in_runs([(0, 6), (7, 9)], [(1, 2)], "(I'm), :)")
     [[(1, 2), (3, 4)], [(7, 9)]]
+    >>> _words_in_runs([(0, 4)], [], "很好ok")
+    [[(0, 1), (1, 2), (2, 4)]]
     """
-    terms = _covered(known)
+    terms = _shortest(known)
     found = []
     for run in runs:
         inside = terms[bisect_left(terms, run[:1]) : bisect_left(terms, (run[1],))]
-        letters = [word.span() for word in word_pattern(digits=True).finditer(text, *run)]
+        letters = [
+            part for word in word_pattern(digits=True).finditer(text, *run) for part in _parts(text, word.span())
+        ]
         inside += [word for word in letters if not any(word[0] < end and start < word[1] for start, end in inside)]
         found.append(sorted(inside) or [run])
     return found

@@ -128,9 +128,10 @@ class FittedModel:
         return self._collect(documents, lambda scores: scores)
 
     def known_terms(self, documents: Any) -> NDArray[np.int64]:
-        """How many mentions of terms that the model knows each document has (n_docs,).
+        """How many mentions of words, or pairs of words, that the model knows each document has (n_docs,).
 
-        With none of them a prediction is a guess by the prior alone.
+        With none of them a prediction is a guess by the prior, or by pieces of words. Those count only where a model
+        has no other terms.
         """
         return self.reader.known_terms(documents)
 

@@ -17,6 +17,7 @@ from unnaive.linear.linear import Linear
 from unnaive.linear.scorer import Scorer
 from unnaive.text.buffer import as_texts
 from unnaive.text.counting import BACKEND, TextCounter, TextScorer
+from unnaive.text.gram_units import find_kinds
 from unnaive.text.scoring import TfIdfTextScorer
 from unnaive.text.tokens import Span, TokenRule, spans
 from unnaive.text.vocabulary import Vocabulary
@@ -40,7 +41,7 @@ class DocumentReader(Protocol):
         """The class with the highest score of each document, where there is a faster way than by its scores."""
 
     def known_terms(self, documents: Any) -> NDArray[np.int64]:
-        """How many mentions of terms that the model knows each document has (n_docs,)."""
+        """How many mentions of terms that the model knows each document has (n_docs,); pieces of words do not count."""
 
     def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
         """Scores of documents that are few enough to be held at once, and what `known_terms` gives of them.
@@ -133,7 +134,7 @@ class TextDocuments:
         if self._fused_tf_idf:
             return self._fused_tf_idf.scores(documents), self._count_known(documents)
         X = self._counter.count(documents)
-        return self.scorer.scores(X), np.asarray(X.sum(axis=1), np.int64)
+        return self.scorer.scores(X), self._sum_known(X)
 
     def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
         """By the fused scorer, where there is one."""
@@ -144,7 +145,23 @@ class TextDocuments:
         return self._fused.known_terms(documents) if self._fused else self._count_known(documents)
 
     def _count_known(self, texts: Any) -> NDArray[np.int64]:
-        return np.asarray(self._counter.count(texts).sum(axis=1), np.int64)
+        return self._sum_known(self._counter.count(texts))
+
+    def _sum_known(self, X: Sparse) -> NDArray[np.int64]:
+        """The sum of each row over the terms that are no character n-grams; over all where there are no others.
+
+        Any text at all has some pieces in common with the training texts, so they do not tell whether it is known.
+        """
+        is_gram = self._is_gram
+        if is_gram is None:
+            return np.asarray(X.sum(axis=1), np.int64)
+        return np.asarray(X @ (~is_gram).astype(np.int64), np.int64)
+
+    @lazy_property
+    def _is_gram(self) -> NDArray[np.bool_] | None:
+        """Whether each term is a character n-gram; None where none or all of them are."""
+        is_gram = find_kinds(self.vocabulary)[0]
+        return is_gram if is_gram.any() and not is_gram.all() else None
 
     def read_one(self, document: Any) -> tuple[Sparse, list[Span]]:
         """Counts of the known terms, and the place of every term in the text."""

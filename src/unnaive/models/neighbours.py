@@ -19,6 +19,7 @@ from unnaive.linear.scorer import Scorer
 from unnaive.models.estimator import UnweightedDocumentsModel
 
 BLOCK_CELLS = 1 << 22  # similarities held at once: 32 MB of float64
+TIE_DIGITS = 10  # similarities that are equal to so many digits are ties
 
 
 RULES: Rules = {
@@ -99,10 +100,13 @@ def votes(similarity: Floats, k: int) -> Floats:
     k = min(k, similarity.shape[1])
     if k == 0:
         return similarity
-    last = np.partition(similarity, -k, axis=1)[:, [-k]]
-    tied = similarity == last
-    share = (k - (similarity > last).sum(axis=1, keepdims=True)) / tied.sum(axis=1, keepdims=True)
-    return np.where(similarity > last, similarity, np.where(tied, similarity * share, 0.0))
+    rounded = np.round(
+        similarity, TIE_DIGITS
+    )  # equal documents may differ in the last bits, by the order of their sums
+    last = np.partition(rounded, -k, axis=1)[:, [-k]]
+    tied, nearer = rounded == last, rounded > last
+    share = (k - nearer.sum(axis=1, keepdims=True)) / tied.sum(axis=1, keepdims=True)
+    return np.where(nearer, similarity, np.where(tied, similarity * share, 0.0))
 
 
 class NearestNeighbours(UnweightedDocumentsModel):

@@ -88,13 +88,22 @@ def _character_pattern() -> re.Pattern[str]:
     return re.compile(f"[^{marks}][{marks}]*")
 
 
+def character_spans(run: str) -> list[tuple[int, int]]:
+    """Where the characters of a run, with their marks, start and end.
+
+    >>> character_spans("กี่คน")
+    [(0, 3), (3, 4), (4, 5)]
+    """
+    return [match.span() for match in _character_pattern().finditer(run)]
+
+
 def run_grams(run: str) -> Iterator[tuple[int, int]]:
     """Where the characters of a run, with their marks, and the pairs of neighbours start and end.
 
     >>> [("กี่คน"[start:end]) for start, end in run_grams("กี่คน")]
     ['กี่', 'กี่ค', 'ค', 'คน', 'น']
     """
-    places = [match.span() for match in _character_pattern().finditer(run)]
+    places = character_spans(run)
     for (start, end), following in zip(places, [*places[1:], None], strict=True):
         yield start, end
         if following is not None:
