@@ -13,20 +13,35 @@ endif
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick test lint format bench docs reproductions statistics sanitize attack free-threaded wheel clean
+.PHONY: help setup pins oldest demo quick test lint format bench docs reproductions statistics sanitize attack free-threaded wheel clean
 
 help:      ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: .venv/ready  ## build .venv with the package (editable), its native kernel and the developer tools
 
-.venv/ready: pyproject.toml CMakeLists.txt $(NATIVE)
+# Two steps: what the package needs, which is all that `make demo` waits for, and the developers' tools. All versions are
+# pinned with hashes in requirements/, and the package is built with them; pip fetches while the compiler works.
+.venv/package-ready: pyproject.toml CMakeLists.txt requirements/build.txt requirements/package.txt $(NATIVE)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "unnaive needs Python 3.11 or newer; this is $$($(PYTHON) --version). Try: make PYTHON=python3.12"; exit 1; }
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	[ -x $(BIN)/pip ] || $(PYTHON) -m venv .venv
+	$(BIN)/python tools/install_pinned.py requirements/build.txt
+	$(BIN)/python tools/install_pinned.py requirements/package.txt & fetching=$$!; \
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --config-settings=build-dir=build/editable --editable .; \
+	built=$$?; wait $$fetching && exit $$built
 	@touch $@
 
-demo: setup  ## the whole tour on the built-in corpus, under a minute
+.venv/ready: requirements/serve.txt requirements/dev.txt | .venv/package-ready
+	$(BIN)/python tools/install_pinned.py $^
+	@touch $@
+
+pins:      ## update requirements/: the newest allowed version of every dependency, with hashes
+	$(PYTHON) tools/pins.py
+
+oldest:    ## the quick tests with the oldest versions that pyproject.toml allows, in an environment of its own
+	$(PYTHON) tools/oldest.py
+
+demo: .venv/package-ready  ## the whole tour on the built-in corpus: seconds, and about a minute the first time
 	@$(BIN)/unnaive demo
 
 quick: setup  ## the tests to rerun all day, under a minute
@@ -35,12 +50,13 @@ quick: setup  ## the tests to rerun all day, under a minute
 test: lint quick docs  ## everything: lint, the quick tests, the site, then all other tests (the papers with the collections)
 	$(BIN)/pytest -q -n 2 --durations=15 -m 'slow or hypothesis'
 
-lint: setup  ## ruff, mypy strict, import layers, clang-format, spelling
+lint: setup  ## ruff, mypy strict, import layers, clang-format, licences, spelling
 	$(BIN)/ruff check $(SOURCE)
 	$(BIN)/ruff format --check $(SOURCE)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/clang-format --dry-run --Werror $(NATIVE)
+	$(BIN)/python tools/licences.py
 	$(BIN)/codespell src tests benchmarks tools docs README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md
 
 format: setup  ## put every file in the one format
@@ -53,17 +69,21 @@ bench: setup  ## every benchmark, ratios against the peers (needs the collection
 	$(BIN)/python benchmarks/run.py
 
 docs: setup  ## the documentation site, in build/site; warnings are errors
-	$(BIN)/python tools/command_reference.py && $(BIN)/python tools/performance.py
+	$(BIN)/python tools/classifier_signature.py && $(BIN)/python tools/command_reference.py && $(BIN)/python tools/performance.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "open build/site/index.html; for its search: python3 -m http.server --directory build/site"
 
 reproductions: setup  ## docs/reproductions.md from the figures beside it (RUN="all" or papers measures them anew, for hours)
 	$(BIN)/python tools/reproductions.py $(if $(RUN),--run $(RUN))
 
+<<<<<<< HEAD
 statistics: setup  ## docs/statistics.md: every promise simulated (DRAWS=200 simulates up to so many draws, for hours; resumable)
 	OMP_NUM_THREADS=1 $(BIN)/python tools/statistics_suite.py $(if $(DRAWS),--draws $(DRAWS))
 
 sanitize: setup  ## all native modules under the address, undefined-behaviour and thread sanitizers
+=======
+sanitize: setup  ## native modules under the address, undefined-behaviour and thread sanitizers; models under malloc's checks
+>>>>>>> main
 	bash tools/sanitize.sh
 
 attack: setup  ## corrupted files, hostile texts, kill -9 and races, for minutes; one table, nothing crashed or lost

@@ -20,10 +20,10 @@ from threadpoolctl import threadpool_limits
 from timing import show_figure, verdict
 
 from unnaive.evaluation.papers.hierarchical import CLASSES, load_data
-from unnaive.evaluation.papers.runs import Run
-from unnaive.models.hierarchical.em import Search, run_em
+from unnaive.evaluation.papers.runs import PaperRun
+from unnaive.models.hierarchical.em import EmSearch, run_em
 from unnaive.models.hierarchical.em_to_class import ToClass
-from unnaive.models.hierarchical.learner import TUNED, Documents, HierarchicalBN
+from unnaive.models.hierarchical.learner import TUNED, HierarchicalBN, TrainingCases
 from unnaive.models.hierarchical.tree_shape import shape_tree
 
 WANTED = {"avg": 3.0, "or": 3.0, "dep": 1.0}
@@ -44,7 +44,7 @@ def learn_network(cases, kind, average):
         return step(tables)
 
     problem.step = counted
-    run_em(problem, Search(average=average), np.random.default_rng(0))
+    run_em(problem, EmSearch(average=average), np.random.default_rng(0))
     return tree, shape, time.process_time() - started - shape, sum(iterations)
 
 
@@ -109,8 +109,8 @@ def main():
     parser.add_argument("--average", type=int, default=1, help="starts that are run to the end")
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
-    X, Y = load_data(Run()).part("train")
-    source = Documents(X, Y)
+    X, Y = load_data(PaperRun()).part("train")
+    source = TrainingCases(X, Y)
     print(f"{X.shape[0]:,} documents, 30 features a class, 64 starts, {options.average} run to the end")
     with threadpool_limits(1):  # one core
         each_class(source, options.average)

@@ -23,7 +23,7 @@ from unnaive.data.counts import Counts
 from unnaive.data.targets import class_columns, label_matrix
 from unnaive.data.weighting import presence
 from unnaive.evaluation.papers.data import prepare
-from unnaive.evaluation.papers.runs import Run
+from unnaive.evaluation.papers.runs import PaperRun
 from unnaive.evaluation.splits import stratified_split
 from unnaive.io.collections import data_folder, load
 from unnaive.linear.selection import information_gain, top_k
@@ -34,7 +34,9 @@ from unnaive.text.counting import TextCounter
 
 def training_documents(min_df=3):
     """80 % of the collection as the paper prepares it, with all terms of min_df documents, and their labels."""
-    data = prepare(Run(), "20newsgroups", "higher-order", view="from-subject-body", split=False).take_frequent(min_df)
+    data = prepare(PaperRun(), "20newsgroups", "higher-order", view="from-subject-body", split=False).take_frequent(
+        min_df
+    )
     rows, _ = stratified_split(data.Y, 0.8, seed=0)
     return data.X[rows], data.Y[rows]
 

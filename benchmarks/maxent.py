@@ -19,7 +19,7 @@ from scipy.sparse import save_npz
 from timing import alternated, peak_memory, show, show_figure
 
 from unnaive.evaluation.papers.maxent_bridge import NEWSGROUPS, load_dataset
-from unnaive.evaluation.papers.runs import Run
+from unnaive.evaluation.papers.runs import PaperRun
 from unnaive.models.maxent.gis import Scaling
 from unnaive.models.maxent.lbfgs import softmax_loss
 from unnaive.models.maxent.learner import MaxEnt
@@ -115,7 +115,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=3, help="of L-BFGS; ten times as many of a GIS iteration")
     options = parser.parse_args()
-    found = load_dataset(Run(), NEWSGROUPS)
+    found = load_dataset(PaperRun(), NEWSGROUPS)
     print(f"20 Newsgroups: {found.X.shape[0]:,} documents, {found.X.shape[1]:,} terms, {found.X.nnz:,} entries")
     iteration(found, 10 * options.repeats)
     with tempfile.TemporaryDirectory() as folder:

@@ -2,9 +2,9 @@
 
     python benchmarks/out_of_core.py [--copies 40] [--data FOLDER]
 
-20 Newsgroups as JSON lines, many times over: `train_stream`, which counts batches as they are read, against reading all
-documents and `TextClassifier.fit`; both from the file to a saved model, which has the same bytes. Peak memory is that
-of a process each.
+20 Newsgroups as JSON lines, many times over: `stream_documents`, which counts batches as they are read, against
+reading all documents and `TextClassifier.fit`; both from the file to a saved model, which has the same bytes. Peak
+memory is that of a process each.
 
 Models that learn from documents pass over a matrix on disk. What they derive from it lies in files too, whose pages the
 system can write out and take back, so of these processes the peak of all other memory is looked at. A few iterations
@@ -28,13 +28,12 @@ OUT_OF_CORE = """
 from dataclasses import replace
 from unnaive import TextClassifier
 from unnaive.io.datafiles import DataFile
-from unnaive.scaleout.streaming import Resources, train_stream
+from unnaive.learning.train import train
+from unnaive.scaleout.streaming import Resources, stream_documents
 from unnaive.classifier.model_file import save
 classifier = TextClassifier("multinomial", {rule})
-fitted, report = train_stream(
-    classifier.spec(), DataFile({path!r}), classifier.token_rule, resources=Resources({memory})
-)
-save(fitted, {path!r} + ".streamed")
+with stream_documents(DataFile({path!r}), classifier.token_rule, resources=Resources({memory})) as data:
+    save(train(data, classifier.spec()), {path!r} + ".streamed")
 """
 FROM_DOCUMENTS = """
 from unnaive.apps.cli.main import exit_code

@@ -17,10 +17,11 @@ from pathlib import Path
 import numpy as np
 
 from unnaive import TextClassifier
-from unnaive.data.runs import merge_runs, write_run
+from unnaive.data.accumulator import Accumulator
+from unnaive.data.run_folders import merge_folders, write_run
 from unnaive.io.datafiles import DataFile
-from unnaive.scaleout.counting import DocumentCounter
-from unnaive.scaleout.streaming import train_stream
+from unnaive.learning import train as training
+from unnaive.scaleout.streaming import stream_documents
 from unnaive.text.tokens import TokenRule
 
 LENGTH = 200  # words of a document
@@ -55,7 +56,8 @@ def timed(function):
 def train(path):
     """A model of a file, on one thread."""
     classifier = TextClassifier("multinomial", n_jobs=1)
-    return train_stream(classifier.spec(), DataFile(str(path)), classifier.token_rule, n_jobs=1)[0]
+    with stream_documents(DataFile(str(path)), classifier.token_rule, n_jobs=1) as data:
+        return training.train(data, classifier.spec())
 
 
 def measure(folder, n_docs, n_classes, seed):
@@ -75,7 +77,7 @@ def measure_merge(folder):
     for seed in (1, 2):
         path = folder / f"run{seed}.jsonl"
         write(path, 3000, 20, seed)
-        counter = DocumentCounter(TokenRule(), threads=1)
+        counter = Accumulator(TokenRule(), threads=1)
         for batch in DataFile(str(path)).batches(labelled=True):
             counter.add(batch.texts, batch.labels)
         total = counter.total(multilabel=False)
@@ -85,7 +87,7 @@ def measure_merge(folder):
         sizes.append(
             (len(total.vocabulary), total.counts.class_terms.nnz, len(total.vocabulary.to_arrays()[0]), n_bytes)
         )
-    seconds, _ = timed(lambda: merge_runs(runs, folder / "merged"))
+    seconds, _ = timed(lambda: merge_folders(runs, folder / "merged"))
     return sizes, seconds
 
 

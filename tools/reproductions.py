@@ -25,8 +25,8 @@ from unnaive.evaluation.papers.comparison import (
     count_marks,
     measure_table,
 )
-from unnaive.evaluation.papers.render import as_markdown
-from unnaive.evaluation.papers.runs import Measurement, Run
+from unnaive.evaluation.papers.render import tables_as_markdown
+from unnaive.evaluation.papers.runs import Measurement, PaperRun
 from unnaive.evaluation.papers.tables import Paper, paper_keys, read_paper
 from unnaive.evaluation.records import versions
 
@@ -58,7 +58,7 @@ def write_figures(figures: Figures) -> None:
     FIGURES.write_text(json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def measure(key: str, number: str | None, run: Run, *, missing: bool) -> None:
+def measure(key: str, number: str | None, run: PaperRun, *, missing: bool) -> None:
     """Measure the tables of a paper, each written when it is done."""
     paper = read_paper(key)
     for table in paper.select_tables(number):
@@ -83,7 +83,7 @@ def compare_paper(paper: Paper, figures: Figures) -> list[TableComparison]:
     """The tables of a paper that have figures, beside the published ones."""
     there = figures.get(paper.key, {})
     return [
-        compare_measurements(table, [Measurement(**one) for one in there[table.id]], Run())
+        compare_measurements(table, [Measurement(**one) for one in there[table.id]], PaperRun())
         for table in paper.tables
         if table.id in there
     ]
@@ -97,7 +97,7 @@ def render_page(figures: Figures) -> str:
         counts = count_marks(comparisons)
         lines.append(f"| [{paper.key}](#{paper.key}) | " + " | ".join(str(counts[mark]) for mark in SYMBOLS) + " |")
     sections = [
-        f'<a id="{paper.key}"></a>\n\n{as_markdown(paper, comparisons, Run())}{_unmeasured(paper, figures)}'
+        f'<a id="{paper.key}"></a>\n\n{tables_as_markdown(paper, comparisons, PaperRun())}{_unmeasured(paper, figures)}'
         for paper, comparisons in papers
     ]
     return "\n".join([INTRODUCTION, *lines, "", *sections])
@@ -117,7 +117,7 @@ def main() -> None:
     parser.add_argument("--records", type=Path, help="folder of records of single splits")
     parser.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args()
-    run = Run(jobs=given.jobs, records=given.records)
+    run = PaperRun(jobs=given.jobs, records=given.records)
     for name in paper_keys() if given.run == ["all"] else given.run:
         key, _, number = name.partition(":")
         measure(key, number or None, run, missing=given.missing)

@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 from unnaive.evaluation.experiments import run
 from unnaive.evaluation.material import Material
 from unnaive.evaluation.papers.data import TOKEN_RULES
-from unnaive.evaluation.trials import Contender, Plan
+from unnaive.evaluation.trials import Contender, ExperimentPlan
 from unnaive.io.collections import load
 
 SIZES = (1.0, 5.0, 10.0, 30.0, 80.0)
@@ -65,7 +65,9 @@ def values(material, features, measures, jobs, **plan):
     by_contender = {(one.model, one.settings): row for row, one in rows.items()}
     found = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
-        for record in run(Plan(tuple(rows.values()), measures, **plan), material, Path(folder) / "r.jsonl", jobs=jobs):
+        for record in run(
+            ExperimentPlan(tuple(rows.values()), measures, **plan), material, Path(folder) / "r.jsonl", jobs=jobs
+        ):
             row = by_contender[record.model, tuple(sorted(record.parameters.items()))]
             found[row, record.measure, record.train_size].append(100 * record.value)
     return found

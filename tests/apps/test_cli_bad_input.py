@@ -12,7 +12,7 @@ import pytest
 
 from unnaive import TextClassifier
 from unnaive.apps.cli.main import exit_code
-from unnaive.classifier.packing import FORMAT
+from unnaive.classifier.model_file import FORMAT
 
 GOOD = "text,label\nthe ball is round,sport\nthe vote is in,politics\nwarm bread,food\n"
 
@@ -59,7 +59,7 @@ class TestTrain:
         [
             ("e.csv", "", "e.csv is empty; expected a header and rows"),
             ("e.jsonl", "", "e.jsonl is empty; expected one JSON object a line"),
-            ("h.csv", "text,label\n", "h.csv has a header and no documents below it; add rows"),
+            ("h.csv", "text,label\n", "h.csv: there are no documents; give at least one"),
             (
                 "w.csv",
                 "a,b,c\n1,2,3\n",
@@ -82,7 +82,11 @@ class TestTrain:
                 "repair it, or leave such rows out with --skip-bad",
             ),
             ("bad.jsonl", '{"text": \n', "line 1 of bad.jsonl is not JSON"),
-            ("none.csv", "text,label\nball,\ngoal,\n", "no row of none.csv has a label; name the column with --label"),
+            (
+                "none.csv",
+                "text,label\nball,\ngoal,\n",
+                "none.csv: no document has a label to learn from; give some, or name another column",
+            ),
         ],
     )
     def test_files_with_nothing_to_learn(self, refused, folder, output, name, content, sentence):

@@ -18,7 +18,7 @@ import unnaive
 from unnaive import TextClassifier
 from unnaive.apps.cli.main import build_app
 from unnaive.apps.cli.screen import Progress
-from unnaive.classifier.model_file import load
+from unnaive.classifier.model_file import load_model
 from unnaive.data.text_hashes import TextHashes
 from unnaive.io.tickets import load_tickets
 from unnaive.models.catalogue import MODELS
@@ -197,7 +197,7 @@ class TestPredictions:
     @pytest.mark.parametrize(
         ("words", "sentence"),
         [
-            (["-o", "x.xlsx"], "predictions cannot be written as .xlsx; give a name in .csv, .tsv, .jsonl or .parquet"),
+            (["-o", "x.xlsx"], "x.xlsx: a table cannot be written as .xlsx; give a name in .csv, .tsv, "),
             (["-o", "x.csv", "--json"], "--json asks for JSON lines and x.csv for csv; leave one out"),
             (["--reject-below", "2"], "Invalid value for '--reject-below'"),
         ],
@@ -360,13 +360,13 @@ class TestCommandLine:
         write_csv(tmp_path / "more.csv", [("n5", "cup final", "sport"), *ROWS[:1]])
         run("train", data, "-o", "a.model", "-m", "multinomial")
         run("update", "a.model", "more.csv")
-        assert len(load("a.model").text_hashes) == 6
+        assert len(load_model("a.model").text_hashes) == 6
         run("forget", "a.model", "more.csv", "-o", "c.model")
         np.testing.assert_array_equal(
-            load("c.model").text_hashes.values, TextHashes.of([row[1] for row in ROWS]).values
+            load_model("c.model").text_hashes.values, TextHashes.of([row[1] for row in ROWS]).values
         )
         run("remake", "c.model", "--set", "alpha=0.5")
-        assert len(load("c.model").text_hashes) == 4
+        assert len(load_model("c.model").text_hashes) == 4
         assert run("evaluate", "c.model", "more.csv")[2].startswith("note: 1 of 2 documents")
 
     def test_a_pattern_never_covers_the_output(self, run, model, data):

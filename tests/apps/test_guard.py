@@ -1,12 +1,16 @@
-"""No command writes over what it reads, nor anything but a model over a model."""
+"""No command overwrites one of its inputs, nor a model with anything that is not a model."""
 
 import os
+import sqlite3
 from pathlib import Path
+from typing import Annotated
 
 import pytest
+from typer.main import get_command
 
 from unnaive import TextClassifier
-from unnaive.apps.cli.main import exit_code
+from unnaive.apps.cli.main import build_app, exit_code
+from unnaive.apps.cli.paths import READ, path_uses
 
 
 @pytest.fixture
@@ -19,6 +23,13 @@ def folder(tmp_path, monkeypatch):
     Path("docs/sport/one.txt").write_text("good ball")
     Path("link").symlink_to("data.csv")
     os.link("data.csv", "second")
+    Path("r.svg").write_text('{"data": "data.csv"}\n')
+    Path("confusion.png").write_bytes(Path("m.model").read_bytes())
+    Path("audit-findings").mkdir()
+    Path("audit-findings/findings.csv").write_bytes(Path("data.csv").read_bytes())
+    with sqlite3.connect("notes.db") as database:
+        database.execute("create table notes (text, label)")
+    database.close()
     return tmp_path
 
 
@@ -51,6 +62,15 @@ def folder(tmp_path, monkeypatch):
         "compare data.csv --records data.csv",
         "compare data.csv --json m.model",
         "plot data.csv -o data.csv",
+        "plot r.svg -o r.svg",
+        "plot confusion.png data.csv --figure confusion",
+        "audit audit-findings/findings.csv --force",
+        "audit audit-findings/findings.csv -o audit-findings --force",
+        "evaluate m.model sqlite:notes.db?table=notes --html notes.db",
+        "evaluate m.model da*.csv --html data.csv",
+        "evaluate m.model data.csv --html new --markdown ./new",
+        "label --simulate data.csv --html data.csv",
+        "train docs -o new.model --cache docs",
     ],
 )
 def test_nothing_is_destroyed(folder, words, capsys):
@@ -90,3 +110,91 @@ def test_stdin_is_an_input_too(folder, monkeypatch):
 def test_what_harms_nothing_is_done(folder, words):
     Path("old.csv").write_text("from last week")
     assert exit_code(words.split()) == 0
+
+
+def verbs():
+    """(words of the command, its parameters by name, its path options) of every command."""
+    group = get_command(build_app())
+    found = []
+    for name, verb in sorted(group.commands.items()):
+        for words, command in [
+            ([name], verb),
+            *(([name, sub], one) for sub, one in getattr(verb, "commands", {}).items()),
+        ]:
+            callback = getattr(command.callback, "__wrapped__", command.callback)
+            found.append((words, {one.name: one for one in command.params}, path_uses(callback)))
+    return found
+
+
+VERBS = verbs()
+PAIRS = [
+    pytest.param(words, parameters, written, other, uses, id=f"{'-'.join(words)}-{written}-{other}")
+    for words, parameters, uses in VERBS
+    for written in uses
+    for other in uses
+    if uses[written].written and other != written and uses[other].read and not uses[other].inline
+]
+OUTPUTS = [
+    pytest.param(words, parameters, name, id=f"{'-'.join(words)}-{name}")
+    for words, parameters, uses in VERBS
+    for name, use in uses.items()
+    if use.written and not use.model
+]
+FILLED = {"max_size": "5MB", "text": "ball", "paper": "iir", "name": "tickets"}
+
+
+def command_line(words, parameters, values):
+    """The command with these values of options, and with something for all else that it needs."""
+    line = list(words)
+    given = dict(values)
+    for name, one in parameters.items():
+        if one.required:
+            given.setdefault(name, FILLED.get(name, f"no-{name}"))
+    for name, value in sorted(given.items(), key=lambda item: parameters[item[0]].param_type_name != "option"):
+        one = parameters[name]
+        line += [max(one.opts, key=len), value] if one.param_type_name == "option" else []
+    arguments = [one for one in parameters.values() if one.param_type_name == "argument"]
+    last = max((place for place, one in enumerate(arguments) if one.name in given), default=-1)
+    return line + [given.get(one.name, f"no-{one.name}") for one in arguments[: last + 1]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("words", "parameters", "written", "other", "uses"), PAIRS)
+def test_no_command_overwrites_what_it_reads(tmp_path, monkeypatch, capsys, words, parameters, written, other, uses):
+    monkeypatch.chdir(tmp_path)
+    Path("same").write_bytes(b"precious")
+    assert exit_code(command_line(words, parameters, {written: "same", other: "same"})) == 2
+    assert capsys.readouterr().err == "unnaive: same is read by this command; name another file to write\n"
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("same", b"precious")]
+
+
+@pytest.mark.parametrize(("words", "parameters", "written"), OUTPUTS)
+def test_no_command_overwrites_a_model_with_something_else(folder, capsys, words, parameters, written):
+    before = Path("n.model").read_bytes()
+    assert exit_code(command_line(words, parameters, {written: "n.model"})) == 2
+    assert "n.model is a model; name another file to write" in capsys.readouterr().err
+    assert Path("n.model").read_bytes() == before
+
+
+def test_pairs_of_path_options_are_those_there_are():
+    """A few that were missed when the guard went by names, so that the list above is not empty by mistake."""
+    names = {parameter.id for parameter in PAIRS}
+    assert {"plot-output-what", "label-html-simulate", "audit-csv_file-against", "train-output-optimise"} <= names
+
+
+# what help calls the value of an option that is a path, whatever its type
+PATHS = ("FILE", "FOLDER", "DATA", "MODEL", "RECORDS", "FINDINGS", ".csv")
+
+
+@pytest.mark.parametrize(("words", "parameters", "uses"), VERBS, ids=["-".join(words) for words, _, _ in VERBS])
+def test_every_path_option_says_what_it_is_for(words, parameters, uses):
+    named = {name for name, one in parameters.items() if any(word in (one.metavar or "") for word in PATHS)}
+    assert named <= set(uses)
+    assert all(use.read or use.written for use in uses.values())
+
+
+def test_a_path_option_that_does_not_say_is_refused():
+    def verb(source: Annotated[Path, READ], output: Path | None, parts: list[Path]) -> None: ...
+
+    with pytest.raises(TypeError, match="output of verb is a path that does not say what it is for; add READ, WRITTEN"):
+        path_uses(verb)

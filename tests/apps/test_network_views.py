@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from unnaive.apps.cli.network_views import network_view, write_network
-from unnaive.base.errors import BadData, UnknownName
+from unnaive.base.errors import BadData, UnknownName, UnnaiveError
 from unnaive.classifier.text_classifier import TextClassifier
 from unnaive.linear.linear import Linear
 from unnaive.models.or_gate import NoisyOr
@@ -64,7 +64,7 @@ def test_files_are_written_by_their_ending(fitted, tmp_path, name, start):
 def test_wrong_class_and_ending_are_refused(fitted, tmp_path):
     with pytest.raises(UnknownName, match="no class called 'sprot'"):
         network_view(fitted, "sprot")
-    with pytest.raises(BadData, match="ends in none of"):
+    with pytest.raises(UnnaiveError, match=r"a network cannot be written as .doc; give a name in .bif, .uai, .png"):
         write_network(network_view(fitted, "sport"), tmp_path / "a.doc")
 
 

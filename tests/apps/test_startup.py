@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import unnaive.base.sparse
 from unnaive import TextClassifier
 from unnaive.apps.cli.main import build_app, exit_code
-from unnaive.classifier.model_file import load
+from unnaive.classifier.model_file import load_model
 from unnaive.data.arrays import StoredMatrix, read_stored, stored
 
 TEXTS, LABELS = ["ball goal ball", "vote law", "goal goal", "law vote vote"], ["sport", "politics"] * 2
@@ -49,6 +49,17 @@ def test_predicting_a_text_imports_nothing_heavy(model):
     assert done.stdout.splitlines()[2] == "0 []"
 
 
+def test_help_imports_no_numpy():
+    program = (
+        "import sys\n"
+        "from unnaive.apps.cli.main import exit_code\n"
+        "exit_code(['--help'])\n"
+        "print(sorted({'numpy', 'scipy', 'sklearn', 'pyarrow'} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n"
+
+
 def test_reading_parquet_imports_no_pandas(tmp_path):
     columns = pyarrow.table({"text": TEXTS * 100, "label": LABELS * 100})
     pyarrow.parquet.write_table(columns, tmp_path / "data.parquet")
@@ -60,7 +71,7 @@ def test_reading_parquet_imports_no_pandas(tmp_path):
 
 
 def test_matrices_of_a_file_are_made_when_asked_for(model):
-    fitted = load(model)
+    fitted = load_model(model)
     assert isinstance(fitted.scorer.stored_weights, StoredMatrix)
     assert isinstance(stored(fitted.counts.counts, "class_terms"), StoredMatrix)
     fitted.predict(TEXTS)

@@ -14,6 +14,8 @@ from unnaive.base.errors import BadData, UnknownName, UnnaiveError, UnnaiveWarni
 from unnaive.evaluation.records import RecordFile
 from unnaive.io.tickets import load_tickets
 
+pytestmark = pytest.mark.slow  # `make quick` has fewer of these; `make test` runs all
+
 
 @pytest.fixture
 def run(monkeypatch, tmp_path):
@@ -143,7 +145,7 @@ def test_plot_draws_curves_of_records(run, tmp_path):
     result = run("plot", "r.jsonl", "-f", "vocabulary-curve")
     assert "compare with --vocabulary" in str(result.exception)
     assert "no figure of records called 'confusion'" in str(run("plot", "r.jsonl", "-f", "confusion").exception)
-    assert "ends in .png" in str(run("plot", "r.jsonl", "-o", "curve.gif").exception)
+    assert "give a name in .png" in str(run("plot", "r.jsonl", "-o", "curve.gif").exception)
     (tmp_path / "r.jsonl").rename(tmp_path / "records")
     assert run("plot", "records", "-o", "again.png").exit_code == 0
 

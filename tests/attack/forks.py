@@ -12,53 +12,60 @@ from dataclasses import dataclass, field
 
 MEMORY = 6 << 30  # bytes of address space for a child: what allocates by a number in a file fails here
 SECONDS = 60  # for one item
-REFUSED, SURVIVED = "refused", "survived"
+REFUSED, SURVIVED, HUNG, WRONG = "refused", "survived", "hung", "wrong"
+COLUMNS = ("tried", REFUSED, SURVIVED, "crashed", HUNG, WRONG, "lost")
 
 
 @dataclass
 class Tally:
-    """A line of the table: what was tried and how it ended. Nothing may crash or be lost."""
+    """A line of the table: what was tried and how it ended. Nothing may crash, hang, be wrong or be lost."""
 
     name: str
     tried: int = 0
     refused: int = 0
     survived: int = 0
     crashed: int = 0
+    hung: int = 0
+    wrong: int = 0
     lost: int = 0
     notes: list[str] = field(default_factory=list)
 
     def add(self, outcome: str, note: str = "") -> None:
-        """Count one item; any outcome but the two good ones is a crash, with a note of what it was."""
+        """Count one item; what is not refused, survived, hung or wrong is a crash, with a note of what it was."""
         self.tried += 1
         if outcome == REFUSED:
             self.refused += 1
         elif outcome == SURVIVED:
             self.survived += 1
         else:
-            self.crashed += 1
+            bad = outcome if outcome in (HUNG, WRONG) else "crashed"
+            setattr(self, bad, getattr(self, bad) + 1)
             self.notes.append(note or outcome)
 
     def __iadd__(self, other: "Tally") -> "Tally":
-        for name in ("tried", "refused", "survived", "crashed", "lost"):
+        for name in COLUMNS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.notes += other.notes
         return self
 
     @property
     def sound(self) -> bool:
-        return not self.crashed and not self.lost
+        return not (self.crashed or self.hung or self.wrong or self.lost)
 
 
-def run_forked(name: str, work: Callable[[int], tuple[str, str]], items: Sequence[int], workers: int = 2) -> Tally:
-    """`work(item)` → (outcome, note) for all items, shared among forked children."""
-    tally = Tally(name)
+def run_forked(
+    name: str, work: Callable[[int], tuple[str, str]], items: Sequence[int], workers: int = 2, *,
+    seconds: int = SECONDS, memory: int | None = MEMORY,
+) -> Tally:  # fmt: skip
+    """`work(item)` → (outcome, note) for all items, shared among forked children; each item has so many `seconds`."""
+    tally, limits = Tally(name), (seconds, memory)
     for parts in _rounds(items, workers, 2_000):
-        children = [_Child(work, part) for part in parts]
+        children = [_Child(work, part, limits) for part in parts]
         for child in children:
             while child is not None:
                 part, rest = child.finish()
                 tally += part
-                child = _Child(work, rest) if rest else None
+                child = _Child(work, rest, limits) if rest else None
     return tally
 
 
@@ -71,15 +78,15 @@ def _rounds(items, workers, size):
 class _Child:
     """A forked process that works through items, and tells in shared memory at which it is."""
 
-    def __init__(self, work, items):
+    def __init__(self, work, items, limits):
         self.items = list(items)
         self.at = mmap.mmap(-1, 8)
         reader, writer = os.pipe()
         self.pid = os.fork()
         if not self.pid:
             os.close(reader)
-            _limit()
-            _work_off(work, self.items, self.at, writer)
+            _limit(limits[1])
+            _work_off(work, self.items, self.at, writer, limits[0])
             os._exit(0)
         os.close(writer)
         self.pipe = os.fdopen(reader, "rb")
@@ -98,25 +105,29 @@ class _Child:
         for _ in range(place - len(lines)):  # answers that the dead child had not sent yet
             tally.add(SURVIVED)
         how = signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else f"exit {os.WEXITSTATUS(status)}"
-        tally.add("crashed", f"item {self.items[place]}: {how}")
+        tally.add(HUNG if how == "SIGALRM" else "crashed", f"item {self.items[place]}: {how}")
         return tally, self.items[place + 1 :]
 
 
-def _limit():
+def _limit(memory):
     faulthandler.disable()  # a crash is counted, not described
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    if memory is not None:
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 
-def _work_off(work, items, at, writer):
+def _work_off(work, items, at, writer, seconds):
     with os.fdopen(writer, "wb", buffering=0) as pipe:
         for place, item in enumerate(items):
             at[:] = struct.pack("q", place)
-            signal.alarm(SECONDS)
+            signal.alarm(seconds)
             try:
                 outcome, note = work(item)
             except BaseException as problem:
-                outcome, note = "crashed", f"item {item}: {type(problem).__name__}: {str(problem)[:200]}"
+                outcome, note = (
+                    WRONG if isinstance(problem, AssertionError) else "crashed",
+                    f"item {item}: {type(problem).__name__}: {str(problem)[:200]}",
+                )
             pipe.write(json.dumps([outcome, note]).encode() + b"\n")
         signal.alarm(0)

@@ -1,86 +1,137 @@
-"""Corrupted and crafted model files of every kind: loading refuses them in one sentence, or all that follows works."""
+"""Model files of every kind, and what damage and malice make of them: bytes, headers, arrays, descriptions, members.
+
+Mutants of structure have checksums that fit what is in them, so that the rules of model files are what they meet;
+mutants of bytes have those of the file that they were.
+"""
 
 import copy
-import json
 import os
 import random
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import model_verbs
 import numpy as np
-from safetensors.numpy import load_file, save
+from support.model_files import file_bytes, read_parts
 
 from unnaive import TextClassifier
-from unnaive.base.errors import BadModel, UnnaiveError
-from unnaive.classifier.model_file import load
+from unnaive.classifier.compress import quantised
 from unnaive.classifier.model_file import save as save_model
-from unnaive.classifier.packing import pack
 from unnaive.classifier.receipts import register_documents
 from unnaive.data.text_hashes import TextHashes
+from unnaive.learning.decisions import LeastCost, TopK
 from unnaive.models.catalogue import MODELS, find_model
 
-TEXTS = ["good ball, good game", "fair vote in a fair law", "warm soup with bread", "the ball is lost", "a new law"] * 3
-LABELS = ["sport", "politics", "food", "sport", "politics"] * 3
-SETS = [(label,) if label != "food" else ("food", "politics") for label in LABELS]
-NEW = ["a ball in the soup", "vote", "", "x" * 300]
+TEXTS, LABELS, SETS = model_verbs.TEXTS, model_verbs.LABELS, model_verbs.SETS
 EXTREMES = [0, 1, -1, 2, 7, 255, 2**15, 2**31 - 1, 2**31, 2**32, -(2**31), 2**62, 2**63 - 1, -(2**63), 2**64 - 1]
-FLOATS = [np.nan, np.inf, -np.inf, 0.0, -1.0, 1e308, -1e308, 5e-324]
+FLOATS = [np.nan, np.inf, -np.inf, 0.0, -1.0, 1.0, 1e308, -1e308, 1e76, 1e74, -1e74, 1e30, 5e-324, 1e-300]
 KINDS = [np.uint8, np.int8, np.int32, np.int64, np.uint64, np.float16, np.float32, np.float64, np.bool_]
 VALUES = [
-    None, True, False, 0, 1, -1, 2**31, 2**63, 2**70, -(2**63), 0.5, -1.5, 1e308, float("nan"), float("inf"), "", "a",
-    "x" * 999,
-    "\ud800", "\x1b[31m", [], [1], ["a"], [[]], {}, {"a": 1}, [None], "softmax", "cosine", "tf-idf", "balanced", [3, 3],
-    [0, 0],
-    [-1, 5], [2**40, 2**40], 10**400, "en", "tr", "multinomial",
+    None, True, False, 0, 1, -1, 2, 2**31, 2**63, 2**70, -(2**63), 0.5, -1.5, 1e308, float("nan"), float("inf"), "",
+    "a", "x" * 999,
+    "\ud800", "\x1b[31m", [], [1], ["a"], [[]], {}, {"a": 1}, [None], "softmax", "log-odds", "cosine", "margin",
+    "noisy-or", "one-of-all", "tf-idf", "balanced", [3, 3], [0, 0], ["chi2", 3], "binary", "log", "raw", "l1", "l2",
+    [-1, 5], [2**40, 2**40], 10**400, "en", "tr", "best", "scut", "argmax", "macro-f1", "costs.csv", "/etc/passwd",
+    "single", "sets", "indicator", "sparse", "temperature", "platt", "isotonic", "given", *sorted(MODELS),
+]  # fmt: skip
+ENTRIES = [
+    {"dtype": "BOOL"}, {"dtype": "BF16"}, {"dtype": "F64"}, {"dtype": "U8"}, {"dtype": "I64"}, {"dtype": None},
+    {"shape": []}, {"shape": [0]}, {"shape": [1]}, {"shape": [2**62, 4]}, {"shape": [-1]}, {"shape": [True]},
+    {"shape": "3"}, {"data_offsets": [0, 0]}, {"data_offsets": [0, 2**63]}, {"data_offsets": [-8, 8]},
+    {"data_offsets": [8]}, {"data_offsets": None}, {"more": 1},
 ]  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Sample:
+    """A sound model file: its bytes, the same without checksums, its arrays and its description."""
+
+    raw: bytes
+    bare: bytes
+    arrays: dict
+    about: dict
+
+
 def make_models(folder):
-    """The raw bytes and the parts of a small model of every kind, single-label and multilabel."""
-    found = []
+    """Small models of every name, single-label and multilabel, and of every other thing that a file may hold."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [_sample(fitted, folder, frozen) for fitted, frozen in _fitted_models()]
+
+
+def _fitted_models():
     for name in sorted(MODELS):
-        small = {"restarts": 2, "average": 2, "k": 3, "max_iter": 5, "features": 6}
         known = find_model(name).declared()
-        settings = {key: value for key, value in small.items() if key in known and isinstance(known[key].default, int)}
+        small = model_verbs.SMALL.items()
+        settings = {key: value for key, value in small if key in known and isinstance(known[key].default, int)}
         for labels in (LABELS, SETS):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                fitted = TextClassifier(name, **settings).fit(TEXTS, labels).fitted_
-            found.append(_parts(fitted, folder))
-    tuned = (
-        TextClassifier("multinomial", min_df=2, select=("chi2", 6), decision="scut", calibrate=True)
-        .fit(TEXTS, SETS)
-        .fitted_
-    )
-    warm = TextClassifier("multinomial", calibrate=True, ngrams=(1, 2), stem="porter").fit(TEXTS, LABELS).fitted_
-    listed = register_documents(
-        TextClassifier("multinomial").fit(TEXTS, LABELS).fitted_, TEXTS, [(one,) for one in LABELS]
-    )
-    listed = replace(listed, text_hashes=TextHashes.of(TEXTS))
-    return found + [_parts(one, folder) for one in (tuned, warm, listed)]
+            fitted = TextClassifier(name, **settings).fit(TEXTS, labels).fitted_
+            yield fitted, False
+            if labels is LABELS:
+                yield fitted, True
+    for name, bits in (("multinomial", 8), ("auto", 16), ("auto", 8), ("nbsvm", 8), ("or-gate", 16)):
+        fitted = TextClassifier(name).fit(TEXTS, LABELS).fitted_
+        yield replace(fitted, scorer=quantised(fitted.scorer, bits), counts=None, documents=None), True
+    many = [f"class {number % 40:02d} word{number % 40} word{number % 7}" for number in range(120)]
+    yield TextClassifier("label-tree").fit(many, [text[6:8] for text in many]).fitted_, False
+    for options in (
+        {"min_df": 2, "select": ("chi2", 6), "decision": "scut", "calibrate": True, "labels": SETS},
+        {"calibrate": True, "ngrams": (1, 2), "stem": "porter"},
+        {"calibrate": "platt"}, {"calibrate": "isotonic", "labels": SETS}, {"optimise": "macro-f1"},
+        {"decision": "pcut", "labels": SETS}, {"decision": "rcut", "labels": SETS}, {"decision": TopK(2)},
+        {"decision": LeastCost(tuple(tuple(float(i != j) for j in range(3)) for i in range(3)))},
+        {"optimise": {true: {given: float(true != given) for given in set(LABELS)} for true in set(LABELS)}},
+        {"class_weight": {"food": 2.5}}, {"labels": [len(label) for label in LABELS]},
+        {"model": "nbsvm", "calibrate": True, "analyzer": "both", "char_ngrams": (2, 3)},
+        {"model": "svm", "analyzer": "char", "char_borders": "words"},
+        {"model": "maxent", "class_weight": "balanced", "stopwords": ("the",)},
+        {"model": "complement", "class_prior": [0.2, 0.3, 0.5]},
+        {"model": "hos", "keep_documents": True},
+    ):  # fmt: skip
+        labels = options.pop("labels", LABELS)
+        yield TextClassifier(**{"model": "multinomial"} | options).fit(TEXTS, labels).fitted_, False
+    weights = np.linspace(0.5, 2, len(TEXTS))
+    for name in ("multinomial", "maxent"):
+        yield TextClassifier(name).fit(TEXTS, LABELS, sample_weight=weights).fitted_, False
+    listed = TextClassifier("multinomial").fit(TEXTS, LABELS).fitted_
+    listed = register_documents(listed, TEXTS, [(one,) for one in LABELS])
+    yield replace(listed, text_hashes=TextHashes.of(TEXTS)), False
 
 
-def _parts(fitted, folder):
+def _sample(fitted, folder, frozen):
     path = Path(folder) / "made.model"
-    save_model(fitted, path)
-    return path.read_bytes(), load_file(path), pack(fitted)[1]
+    save_model(fitted, path, frozen=frozen)
+    arrays, about = read_parts(path)
+    return Sample(path.read_bytes(), file_bytes(arrays, about | {"format": 2}), arrays, about)
 
 
 def corrupted(models, seed):
-    """The bytes of a file that is wrong in one to three places; the same for the same seed."""
+    """(the bytes of a file that is wrong in one to three places, whether its checksums must tell); by the seed."""
     rng = random.Random(seed)
-    raw, arrays, about = rng.choice(models)
+    sample = rng.choice(models)
     kind = rng.random()
+    if kind < 0.2:
+        changed = _changed_bytes(bytearray(sample.raw), rng, models)
+        return changed, changed != sample.raw
     if kind < 0.3:
-        return _changed_bytes(bytearray(raw), rng, models)
-    arrays, about = {name: array.copy() for name, array in arrays.items()}, json.loads(json.dumps(about))
+        return _changed_bytes(bytearray(sample.bare), rng, models), False
+    arrays, about = {name: array.copy() for name, array in sample.arrays.items()}, copy.deepcopy(sample.about)
+    entries = {}
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
-        if rng.random() < 0.6 and arrays:
+        change = rng.random()
+        if change < 0.45 and arrays:
             _change_array(arrays, rng)
-        else:
+        elif change < 0.7:
             _change_value(about, rng)
-    return save(arrays, metadata={"unnaive": json.dumps(about)})
+        elif change < 0.95:
+            _take_from(rng.choice(models), arrays, about, rng)
+        elif arrays:
+            name = rng.choice(sorted(arrays))
+            entries[name] = {"dtype": "F64", "shape": [1], "data_offsets": [0, 8]} | rng.choice(ENTRIES)
+    if rng.random() < 0.1:
+        about["format"] = 2
+    return file_bytes(arrays, about, entries=entries), False
 
 
 def _changed_bytes(raw, rng, models):
@@ -88,7 +139,7 @@ def _changed_bytes(raw, rng, models):
     if kind == 0:
         return bytes(raw[: rng.randrange(len(raw))])
     if kind == 1:
-        other = rng.choice(models)[0]
+        other = rng.choice(models).raw
         start, size = rng.randrange(len(other)), rng.randrange(1, 200)
         place = rng.randrange(len(raw))
         raw[place : place + size] = other[start : start + size]
@@ -99,33 +150,58 @@ def _changed_bytes(raw, rng, models):
     return bytes(raw)
 
 
+def _take_from(other, arrays, about, rng):
+    """Something of another model in the place of what is here: a key, the arrays of a group, or one array."""
+    kind = rng.randrange(4)
+    if kind == 0:
+        key = rng.choice(sorted(other.about))
+        about[key] = copy.deepcopy(other.about[key])
+    elif kind == 1:
+        part, key = rng.choice([(part, key) for part, values in other.about.items() if isinstance(values, dict)
+                                for key in values] or [("scorer", "kind")])  # fmt: skip
+        if isinstance(about.get(part), dict):
+            about[part][key] = copy.deepcopy(other.about[part][key])
+    elif kind == 2:
+        group = rng.choice(["scorer", "counts", "documents", "conformal", "vocabulary", "register"])
+        for name in [name for name in arrays if name.split(".")[0] == group]:
+            del arrays[name]
+        arrays |= {name: array.copy() for name, array in other.arrays.items() if name.split(".")[0] == group}
+        if group in other.about and rng.random() < 0.7:
+            about[group] = copy.deepcopy(other.about[group])
+    elif other.arrays:
+        name = rng.choice(sorted(other.arrays))
+        arrays[name] = other.arrays[name].copy()
+
+
 def _change_array(arrays, rng):
     name = rng.choice(sorted(arrays))
     array = arrays[name]
-    kind = rng.randrange(9)
+    kind = rng.randrange(11)
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if kind <= 2 and array.size:
+        if kind <= 3 and array.size:
             places = [rng.randrange(array.size) for _ in range(rng.choice([1, 1, 2, 5]))]
             for place in places:
                 array.flat[place] = _extreme(array.dtype, rng)
-        elif kind == 3:
-            arrays[name] = array.astype(rng.choice(KINDS))
         elif kind == 4:
-            arrays[name] = array.ravel()[: rng.randrange(array.size + 1)].copy()
+            arrays[name] = array.astype(rng.choice(KINDS))
         elif kind == 5:
-            arrays[name] = np.concatenate([array.ravel(), array.ravel()[: rng.randrange(array.size + 1)]])
+            arrays[name] = array.ravel()[: rng.randrange(array.size + 1)].copy()
         elif kind == 6:
+            arrays[name] = np.concatenate([array.ravel(), array.ravel()[: rng.randrange(array.size + 1)]])
+        elif kind == 7:
             arrays[name] = rng.choice(
                 [array.reshape(1, -1), array.ravel(), np.zeros((), array.dtype), array[..., None]]
             )
-        elif kind == 7:
+        elif kind == 8:
             other = rng.choice(sorted(arrays))
             arrays[name], arrays[other] = arrays[other], arrays[name]
+        elif kind == 9:
+            arrays[rng.choice(["more", "scorer.more", "documents.more", f"{name}.more", "counts.vocabulary.bytes"])] = (
+                array.copy()
+            )
         else:
             arrays.pop(name)
-    if name in arrays:
-        arrays[name] = np.ascontiguousarray(arrays[name])
 
 
 def _extreme(dtype, rng):
@@ -144,55 +220,23 @@ def _change_value(about, rng):
     while isinstance(place[key], (dict, list)) and place[key] and rng.random() < 0.8:
         place = place[key]
         key = rng.choice(sorted(place)) if isinstance(place, dict) else rng.randrange(len(place))
-    if rng.random() < 0.15:
+    kind = rng.random()
+    if kind < 0.15:
         del place[key]
+    elif kind < 0.2 and isinstance(place, dict):
+        place["more"] = copy.deepcopy(rng.choice(VALUES))
     else:
         place[key] = copy.deepcopy(rng.choice(VALUES))
 
 
 def attack_with(models, folder):
     """A function of a seed: write the corrupted file, load it, use it."""
-    path = Path(folder) / f"{os.getpid()}.model"
 
     def attack(seed):
-        path.with_name(f"{os.getpid()}.model").write_bytes(corrupted(models, seed))
-        return use(path.with_name(f"{os.getpid()}.model"), seed)
+        path = Path(folder) / f"{os.getpid()}.model"
+        path.unlink(missing_ok=True)  # not written over: the one before may be mapped
+        content, told = corrupted(models, seed)
+        path.write_bytes(content)
+        return model_verbs.use(path, seed, must_refuse=told)
 
     return attack
-
-
-def use(path, seed):
-    """Load and use a model; (outcome, note)."""
-    warnings.simplefilter("ignore")
-    np.seterr(all="ignore")
-    try:
-        fitted = load(path, mapped=seed % 2 == 1)
-    except BadModel as problem:
-        return ("refused", "") if "\n" not in str(problem) else ("crashed", f"seed {seed}: not one sentence")
-    except UnnaiveError as problem:
-        return "crashed", f"seed {seed}: loading raised {type(problem).__name__}"
-    step = "start"
-    try:
-        for step, act in _steps(fitted):
-            try:
-                act()
-            except UnnaiveError as problem:
-                if "\n" in str(problem):
-                    return "crashed", f"seed {seed} {step}: not one sentence"
-    except Exception as problem:
-        return "crashed", f"seed {seed} {step} of {fitted.spec.model.name}: {type(problem).__name__}: {problem}"[:300]
-    return "survived", ""
-
-
-def _steps(fitted):
-    yield "predict", lambda: fitted.predict(NEW)
-    yield "scores", lambda: fitted.scores(NEW)
-    yield "explain", lambda: fitted.explain(NEW[0])
-    yield "terms", lambda: [fitted.strongest_terms(label, 3) for label in fitted.classes]
-    yield "pack", lambda: pack(fitted)
-    if fitted.probabilistic:
-        yield "probabilities", lambda: fitted.predict_proba(NEW)
-    if fitted.statistic is not None:
-        label = fitted.classes[0] if not fitted.multilabel else (fitted.classes[0],)
-        yield "update", lambda: TextClassifier.from_fitted(fitted).partial_fit(["a new ball"], [label])
-        yield "forget", lambda: TextClassifier.from_fitted(fitted).forget([TEXTS[0]], [label])

@@ -1,25 +1,53 @@
 """All attacks at a scale, and the table of how they ended; `make attack` runs it whole, `make test` a small part."""
 
+import sys
 import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # where the state machine is
 
 import corpora
+import growth
 import model_files
 import texts
 import writers
-from forks import Tally, run_forked
+from forks import COLUMNS, SURVIVED, Tally, run_forked
 
-WHOLE = {"files": 100_000, "texts": 1_000_000, "kills": 1_000, "seconds": 60.0, "corpora": 200, "words": 60_000}
-SMALL = {"files": 1_500, "texts": 10_000, "kills": 60, "seconds": 3.0, "corpora": 12, "words": 5_000}
+WHOLE = {
+    "files": 100_000,
+    "texts": 1_000_000,
+    "kills": 1_000,
+    "seconds": 60.0,
+    "corpora": 200,
+    "words": 60_000,
+    "timed": True,
+    "sequences": 10_000,
+    "service": 300,
+    "spark": 30,
+}
+SMALL = {
+    "files": 1_500, "texts": 10_000, "kills": 60, "seconds": 3.0, "corpora": 12, "words": 5_000, "timed": False,
+    "sequences": 60, "service": 10, "spark": 2,
+}  # fmt: skip
+BLOCK = 500  # sequences whose outcome is kept, so that a run that was stopped goes on where it was
 
 
-def attack_files(scale):
+FILES_PART, TEXTS_PART = 10_000, 100_000  # of `make attack`, which goes on with the next part where it was stopped
+
+
+def attack_files(scale, part=0):
+    """Mutants of model files: the seeds of one part."""
+    seeds = range(part * FILES_PART, min(scale["files"], (part + 1) * FILES_PART))
     with tempfile.TemporaryDirectory() as folder:
         models = model_files.make_models(folder)
-        return run_forked("corrupted model files", model_files.attack_with(models, folder), range(scale["files"]))
+        return run_forked("corrupted model files", model_files.attack_with(models, folder), seeds)
 
 
-def attack_texts(scale):
-    tally = run_forked("texts, kernel against reference", texts.compare, range(-(-scale["texts"] // texts.BATCH)))
+def attack_texts(scale, part=0):
+    """Random texts, a batch for each seed of one part."""
+    start, end = part * TEXTS_PART, min(scale["texts"], (part + 1) * TEXTS_PART)
+    batches = range(start // texts.BATCH, -(-end // texts.BATCH))
+    tally = run_forked("texts, kernel against reference", texts.compare, batches)
     for name in ("tried", "refused", "survived"):
         setattr(tally, name, getattr(tally, name) * texts.BATCH)
     return tally
@@ -47,15 +75,66 @@ def attack_corpora(scale):
         return corpora.attack_corpora(folder, scale["corpora"])
 
 
+def attack_growth(scale):
+    return growth.attack_growth(scale["timed"], tell=lambda words: sys.stderr.write(f"{words}\n"))
+
+
+def run_sequences(name, run, numbers, **limits):
+    """Sequences of verbs by their numbers; each survives whether or not some of its verbs were refused."""
+
+    def work(number):
+        run(number)
+        return SURVIVED, ""
+
+    return run_forked(name, work, numbers, **limits)
+
+
+def attack_sequences(scale, part=0):
+    """Sequences without servers; a part of BLOCK of them."""
+    from statemachine.sequences import run_sequence
+
+    numbers = range(part * BLOCK, min((part + 1) * BLOCK, scale["sequences"]))
+    return run_sequences("sequences of verbs", run_sequence, numbers)
+
+
+def attack_service(scale):
+    from statemachine.service import run_service_sequence
+
+    return run_sequences("sequences with the service", run_service_sequence, range(scale["service"]))
+
+
+def attack_spark(scale):
+    from statemachine.spark import run_spark_sequence
+
+    numbers = range(scale["spark"])  # the virtual machine reserves more address space than it uses
+    return run_sequences("sequences with Spark", run_spark_sequence, numbers, workers=1, seconds=600, memory=None)
+
+
 ATTACKS = {
     "files": attack_files, "texts": attack_texts, "hash": attack_hash, "kill": attack_kill, "readers": attack_readers,
-    "corpora": attack_corpora,
+    "corpora": attack_corpora, "growth": attack_growth, "sequences": attack_sequences, "service": attack_service,
+    "spark": attack_spark,
 }  # fmt: skip
 
 
+def parts_of(name, scale):
+    """How many parts an attack has at a scale; each is called with its number."""
+    sizes = {
+        "files": (scale["files"], FILES_PART),
+        "texts": (scale["texts"], TEXTS_PART),
+        "sequences": (scale["sequences"], BLOCK),
+    }
+    return -(-sizes[name][0] // sizes[name][1]) if name in sizes else 1
+
+
+def run_part(name, scale, part):
+    """The tally of one part of an attack."""
+    return ATTACKS[name](scale, part) if parts_of(name, scale) > 1 else ATTACKS[name](scale)
+
+
 def table(tallies):
-    """One line for each attack: tried, refused, survived, crashed, lost."""
-    columns = ("tried", "refused", "survived", "crashed", "lost")
+    """One line for each attack: tried, refused, survived, crashed, hung, wrong, lost."""
+    columns = COLUMNS
     lines = [f"{'attack':<34}" + "".join(f"{name:>11}" for name in columns)]
     for tally in tallies:
         lines.append(f"{tally.name:<34}" + "".join(f"{getattr(tally, name):>11,}" for name in columns))

@@ -1,7 +1,9 @@
 """A small part of `make attack`: nothing crashes, nothing is lost."""
 
 import os
+import shutil
 import signal
+from importlib.util import find_spec
 
 import pytest
 import suite
@@ -17,6 +19,8 @@ NATIVE_ONLY = ("texts", "hash")
 def test_nothing_crashes_and_nothing_is_lost(name):
     if name in NATIVE_ONLY and BACKEND != "native":
         pytest.skip("the kernel is not built")
+    if name == "spark" and (find_spec("pyspark") is None or shutil.which("java") is None):
+        pytest.skip("pyspark or Java is not installed")
     tally = suite.ATTACKS[name](suite.SMALL)
     assert tally.tried > 0
     assert tally.sound, "\n".join(tally.notes[:20])
@@ -28,8 +32,13 @@ def test_a_crash_is_counted_and_the_rest_goes_on():
             os.kill(os.getpid(), signal.SIGSEGV)
         if item == 5:
             raise KeyError("odd")
+        if item == 7:
+            raise AssertionError("another label")
+        if item == 8:
+            signal.pause()
         return ("refused" if item % 2 else "survived"), ""
 
-    tally = run_forked("", work, range(10))
-    assert (tally.tried, tally.refused, tally.survived, tally.crashed) == (10, 3, 5, 2)
+    tally = run_forked("", work, range(10), seconds=1)
+    assert (tally.tried, tally.refused, tally.survived, tally.crashed) == (10, 2, 4, 2)
+    assert (tally.wrong, tally.hung, tally.sound) == (1, 1, False)
     assert any("SIGSEGV" in note for note in tally.notes)

@@ -14,7 +14,7 @@ from forks import Tally
 
 from unnaive import TextClassifier
 from unnaive.base.atomic_files import remove_leftovers
-from unnaive.classifier.model_file import load, save, update
+from unnaive.classifier.model_file import load_model, save, update_model_file
 
 BASE = ["tick good ball", "tick fair vote"] * 4, ["sport", "politics"] * 4
 MORE = ["tick warm soup number"], ["sport"]
@@ -48,7 +48,7 @@ class Shared:
 def change_for_ever(path, other, shared, seed):
     """One operation after the other, announced before and confirmed after."""
     rng = random.Random(seed)
-    now = n_docs(load(path))
+    now = n_docs(load_model(path))
     done = 0
     while True:
         operation = rng.choice(OPERATIONS)
@@ -66,9 +66,9 @@ def change_for_ever(path, other, shared, seed):
 
 def apply(operation, path, other):
     if operation == "update":
-        update(path, lambda fitted: TextClassifier.from_fitted(fitted).partial_fit(*MORE).fitted_)
+        update_model_file(path, lambda fitted: TextClassifier.from_fitted(fitted).partial_fit(*MORE).fitted_)
     elif operation == "forget":
-        update(path, forget_one)
+        update_model_file(path, forget_one)
     elif operation == "train":
         TextClassifier("multinomial", n_jobs=1).fit(*BASE).save(path)
     else:
@@ -88,7 +88,7 @@ def read_for_ever(path, reads):
     """A reader in a process of its own; it ends by an exit status other than 0 as soon as a read goes wrong."""
     count = 0
     while True:
-        n_docs(load(path))
+        n_docs(load_model(path))
         count += 1
         reads[:] = struct.pack("q", count)
 
@@ -153,7 +153,7 @@ def wait_for_moment(path, rng):
 
 def check_after_kill(tally, path, before, after, status):
     try:
-        found = n_docs(load(path))
+        found = n_docs(load_model(path))
     except Exception as problem:
         tally.tried += 1
         tally.lost += 1
@@ -183,7 +183,7 @@ def attack_readers(folder, seconds, n_readers=16):
                 if number % 2:
                     assert model.predict(["ball ball", "vote vote"]).tolist() == ["sport", "politics"]
                 else:
-                    n_docs(load(path))
+                    n_docs(load_model(path))
                 count += 1
         except BaseException as problem:
             problems.append(f"{type(problem).__name__}: {problem}")
@@ -197,7 +197,7 @@ def attack_readers(folder, seconds, n_readers=16):
         model.partial_fit(["tick apple pie"], ["food"], grow=True)
         model.save(path)
         model.forget(["tick apple pie"], ["food"])
-        update(path, lambda fitted: TextClassifier.from_fitted(fitted).partial_fit(*MORE).fitted_)
+        update_model_file(path, lambda fitted: TextClassifier.from_fitted(fitted).partial_fit(*MORE).fitted_)
         writes += 4
     for thread in threads:
         thread.join()

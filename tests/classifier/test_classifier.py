@@ -345,7 +345,7 @@ def test_mistakes_in_settings(arguments, error, problem):
         (["ab", "cd"], ["x", "x"], "every document has the label 'x'; a classifier needs at least two classes"),
         (["ab", "cd"], [[], []], "no document has a label"),
         (["", "?"], ["x", "y"], "none of the 2 texts has a term to learn from"),
-        ([], [], "there are no texts"),
+        ([], [], "there are no documents; give at least one"),
         (["ab", "cd"], np.array([[2, 0], [0, 1]]), "something else than 0 and 1"),
         (["ab", "cd"], [0.5, 1.5], "Unknown label type: continuous"),
     ],

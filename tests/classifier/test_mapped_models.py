@@ -8,12 +8,14 @@ import warnings
 
 import numpy as np
 import pytest
+from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
+from support.model_files import without_checksums
 
 from unnaive import TextClassifier
 from unnaive.base.errors import BadModel
 from unnaive.classifier.mapped_arrays import map_arrays
-from unnaive.classifier.model_file import load
+from unnaive.classifier.model_file import load_model
 from unnaive.models.catalogue import MODELS, find_model
 
 TEXTS = ["good ball, good game", "fair vote in a fair law", "warm soup with bread", "the ball is lost", "a new law"] * 3
@@ -36,7 +38,7 @@ def owner(array):
 
 
 def test_arrays_are_those_of_the_library_and_lie_in_the_file(saved):
-    arrays, metadata = map_arrays(saved)
+    arrays, metadata, *_ = map_arrays(saved)
     expected = load_file(saved)
     assert arrays.keys() == expected.keys()
     for name, array in arrays.items():
@@ -48,10 +50,10 @@ def test_arrays_are_those_of_the_library_and_lie_in_the_file(saved):
 
 
 def test_the_weights_of_a_mapped_model_are_not_copied(saved):
-    weights = load(saved, mapped=True).scorer.sparse_weights
+    weights = load_model(saved, mapped=True).scorer.sparse_weights
     assert isinstance(owner(weights.data), mmap.mmap)
     assert isinstance(owner(weights.indices), mmap.mmap)
-    assert not isinstance(owner(load(saved).scorer.sparse_weights.data), mmap.mmap)
+    assert not isinstance(owner(load_model(saved).scorer.sparse_weights.data), mmap.mmap)
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))
@@ -63,40 +65,52 @@ def test_every_model_predicts_alike(tmp_path, name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # so few documents
         TextClassifier(name, **settings).fit(TEXTS, LABELS).save(path)
-    copied, mapped = load(path), load(path, mapped=True)
+    copied, mapped = load_model(path), load_model(path, mapped=True)
     assert np.array_equal(copied.scores(NEW), mapped.scores(NEW))
     assert copied.predict(NEW).tolist() == mapped.predict(NEW).tolist()
     assert copied.strongest_terms("food", 3) == mapped.strongest_terms("food", 3)
 
 
 def test_without_the_library_a_model_is_read_all_the_same(saved, monkeypatch):
-    expected = load(saved).scores(NEW)
     monkeypatch.setitem(sys.modules, "safetensors", None)  # there is none for some interpreters without a GIL
-    found = load(saved)
-    assert np.array_equal(found.scores(NEW), expected)
-    assert found.scorer.bias.flags.writeable  # no pages of the file, which an update replaces
+    found = load_model(saved)
+    assert np.array_equal(found.scores(NEW), load_model(saved, mapped=True).scores(NEW))
+    assert not found.scorer.bias.flags.writeable
+    assert owner(found.scorer.bias) is None  # no pages of the file, which an update replaces
     saved.write_bytes(saved.read_bytes()[:-1])
     with pytest.raises(BadModel, match=r"tickets\.model: this is no model, or a damaged one"):
-        load(saved)
+        load_model(saved)
 
 
 def test_a_replaced_file_stays_as_it_was_for_its_readers(saved):
-    before = load(saved, mapped=True)
+    before = load_model(saved, mapped=True)
     expected = before.scores(NEW).copy()
     TextClassifier("bernoulli").fit(TEXTS * 50, LABELS * 50).save(saved)  # atomic: a new file takes the name
     assert np.array_equal(before.scores(NEW), expected)
-    assert load(saved, mapped=True).spec.model.name == "bernoulli"
+    assert load_model(saved, mapped=True).spec.model.name == "bernoulli"
 
 
 def outcome(path, mapped):
     try:
-        return load(path, mapped=mapped).scores(NEW).tolist()
+        return load_model(path, mapped=mapped).scores(NEW).tolist()
     except BadModel as problem:
         return "refused" if "\n" not in str(problem) else "refused in several lines"
 
 
+def refused_by_the_library(path):
+    try:
+        load_file(path)
+    except (SafetensorError, AttributeError, TypeError):  # the last two: a kind of number that numpy has not
+        return True
+    return False
+
+
 def test_damaged_files_are_refused_alike(saved, tmp_path):
-    """Cut off, grown, or with some bytes changed, most of them in the header, where a mistake would read elsewhere."""
+    """Cut off, grown, or with some bytes changed, most of them in the header, where a mistake would read elsewhere.
+
+    What the library refuses is refused; more is, since the library knows nothing of models.
+    """
+    without_checksums(saved)  # which would refuse all of them
     whole = saved.read_bytes()
     start = 8 + int.from_bytes(whole[:8], "little")
     path = tmp_path / "damaged.model"
@@ -116,6 +130,7 @@ def test_damaged_files_are_refused_alike(saved, tmp_path):
         path.write_bytes(raw)
         expected = outcome(path, mapped=False)
         assert outcome(path, mapped=True) == expected, f"number {number}"
+        assert expected == "refused" or not refused_by_the_library(path), f"number {number}"
         refused += expected == "refused"
     assert 200 < refused < 400
 
@@ -144,7 +159,7 @@ def test_crafted_headers_are_refused(saved, tmp_path, change):
     path = tmp_path / "crafted.model"
     path.write_bytes(len(words).to_bytes(8, "little") + words + raw[8 + size :])
     with pytest.raises(BadModel, match="no model, or a damaged one"):
-        load(path, mapped=True)
+        load_model(path, mapped=True)
 
 
 def test_arrays_in_places_that_do_not_suit_them_are_copied(tmp_path):
@@ -157,7 +172,7 @@ def test_arrays_in_places_that_do_not_suit_them_are_copied(tmp_path):
     words = json.dumps(header).encode()
     path = tmp_path / "odd.model"
     path.write_bytes(len(words).to_bytes(8, "little") + words + bytes([1, 2, 3]) + np.array([0.5, -2.0]).tobytes())
-    arrays, _ = map_arrays(path)
+    arrays = map_arrays(path).arrays
     assert arrays["first"].tolist() == [1, 2, 3]
     assert arrays["second"].tolist() == [0.5, -2.0]
     assert arrays["second"].flags.aligned
@@ -168,7 +183,7 @@ def test_files_of_others(tmp_path):
     path = tmp_path / "any.model"
     save_file({"a": np.zeros(3)}, path)
     with pytest.raises(BadModel, match="no model of unnaive"):
-        load(path, mapped=True)
+        load_model(path, mapped=True)
     for content in (
         b"",
         b"PK\x03\x04",
@@ -178,4 +193,4 @@ def test_files_of_others(tmp_path):
     ):
         path.write_bytes(content)
         with pytest.raises(BadModel):
-            load(path, mapped=True)
+            load_model(path, mapped=True)

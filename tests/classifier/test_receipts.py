@@ -9,7 +9,7 @@ import pytest
 from unnaive import TextClassifier
 from unnaive.apps.cli.main import exit_code
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
-from unnaive.classifier.model_file import load
+from unnaive.classifier.model_file import load_model
 from unnaive.classifier.receipts import read_receipt, register_documents
 from unnaive.data.register import Register, make_key
 
@@ -122,8 +122,8 @@ def test_merging_joins_registers(folder):
     run("train all.csv -m multinomial -o c.model --register")
     assert run("merge a.model b.model -o ab.model") == 0
     assert run("remake c.model --set alpha=0.5") == 0
-    np.testing.assert_array_equal(load("ab.model").register.hashes, load("c.model").register.hashes)
-    assert len(load("ab.model").register) == 17
+    np.testing.assert_array_equal(load_model("ab.model").register.hashes, load_model("c.model").register.hashes)
+    assert len(load_model("ab.model").register) == 17
     run("train gone.csv -m multinomial -o plain.model")
     with pytest.warns(UnnaiveWarning, match="not all of these models have a register"):
         TextClassifier.load("a.model").merge(TextClassifier.load("plain.model"))

@@ -10,7 +10,7 @@ from unnaive.data import products
 from unnaive.data.products import add_tf_idf, product, transposed_product
 from unnaive.data.weighting import Weighting
 from unnaive.models.maxent import gis
-from unnaive.models.maxent.gis import CellDocuments, Cells, aligned_zeros
+from unnaive.models.maxent.gis import ActiveCells, CellDocuments, aligned_zeros
 
 native = pytest.mark.skipif(products.NATIVE is None, reason="built without a compiler")
 
@@ -82,7 +82,7 @@ def test_a_pass_expects_what_dense_arithmetic_expects(n_docs, n_terms, n_classes
     X, rng = documents(n_docs, n_terms, density, seed), np.random.default_rng(seed)
     targets = rng.integers(n_classes, size=n_docs).astype(np.int32)
     pattern = csr_array(rng.random((n_terms, n_classes)) < rng.random((n_terms, 1)))
-    cells = Cells.of(pattern)
+    cells = ActiveCells.of(pattern)
     table = csr_array(pattern * rng.normal(size=pattern.shape))
     weights, weight, offset = cells.gather(table), rng.random(n_docs), rng.normal(size=n_classes)
     found, expected = CellDocuments.of(X, cells).expectations(weights, targets, weight, offset)
@@ -97,7 +97,7 @@ def test_a_pass_expects_what_dense_arithmetic_expects(n_docs, n_terms, n_classes
 @native
 def test_without_the_native_pass_the_result_is_the_same(monkeypatch):
     X, rng = documents(50, 60, 0.2, seed=3), np.random.default_rng(3)
-    cells = Cells.of(csr_array(rng.random((60, 9)) < 0.3))
+    cells = ActiveCells.of(csr_array(rng.random((60, 9)) < 0.3))
     weights = rng.normal(size=len(cells.active)) * cells.active
     arguments = (weights, rng.integers(9, size=50).astype(np.int32), np.ones(50), np.zeros(9))
     docs = CellDocuments.of(X, cells)
@@ -122,7 +122,7 @@ def test_documents_that_can_be_packed_and_others_expect_the_same_as_in_numpy(mon
         X.data[3] = 4096
     elif kind == "fractions":
         X.data *= rng.random(X.nnz)
-    cells = Cells.of(csr_array(rng.random((50, n_classes)) < rng.random((50, 1))))
+    cells = ActiveCells.of(csr_array(rng.random((50, n_classes)) < rng.random((50, 1))))
     weights = 0.1 * rng.normal(size=len(cells.active)) * cells.active
     offset = np.where(np.arange(n_classes) == 1, -np.inf, rng.normal(size=n_classes))
     arguments = (weights, np.zeros(70, np.int32), rng.random(70), offset)

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from unnaive.data import dense_sums, sums
+from unnaive.data import running_sums
 from unnaive.data.counts import Counts
-from unnaive.data.dense_sums import DenseSums
 from unnaive.data.products import NATIVE
-from unnaive.data.sums import RunningSums
+from unnaive.data.running_sums import DenseSums, RunningSums
 
 needs_native = pytest.mark.skipif(NATIVE is None, reason="built without a compiler")
 
@@ -31,8 +30,8 @@ def draw_batches(random, *, several):
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("most", [1, 60, 1 << 22])
 def test_batches_add_up(seed, most, monkeypatch):
-    monkeypatch.setattr(dense_sums, "MOST_CELLS", most)
-    monkeypatch.setattr(sums, "HELD", 20)
+    monkeypatch.setattr(running_sums, "MOST_CELLS", most)
+    monkeypatch.setattr(running_sums, "HELD", 20)
     batches, wanted = draw_batches(np.random.default_rng(seed), several=seed % 2 == 0)
     for dense in (False, True):
         running = RunningSums(dense=dense)
@@ -54,7 +53,7 @@ def test_what_a_dense_table_cannot_hold_is_left_to_others(monkeypatch):
         assert not table.add(bad, one)
     for labels in (csr_array([[0]]), csr_array([[1, 1]])):
         assert not table.add(X, labels)
-    monkeypatch.setattr(dense_sums, "MOST_OCCURRENCES", 5)
+    monkeypatch.setattr(running_sums, "MOST_OCCURRENCES", 5)
     assert table.add(X, one)
     assert not table.add(X, one)  # 3 + 3 occurrences
     assert table.take() == Counts.of(X, one)

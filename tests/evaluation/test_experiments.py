@@ -24,11 +24,13 @@ from unnaive.evaluation.experiments import run
 from unnaive.evaluation.material import Material, counts_of_rows
 from unnaive.evaluation.records import RecordFile
 from unnaive.evaluation.splits import fold_splits
-from unnaive.evaluation.trials import Contender, Plan, TrialRunner
+from unnaive.evaluation.trials import Contender, ExperimentPlan, TrialRunner
 from unnaive.io.corpus import Corpus
 from unnaive.io.tickets import load_tickets
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
+
+pytestmark = pytest.mark.slow  # `make quick` has fewer of these; `make test` runs all
 
 SOURCE = Path(unnaive.__file__).parents[1]
 
@@ -46,7 +48,7 @@ def material(seed=0, multilabel=False):
 
 def plan(**more):
     settings = {"splits": 3, "train_sizes": (20.0, 70.0), "vocabularies": (10, None), "measures": ("accuracy", "auc")}
-    return Plan((Contender("multinomial"), Contender("rocchio")), **{**settings, **more})
+    return ExperimentPlan((Contender("multinomial"), Contender("rocchio")), **{**settings, **more})
 
 
 def figures(records):
@@ -225,7 +227,7 @@ def test_figures_equal_scikit_learn_s_cross_validation_of_the_estimator(estimato
     data = Material("toy", toy.X, toy.Y, vocabulary=names, classes=("c0", "c1", "c2"))
     contender = Contender(estimator.name, tuple(sorted(estimator.changed_settings().items())))
     measures = ("accuracy", "macro-f1", *(("log-loss",) if estimator.probabilistic else ()))
-    records = run(Plan((contender,), measures, folds=4), data)
+    records = run(ExperimentPlan((contender,), measures, folds=4), data)
     scoring = ["accuracy", "f1_macro", *(("neg_log_loss",) if estimator.probabilistic else ())]
     theirs = cross_validate(
         make_pipeline(CountVectorizer(), estimator), corpus.texts, [names[0] for names in corpus.labels],
@@ -243,7 +245,7 @@ def test_multilabel_figures_equal_those_of_text_classifier(model, select):
     """Thresholds are tuned as TextClassifier(decision="best") tunes them, relative to the best class where it does."""
     corpus = toy_texts(multilabel=True)
     data = Material.of(corpus, TokenRule())
-    plan = Plan((Contender(model),), ("micro-f1", "accuracy"), folds=3, vocabularies=(select,), seed=1)
+    plan = ExperimentPlan((Contender(model),), ("micro-f1", "accuracy"), folds=3, vocabularies=(select,), seed=1)
     records = iter(run(plan, data))
     for train, test in fold_splits(data.Y, 3, seed=1):
         classifier = TextClassifier(model, select=select, decision="best", random_state=1, multilabel=True)
@@ -259,7 +261,7 @@ def test_selected_terms_equal_those_of_text_classifier(size):
     """compare --vocabulary N and train --select N keep the same terms, though they count them in another order."""
     corpus = load_tickets()
     data = Material.of(corpus, TokenRule())
-    plan = Plan((Contender("multinomial"),), ("accuracy",), vocabularies=(size,))
+    plan = ExperimentPlan((Contender("multinomial"),), ("accuracy",), vocabularies=(size,))
     (trial,) = plan.trials()
     selected = TrialRunner(data, plan).split_data(trial).terms
     part = corpus.part("train")
@@ -277,7 +279,7 @@ def test_figures_are_those_of_text_classifier(model, settings):
     """Texts are read as the model reads them by default, auto's with pairs and characters; so is the file's size."""
     corpus = load_tickets()
     train, test = corpus.part("train"), corpus.part("test")
-    plan = Plan((Contender(model, tuple(settings.items())),), ("accuracy",))
+    plan = ExperimentPlan((Contender(model, tuple(settings.items())),), ("accuracy",))
     (record,) = run(plan, Material.of(corpus, TokenRule()))
     classifier = TextClassifier(model, **settings).fit(train.texts, [label for (label,) in train.labels])
     assert record.value == classifier.score(test.texts, [label for (label,) in test.labels])
@@ -308,7 +310,7 @@ def test_plans_and_contenders_are_checked():
     with pytest.raises(BadData, match="no measures"):
         plan(measures=())
     with pytest.raises(BadData, match="no models"):
-        Plan((), ("accuracy",))
+        ExperimentPlan((), ("accuracy",))
     with pytest.raises(UnknownName, match="multinomial: no setting called 'gamma'"):
         Contender.parse("multinomial:gamma=1")
     with pytest.raises(UnnaiveError, match="write NAME=VALUE"):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from unnaive.evaluation.grids import Grid, as_markdown, make_grids
+from unnaive.evaluation.grids import Grid, grids_as_markdown, make_grids
 from unnaive.evaluation.records import Record
 from unnaive.evaluation.summaries import group_comparisons, summarise
 
@@ -22,7 +22,7 @@ def test_all_that_tie_are_best_and_gaps_are_dashes():
     assert [grid.is_best(name, (80.0, None)) for name in grid.names] == [True, True]
     assert grid.text("a", (20.0, None)) == "–"
     assert not grid.is_best("a", (20.0, None))
-    assert "| a | **0.6000 ± 0.1414** | – |" in as_markdown(records)
+    assert "| a | **0.6000 ± 0.1414** | – |" in grids_as_markdown(records)
 
 
 def test_smaller_is_better_where_the_measure_says_so():

@@ -7,14 +7,14 @@ import pytest
 from unnaive.base.errors import BadData, UnknownName, UnnaiveError
 from unnaive.evaluation.papers import comparison
 from unnaive.evaluation.papers.comparison import EXPLAINED, REPRODUCED, UNEXPLAINED, reproduce, summary_line
-from unnaive.evaluation.papers.render import Footnotes, as_html, as_json, as_markdown, as_text
-from unnaive.evaluation.papers.runs import Measurement, Run
+from unnaive.evaluation.papers.render import Footnotes, as_html, tables_as_json, tables_as_markdown, tables_as_text
+from unnaive.evaluation.papers.runs import Measurement, PaperRun
 from unnaive.evaluation.papers.tables import (
     SOURCE_KINDS,
     Band,
     Paper,
+    PublishedTable,
     Source,
-    Table,
     _check_table,
     _read_source,
     _read_table,
@@ -92,7 +92,7 @@ def test_identical_rows_of_the_or_gate_paper_are_marked_as_doubtful():
 
 
 def test_the_worked_example_comes_out():
-    (example,) = reproduce("iir", Run(), table="example")
+    (example,) = reproduce("iir", PaperRun(), table="example")
     assert [cell.mark for cell in example.cells] == [REPRODUCED] * 10
     assert example.cell("P(Chinese|class)", "China").ours == pytest.approx(3 / 7, rel=1e-12)
     products = [example.cell("P(class) ∏ P(t|class) of document 5", column).ours for column in ("China", "not China")]
@@ -101,7 +101,7 @@ def test_the_worked_example_comes_out():
 
 MEASURED = Source("earlier measurement", "the first run")
 NOISE = Source("noise", "two standard deviations of three splits")
-TOY = Table(
+TOY = PublishedTable(
     "1", "A title", "none", "what was run", ("NB", "Oracle", "Old"), ("x", "y", "z", "w"),
     ((0.5, 0.6, 0.2, 0.8), (0.9, None, None, None), (0.1, 0.2, None, None)),
     models={"NB": "multinomial", "Oracle": "crystal-ball"},
@@ -134,7 +134,7 @@ def toy(monkeypatch):
 
 def test_each_mark_means_one_thing(toy):
     """✓ in a band around the published value; ≈ differs for a stated reason; ✗ differs and nobody knows why."""
-    (found,) = reproduce("toy", Run())
+    (found,) = reproduce("toy", PaperRun())
     x, y, z, w = (found.cell("NB", column) for column in "xyzw")
     assert (x.mark, y.mark, z.mark, w.mark) == (REPRODUCED, EXPLAINED, EXPLAINED, UNEXPLAINED)
     assert x.difference == pytest.approx(0.05)
@@ -150,7 +150,7 @@ def test_each_mark_means_one_thing(toy):
 
 def test_a_band_of_our_own_value_is_no_band_around_the_published_one(toy):
     """NB, z lies in its band of .65 to .75, but that was set around our own value: theirs is .2."""
-    (found,) = reproduce("toy", Run())
+    (found,) = reproduce("toy", PaperRun())
     cell = found.cell("NB", "z")
     assert not cell.outside
     assert (cell.around.low, cell.around.high) == pytest.approx((0.15, 0.25))
@@ -160,14 +160,14 @@ def test_a_band_of_our_own_value_is_no_band_around_the_published_one(toy):
 
 def test_a_value_that_left_its_band_is_told(toy, monkeypatch):
     monkeypatch.setattr(type(toy), "runners", lambda self: {"1": lambda run: [Measurement("NB", "z", 0.8)]})
-    (found,) = reproduce("toy", Run())
+    (found,) = reproduce("toy", PaperRun())
     assert [cell.column for cell in found.outside] == ["z"]
-    assert "outside 0.65 to 0.75, where our value should fall (earlier measurement)" in as_text(found)
+    assert "outside 0.65 to 0.75, where our value should fall (earlier measurement)" in tables_as_text(found)
     assert summary_line([found]).endswith("1 outside the band of our value")
 
 
 def test_spreads_make_a_band_where_they_are_printed():
-    table = Table(
+    table = PublishedTable(
         "1", "", "", "", ("a",), ("b", "c"), ((10.0, 10.0),), spreads=((0.5, None),), tolerance_in_spreads=(2, NOISE),
         tolerance=(3, NOISE),
     )  # fmt: skip
@@ -177,7 +177,7 @@ def test_spreads_make_a_band_where_they_are_printed():
 
 def test_a_tolerance_of_one_cell_goes_before_its_band():
     wide = {("a", "b"): Band(0, 100, MEASURED)}
-    one = Table("1", "", "", "", ("a",), ("b",), ((10.0,),), bands=wide, tolerances={("a", "b"): (2, NOISE)})
+    one = PublishedTable("1", "", "", "", ("a",), ("b",), ((10.0,),), bands=wide, tolerances={("a", "b"): (2, NOISE)})
     assert one.band_around_theirs("a", "b") == Band(8.0, 12.0, NOISE)
 
 
@@ -226,7 +226,7 @@ def test_reasons_may_be_for_all_rows_and_the_first_counts():
 def test_a_reason_that_only_the_run_knows_is_told(toy, monkeypatch):
     found = [Measurement("NB", "w", 0.1, reason="half of the documents")]
     monkeypatch.setattr(type(toy), "runners", lambda self: {"1": lambda run: found})
-    (compared,) = reproduce("toy", Run())
+    (compared,) = reproduce("toy", PaperRun())
     assert (compared.cell("NB", "w").mark, compared.cell("NB", "w").reason) == (EXPLAINED, "half of the documents")
 
 
@@ -235,40 +235,40 @@ def test_inferred_values_say_so():
     place = ("4 Universities", "converged − best, points of error")
     assert offset.theirs(*place) == 0.1
     assert "7.8 − 7.7 of table 2" in offset.inferred[place]
-    shown = comparison.compare_measurements(offset, [Measurement(*place, 0.15)], Run()).cell(*place)
+    shown = comparison.compare_measurements(offset, [Measurement(*place, 0.15)], PaperRun()).cell(*place)
     assert any(note.startswith("inferred, not printed") for note in shown.notes)
 
 
 @pytest.mark.parametrize("models", [("NB",), ("nb",), ("multinomial",), ("naive-bayes",)])
 def test_filter_takes_labels_models_and_families(toy, models):
-    (found,) = reproduce("toy", Run(models=models))
+    (found,) = reproduce("toy", PaperRun(models=models))
     assert found.cell("NB", "x").ours == 0.55
 
 
 def test_what_the_filter_leaves_out_says_so(toy):
-    (found,) = reproduce("toy", Run(models=("baselines",)))
+    (found,) = reproduce("toy", PaperRun(models=("baselines",)))
     assert found.cell("NB", "x").absent == "left out by --models"
     assert "NB" in found.table.rows
     assert "NB" not in found.rows  # nor is it printed
-    assert "NB" not in as_text(found)
+    assert "NB" not in tables_as_text(found)
 
 
 def test_a_collection_that_is_not_here_is_a_reason_not_a_crash(tmp_path):
-    (found,) = reproduce("hierarchical", Run(data=tmp_path), table="4.10")
+    (found,) = reproduce("hierarchical", PaperRun(data=tmp_path), table="4.10")
     assert "the collection 'reuters' is not in" in found.cell("earn", "NB (30 feat.)").absent
 
 
 def test_text_has_blocks_that_fit_and_footnotes_once(toy):
-    (found,) = reproduce("toy", Run())
-    text = as_text(found, width=40)
+    (found,) = reproduce("toy", PaperRun())
+    text = tables_as_text(found, width=40)
     assert "0.55±0.01 | 0.50 +0.05 ✓" in text
     assert text.count("no classifier called crystal-ball yet") == 1
     assert max(map(len, text.splitlines()[2:8])) <= 40
 
 
 def test_json_is_plain(toy):
-    found = list(reproduce("toy", Run()))
-    content = json.loads(json.dumps(as_json(toy, found, Run()), allow_nan=False))
+    found = list(reproduce("toy", PaperRun()))
+    content = json.loads(json.dumps(tables_as_json(toy, found, PaperRun()), allow_nan=False))
     cell = content["tables"][0]["cells"][0]
     assert (cell["ours"], cell["theirs"], cell["mark"]) == (0.55, 0.5, "reproduced")
     assert cell["band"] == {"low": 0.4, "high": 0.6, "source": {"kind": MEASURED.kind, "text": MEASURED.text}}
@@ -276,14 +276,14 @@ def test_json_is_plain(toy):
 
 
 def test_page_shows_ours_and_theirs(toy):
-    page = as_html(toy, list(reproduce("toy", Run())), Run())
+    page = as_html(toy, list(reproduce("toy", PaperRun())), PaperRun())
     assert '<span class="ours">0.55±0.01</span> | 0.50 +0.05' in page
     assert "NB, w: 0.70 is not in 0.75 to 0.85" in page
     assert '<span class="unexplained"' in page
 
 
 def test_markdown_has_tables_reasons_and_sources(toy):
-    text = as_markdown(toy, list(reproduce("toy", Run())), Run())
+    text = tables_as_markdown(toy, list(reproduce("toy", PaperRun())), PaperRun())
     assert "| NB | 0.55±0.01 / 0.50 +0.05 ✓ |" in text
     assert "- [2] our remark" in text
     assert "- bands: the first run (earlier measurement)" in text
@@ -292,16 +292,16 @@ def test_markdown_has_tables_reasons_and_sources(toy):
 
 def test_unknown_names_list_what_there_is():
     with pytest.raises(UnknownName, match="no paper called 'or-gates'; there are hierarchical"):
-        list(reproduce("or-gates", Run()))
+        list(reproduce("or-gates", PaperRun()))
     with pytest.raises(UnknownName, match="no table of iir called '9'"):
-        list(reproduce("iir", Run(), table="9"))
+        list(reproduce("iir", PaperRun(), table="9"))
 
 
 def test_a_misspelt_band_is_refused():
     with pytest.raises(UnnaiveError, match="a cell that it does not have"):
-        _check_table(Table("1", "", "", "", ("a",), ("b",), ((1.0,),), bands={("A", "b"): Band(0, 1, NOISE)}))
+        _check_table(PublishedTable("1", "", "", "", ("a",), ("b",), ((1.0,),), bands={("A", "b"): Band(0, 1, NOISE)}))
     with pytest.raises(UnnaiveError, match="other than its 1 × 1 cells"):
-        _check_table(Table("1", "", "", "", ("a",), ("b",), ((1.0, 2.0),)))
+        _check_table(PublishedTable("1", "", "", "", ("a",), ("b",), ((1.0, 2.0),)))
 
 
 def test_footnotes_of_nothing_are_nothing():
@@ -314,5 +314,5 @@ def test_bad_data_other_than_a_missing_collection_is_also_told(monkeypatch, toy)
         yield
 
     monkeypatch.setattr(type(toy), "runners", lambda self: {"1": broken})
-    (found,) = reproduce("toy", Run())
+    (found,) = reproduce("toy", PaperRun())
     assert found.cell("NB", "x").absent == "not run: the archive is cut off"

@@ -14,16 +14,20 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from unnaive.base.errors import MissingExtra, UnnaiveError
 from unnaive.evaluation.reliability import reliability
 from unnaive.evaluation.reports import plots
-from unnaive.evaluation.summaries import Curve
+from unnaive.evaluation.summaries import MeasureCurve
 
-CURVES = [Curve(f"model {n}", (10.0, 50.0, 80.0), (0.5, 0.7, 0.7 + n / 100), (0.05, 0.02, 0.01)) for n in range(9)]
+pytestmark = pytest.mark.slow  # `make quick` has fewer of these; `make test` runs all
+
+CURVES = [
+    MeasureCurve(f"model {n}", (10.0, 50.0, 80.0), (0.5, 0.7, 0.7 + n / 100), (0.05, 0.02, 0.01)) for n in range(9)
+]
 
 
 def rankings():
     random = np.random.default_rng(0)
     truth = random.random(300) < 0.3
     scores = truth + random.normal(0, 0.7, 300)
-    return [plots.Ranking.of("all, pooled", scores, scores[truth])]
+    return [plots.PrecisionRecallCurve.of("all, pooled", scores, scores[truth])]
 
 
 def drawings():
@@ -78,7 +82,7 @@ def test_the_breakeven_point_is_on_the_diagonal():
 def test_files_are_what_their_name_says(tmp_path, ending, start):
     path = plots.save_figure(DRAWINGS[0], tmp_path / "deep" / f"figure.{ending}")
     assert path.read_bytes().startswith(start)
-    with pytest.raises(UnnaiveError, match=r"ends in \.png, \.svg or \.pdf"):
+    with pytest.raises(UnnaiveError, match=r"give a name in \.png, \.svg or \.pdf"):
         plots.save_figure(DRAWINGS[0], tmp_path / "figure.bmp")
 
 

@@ -20,10 +20,12 @@ from unnaive.evaluation.experiments import compare, run
 from unnaive.evaluation.explanation_page import evidence_window
 from unnaive.evaluation.material import Material
 from unnaive.evaluation.report import as_dict, as_markdown, as_text, report
-from unnaive.evaluation.trials import Contender, Plan
+from unnaive.evaluation.trials import Contender, ExperimentPlan
 from unnaive.io.corpus import Corpus
 from unnaive.io.tickets import load_tickets
 from unnaive.text.tokens import TokenRule
+
+pytestmark = pytest.mark.slow  # `make quick` has fewer of these; `make test` runs all
 
 
 def evaluated(classifier, corpus):
@@ -49,8 +51,8 @@ def multilabel():
 @pytest.fixture(scope="module")
 def records(tmp_path_factory):
     material = Material.of(load_tickets(), TokenRule())
-    plan = Plan((Contender("multinomial"), Contender("complement")), ("accuracy",), splits=2, train_sizes=(20.0, 60.0),
-                vocabularies=(100, 1000, None))  # fmt: skip
+    contenders = (Contender("multinomial"), Contender("complement"))
+    plan = ExperimentPlan(contenders, ("accuracy",), splits=2, train_sizes=(20.0, 60.0), vocabularies=(100, 1000, None))
     return run(plan, material, tmp_path_factory.mktemp("records") / "run.jsonl")
 
 
@@ -133,7 +135,7 @@ def test_a_report_is_a_file_in_the_format_of_its_name(single, tmp_path, ending):
     text = report(found, tmp_path / f"report.{ending}").read_text(encoding="utf-8")
     assert f"{found.measures['accuracy']:.6f}"[:5] in text or ending == "html"
     assert "Summary" in text or ending != "html"
-    with pytest.raises(UnnaiveError, match="ends in one of"):
+    with pytest.raises(UnnaiveError, match=r"give a name in \.html, \.md, \.json or \.txt"):
         report(found, tmp_path / "report.doc")
 
 

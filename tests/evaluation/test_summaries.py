@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from unnaive.evaluation.grids import as_markdown
+from unnaive.evaluation.grids import grids_as_markdown
 from unnaive.evaluation.records import Record
 from unnaive.evaluation.significance import mcnemar
 from unnaive.evaluation.summaries import (
-    as_json,
     every_pair,
     learning_curves,
     pairwise_tests,
+    records_as_json,
     summarise,
     vocabulary_curves,
 )
@@ -94,7 +94,7 @@ def test_documents_are_tested_exactly_where_records_have_them():
 def test_every_pair_is_compared_the_better_first():
     records = [*rows("a", [0.5] * 5), *rows("b", [0.9] * 5), *rows("c", [0.7] * 5)]
     assert [(one.first, one.second) for one in every_pair(records)] == [("b", "c"), ("b", "a"), ("c", "a")]
-    assert len(json.loads(as_json(records))["pairs"]) == 3
+    assert len(json.loads(records_as_json(records))["pairs"]) == 3
 
 
 def test_the_interval_is_that_of_the_corrected_test():
@@ -123,12 +123,12 @@ def test_curves_run_along_their_axis():
 
 
 def test_every_tied_best_is_bold():
-    text = as_markdown([*rows("nb", [0.9]), *rows("svm", [0.9]), *rows("tree", [0.5])])
+    text = grids_as_markdown([*rows("nb", [0.9]), *rows("svm", [0.9]), *rows("tree", [0.5])])
     assert text.count("**0.9000**") == 2
     assert "| tree | 0.5000 |" in text
 
 
 def test_json_is_plain():
-    content = json.loads(as_json([*rows("nb", [0.7, 0.8]), *rows("svm", [0.8, 0.8])]))
+    content = json.loads(records_as_json([*rows("nb", [0.7, 0.8]), *rows("svm", [0.8, 0.8])]))
     assert content["summaries"][0]["mean"] == pytest.approx(0.75)
     assert content["differences"][0]["win_tie_loss"] == "1/1/0"

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from unnaive.base.errors import BadData, UnnaiveWarning
-from unnaive.io import batches, blocks
+from unnaive.io import batches, native_parser
 from unnaive.io.arrow import ArrowCells
 from unnaive.io.datafiles import DataFile
 from unnaive.io.options import ReadOptions
@@ -78,7 +78,7 @@ FUZZ = settings(
 @FUZZ
 @pytest.mark.slow
 def test_csv(monkeypatch, tmp_path, block, rows, tail):
-    monkeypatch.setattr(blocks, "BLOCK", block)
+    monkeypatch.setattr(native_parser, "BLOCK", block)
     path = tmp_path / "d.csv"
     path.write_bytes(("text,label\n" + "some text,a\n" + "".join(rows) + tail).encode())
     same(path)
@@ -118,7 +118,7 @@ LINES = st.one_of(
 @FUZZ
 @pytest.mark.slow
 def test_json_lines(monkeypatch, tmp_path, chunk, lines, ending, last):
-    monkeypatch.setattr(blocks, "BLOCK", chunk)
+    monkeypatch.setattr(native_parser, "BLOCK", chunk)
     path = tmp_path / "d.jsonl"
     good = '{"text": "some text", "label": "a"}'
     path.write_bytes((ending.join([good, *lines, good]) + (ending if last else "")).encode())
@@ -132,7 +132,7 @@ def test_json_lines(monkeypatch, tmp_path, chunk, lines, ending, last):
 )
 @FUZZ
 def test_json_lines_that_are_well_formed(monkeypatch, tmp_path, rows, ascii, ending):
-    monkeypatch.setattr(blocks, "BLOCK", 1 << 8)
+    monkeypatch.setattr(native_parser, "BLOCK", 1 << 8)
     path = tmp_path / "d.jsonl"
     lines = [json.dumps({"n": 1, "label": label, "text": text}, ensure_ascii=ascii) for text, label in rows]
     path.write_bytes(ending.join([*lines, '{"text": "", "label": "z"}']).encode("utf-8", "replace"))
@@ -216,7 +216,7 @@ def test_large_files_come_as_one_buffer(tmp_path, name, content):
 )
 @pytest.mark.slow
 def test_a_bad_row_after_many_good_ones_is_found_where_it_is(monkeypatch, tmp_path, name, start, good, bad):
-    monkeypatch.setattr(blocks, "BLOCK", 1 << 12)
+    monkeypatch.setattr(native_parser, "BLOCK", 1 << 12)
     path = tmp_path / name
     path.write_text(start + good * 20_000 + bad + good)
     number = 20_000 + 1 + (1 if start else 0)
@@ -266,7 +266,7 @@ def test_kept_columns_are_the_same_as_row_by_row(tmp_path):
     assert fast[0]["deep"] == [None, {"k": [1, {"z": "}"}]}, {}]
 
 
-@pytest.mark.skipif(blocks.native is None, reason="built without a compiler")
+@pytest.mark.skipif(native_parser.native is None, reason="built without a compiler")
 def test_files_that_are_read_natively_are_not_read_row_by_row(tmp_path):
     """What is compared above is two ways, not the same one twice."""
     for name, content in (

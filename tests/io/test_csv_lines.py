@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from unnaive.io import table_writer as writers
-from unnaive.io.blocks import native
 from unnaive.io.csv_writer import by_rows, csv_lines
+from unnaive.io.native_parser import native
 from unnaive.learning.fitted import FittedModel
 from unnaive.text.buffer import TextBuffer
 

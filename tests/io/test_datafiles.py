@@ -164,7 +164,7 @@ def test_a_column_that_is_not_there_lists_those_that_are(write):
     [
         ("", "e.csv", "is empty; expected a header and rows"),
         ("\n\n", "e.csv", "is empty"),
-        ("text,label\n", "h.csv", "has a header and no documents below it; add rows"),
+        ("text,label\n", "h.csv", ": there are no documents; give at least one"),
         ("", "e.jsonl", "is empty; expected one JSON object a line"),
         ("", "e.txt", "is empty; expected documents"),
         ("not parquet", "e.parquet", "is not a whole Parquet file"),

@@ -87,6 +87,14 @@ def test_documents_below_zero_are_refused(case, documents):
         fitted(case, -documents.X, documents.y)
 
 
+def test_documents_without_any_label_are_refused(case, documents):
+    unlabelled = [()] * len(documents)
+    with pytest.raises(BadData, match="no document has a label"):
+        fitted(case, documents.X, unlabelled)
+    with pytest.raises(BadData, match="no document has a label"):
+        clone(case.estimator).partial_fit(documents.X, unlabelled, grow=True)
+
+
 def test_names_of_classes_are_irrelevant(case, documents):
     renamed = np.array([{"politics": 7, "science": 5, "sport": 9}[name] for name in documents.y])
     one, other = fitted(case, documents.X, documents.y), fitted(case, documents.X, renamed)

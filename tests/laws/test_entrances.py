@@ -91,6 +91,19 @@ def test_methods_are_there_before_fit_as_after(name):
     assert hasattr(unnaive.TextClassifier(name, calibrate=True), "predict_proba")
 
 
+def test_after_remake_there_are_the_probabilities_that_the_model_has():
+    """Counts have no documents to hold out, so remake refuses to calibrate what it makes of them."""
+    for name in ("rocchio-counts", "rocchio", "multinomial"):
+        model = unnaive.TextClassifier(name).fit(["good ball", "fair vote"] * 5, ["sport", "politics"] * 5)
+        assert hasattr(model, "predict_proba") == (name == "multinomial")
+        if name == "rocchio":
+            model.remake(calibrate="temperature")
+        else:
+            with pytest.raises(unnaive.UnnaiveError, match="keeps counts and no documents"):
+                model.remake(calibrate="temperature")
+        assert hasattr(model, "predict_proba") == model.fitted_.probabilistic == (name != "rocchio-counts")
+
+
 def test_stacking_and_soft_voting_take_what_a_model_has(texts):
     documents, y = texts
     parts = [(name, unnaive.TextClassifier(name)) for name in ("multinomial", "svm", "rocchio", "or-gate")]

@@ -19,6 +19,8 @@ from unnaive.learning.calibration import Isotonic, Platt, Temperature, calibrati
 from unnaive.learning.fit_calibration import FITS, fit_isotonic, fit_platt, fit_temperature
 from unnaive.linear.links import comparable_scores
 
+pytestmark = pytest.mark.slow  # `make quick` has fewer of these; `make test` runs all
+
 RNG = np.random.default_rng(1)
 N, C = 600, 4
 LOGITS = RNG.normal(size=(N, C)) * 2

@@ -6,14 +6,16 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from support.model_files import rewrite
 
 from unnaive import MultinomialNB, TextClassifier
 from unnaive.base.errors import BadData, BadModel, UnnaiveError
 from unnaive.data.targets import read_targets
+from unnaive.data.training_data import TrainingData
 from unnaive.evaluation.evaluate import evaluate
 from unnaive.io.tickets import load_tickets
 from unnaive.learning.conformal import MOST, ConformalScores, Ladder, kept_ranks
-from unnaive.learning.learner import HeldOut, TrainingSpec
+from unnaive.learning.learner import HeldOutScores, TrainingSpec
 from unnaive.learning.train import train
 from unnaive.linear.linear import Linear
 from unnaive.models.estimator import DocumentsModel
@@ -134,17 +136,9 @@ def test_held_out_scores_in_files_are_not_trusted():
 
 
 def test_a_damaged_file_is_one_sentence(tmp_path):
-    import json
-
-    from safetensors.numpy import load_file, save_file
-
     path = tmp_path / "a.model"
     TextClassifier("multinomial", calibrate="temperature").fit(TEXTS, LABELS).save(path)
-    raw = path.read_bytes()
-    header = json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])
-    arrays = load_file(path)
-    arrays["conformal.overall"] = arrays["conformal.overall"][:-1]
-    save_file(arrays, path, metadata=header["__metadata__"])
+    rewrite(path, lambda arrays, about: arrays.update({"conformal.overall": arrays["conformal.overall"][:-1]}))
     with pytest.raises(BadModel, match="held-out scores"):
         TextClassifier.load(path)
 
@@ -163,7 +157,7 @@ def test_without_held_out_scores_there_is_a_sentence():
 class Searched(Linear):
     """A scorer of a model that held documents out while it learnt."""
 
-    held_out: HeldOut | None = None
+    held_out: HeldOutScores | None = None
 
 
 class Searching(DocumentsModel):
@@ -188,10 +182,11 @@ class Searching(DocumentsModel):
 def test_scores_that_the_model_held_out_itself_are_used_and_taken_off():
     counted = np.random.default_rng(0).poisson(1.0, size=(40, 6))
     y = [["a", "b"][row % 2] for row in range(40)]
-    fitted = train(TrainingSpec(Searching()), csr_array(counted), read_targets(y, 40))
+    data = TrainingData.of_rows(csr_array(counted), read_targets(y, 40))
+    fitted = train(data, TrainingSpec(Searching()))
     assert fitted.conformal.overall.n == 20
     assert fitted.scorer.held_out is None
-    tuned = train(TrainingSpec(Searching(), calibrate="temperature"), csr_array(counted), read_targets(y, 40))
+    tuned = train(data, TrainingSpec(Searching(), calibrate="temperature"))
     assert tuned.calibration is not None
     assert tuned.conformal.overall.n == 20
     estimator = Searching().fit(counted, y)  # the other entrance

@@ -1,6 +1,7 @@
 """Explanations: they add up to the score, point at the words, and read well everywhere."""
 
 import json
+from itertools import product
 
 import numpy as np
 import pytest
@@ -220,6 +221,18 @@ def test_a_text_of_unknown_terms_says_so(capsys):
 
     Console().print(TextClassifier("or-gate").fit(TEXTS, LABELS).explain("zzz"))
     assert "knows none of its terms" in capsys.readouterr().out
+
+
+def test_of_classes_that_tie_but_for_rounding_the_predicted_one_is_explained():
+    """The kernel adds terms in the order of the text, a product of matrices in that of the columns."""
+    texts = ["ball goal", "ball vote law", "soup goal law", "vote soup ball", "goal vote"]
+    labels = ["east", "north", "east", "south", "north"]
+    words = ["ball", "goal", "vote", "law", "soup"]
+    for model in ("multinomial", "bernoulli", "complement"):
+        fitted = TextClassifier(model).fit(texts, labels).fitted_
+        documents = [" ".join(order) for size in (2, 3, 4) for order in product(words, repeat=size)]
+        explained = [fitted.explain(document).label for document in documents]
+        assert explained == fitted.predict(documents).tolist()
 
 
 @pytest.mark.parametrize("settings", [{}, {"analyzer": "char", "char_ngrams": (1, 3)}])

@@ -7,8 +7,9 @@ from scipy.sparse import csr_array
 from unnaive import TextClassifier
 from unnaive.base.errors import BadData, BadModel, UnknownName, UnnaiveError
 from unnaive.evaluation.evaluate import evaluate
-from unnaive.learning.decisions import LeastCost, WeightedArgmax, decision_from_dict
+from unnaive.learning.decisions import LeastCost, Thresholds, WeightedArgmax, decision_from_dict
 from unnaive.learning.optimise import _best_offset, _macro_f1, least_cost, read_costs, read_optimise, tune_macro_f1
+from unnaive.scaleout.spark.scoring import decided_labels, predicted_labels
 
 RNG = np.random.default_rng(0)
 TEXTS = ["good ball, good game", "fair vote in a fair law", "warm soup with bread", "the ball is lost", "a new law"] * 6
@@ -201,3 +202,29 @@ def test_damaged_decisions_are_refused():
     with pytest.raises(BadData, match="3 classes met 2 weights"):
         WeightedArgmax((1.0, 2.0)).decide(np.ones((1, 3)))
     assert csr_array(LeastCost(((0.0, 1.0), (1.0, 0.0))).decide(np.array([[0.4, 0.6]]))).indices.tolist() == [1]
+
+
+@pytest.mark.parametrize("options", [{"optimise": "macro-f1"}, {"optimise": COSTS}, {"calibrate": "isotonic"}])
+@pytest.mark.parametrize("name", ["multinomial", "svm", "knn"])
+def test_explanations_sets_and_spark_follow_the_decision_of_predict(name, options):
+    """Wrong politics cost 100, so half a sentence of it is enough; the best score is another class's."""
+    fitted = TextClassifier(name, **options).fit(TEXTS, LABELS).fitted_
+    new = ["a fair game", "the ball is warm", "bread in a law", "soup, soup and a vote", "good soup", ""]
+    given, scores = fitted.predict(new).tolist(), fitted.scores(new)
+    if options.get("optimise") is COSTS:
+        assert given != fitted.class_array[scores.argmax(axis=1)].tolist()
+    assert [fitted.explain(text).label for text in new] == given
+    assert [fitted.classes[c] for c in fitted.first_labels(scores)] == given
+    assert decided_labels(fitted, scores).to_pylist() == predicted_labels(fitted, new).to_pylist() == given
+    for by_class in (False, True):
+        sets = fitted.predict_set(new, 0.5, at_least_one=True, by_class=by_class)
+        assert all(label in labels for label, labels in zip(given, sets, strict=True))
+
+
+def test_the_explained_label_of_a_multilabel_document_is_the_first_that_predict_gives():
+    """Thresholds .9 and .1: the first class has the better score and is not given."""
+    fitted = TextClassifier("multinomial", decision=Thresholds((0.9, 0.1), "probabilities")).fit(
+        ["ball", "ball vote", "vote"], [("sport",), ("sport", "politics"), ("politics",)]
+    )
+    first = fitted.fitted_.first_labels(np.array([[2.0, 1.0], [1.0, 2.0], [4.0, 3.0], [-4.0, -5.0]]))
+    assert first.tolist() == [1, 1, 0, 0]  # p = .88 and .73; .73 and .88; .98 and .95; none: the best score

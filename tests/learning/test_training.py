@@ -8,6 +8,7 @@ from scipy.special import softmax
 from unnaive.base.errors import BadData, UnknownName, UnnaiveError
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.targets import Targets, read_targets
+from unnaive.data.training_data import DocumentRows, TrainingData
 from unnaive.evaluation.trials import train_scorer
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.train import make_scorer, train
@@ -23,7 +24,8 @@ SINGLE = Targets(("a", "b"), Y, "single")
 
 def scorer_of(name, targets=SINGLE, sample_weight=None, settings=None, **training):
     spec = TrainingSpec(make_model(name, settings or {}), **training)
-    return make_scorer(spec, NamedCounts.of(X, targets, TERMS), X, targets, sample_weight, None)
+    rows = DocumentRows(X, targets, TERMS, sample_weight)
+    return make_scorer(spec, NamedCounts.of(X, targets, TERMS), rows, exclusive=not targets.multilabel)
 
 
 def test_all_terms_or_the_ids_of_those_in_use():
@@ -61,8 +63,8 @@ def test_unknown_settings_are_refused():
 
 
 def test_selected_terms_are_those_of_the_fitted_model_s_vocabulary():
-    fitted = train(TrainingSpec(make_model("multinomial", {}), select=2), X, read_targets(["a", "b", "b"], 3),
-                   vocabulary=TERMS)  # fmt: skip
+    data = TrainingData.of_rows(X, read_targets(["a", "b", "b"], 3), TERMS)
+    fitted = train(data, TrainingSpec(make_model("multinomial", {}), select=2))
     assert fitted.vocabulary.terms == ["ball", "vote"]
     assert fitted.counts.vocabulary.terms == sorted(TERMS)
 

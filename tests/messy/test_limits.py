@@ -1,22 +1,28 @@
 """Files made to fill the memory, to hang or to lead astray: each stops with one sentence, in bounded memory."""
 
 import gzip
+import json
 import os
 import shutil
 import socket
+import sqlite3
 import subprocess
 import threading
 import tracemalloc
 import zipfile
 
+import numpy as np
 import pyarrow
 import pyarrow.parquet
 import pytest
+from scipy.sparse import csr_matrix
 
-from unnaive.base.errors import BadData
-from unnaive.io import sources
+from unnaive.base.errors import BadData, UnnaiveError
+from unnaive.io import binary_tables, sources
 from unnaive.io.datafiles import DataFile
 from unnaive.io.options import ReadOptions
+from unnaive.models.naive_bayes import MultinomialNB
+from unnaive.models.svm.nbsvm import NBSVM
 
 
 def read(path, *, labelled=False, **options):
@@ -233,3 +239,66 @@ def test_too_little_memory_is_not_damage(tmp_path, monkeypatch):
     for use in (lambda: read(path), lambda: DataFile(str(path)).corpus()):
         with pytest.raises(BadData, match=r"there is not enough memory to read .*big.parquet; split it"):
             use()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["wide.csv", "wide.jsonl"])
+def test_a_million_columns(tmp_path, name):
+    keys = [f"c{number}" for number in range(1_000_000)]
+    if name == "wide.csv":
+        (tmp_path / name).write_text(f"text,{','.join(keys)}\na{',1' * len(keys)}\n")
+    else:
+        (tmp_path / name).write_text(json.dumps({"text": "a"} | dict.fromkeys(keys, 1)) + "\n")
+    with pytest.raises(BadData, match=r"wide.* has 1,000,001 columns, and a table may have 16,384; keep those"):
+        read(tmp_path / name)
+
+
+@pytest.mark.parametrize(("where", "sentence"), [
+    ("", r"table texts of .*a.db gives more than 250 times the size of its file, and was stopped after \d+ MiB"),
+    (" WHERE n < 0", r"a query of .*a.db was stopped after [\d,]+ steps, more than a file of its size is worth"),
+])  # fmt: skip
+def test_a_view_without_an_end(tmp_path, monkeypatch, where, sentence):
+    monkeypatch.setattr(binary_tables, "UNPACKED_FREELY", 1 << 22)
+    monkeypatch.setattr(binary_tables, "STEPS_FREELY", 1 << 24)
+    with sqlite3.connect(tmp_path / "a.db") as database:
+        database.execute(
+            "CREATE VIEW texts AS WITH RECURSIVE more(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM more) "
+            f"SELECT 'word' AS text, 'a' AS label FROM more{where}"
+        )
+    database.close()
+    with pytest.raises(BadData, match=sentence):
+        read(tmp_path / "a.db", labelled=True)
+
+
+def test_a_sheet_that_states_a_size_it_has_not(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["text", "label"])
+    book.active.append(["some words", "a"])
+    book.save(tmp_path / "small.xlsx")
+    with zipfile.ZipFile(tmp_path / "small.xlsx") as old, zipfile.ZipFile(tmp_path / "wide.xlsx", "w") as new:
+        for name in old.namelist():
+            content = old.read(name).replace(b'<dimension ref="A1:B2"', b'<dimension ref="A1:XFD1048576"')
+            new.writestr(name, content)
+    source = DataFile(str(tmp_path / "wide.xlsx"))
+    assert [(list(batch.texts), batch.labels) for batch in source.batches(labelled=True)] == [
+        (["some words"], [("a",)])
+    ]
+
+
+@pytest.mark.parametrize("model", [MultinomialNB(), NBSVM()])
+def test_memory_follows_the_cells_that_are_stored_and_not_the_columns_that_could_be(model):
+    wide = csr_matrix((np.ones(3), ([0, 1, 2], [5, 2**31 - 7, 9])), shape=(3, 2**31))
+    with pytest.raises(BadData, match=r"X has 2,147,483,648 columns and 3 nonzero cells.*hash terms into at most"):
+        model.fit(wide, [0, 1, 0])
+
+
+@pytest.mark.slow
+def test_a_million_classes_without_documents(peak):
+    rows, classes = np.arange(500), np.arange(500) * 1999
+    X = csr_matrix((np.ones(500), (rows, rows % 100)), shape=(500, 100))
+    Y = csr_matrix((np.ones(500, int), (rows, classes)), shape=(500, 1_000_000))
+    assert MultinomialNB().fit(X, Y).predict(X[:2]).shape == (2, 1_000_000)
+    with pytest.raises(UnnaiveError, match="keeps a weight for each of 1000000 classes × 100 terms"):
+        NBSVM().fit(X, Y)
+    assert peak() < 500e6

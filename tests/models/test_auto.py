@@ -15,11 +15,12 @@ from unnaive.data.targets import one_label_matrix
 from unnaive.io.tickets import load_tickets
 from unnaive.learning.tuning import scut
 from unnaive.linear.links import probabilities
+from unnaive.models.auto.candidates import USUAL, Candidate
 from unnaive.models.auto.clock import Clock
-from unnaive.models.auto.members import FAMILIES, Candidate, Training, fit_family
+from unnaive.models.auto.members import FAMILIES, Training, fit_family
 from unnaive.models.auto.multilabel import fit_log_odds
-from unnaive.models.auto.plan import BUDGETS, USUAL, Size, make_plan
-from unnaive.models.auto.pooling import fit_pool, fit_saturation, log_loss, soften
+from unnaive.models.auto.plan import BUDGETS, Size, make_plan
+from unnaive.models.auto.pooling import fit_pool, fit_saturation, pool_log_loss, soften
 from unnaive.models.auto.recipe import check_recipe, place_classes
 from unnaive.models.auto.refit import refit
 from unnaive.models.auto.report import report_lines
@@ -528,4 +529,4 @@ class TestReport:
 
 
 def test_log_loss_of_even_odds():
-    assert log_loss(np.zeros((3, 2)), np.array([0, 1, 0])) == pytest.approx(np.log(2))
+    assert pool_log_loss(np.zeros((3, 2)), np.array([0, 1, 0])) == pytest.approx(np.log(2))

@@ -18,6 +18,8 @@ from unnaive.linear.links import probabilities
 from unnaive.models.maxent.bridge import to_maxent, to_naive_bayes
 from unnaive.models.naive_bayes import MultinomialNB
 
+pytestmark = pytest.mark.slow  # `make quick` has fewer of these; `make test` runs all
+
 UNIT = Weighting(norm="l1")
 
 

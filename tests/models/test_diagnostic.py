@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 
 from unnaive import DiagnosticMixture
 from unnaive.base.errors import BadData, BadModel, UnnaiveError
-from unnaive.models.diagnostic import DiagnosticNetworks, Tables, choose_members
+from unnaive.models.diagnostic import DiagnosticNetworks, ProbabilityTables, choose_members
 from unnaive.models.distinct_cases import DistinctCases
 
 SCHEMES = ("multiclass", "one-vs-rest")
@@ -25,7 +25,7 @@ def random_documents(seed=0, n_docs=120, n_terms=6, n_classes=3):
 
 def tables_of(X, Y, alpha=1.0):
     rows, states = X.toarray().astype(np.int8), Y.indices.astype(np.int64)
-    return Tables(DistinctCases.of(rows, states, np.ones(X.shape[0]), Y.shape[1]), alpha)
+    return ProbabilityTables(DistinctCases.of(rows, states, np.ones(X.shape[0]), Y.shape[1]), alpha)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -8,7 +8,7 @@ import pytest
 from unnaive.base.errors import UnnaiveError
 from unnaive.models.hierarchical import em_to_class
 from unnaive.models.hierarchical.cases import Cases
-from unnaive.models.hierarchical.em import Search, halving_rounds, run_em
+from unnaive.models.hierarchical.em import EmSearch, halving_rounds, run_em
 from unnaive.models.hierarchical.em_from_class import FromClass, branches
 from unnaive.models.hierarchical.em_to_class import ToClass
 from unnaive.models.hierarchical.hidden_naive_bayes import HiddenNaiveBayes
@@ -201,7 +201,7 @@ def test_halving_keeps_the_better_and_ends_with_what_was_asked():
     assert list(halving_rounds(5, 2)) == [(1, 3), (2, 2)]
     assert list(halving_rounds(3, 3)) == []
     tree, cases = TREES["two on the class"], random_cases(TREES["two on the class"], 8)
-    tables, likelihoods = run_em(ToClass(tree, cases), Search(restarts=16, average=3), np.random.default_rng(0))
+    tables, likelihoods = run_em(ToClass(tree, cases), EmSearch(restarts=16, average=3), np.random.default_rng(0))
     assert likelihoods.shape == (3,)
     assert (np.diff(likelihoods) <= 0).all()
     assert all(len(table) == 3 for table in tables)
@@ -217,7 +217,7 @@ def test_absolute_stopping_goes_on_longer_and_does_not_end_lower():
         def tell(iteration, likelihoods, stopping=stopping):
             count[stopping] = iteration
 
-        search = Search(restarts=4, stopping=stopping)
+        search = EmSearch(restarts=4, stopping=stopping)
         _, ends[stopping] = run_em(ToClass(tree, cases), search, np.random.default_rng(0), tell)
     assert count["absolute"] > count["per-case"]
     assert ends["absolute"][0] >= ends["per-case"][0]
@@ -226,13 +226,13 @@ def test_absolute_stopping_goes_on_longer_and_does_not_end_lower():
 @pytest.mark.parametrize("settings", [{"average": 0}, {"restarts": 4, "average": 5}, {"stopping": "never"}])
 def test_impossible_searches_are_refused(settings):
     with pytest.raises(UnnaiveError):
-        Search(**settings)
+        EmSearch(**settings)
 
 
 def test_iterations_end_a_run():
     tree, cases = TREES["chain"], random_cases(TREES["chain"], 9)
     seen = []
-    search = Search(restarts=1, tol=0.0, stopping="absolute", max_iter=7)
+    search = EmSearch(restarts=1, tol=0.0, stopping="absolute", max_iter=7)
     tables, likelihoods = run_em(ToClass(tree, cases), search, np.random.default_rng(0), lambda i, _: seen.append(i))
     assert seen == [1, 2, 3, 4, 5, 6, 7]
     assert ToClass(tree, cases).log_likelihood(tables) == pytest.approx(likelihoods, abs=1e-12)

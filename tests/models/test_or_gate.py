@@ -199,13 +199,13 @@ def test_explanation_says_what_a_term_forces_alone_and_what_is_left_without_it()
 @pytest.mark.parametrize("name", ["or-gate", "or-blend", "rocchio", "rocchio-counts"])
 def test_models_with_tuned_thresholds_survive_a_file(name, tmp_path):
     from unnaive import TextClassifier
-    from unnaive.classifier.model_file import load, save
+    from unnaive.classifier.model_file import load_model, save
 
     texts = ["ball goal", "goal match", "vote law", "law party", "ball vote"] * 4
     labels = [("sport",), ("sport",), ("politics",), ("politics",), ("sport", "politics")] * 4
     model = TextClassifier(name, decision="scut").fit(texts, labels)
     save(model.fitted_, tmp_path / "model.unnaive")
-    again = load(tmp_path / "model.unnaive")
+    again = load_model(tmp_path / "model.unnaive")
     assert again.decision == model.fitted_.decision
     assert again.predict(texts) == model.predict(texts)
 

@@ -19,6 +19,9 @@ UNLIKE = {
     "test_alpha_vector": ALPHA,
     "test_check_alpha": "scikit-learn's private _check_alpha; ours is checked by its declared range",
 }
+if tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9):
+    # differences of 1e-14, where the log-probability itself is nearly 0; from 1.9 on the test allows 1e-12
+    UNLIKE["test_predict_joint_proba"] = "it asks for the rounding of scikit-learn's own subtraction"
 
 
 def load_suite():

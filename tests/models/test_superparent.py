@@ -8,7 +8,7 @@ from support.networks import check_scores_by_network
 from unnaive import SuperParentTAN
 from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.models.distinct_cases import DistinctCases
-from unnaive.models.superparent import HeldOut, add_arcs, fold_weights
+from unnaive.models.superparent import SuperParentFold, add_arcs, fold_weights
 from unnaive.models.tan import FeatureTrees
 
 SCHEMES = ("multiclass", "one-vs-rest")
@@ -67,7 +67,7 @@ def test_arcs_never_run_in_a_circle_and_never_classify_worse(seed):
             node = int(parents[node])
     plain = added = 0.0
     for fold in folds:
-        held_out = HeldOut(cases, fold, 5.0)
+        held_out = SuperParentFold(cases, fold, 5.0)
         nothing = np.zeros_like(held_out.scores)
         arcs = [held_out.with_parent(i, int(parent)) for i, parent in enumerate(parents) if parent >= 0]
         plain += held_out.correct(nothing)

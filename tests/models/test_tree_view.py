@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from unnaive.base.errors import BadData
+from unnaive.evaluation.reports.network_figures import tree_figure
 from unnaive.linear.network import Network
 from unnaive.models.hierarchical.hidden_naive_bayes import HiddenNaiveBayes
 from unnaive.models.hierarchical.hidden_tree import HiddenTree
 from unnaive.models.hierarchical.tree_shape import Node
-from unnaive.models.hierarchical.tree_view import draw_tree, root_tree, tree_text
+from unnaive.models.hierarchical.tree_view import root_tree, tree_text
 
 TREE = (Node((1, 2), ()), Node((0,), (0,)))
 NAMES = ["trade", "gatt", "yen"]
@@ -43,7 +44,7 @@ def test_what_is_not_a_tree_is_refused():
 
 def test_figure_has_every_name_and_arc(tmp_path):
     pytest.importorskip("matplotlib")
-    figure = draw_tree(networks()[0])
+    figure = tree_figure(networks()[0])
     (axes,) = figure.axes
     assert {text.get_text() for text in axes.texts} - {""} == {*NAMES, "hidden1", "class trade"}
     assert sum(text.get_text() == "" for text in axes.texts) == 4

@@ -3,7 +3,7 @@
 import pytest
 
 from unnaive.evaluation.papers.comparison import reproduce
-from unnaive.evaluation.papers.runs import Run
+from unnaive.evaluation.papers.runs import PaperRun
 
 
 @pytest.mark.parametrize(
@@ -11,7 +11,7 @@ from unnaive.evaluation.papers.runs import Run
     [("hierarchical", "4.10", ("naive-bayes", "svm")), ("maxent-bridge", "2", ("naive-bayes",))],
 )
 def test_rows_are_in_their_bands(paper, table, models):
-    found = list(reproduce(paper, Run(quick=True, models=models), table=table))
+    found = list(reproduce(paper, PaperRun(quick=True, models=models), table=table))
     assert any(cell.band and cell.ours is not None for one in found for cell in one.cells)
     assert not [cell for one in found for cell in one.outside]
 
@@ -26,7 +26,7 @@ SPREAD = {"4.8": 0.89, "4.9": 0.76}
 @pytest.mark.parametrize(("table", "expected"), [("4.8", (77.4, 78.0)), ("4.9", (83.4, 86.3))])
 def test_validation_tables_of_the_thesis_are_near(table, expected):
     """Within two standard deviations of the thesis (measured: −0.9, −1.1; +0.1, +1.2), and where they were before."""
-    (found,) = reproduce("hierarchical", Run(quick=True, models=("naive-bayes", "svm")), table=table)
+    (found,) = reproduce("hierarchical", PaperRun(quick=True, models=("naive-bayes", "svm")), table=table)
     measured = [cell for cell in found.cells if cell.ours is not None]
     assert max(abs(cell.difference) for cell in measured) < 2 * SPREAD[table]
     assert [cell.ours for cell in measured] == pytest.approx(expected, abs=0.1)

@@ -6,12 +6,12 @@ from scipy.sparse import csr_array
 
 from unnaive.evaluation.papers.comparison import REPRODUCED, reproduce
 from unnaive.evaluation.papers.hierarchical import CLASSES, RELATED_WORK, load_data, measure_breakevens, network
-from unnaive.evaluation.papers.runs import Run
+from unnaive.evaluation.papers.runs import PaperRun
 from unnaive.evaluation.papers.tables import read_paper
 from unnaive.models.hierarchical.learner import HierarchicalBN
 
 BANDED = ("HBN-AVG", "HBN-OR", "HBN-DEP", "NB (30 feat.)", "SVM (30 feat.)")
-RUN = Run(models=(*BANDED, "HBN-OR, 8 averaged"))
+RUN = PaperRun(models=(*BANDED, "HBN-OR, 8 averaged"))
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_the_band_of_hbn_avg_holds_the_published_value(table):
 
 def test_related_work_is_where_it_was():
     """Bands are a point micro and 1.75 macro around an earlier run, whose source the TOML names; nothing is random."""
-    (found,) = reproduce("hierarchical", Run(models=tuple(one.label for one in RELATED_WORK)), table="related")
+    (found,) = reproduce("hierarchical", PaperRun(models=tuple(one.label for one in RELATED_WORK)), table="related")
     assert not found.outside
     macro = {column: found.cell("Macro-averaged", column).ours for column in found.columns}
     bayes = 71.3  # naive Bayes with 30 features, fixed by the data
@@ -70,7 +70,7 @@ def test_related_work_is_where_it_was():
 
 
 def test_the_tree_of_class_trade_by_dependence():
-    found = load_data(Run())
+    found = load_data(PaperRun())
     X, Y = found.part("train")
     member = csr_array(Y[:, [CLASSES.index("trade")]])
     model = HierarchicalBN(clustering="dep", restarts=1, average=1).learn(X, member, exclusive=False)

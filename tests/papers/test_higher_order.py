@@ -3,7 +3,7 @@
 import pytest
 
 from unnaive.evaluation.papers.comparison import reproduce
-from unnaive.evaluation.papers.runs import Run
+from unnaive.evaluation.papers.runs import PaperRun
 from unnaive.evaluation.papers.tables import read_paper
 
 MODELS = ("MVNB", "MVNB+JM", "HOS", "HONB")
@@ -11,7 +11,7 @@ BEYOND = ("HONB path prior", "HOS l2")  # not in the paper's tables
 
 
 def tables(number):
-    found = reproduce("higher-order", Run(quick=True, models=(*MODELS, *BEYOND)), table=number)
+    found = reproduce("higher-order", PaperRun(quick=True, models=(*MODELS, *BEYOND)), table=number)
     return {one.table.id: one for one in found}
 
 
@@ -58,5 +58,5 @@ def test_turkish_news_are_close_to_the_paper_at_80_percent(haber):
 
 
 def test_numbers_are_the_same_by_seed(newsgroups):
-    again = next(reproduce("higher-order", Run(quick=True, models=("HOS",)), table="2"))
+    again = next(reproduce("higher-order", PaperRun(quick=True, models=("HOS",)), table="2"))
     assert again.cell("80", "HOS").ours == newsgroups["2"].cell("80", "HOS").ours

@@ -3,7 +3,7 @@
 import pytest
 
 from unnaive.evaluation.papers.comparison import reproduce
-from unnaive.evaluation.papers.runs import Run
+from unnaive.evaluation.papers.runs import PaperRun
 from unnaive.evaluation.papers.tables import read_paper
 
 CELLS = [(table.id, *cell) for table in read_paper("iir").tables for cell in table.bands]
@@ -11,7 +11,7 @@ CELLS = [(table.id, *cell) for table in read_paper("iir").tables for cell in tab
 
 @pytest.fixture(scope="module")
 def tables():
-    return {one.table.id: one for one in reproduce("iir", Run())}
+    return {one.table.id: one for one in reproduce("iir", PaperRun())}
 
 
 @pytest.mark.parametrize(("table", "row", "column"), CELLS, ids=[" ".join(cell) for cell in CELLS])

@@ -7,9 +7,9 @@ import pytest
 
 from unnaive.evaluation.papers import maxent_bridge as bridge
 from unnaive.evaluation.papers.comparison import REPRODUCED, UNEXPLAINED, reproduce
-from unnaive.evaluation.papers.runs import Run
+from unnaive.evaluation.papers.runs import PaperRun
 
-RUN = Run(quick=True)
+RUN = PaperRun(quick=True)
 NEWSGROUPS, UNIVERSITIES = bridge.PRINTED
 
 
@@ -82,7 +82,7 @@ def test_letters_only_are_nearer_to_the_paper(tables):
 
 
 def test_records_are_not_run_again(tmp_path, monkeypatch):
-    run = Run(quick=True, models=("multinomial",), records=tmp_path)
+    run = PaperRun(quick=True, models=("multinomial",), records=tmp_path)
     first = bridge.all_errors(run, UNIVERSITIES.collection, UNIVERSITIES.rule, 1000)
     monkeypatch.setattr(bridge, "split_errors", None)
     again = replace(run, jobs=2)  # another run, of which nothing is in memory

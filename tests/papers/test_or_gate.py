@@ -3,7 +3,7 @@
 import pytest
 
 from unnaive.evaluation.papers.comparison import EXPLAINED, REPRODUCED, reproduce
-from unnaive.evaluation.papers.runs import Run
+from unnaive.evaluation.papers.runs import PaperRun
 from unnaive.evaluation.papers.tables import read_paper
 
 CELLS = [(table.id, *place) for table in read_paper("or-gate").tables for place in table.bands]
@@ -13,7 +13,7 @@ ROCCHIO = (0.556, 0.546, 0.882, 0.746, 0.505, 0.368, 0.521, 0.324, 0.241)
 
 @pytest.fixture(scope="module")
 def tables():
-    return {lineup.table.id: lineup for lineup in reproduce("or-gate", Run())}
+    return {lineup.table.id: lineup for lineup in reproduce("or-gate", PaperRun())}
 
 
 @pytest.mark.parametrize(("table", "row", "column"), CELLS, ids=[" ".join(cell) for cell in CELLS])

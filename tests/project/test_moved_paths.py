@@ -37,7 +37,7 @@ def test_old_paths_are_the_new_modules_and_warn_once_by_name():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     n = len(MOVED)
     assert done.stdout == (
-        f"{n} {n} {{'DeprecationWarning'}} unnaive.store has moved to unnaive.classifier.model_file; "
+        f"{n} {n} {{'DeprecationWarning'}} unnaive.spark.session has moved to unnaive.scaleout.spark.session; "
         "the old path goes with version 0.4\n"
     )
 

@@ -13,7 +13,7 @@ import pytest
 from unnaive import TextClassifier
 from unnaive.apps.cli.main import exit_code
 from unnaive.base.errors import BadData, UnnaiveWarning
-from unnaive.classifier.model_file import load
+from unnaive.classifier.model_file import load_model
 from unnaive.scaleout import follow as following
 from unnaive.scaleout.follow import FollowOptions, Journal, follow
 
@@ -72,11 +72,11 @@ def test_a_crash_between_journal_and_model_repeats_or_skips_the_batch(model, tmp
     else:
 
         def crash(path, change):
-            change(load(path))
+            change(load_model(path))
             raise RuntimeError("power is gone")
 
         with monkeypatch.context() as patch:
-            patch.setattr(following, "update", crash)
+            patch.setattr(following, "update_model_file", crash)
             with pytest.raises(RuntimeError):
                 run_until_idle(model, source, monkeypatch)
         assert Journal.open(model, str(source)).offset == 0

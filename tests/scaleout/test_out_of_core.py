@@ -3,6 +3,8 @@
 import contextlib
 import io
 import json
+import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,19 +21,22 @@ from scipy.sparse import csr_array
 from unnaive import TextClassifier
 from unnaive.apps.cli.main import exit_code
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
-from unnaive.classifier.model_file import load, save
-from unnaive.data import memory, runs, sums
+from unnaive.base.sealed_json import seal_json
+from unnaive.classifier.model_file import load_model, save
+from unnaive.data import accumulator, memory, run_folders, running_sums
+from unnaive.data.accumulator import Accumulator
 from unnaive.data.array_folder import MANIFEST, open_arrays
 from unnaive.data.text_hashes import TextHashes
 from unnaive.io.datafiles import DataFile
-from unnaive.scaleout import counting, scratch
-from unnaive.scaleout.cache import open_matrix
-from unnaive.scaleout.cached_training import train_cached
-from unnaive.scaleout.checkpoint import STATE
-from unnaive.scaleout.counting import DocumentCounter
+from unnaive.learning.train import train
+from unnaive.scaleout import scratch
+from unnaive.scaleout.checkpoint import STATE, Checkpoint
+from unnaive.scaleout.matrix import documents_on_disk, open_matrix
 from unnaive.scaleout.read_ahead import counting_threads, in_small_blocks, read_ahead
-from unnaive.scaleout.streaming import Resources, train_stream
+from unnaive.scaleout.streaming import Resources, stream_documents
 from unnaive.text.tokens import TokenRule
+
+pytestmark = pytest.mark.slow  # `make quick` has fewer of these; `make test` runs all
 
 WORDS = [f"{start}{end}" for start in ("kal", "mur", "tis", "bren") for end in ("a", "isk", "ong", "ü", "erisation")]
 LABELS = ["sport", "politics", "arts"]
@@ -137,7 +142,7 @@ def test_every_counting_model_gives_the_same_file(model, tmp_path):
 )
 def test_sums_do_not_depend_on_batches_and_runs(tmp_path_factory, documents, sizes, spills):
     rule = TokenRule(min_length=1)
-    whole, cut = DocumentCounter(rule), DocumentCounter(rule, folder=tmp_path_factory.mktemp("runs"))
+    whole, cut = Accumulator(rule), Accumulator(rule, folder=tmp_path_factory.mktemp("runs"))
     texts = [text for text, _ in documents]
     labels = [(label,) if label else () for _, label in documents]
     whole.add(texts, labels)
@@ -158,8 +163,8 @@ def test_sums_do_not_depend_on_batches_and_runs(tmp_path_factory, documents, siz
 
 def test_sums_beyond_32_bits_are_exact(monkeypatch):
     """Sums are kept in 32 bits as long as they fit; 2³⁰ twice is 2³¹, which does not."""
-    monkeypatch.setattr(sums, "HELD", 1)
-    running = sums.RunningSums()
+    monkeypatch.setattr(running_sums, "HELD", 1)
+    running = running_sums.RunningSums()
     for _ in range(3):
         running.add(csr_array(np.array([[2**30, 1]], np.int32)), csr_array(np.array([[1]])))
     total = running.total()
@@ -169,11 +174,11 @@ def test_sums_beyond_32_bits_are_exact(monkeypatch):
 
 
 def test_many_runs_in_small_blocks_are_merged_exactly(tmp_path, monkeypatch):
-    monkeypatch.setattr(counting, "MOST_RUNS", 3)
-    monkeypatch.setattr(runs, "BLOCK_TERMS", 5)
-    monkeypatch.setattr(sums, "HELD", 100)
+    monkeypatch.setattr(accumulator, "MOST_RUNS", 3)
+    monkeypatch.setattr(run_folders, "BLOCK_TERMS", 5)
+    monkeypatch.setattr(running_sums, "HELD", 100)
     rows = make_rows(200)
-    whole, cut = DocumentCounter(TokenRule()), DocumentCounter(TokenRule(), folder=tmp_path)
+    whole, cut = Accumulator(TokenRule()), Accumulator(TokenRule(), folder=tmp_path)
     for start in range(0, 200, 10):
         part = [row["text"] for row in rows[start : start + 10]], [(row["label"],) for row in rows[start : start + 10]]
         whole.add(*part)
@@ -193,7 +198,7 @@ def test_rows_without_a_label_are_left_out_as_in_memory(tmp_path):
     result = run(str(path), "-o", str(tmp_path / "b.model"), "-m", "multinomial")
     assert "2 of 60 rows have no label and are left out" in result.output
     assert (tmp_path / "b.model").read_bytes() == expected
-    assert "onlyhere" not in load(tmp_path / "b.model").vocabulary
+    assert "onlyhere" not in load_model(tmp_path / "b.model").vocabulary
 
 
 # Multilabel data and models of documents: through the matrix on disk.
@@ -210,13 +215,12 @@ def test_the_matrix_on_disk_gives_the_same_file(model, several, tmp_path, monkey
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnnaiveWarning)
         classifier = TextClassifier(model)
-        fitted, report = train_cached(
-            classifier.spec(), DataFile(str(path)), classifier.token_rule, resources=Resources(scratch=tmp_path),
-            hash_texts=True,
-        )  # fmt: skip
-    save(fitted, tmp_path / "b.model")
+        with documents_on_disk(
+            DataFile(str(path)), classifier.token_rule, resources=Resources(scratch=tmp_path), hash_texts=True
+        ) as data:
+            save(train(data, classifier.spec()), tmp_path / "b.model")
     assert (tmp_path / "b.model").read_bytes() == expected
-    assert report.documents == 60 - (not several)
+    assert data.n_docs == 60 - (not several)
     assert not list(tmp_path.glob(".unnaive-*"))
 
 
@@ -230,7 +234,7 @@ def test_unlabelled_rows_before_the_first_multilabel_one_belong_to_the_data(tmp_
     result = run(str(path), "-o", str(tmp_path / "b.model"), "-m", "multinomial", "--memory", "1G")
     assert result.exit_code == 0, result.output
     assert (tmp_path / "b.model").read_bytes() == expected
-    assert load(tmp_path / "b.model").counts.counts.n_docs == 60
+    assert load_model(tmp_path / "b.model").counts.counts.n_docs == 60
 
 
 @pytest.mark.slow
@@ -275,19 +279,17 @@ def test_a_damaged_matrix_is_refused(tmp_path):
 
 
 def test_a_small_budget_spills_and_gives_the_same_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(counting, "table_budget", lambda size: None if size is None else 1_000_000)
-    monkeypatch.setattr(counting, "table_bytes", lambda *sizes: 2_000_000)
+    monkeypatch.setattr(accumulator, "table_budget", lambda size: None if size is None else 1_000_000)
+    monkeypatch.setattr(accumulator, "table_bytes", lambda *sizes: 2_000_000)
     path = write_jsonl(tmp_path / "a.jsonl", make_rows(300))
     monkeypatch.setattr("unnaive.io.options.BATCH_ROWS", 20)
     source = DataFile(str(path), options=replace(DataFile(str(path)).options, rows=20))
     expected = trained_in_memory(DataFile(str(path)), tmp_path / "memory.model")
     classifier = TextClassifier("multinomial")
-    fitted, report = train_stream(
-        classifier.spec(), source, classifier.token_rule, resources=Resources(memory=1 << 30, scratch=tmp_path)
-    )  # fmt: skip
-    save(fitted, tmp_path / "b.model")
+    with stream_documents(source, classifier.token_rule, resources=Resources(memory=1 << 30, scratch=tmp_path)) as data:
+        save(train(data, classifier.spec()), tmp_path / "b.model")
     assert (tmp_path / "b.model").read_bytes() == expected
-    assert report.to_dict() == {"runs_written": 15}
+    assert data.report == {"runs_written": 15}
     assert not list(tmp_path.glob(".unnaive-*"))
 
 
@@ -301,16 +303,15 @@ def test_pruning_is_min_df_whatever_the_order(order, spilled, tmp_path, monkeypa
     kept = whole.vocabulary_
     # room for the terms of 4 documents or more, but not for the 40 that are in 3
     cells = whole.fitted_.counts.counts.take_terms(whole.fitted_.counts.vocabulary.ids(kept)).class_terms.nnz
-    budget = runs.model_bytes(len(kept), len(kept.to_arrays()[0]), cells) + 100
-    monkeypatch.setattr(counting, "table_budget", lambda size: None if size is None else budget)
-    monkeypatch.setattr(counting, "table_bytes", lambda *sizes: budget + spilled)
+    budget = run_folders.model_bytes(len(kept), len(kept.to_arrays()[0]), cells) + 100
+    monkeypatch.setattr(accumulator, "table_budget", lambda size: None if size is None else budget)
+    monkeypatch.setattr(accumulator, "table_bytes", lambda *sizes: budget + spilled)
     path = write_jsonl(tmp_path / "a.jsonl", rows)
     classifier = TextClassifier("multinomial")
-    fitted, report = train_stream(
-        classifier.spec(), DataFile(str(path)), classifier.token_rule, resources=Resources(1 << 30, tmp_path)
-    )  # fmt: skip
-    assert report.pruned_below_df == 4
-    assert report.pruned_terms == n_all - len(kept) == 40
+    with stream_documents(DataFile(str(path)), classifier.token_rule, resources=Resources(1 << 30, tmp_path)) as data:
+        fitted = train(data, classifier.spec())
+    assert data.report["pruned_below_df"] == 4
+    assert data.report["pruned_terms"] == n_all - len(kept) == 40
     assert fitted.vocabulary == kept
     assert (fitted.scorer.sparse_weights != whole.fitted_.scorer.sparse_weights).nnz == 0
     np.testing.assert_array_equal(fitted.scorer.bias, whole.fitted_.scorer.bias)
@@ -341,7 +342,7 @@ def test_an_interrupted_run_goes_on_and_gives_the_same_file(tmp_path):
     ]  # fmt: skip
     killed = (
         "import os, signal, sys\n"
-        "import unnaive.io.blocks as blocks\n"
+        "import unnaive.io.native_parser as blocks\n"
         "blocks.BLOCK = 1 << 18\n"  # the file is less than one usual block, and checkpoints stand between blocks
         "from unnaive.apps.cli.main import exit_code\n"
         "from unnaive.scaleout.checkpoint import Checkpoint\n"
@@ -381,15 +382,71 @@ def test_a_checkpoint_of_other_data_or_a_strange_folder_is_refused(tmp_path):
     words = str(path), "-m", "multinomial", "-o", str(tmp_path / "a.model"), "--checkpoint", str(folder)
     assert "holds notes.txt, which is no part of a checkpoint" in run(*words).output
     (folder / "notes.txt").unlink()
-    state = {"format": 1, "of": {"files": [["other", 1, 1]]}, "rows": 3, "counter": {}}
-    (folder / STATE).write_text(json.dumps(state))
+    state = {"format": 3, "of": {"files": [["other", 1, 1]]}, "rows": 3, "counter": {}}
+    (folder / STATE).write_bytes(seal_json(state))
     assert "is of another run (files differ); remove the folder" in run(*words).output
+    (folder / STATE).write_text(json.dumps(state | {"format": 2}))
+    assert "is of another version of unnaive; remove the folder" in run(*words).output
     (folder / STATE).write_text("{")
-    assert "cannot be read" in run(*words).output
+    assert "is damaged (Expecting property name" in run(*words).output
     (folder / STATE).unlink()
     (folder / "run-000001").mkdir()  # left by a run that was killed before its first record
     assert run(*words).exit_code == 0
     assert "stdin cannot be read a second time" in run("-", *words[1:]).output
+
+
+@pytest.fixture
+def interrupted(tmp_path, monkeypatch):
+    """The words of a training run, and the folder of the checkpoint that its interruption left."""
+    path, folder = write_jsonl(tmp_path / "a.jsonl", make_rows(2_000)), tmp_path / "ck"
+    words = str(path), "-m", "multinomial", "-o", str(tmp_path / "a.model"), "--checkpoint", str(folder)
+    words += "--checkpoint-every", "1K"
+    save = Checkpoint.save
+
+    def save_and_stop(*given):
+        save(*given)
+        raise UnnaiveError("interrupted")
+
+    monkeypatch.setattr(Checkpoint, "save", save_and_stop)
+    assert "interrupted" in run(*words).output
+    monkeypatch.setattr(Checkpoint, "save", save)
+    return words, folder
+
+
+def damage_file(path, seed):
+    """Flip a bit, cut, fill with zeros, or remove."""
+    rng, raw = random.Random(seed), bytearray(path.read_bytes())
+    place = rng.randrange(max(len(raw), 1))
+    if seed % 4 == 3 or not raw:
+        path.unlink()
+        return
+    if seed % 4 == 0:
+        raw[place] ^= 1 << rng.randrange(8)
+    elif seed % 4 == 1:
+        raw = raw[:place]
+    else:
+        raw[place] ^= 0xFF
+    path.write_bytes(raw)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_a_damaged_checkpoint_is_one_sentence_whose_remedy_works(tmp_path, interrupted, seed):
+    words, folder = interrupted
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_size)
+    names = {path.name for path in files}
+    assert {STATE, "manifest.json", "df", "blob"} <= names
+    victim = files[seed % len(files)] if seed % 4 != 3 else next(path for path in files if path.name == "df")
+    damage_file(victim, seed)
+    result = run(*words)
+    assert result.exit_code == 2, victim
+    sentence = result.output
+    assert "; remove the folder" in sentence
+    assert str(folder) in sentence
+    assert not (tmp_path / "a.model").exists()
+    shutil.rmtree(folder)
+    assert run(*words).exit_code == 0
+    expected = trained_in_memory(DataFile(words[0]), tmp_path / "m.model")
+    assert (tmp_path / "a.model").read_bytes() == expected
 
 
 # Reading ahead.
@@ -443,9 +500,9 @@ def test_bad_data_is_refused_with_the_sentences_of_training_in_memory(tmp_path):
     assert "none of the 60 texts has a term to learn from" in result.output
     nobody = write_jsonl(tmp_path / "nobody.jsonl", [{"text": "word", "label": ""}] * 30)
     result = run(str(nobody), "--label", "label", "-o", str(tmp_path / "a.model"), "-m", "multinomial")
-    assert "no row of" in result.output
-    with pytest.raises(UnnaiveError):
-        train_stream(TextClassifier("multinomial").spec(), DataFile(str(one)), TokenRule())
+    assert "nobody.jsonl: no document has a label to learn from; give some" in result.output
+    with pytest.raises(UnnaiveError), stream_documents(DataFile(str(one)), TokenRule()):
+        pass
 
 
 def test_as_many_labels_as_documents(tmp_path):
@@ -459,7 +516,7 @@ def test_as_many_labels_as_documents(tmp_path):
     result = run(*words, "--label", "label")
     assert result.exit_code == 0, result.output
     assert "20,000 classes in 20,000 documents; is that the column of labels?" in result.output
-    model = load(tmp_path / "a.model")
+    model = load_model(tmp_path / "a.model")
     assert model.counts.counts.class_terms.nnz == 40_000
     assert model.predict(["word123 shared4"]).tolist() == ["L123"]
     write_jsonl(tmp_path / "new.jsonl", [{"text": row["text"]} for row in rows[:3]])

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from unnaive import BadData, TextClassifier, UnnaiveError, UnnaiveWarning
-from unnaive.classifier.model_file import load, save
+from unnaive.classifier.model_file import load_model, save
 from unnaive.data.targets import read_targets
+from unnaive.data.training_data import TrainingData
 from unnaive.io.tickets import load_tickets
 from unnaive.learning.train import train
 from unnaive.text.counting import TextCounter
@@ -62,8 +63,8 @@ def train_in_order(texts, labels, model, **parameters):
     X = counter.count(texts, grow=True)
     ordered = counter.vocabulary.in_order()
     X = X[:, counter.vocabulary.ids(ordered)]
-    targets = read_targets(labels, len(texts))
-    return train(classifier.spec(), X, targets, vocabulary=ordered, token_rule=classifier.token_rule)
+    data = TrainingData.of_rows(X, read_targets(labels, len(texts)), ordered, token_rule=classifier.token_rule)
+    return train(data, classifier.spec())
 
 
 # Laws: any partitions, any order, tasks that ran twice.
@@ -254,7 +255,7 @@ def test_a_document_of_fifty_megabytes_is_counted_and_scored(spark, df):
 def test_a_driver_without_memory_is_one_sentence_and_no_hang(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
-        "import unnaive.scaleout.spark\n"
+        "import unnaive.spark\n"
         "from unnaive.scaleout.spark.session import start_session\n"
         "spark = start_session('local[2]')\n"
         # a constant, which Spark writes into the plan of the query, and copies there, time and again
@@ -291,7 +292,7 @@ def test_what_cannot_be_is_one_sentence(df, given, sentence):
 def test_data_that_cannot_be_learnt_from_is_one_sentence(spark, df):
     import unnaive.spark
 
-    with pytest.raises(BadData, match=r"^the DataFrame has no rows"):
+    with pytest.raises(BadData, match=r"^there are no documents; give at least one"):
         unnaive.spark.fit(df.limit(0))
     with pytest.raises(BadData, match=r"^every document has the label 'x'; a classifier needs at least two classes"):
         unnaive.spark.fit(df.selectExpr("text", "'x' AS label"))
@@ -382,7 +383,7 @@ def test_the_command_line_trains_the_same_file_as_locally(spark, table, tmp_path
     counting = ("--model", "multinomial", "--quiet")
     assert run("train", table, "-o", tmp_path / "spark.model", "--engine", "spark", *counting) == 0
     assert run("train", table, "-o", tmp_path / "local.model", *counting) == 0
-    local = load(tmp_path / "local.model")
+    local = load_model(tmp_path / "local.model")
     remade = TextClassifier.from_fitted(local).remake().fitted_  # terms in order
     # hashes of the texts, by which overlap with test files is found, are kept by local training alone
     save(replace(remade, columns=local.columns, text_hashes=None), tmp_path / "ordered.model")
@@ -403,10 +404,10 @@ def test_csv_with_quotes_and_lines_is_read_as_locally(spark, tmp_path, capsys):
         ]
         writer.writerows(rows)
     assert run("train", path, "-o", tmp_path / "spark.model", "--engine", "spark", "--model", "multinomial") == 0
-    assert "1 of 3 rows has no text or no label and is left out" in capsys.readouterr().err
+    assert "mails.csv: 1 of 3 rows has no label and is left out" in capsys.readouterr().err
     assert run("train", path, "-o", tmp_path / "local.model", "--quiet", "--model", "multinomial") == 0
-    assert load(tmp_path / "spark.model").counts == load(tmp_path / "local.model").counts
-    assert load(tmp_path / "spark.model").classes == ("politics", "sport")
+    assert load_model(tmp_path / "spark.model").counts == load_model(tmp_path / "local.model").counts
+    assert load_model(tmp_path / "spark.model").classes == ("politics", "sport")
 
 
 def test_the_command_line_predicts_and_evaluates(spark, table, tickets, tmp_path, capsys):
@@ -414,7 +415,7 @@ def test_the_command_line_predicts_and_evaluates(spark, table, tickets, tmp_path
     assert run("train", table, "-o", model, "--quiet") == 0
     assert run("predict", model, table, "-o", tmp_path / "labelled.parquet", "--engine", "spark", "--quiet") == 0
     rows = spark.read.parquet(str(tmp_path / "labelled.parquet")).orderBy("number").collect()
-    fitted = load(model)
+    fitted = load_model(model)
     assert [row.predicted_label for row in rows] == fitted.predict(tickets[0]).tolist()
     assert np.array_equal([row.probability for row in rows], fitted.predict_proba(tickets[0]).max(axis=1))
     assert rows[0].asDict().keys() == {"body", "queue", "number", "predicted_label", "probability"}

@@ -20,7 +20,7 @@ from unnaive.text import characters, native
 from unnaive.text.backend import BACKEND, kernel
 from unnaive.text.buffer import LARGEST_TEXT, TextBuffer
 from unnaive.text.counting import TextCounter, TextScorer
-from unnaive.text.languages import folded
+from unnaive.text.languages import fold_case
 from unnaive.text.reference import ReferenceEngine
 from unnaive.text.scripts import chunk_pattern
 from unnaive.text.term_order import term_order
@@ -277,7 +277,7 @@ def test_every_character_parts_chunks_or_stays_in_them():
         engine = native.NativeEngine(rule, Vocabulary(), threads=1, chunks=True)
         pattern = chunk_pattern(rule.digits)
         for text in some_texts:
-            folded_text = folded(text, rule.language) if rule.lowercase else text
+            folded_text = fold_case(text, rule.language) if rule.lowercase else text
             assert engine.kernel.tokens(text, LARGEST_TEXT) == pattern.findall(folded_text)
 
 

@@ -2,6 +2,8 @@
 
 import base64
 import quopri
+from email.errors import HeaderParseError
+from email.header import decode_header
 from email.message import EmailMessage
 
 import numpy as np
@@ -9,9 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from unnaive.base.errors import UnnaiveWarning
 from unnaive.text.backend import kernel
 from unnaive.text.buffer import TextBuffer
 from unnaive.text.counting import TextCounter
+from unnaive.text.encoded_words import decode_bytes, decode_words
 from unnaive.text.pieces import MESSAGE_PARTS, decode_mime, mime_rows, needs_mime
 from unnaive.text.tokens import TokenRule, spans, tokens
 
@@ -211,3 +215,40 @@ def test_rows_to_decode_are_the_same_in_a_buffer(texts):
     assert (
         mime_rows(TextBuffer.of(texts)) == mime_rows(texts) == [i for i, text in enumerate(texts) if needs_mime(text)]
     )
+
+
+WORDS = [
+    "=?utf-8?q?", "=?cp1252?Q?", "=?utf-8?b?", "=??q?", "?=", "=?", "?", " ", "  ", "\n ", "a", "w6k=", "=C3", "=A9",
+    "_", "é", "ж", "\t", "=?utf-8?q?caf=C3?=", "=?utf-8?q?=A9?=", "=?x-odd?b?w6k?=", "=?UTF-8?B?w6k=?=", "\r\n",
+    "\udcc3",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=12).map("".join))
+def test_encoded_words_are_those_of_the_standard_library(value):
+    try:
+        parts = decode_header(value)
+        expected = "".join(decode_bytes(part, charset) if isinstance(part, bytes) else part for part, charset in parts)
+    except HeaderParseError:
+        assert decode_words(value) is None
+        return
+    assert decode_words(value).split() == expected.split()
+
+
+@pytest.mark.parametrize(
+    ("header", "problem"),
+    [
+        ("Content-Type: multipart/mixed; boundary=x" + "; a=b" * 1_000, "a field on content of more than 4,096"),
+        ("".join(f"Content-Type: multipart/mixed; boundary=b{n}\n\n--b{n}\n" for n in range(60)), "more than 50 deep"),
+        ("Content-Type: text/plain; charset=punycode\nContent-Transfer-Encoding: base64", "a charset that is not"),
+    ],
+)
+def test_messages_that_would_take_too_long_are_read_as_they_stand(header, problem):
+    with pytest.warns(UnnaiveWarning, match=problem):
+        assert "body" in decode_mime(f"From: ann\n{header}\n\nbody\n", "body")
+
+
+def test_digests_of_many_multiparts_side_by_side_are_not_deep():
+    part = "--x\nContent-Type: multipart/mixed; boundary=y\n\n--y\n\nwords\n--y--\n"
+    text = "Content-Type: multipart/mixed; boundary=x\n\n" + part * 100 + "--x--\n"
+    assert decode_mime(text, "body").split() == ["words"] * 100

@@ -1,9 +1,11 @@
-"""A property that is computed when first asked for, and then kept."""
+"""A property that is computed when first asked for, and then kept, its arrays read-only."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+from unnaive.base.read_only import read_only
 
 __all__ = ["lazy_property"]
 
@@ -16,6 +18,7 @@ else:
 
         Up to 3.11 it holds one lock for all instances of a class while it computes: one model's first prediction waits
         for another's, and a child that is forked meanwhile waits for ever. Two threads may compute a value twice.
+        Everybody who asks gets the same value, so its arrays are read-only.
         """
 
         def __init__(self, function: Callable[[Any], Any]) -> None:
@@ -26,5 +29,5 @@ else:
         def __get__(self, instance: Any, owner: type | None = None) -> Any:
             if instance is None:
                 return self
-            value = instance.__dict__[self._name] = self._function(instance)
+            value = instance.__dict__[self._name] = read_only(self._function(instance))
             return value

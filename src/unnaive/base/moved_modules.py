@@ -34,7 +34,6 @@ MOVED = {
     "unnaive.reading.tickets": "unnaive.io.tickets",
     "unnaive.receipts": "unnaive.classifier.receipts",
     "unnaive.spark.session": "unnaive.scaleout.spark.session",
-    "unnaive.store": "unnaive.classifier.model_file",
 }
 
 

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
 
-from unnaive.base.types import Progress
-
-Item = TypeVar("Item")
+from unnaive.base.types import Item, ProgressCallback
 
 
-def report_classes(items: Iterable[Item], n_items: int, progress: Progress | None, name: str) -> Iterator[Item]:
+def report_classes(items: Iterable[Item], n_items: int, progress: ProgressCallback | None, name: str) -> Iterator[Item]:
     """The items, one for each class, each reported before it is taken; one for all classes together is not.
 
     >>> list(report_classes("ab", 2, lambda *event: print(*event), "tree"))
@@ -31,7 +28,7 @@ def report_classes(items: Iterable[Item], n_items: int, progress: Progress | Non
 
 
 def solver_events(
-    progress: Progress | None, name: str, tol: float, n_classes: int, measure: str = "violation"
+    progress: ProgressCallback | None, name: str, tol: float, n_classes: int, measure: str = "violation"
 ) -> Callable[[int, float, int], None] | None:
     """The callback of models/svm/solver.py: it reports the share of the way, and the class once some are solved.
 
@@ -59,7 +56,7 @@ def solver_events(
     return tell
 
 
-def rounds_of(progress: Progress | None, name: str, most: int) -> Callable[[int], None]:
+def rounds_of(progress: ProgressCallback | None, name: str, most: int) -> Callable[[int], None]:
     """What to call with the number of each round, of which there are at most `most`."""
 
     def report(number: int) -> None:

@@ -1,7 +1,8 @@
-"""The settings of a model, declared once: name, default, range and one line of documentation.
+"""Options and settings, declared once: name, type, range, default and one sentence of help.
 
-A model's class declares them as fields. Its constructor, its docstring, `--set` on the command line and the reference
-pages follow from the declaration, and type checkers see them as they see the fields of a dataclass.
+A model's class declares its settings as fields with `setting`, a dataclass its options with `option`. Constructors,
+docstrings, options of the command line, shell completion and the reference pages follow from the declaration, and type
+checkers see them as they see the fields of a dataclass.
 """
 
 from __future__ import annotations
@@ -9,18 +10,27 @@ from __future__ import annotations
 import inspect
 import json
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import Any, dataclass_transform
-
-import numpy as np
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeVar, dataclass_transform
 
 from unnaive.base.errors import UnknownName, UnnaiveError, choose
+
+Class = TypeVar("Class")
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting; made by `setting`, completed with its name and annotation when its class is made."""
+    """One option or setting; made by `setting` or `option`, completed with name and annotation when its class is made.
+
+    doc      the help: one sentence
+    more     further sentences, for docstrings
+    choices  the words that it may be
+    noun     what messages call a choice, its name by default
+    flags    its names on the command line, where they are not made from its name
+    metavar  what the command line calls its value
+    path     "read" or "written" if the value may be the path of a file
+    """
 
     default: Any
     doc: str
@@ -31,6 +41,11 @@ class Setting:
     at_most: float | None = None
     name: str = ""
     annotation: str = ""
+    more: str = ""
+    noun: str = ""
+    flags: tuple[str, ...] = ()
+    metavar: str = ""
+    path: str = ""
 
     def check(self, value: Any, owner: str) -> None:
         """An error of one sentence unless the value is of a declared type and in the declared range."""
@@ -40,11 +55,11 @@ class Setting:
         if not any(one.accepts(value) for one in types if one):
             wanted = " or ".join(one.title for one in types if one)
             example = "" if self.default is None else f", such as {self.default!r}"
-            raise UnnaiveError(f"{self.name} of {owner} came as {shorten(value)}; give {wanted}{example}")
+            raise UnnaiveError(f"{self.name} of {owner} came as {shorten_value(value)}; give {wanted}{example}")
         if isinstance(value, str) and self.choices is not None:
-            choose(list(self.choices), value, self.name)
+            choose(list(self.choices), value, self.noun or self.name)
         elif not isinstance(value, (str, bool, type(None))) and not self._in_range(value):
-            raise UnnaiveError(f"{self.name} of {owner} came as {shorten(value)}; give a number {self.range}")
+            raise UnnaiveError(f"{self.name} of {owner} came as {shorten_value(value)}; give a number {self.range}")
 
     def _in_range(self, value: Any) -> bool:
         return (
@@ -65,12 +80,23 @@ class Setting:
         """The entry of a numpydoc "Parameters" section."""
         kind = " or ".join(self.annotation.split(" | ")) if self.choices is None else self._choices()
         limits = f" {self.range}" if self.range else ""
-        return f"{self.name} : {kind}{limits}, default={self.default!r}\n    {self.doc}"
+        lines = _wrap(f"{self.doc} {self.more}".strip())
+        return "\n    ".join([f"{self.name} : {kind}{limits}, default={self.default!r}", *lines])
 
     def _choices(self) -> str:
         others = [one for one in self.annotation.split(" | ") if one != "str"]
         names = "{" + ", ".join(f'"{name}"' for name in self.choices or ()) + "}"
         return " or ".join([names, *others])
+
+
+def _wrap(text: str, width: int = 116) -> list[str]:
+    """The words in lines of at most so many characters; quicker than textwrap, which every start would import."""
+    lines = [""]
+    for word in text.split():
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
+            lines.append("")
+        lines[-1] += f" {word}" if lines[-1] else word
+    return lines
 
 
 @dataclass(frozen=True)
@@ -82,17 +108,32 @@ class SettingType:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether it is a number, which True is not, that 64 bits hold."""
-    if isinstance(value, (float, np.floating)):
-        return True
+    """Whether it is a number, which True is not."""
+    return _is_float(value) or _is_integer(value)
+
+
+def _is_bool(value: Any) -> bool:
+    import numpy as np  # here, since the command line reads declarations without it
+
+    return isinstance(value, (bool, np.bool_))
+
+
+def _is_float(value: Any) -> bool:
+    import numpy as np
+
+    return isinstance(value, (float, np.floating))
+
+
+def _is_integer(value: Any) -> bool:
+    """Whether it is a whole number, which True is not, that 64 bits hold."""
+    import numpy as np
+
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and abs(int(value)) < 1 << 63
 
 
 TYPES = {
-    "bool": SettingType("true or false", lambda value: isinstance(value, (bool, np.bool_))),
-    "int": SettingType(
-        "a whole number", lambda value: _is_number(value) and not isinstance(value, (float, np.floating))
-    ),
+    "bool": SettingType("true or false", _is_bool),
+    "int": SettingType("a whole number", _is_integer),
     "float": SettingType("a number", _is_number),
     "str": SettingType("a word", lambda value: isinstance(value, str)),
     "None": SettingType("None", lambda value: value is None),
@@ -108,9 +149,59 @@ def setting(
     at_least: float | None = None,
     below: float | None = None,
     at_most: float | None = None,
+    more: str = "",
+    noun: str = "",
+    flags: tuple[str, ...] = (),
+    metavar: str = "",
+    path: str = "",
 ) -> Any:
-    """Declare a setting: one line of documentation, its default, and which words or numbers it may be."""
-    return Setting(default, doc, choices, above, at_least, below, at_most)
+    """Declare a setting: one sentence of help, its default, which words or numbers it may be; see Setting."""
+    return Setting(
+        default,
+        doc,
+        choices,
+        above,
+        at_least,
+        below,
+        at_most,
+        more=more,
+        noun=noun,
+        flags=flags,
+        metavar=metavar,
+        path=path,
+    )
+
+
+def option(doc: str, *, default: Any = None, factory: Callable[[], Any] | None = None, **declared: Any) -> Any:
+    """Declare an option of a dataclass, in the place of `dataclasses.field`; the words are those of `setting`."""
+    metadata = {"setting": setting(doc, default=default, **declared)}
+    return (
+        field(default=default, metadata=metadata)
+        if factory is None
+        else field(default_factory=factory, metadata=metadata)
+    )
+
+
+def declared_options(cls: Any) -> dict[str, Setting]:
+    """The options that a dataclass declares with `option`, by name and in order.
+
+    >>> @dataclass
+    ... class Rule:
+    ...     digits: bool = option("Digits are part of words.", default=True)
+    >>> declared_options(Rule)["digits"].doc, Rule().digits
+    ('Digits are part of words.', True)
+    """
+    return {
+        one.name: replace(one.metadata["setting"], name=one.name, annotation=str(one.type))
+        for one in fields(cls)
+        if "setting" in one.metadata
+    }
+
+
+def documented(cls: type[Class]) -> type[Class]:
+    """The dataclass, its docstring with a "Parameters" section made from what it declares."""
+    cls.__doc__ = document_settings(inspect.cleandoc(cls.__doc__ or ""), declared_options(cls))
+    return cls
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(setting,))
@@ -149,8 +240,14 @@ class Settings:
 
     def check_settings(self) -> None:
         """An error of one sentence if a value is not of its declared type or outside of its range."""
-        for name, one in self._declared.items():
-            one.check(getattr(self, name), getattr(self, "name", type(self).__name__))
+        check_options(self, self._declared)
+
+
+def check_options(value: Any, declared: Mapping[str, Setting]) -> None:
+    """An error of one sentence if a field of `value` is not of its declared type or outside of its range."""
+    owner = getattr(value, "name", type(value).__name__)
+    for name, setting in declared.items():
+        setting.check(getattr(value, name), owner)
 
 
 def _constructor(declared: dict[str, Setting]) -> Callable[..., None]:
@@ -173,6 +270,8 @@ def _constructor(declared: dict[str, Setting]) -> Callable[..., None]:
 def document_settings(doc: str, declared: dict[str, Setting]) -> str:
     """The docstring with a "Parameters" section before its example."""
     listed = "\n".join(one.describe() for one in declared.values())
+    if "\n**settings\n" in doc:  # a docstring with other sections, and an entry for settings of others
+        return doc.replace("\n**settings\n", f"\n{listed}\n**settings\n", 1)
     text, mark, example = doc.partition(">>> ")
     return f"{text.rstrip()}\n\nParameters\n----------\n{listed}\n\n{_examples(mark + example)}".rstrip() + "\n"
 
@@ -224,7 +323,7 @@ def _parse_value(text: str) -> Any:
         return {"True": True, "False": False, "None": None}.get(text, text)
 
 
-def shorten(value: Any) -> str:
+def shorten_value(value: Any) -> str:
     """repr, cut to 60 characters for messages."""
     shown = repr(value)
     return shown if len(shown) <= 60 else shown[:57] + "..."

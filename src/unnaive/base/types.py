@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,4 +13,7 @@ Ids = NDArray[np.int64]  # row or column numbers
 Sparse = Any  # scipy.sparse.csr_array, which ships no types
 Arrays = dict[str, NDArray[Any]]  # by name, as a model file holds them
 Label = str | int | float | bool  # a class, as users name it
-Progress = Callable[[str, dict[str, Any]], None]  # told what is going on, and how far it is
+ProgressCallback = Callable[[str, dict[str, Any]], None]  # told what is going on, and how far it is
+Bytes = NDArray[np.uint8]
+RowValues = dict[str, Any]  # one row of a table, by column
+Item = TypeVar("Item")

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.sparse import csr_array, issparse
 from unnaive.base.types import Floats, Ids
-from unnaive.classifier.model_file import write_arrays
+from unnaive.classifier.model_file import count_bytes
 from unnaive.classifier.packing import pack
 from unnaive.data.weighting import presence
 from unnaive.learning.fitted import FittedModel
@@ -53,19 +53,7 @@ class Compressed:
 
 def file_size(fitted: FittedModel, *, frozen: bool = False) -> int:
     """How many bytes the file of a model has, without writing it."""
-    counter = _Counter()
-    write_arrays(cast(Any, counter), *pack(fitted, frozen=frozen))
-    return counter.bytes
-
-
-class _Counter:
-    """A file that only counts."""
-
-    def __init__(self) -> None:
-        self.bytes = 0
-
-    def write(self, content: Any) -> None:
-        self.bytes += memoryview(content).nbytes
+    return count_bytes(*pack(fitted, frozen=frozen))
 
 
 def compress_model(fitted: FittedModel, limit: int, *, texts: Any = None) -> Compressed:
@@ -172,7 +160,8 @@ def quantised(scorer: Any, bits: int) -> Any:
     largest = np.zeros(table.shape[0])
     np.maximum.at(largest, rows, np.abs(table.data))
     step = np.where(largest > 0, largest, 1.0) / (2 ** (bits - 1) - 1)
-    table = csr_array((np.rint(table.data / step[rows]) * step[rows], table.indices, table.indptr), shape=table.shape)
+    table = table.copy()  # eliminate_zeros rewrites all three arrays, and the scorer's are its own
+    table.data = np.rint(table.data / step[rows]) * step[rows]
     table.eliminate_zeros()
     dense = table.nnz * (bits // 8 + 4) >= table.shape[0] * table.shape[1] * (bits // 8)
     return replace(

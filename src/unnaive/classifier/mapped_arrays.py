@@ -6,11 +6,12 @@ import json
 import mmap
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.base.mapped_file import MappedFile
 from unnaive.base.types import Arrays
 
 LONGEST_HEADER = 100_000_000  # bytes, as the library has it
@@ -21,14 +22,24 @@ KINDS = {
 }
 
 
-def map_arrays(path: Path) -> tuple[Arrays, dict[str, str]]:
-    """The arrays of a file, read-only, and its metadata; a ValueError says what is wrong with the file.
+class MappedArrays(NamedTuple):
+    """The arrays of a file, read-only, its metadata, the bytes of its header, and the file that was mapped."""
+
+    arrays: Arrays
+    metadata: dict[str, str]
+    header: bytes
+    file: MappedFile
+
+
+def map_arrays(path: Path) -> MappedArrays:
+    """What is in a safetensors file; a ValueError says what is wrong with it.
 
     The arrays are views of the mapped file. A file that is replaced by renaming, as models are, stays as it was for
     those who mapped it, and its space is free when the last of them is gone. Sizes are checked against the file before
     anything is handed out: arrays follow each other without holes or overlaps, and end where the file does.
     """
     with path.open("rb") as file:
+        mapped = MappedFile(path, file.fileno())
         try:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except ValueError as problem:  # nothing can be mapped of an empty file
@@ -47,7 +58,7 @@ def map_arrays(path: Path) -> tuple[Arrays, dict[str, str]]:
         arrays[name] = _view(data, kind, shape, start + first)
     if end != len(data):
         raise ValueError("it goes on behind its arrays")
-    return arrays, metadata
+    return MappedArrays(arrays, metadata, data[8:start], mapped)
 
 
 def _header(data: mmap.mmap) -> tuple[dict[str, Any], int]:

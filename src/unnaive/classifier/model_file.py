@@ -1,7 +1,8 @@
 """The model file: a safetensors file with the arrays, and JSON with everything else. Nothing in it is run.
 
 Writing is atomic: a temporary file in the same folder, flushed to disk, renamed over the old one. Loading trusts
-nothing: a file that is truncated, foreign, hostile or newer gives one sentence.
+nothing: a file that is truncated, foreign, hostile or newer gives one sentence, and so does one of which a bit changed
+since it was written, since the header and every array have a checksum.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,13 +21,26 @@ from unnaive import __version__
 from unnaive.base.atomic_files import replacing
 from unnaive.base.errors import BadModel, UnnaiveError
 from unnaive.base.types import Arrays
-from unnaive.classifier.mapped_arrays import map_arrays
-from unnaive.classifier.packing import FORMAT, pack, unpack
+from unnaive.classifier.checksums import (
+    UNKNOWN,
+    check_arrays,
+    check_header,
+    checksums_of,
+    copy_checked,
+    read_checksums,
+    seal_header,
+)
+from unnaive.classifier.mapped_arrays import MappedArrays, map_arrays
+from unnaive.classifier.packing import pack, unpack
 from unnaive.io.sources import check_exists
 from unnaive.learning.fitted import FittedModel
 
+FORMAT = 3  # the version number of the model file: raised where older versions cannot read what is written
 KINDS = {"f": "F", "i": "I", "u": "U"}  # numbers as safetensors names them
 KEY = "unnaive"  # of the JSON in the file's metadata
+EARLIEST = 2  # format that is still read: without checksums
+SEALED = 3  # format from which on files have checksums
+LAZY = "documents."  # arrays that only updates read: of a mapped model they are looked at then
 
 
 def save(fitted: FittedModel, path: str | Path, *, frozen: bool = False) -> None:
@@ -35,6 +50,7 @@ def save(fitted: FittedModel, path: str | Path, *, frozen: bool = False) -> None
     """
     target = check_writable(path)
     arrays, about = pack(fitted, frozen=frozen)
+    _check_loadable(arrays, about)
     try:
         with replacing(target) as file:
             write_arrays(file, arrays, about)
@@ -42,33 +58,70 @@ def save(fitted: FittedModel, path: str | Path, *, frozen: bool = False) -> None
         raise UnnaiveError(f"{path} cannot be written ({_reason(problem)}); what was there is untouched") from problem
 
 
+def _check_loadable(arrays: Arrays, about: dict[str, Any]) -> None:
+    """An error if a model would be refused when it is loaded, for instance one with weights that are not finite."""
+    plain = json.loads(json.dumps(about)) | {"format": FORMAT, "version": __version__}
+    try:
+        unpack(arrays, plain)
+    except UnnaiveError as problem:
+        raise UnnaiveError(f"this model cannot be saved, since it could not be loaded again: {problem}") from problem
+
+
 def write_arrays(file: IO[bytes], arrays: Arrays, about: dict[str, Any]) -> None:
     """A safetensors file: the length of the header, the header, the arrays; by hand, so that nothing is copied."""
-    order = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))  # wide ones first, so all are aligned
-    header: dict[str, Any] = {"__metadata__": {KEY: json.dumps(about, sort_keys=True)}}
-    end = 0
-    for name in order:
-        start, end = end, end + arrays[name].nbytes
-        kind = f"{KINDS[arrays[name].dtype.kind]}{8 * arrays[name].dtype.itemsize}"
-        header[name] = {"dtype": kind, "shape": list(arrays[name].shape), "data_offsets": [start, end]}
-    words = json.dumps(header).encode()
-    words += b" " * (-len(words) % 8)
-    file.write(len(words).to_bytes(8, "little") + words)
-    for name in order:
+    file.write(_header(arrays, about, checksums_of(arrays)))
+    for name in _order(arrays):
         file.write(arrays[name].astype(arrays[name].dtype.newbyteorder("<"), copy=False).data)
 
 
-def load(path: str | Path, *, mapped: bool = False) -> FittedModel:
+def count_bytes(arrays: Arrays, about: dict[str, Any]) -> int:
+    """How many bytes `write_arrays` would write."""
+    header = _header(arrays, about, dict.fromkeys(arrays, UNKNOWN))
+    return len(header) + sum(array.nbytes for array in arrays.values())
+
+
+def _header(arrays: Arrays, about: dict[str, Any], checksums: dict[str, str]) -> bytes:
+    """The length of the header and the header itself, which has the description among its metadata."""
+    about = about | {"format": FORMAT, "version": __version__, "checksums": checksums}
+    header, end = {}, 0
+    for name in _order(arrays):
+        start, end = end, end + arrays[name].nbytes
+        kind = f"{KINDS[arrays[name].dtype.kind]}{8 * arrays[name].dtype.itemsize}"
+        header[name] = {"dtype": kind, "shape": list(arrays[name].shape), "data_offsets": [start, end]}
+    words = seal_header(header, {KEY: json.dumps(about, sort_keys=True)})
+    return len(words).to_bytes(8, "little") + words
+
+
+def _order(arrays: Arrays) -> list[str]:
+    return sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))  # wide ones first, so all are aligned
+
+
+def load_model(path: str | Path, *, mapped: bool = False) -> FittedModel:
     """The model in a file that `save` wrote; `mapped`: for reading alone, its arrays shared with other processes."""
     place = _file(path)
     try:
-        return unpack(*(_read_mapped(place) if mapped else _read(place)))
+        return _load(place, mapped)
     except BadModel as problem:
         raise BadModel(f"{path}: {' '.join(str(problem).splitlines())}") from problem
     except MemoryError as problem:
         raise BadModel(f"{path}: there is not enough memory to load the model in it") from problem
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as problem:
         raise BadModel(f"{path}: the model in it is damaged ({_first_line(problem)}); train it again") from problem
+
+
+def _load(path: Path, mapped: bool) -> FittedModel:
+    """The model. Every array is compared with its checksum, those of mapped models when they are first used."""
+    found = _map(path)
+    about = _description(found)
+    checksums = read_checksums(about, found.arrays, required=about["format"] >= SEALED)
+    if not mapped:
+        return unpack(copy_checked(found.arrays, checksums), about)
+    if checksums is None:
+        return unpack(found.arrays, about, file=found.file)
+    lazy = {name: array for name, array in found.arrays.items() if name.startswith(LAZY)}
+    others = {name: array for name, array in found.arrays.items() if name not in lazy}
+    found.file.verify = partial(check_arrays, others, checksums)
+    return unpack(found.arrays, about, file=found.file, verify_documents=partial(check_arrays, lazy, checksums))
 
 
 def _file(path: str | Path) -> Path:
@@ -113,7 +166,7 @@ def check_writable(path: str | Path) -> Path:
     return target
 
 
-def update(
+def update_model_file(
     path: str | Path, change: Callable[[FittedModel], FittedModel], *, done: Callable[[], None] = lambda: None
 ) -> FittedModel:
     """Replace the model in a file by what `change` makes of it; others who update the file wait.
@@ -121,7 +174,7 @@ def update(
     Nothing is written if `change` raises. `done` is called when the new file is there, while others still wait.
     """
     with _locked(_file(path)):
-        changed = change(load(path))
+        changed = change(load_model(path))
         save(changed, path)
         done()
         return changed
@@ -142,56 +195,39 @@ def _reason(problem: Exception) -> str:
     return getattr(problem, "strerror", None) or str(problem)
 
 
-def _read(path: Path) -> tuple[Arrays, dict[str, Any]]:
-    """Arrays and description of a file; the library checks sizes against the file before it hands out anything."""
+def _map(path: Path) -> MappedArrays:
+    """What is in the file, as pages of it."""
     try:
-        from safetensors import SafetensorError, safe_open
-    except ImportError:  # there is none for some interpreters without a GIL
-        arrays, about = _read_mapped(path)
-        return {name: array.copy() for name, array in arrays.items()}, about
-    try:
-        with safe_open(path, framework="np") as file:
-            about = _description(file.metadata() or {})
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # no mapping
-    except SafetensorError as problem:
-        raise BadModel(f"this is no model, or a damaged one ({_first_line(problem)})") from problem
-    except (OSError, AttributeError, TypeError) as problem:  # unreadable; or a kind of number that numpy has not
-        raise BadModel(f"it cannot be read ({_reason(problem)})") from problem
-    return arrays, about
-
-
-def _read_mapped(path: Path) -> tuple[Arrays, dict[str, Any]]:
-    """The same, the arrays being pages of the file."""
-    try:
-        arrays, metadata = map_arrays(path)
+        return map_arrays(path)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
         raise BadModel(f"this is no model, or a damaged one ({_first_line(problem)})") from problem
     except OSError as problem:
         raise BadModel(f"it cannot be read ({_reason(problem)})") from problem
-    return arrays, _description(metadata)
 
 
 def _first_line(problem: Exception) -> str:
     return (str(problem).splitlines() or ["no reason given"])[0][:120]
 
 
-def _description(metadata: dict[str, str]) -> dict[str, Any]:
-    if KEY not in metadata:
+def _description(found: MappedArrays) -> dict[str, Any]:
+    """The JSON of a model file, of a format that is read, and with a header that is as it was written."""
+    if KEY not in found.metadata:
         raise BadModel("this is a safetensors file, but no model of unnaive")
     try:
-        about = json.loads(metadata[KEY])
+        about = json.loads(found.metadata[KEY])
     except (ValueError, RecursionError) as problem:
         raise BadModel("its description is damaged; train it again") from problem
-    if not isinstance(about, dict) or not isinstance(about.get("format"), int):
+    if not isinstance(about, dict) or type(about.get("format")) is not int:
         raise BadModel("its description is damaged; train it again")
-    if about["format"] < FORMAT:
+    if about["format"] < EARLIEST:
         raise BadModel(
             f"it has format {about['format']}, written by unnaive {about.get('version', 'of earlier date')}, and this "
-            f"unnaive {__version__} reads format {FORMAT}; train it again"
+            f"unnaive {__version__} reads format {EARLIEST} to {FORMAT}; train it again"
         )
     if about["format"] > FORMAT:
         raise BadModel(
             f"it has format {about['format']}, written by unnaive {about.get('version', 'of later date')}, and this "
             f"unnaive {__version__} reads up to {FORMAT}; update with: pip install --upgrade unnaive"
         )
+    check_header(found.header, found.metadata, required=about["format"] >= SEALED)
     return about

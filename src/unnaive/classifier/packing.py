@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -15,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive import __version__
 from unnaive.base.errors import BadModel, UnnaiveError, UnnaiveWarning, choose
+from unnaive.base.mapped_file import MappedFile
 from unnaive.base.types import Arrays
+from unnaive.classifier.description import check_description, check_parts
 from unnaive.data.arrays import FLOATS, StoredMatrix, read_stored, stored
 from unnaive.data.counts import Counts
 from unnaive.data.kept_documents import KeptDocuments
@@ -31,15 +33,15 @@ from unnaive.learning.calibration import Calibration, calibration_from_dict
 from unnaive.learning.conformal import ConformalScores
 from unnaive.learning.decisions import Argmax, Decision, decision_from_dict
 from unnaive.learning.fitted import FittedModel
-from unnaive.learning.learner import DOCUMENTS_LIMIT, TrainingSpec
+from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.train import check_spec
+from unnaive.learning.training_options import DOCUMENTS_LIMIT
 from unnaive.linear.links import LINKS
 from unnaive.linear.scorer import Scorer
-from unnaive.models.catalogue import make_model
+from unnaive.models.catalogue import find_model, make_model
 from unnaive.text.tokens import BORDERS, TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
-FORMAT = 2
 LARGEST_COUNT = {"f": 2.0**1000, "i": 2**62, "u": 2**62}  # by kind of number; infinity is none
 GIVEN = "given"  # in the place of a tuning: the decision was handed in, and outlives updates
 TRAINING = ("min_df", "select", "calibrate", "class_weight", "random_state")  # fields of TrainingSpec that are stored
@@ -72,6 +74,8 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
     """The arrays of a model and the description of everything else, plain enough for JSON."""
     if fitted.token_rule is None or fitted.vocabulary is None:
         raise UnnaiveError("only models that read texts can be saved; use TextClassifier")
+    if fitted.file is not None:
+        fitted.file.check()  # what is damaged gets no new checksums
     counts = None if frozen else fitted.counts
     scorer = fitted.scorer.frozen() if frozen else fitted.scorer
     own, settings = scorer.to_arrays()
@@ -95,8 +99,6 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
         "scorer": {"kind": scorer.kind, "settings": settings},
         "counts": counts is not None,
         "columns": fitted.columns and fitted.columns.to_dict(),
-        "format": FORMAT,
-        "version": __version__,
     }
     if fitted.conformal is not None:
         tables, about["conformal"] = fitted.conformal.to_arrays()
@@ -121,6 +123,8 @@ def _pack_documents(fitted: FittedModel) -> PackedDocuments | None:
         rule = fitted.token_rule
         grams = (*rule.char_ngrams, BORDERS[rule.char_borders]) if rule.analyzer != "word" else None
         kept = pack_documents(kept, fitted.vocabulary, exclusive=not fitted.multilabel, grams=grams)
+    elif kept.verify is not None:
+        kept.verify()
     if kept.nbytes <= limit:
         return kept
     warnings.warn(
@@ -172,13 +176,35 @@ def narrow(values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(np.min_scalar_type(int(values.max(initial=0))))
 
 
-def unpack(arrays: Arrays, about: dict[str, Any]) -> FittedModel:
-    """The model that `pack` was given; trusts nothing. What does not fit is an error, often a plain KeyError."""
+def _is_utf8(label: Any) -> bool:
+    """Whether a label can be written to a file; half a surrogate pair cannot."""
+    try:
+        str(label).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def unpack(
+    arrays: Arrays,
+    about: dict[str, Any],
+    *,
+    file: MappedFile | None = None,
+    verify_documents: Callable[[], None] | None = None,
+) -> FittedModel:
+    """The model that `pack` was given; trusts nothing. What does not fit is an error, often a plain KeyError.
+
+    `file` is that of mapped arrays. `verify_documents` raises if the documents, which are looked at when they are
+    needed, are not those that were written.
+    """
+    check_description(about)
+    check_parts(find_model(about["model"]), about, arrays)  # type: ignore[arg-type]  # a class has what is asked for
     vocabulary = _vocabulary(arrays, "vocabulary")
     classes = about["classes"]
-    if not isinstance(classes, list) or list(sorted_classes(classes)) != classes or not classes:
+    if list(sorted_classes(classes)) != classes or not classes:
         raise BadModel("its classes are not a sorted list of distinct labels; train it again")
-    "".join(map(str, classes)).encode()  # text that no file could hold: a UnicodeEncodeError, which is a ValueError
+    if not all(_is_utf8(label) for label in classes):
+        raise BadModel("a class has half a surrogate pair in its name, which UTF-8 cannot hold; rename that label")
     scorer = _scorer(arrays, about["scorer"])
     if (scorer.n_classes, scorer.n_terms) != (len(classes), len(vocabulary)):
         raise BadModel("its scorer does not fit its classes and vocabulary; train it again")
@@ -189,8 +215,9 @@ def unpack(arrays: Arrays, about: dict[str, Any]) -> FittedModel:
     target_type = choose(list(TARGET_TYPES), about["target_type"], "type of target")
     counts = _counts(arrays, tuple(classes), vocabulary) if about["counts"] else None
     documents = _documents(
-        arrays, about.get("documents"), tuple(classes), vocabulary, exclusive=target_type == "single"
-    )
+        arrays, about.get("documents"), tuple(classes), vocabulary, exclusive=target_type == "single",
+        verify=verify_documents,
+    )  # fmt: skip
     return FittedModel(
         spec=_spec(about, decision),
         classes=tuple(classes),
@@ -206,6 +233,7 @@ def unpack(arrays: Arrays, about: dict[str, Any]) -> FittedModel:
         text_hashes=TextHashes.from_file(arrays["text_hashes"]) if "text_hashes" in arrays else None,
         columns=Columns.from_dict(about.get("columns")),
         conformal=_conformal(arrays, about.get("conformal"), len(classes)),
+        file=file,
     )
 
 
@@ -259,17 +287,38 @@ def _counts(arrays: Arrays, classes: tuple[Any, ...], in_use: Vocabulary) -> Nam
         terms=_numbers(arrays, "terms", shape[1]),
         df=_numbers(arrays, "df", shape[1]),
     )
+    _check_sums(counts)
     return NamedCounts(classes, vocabulary, counts)
 
 
+def _check_sums(counts: Counts) -> None:
+    """An error if a class has more of a term than the corpus has.
+
+    Numbers of documents are not compared: forgetting documents that were never learnt may leave fewer documents than a
+    term has.
+    """
+    for name, whole in (("class_terms", counts.terms), ("class_df", counts.df)):
+        table = stored(counts, name)
+        if not _is_part(table.data, whole[table.indices]):
+            raise BadModel(f"its counts of {name} are more than those of the corpus; train it again")
+
+
+def _is_part(part: NDArray[Any], whole: Any) -> bool:
+    """Whether no number is above that of the whole; sums of fractions are compared but for their rounding."""
+    if part.dtype.kind != "f":
+        return bool(np.all(part <= whole))
+    return bool(np.all(part <= whole + 1e-6 * whole + 1e-9 * np.max(whole, initial=0)))
+
+
 def _documents(
-    arrays: Arrays, about: Any, classes: tuple[Any, ...], in_use: Vocabulary, *, exclusive: bool
-) -> PackedDocuments | None:
+    arrays: Arrays, about: Any, classes: tuple[Any, ...], in_use: Vocabulary, *, exclusive: bool,
+    verify: Callable[[], None] | None,
+) -> PackedDocuments | None:  # fmt: skip
     """The documents, packed as they are: they are looked at when an update needs them."""
     if about is None:
         return None
     own = {name.removeprefix("documents."): one for name, one in arrays.items() if name.startswith("documents.")}
-    return PackedDocuments.from_file(own, about, classes, in_use, exclusive=exclusive)
+    return PackedDocuments.from_file(own, about, classes, in_use, exclusive=exclusive, verify=verify)
 
 
 def _register(arrays: Arrays, about: dict[str, Any], kept: NamedCounts | PackedDocuments | None) -> Register | None:

@@ -18,10 +18,12 @@ from unnaive.classifier.packing import pack
 from unnaive.classifier.text_classifier import TextClassifier
 from unnaive.data.register import HASH, LabelSets, Register, as_bytes, document_hashes, key_name, make_key
 from unnaive.data.text_hashes import TextHashes
+from unnaive.data.training_data import TrainingData
 from unnaive.io.sources import check_exists, hash_file
 from unnaive.learning.fitted import FittedModel
+from unnaive.learning.train import train
 from unnaive.learning.tuned_models import was_tuned
-from unnaive.learning.update import Statistic, kept_statistic, train_from
+from unnaive.learning.update import Statistic, kept_statistic
 from unnaive.text.buffer import as_texts
 
 KIND = "unnaive unlearning"
@@ -109,7 +111,7 @@ def read_receipt(path: str | Path) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Check:
+class ReceiptCheck:
     """One thing that was verified: whether it holds, and a sentence."""
 
     name: str
@@ -117,22 +119,22 @@ class Check:
     sentence: str
 
 
-def check_receipt(fitted: FittedModel, receipt: dict[str, Any], sha256: str) -> list[Check]:
+def check_receipt(fitted: FittedModel, receipt: dict[str, Any], sha256: str) -> list[ReceiptCheck]:
     """What can be said from the model file and the receipt alone."""
     same = sha256 == receipt["after"]["sha256"]
     words = "the file is the one that the receipt names" if same else "the file is not the one that the receipt names"
-    checks = [Check("file", same, f"{words} (SHA-256 {sha256[:16]}…)")]
+    checks = [ReceiptCheck("file", same, f"{words} (SHA-256 {sha256[:16]}…)")]
     if fitted.register is not None:
         left = fitted.register.count(receipt["document_hashes"])
         gone = f"none of the {count_noun(receipt['documents'], 'document')} is in the model's register"
         still = f"{left:,} of the documents {_is(left)} in the model's register: learnt more than once, or again"
-        checks.append(Check("register", not left, still if left else gone))
+        checks.append(ReceiptCheck("register", not left, still if left else gone))
     return checks
 
 
 def check_against(
     fitted: FittedModel, receipt: dict[str, Any], texts: Any, labels: LabelSets, key: bytes | None
-) -> list[Check]:
+) -> list[ReceiptCheck]:
     """The same by training anew on documents without those that were forgotten."""
     if key_name(key) != receipt["hash"]["key"]:
         raise UnnaiveError("the receipt was made with another key, or with none; give the same --key")
@@ -142,7 +144,7 @@ def check_against(
     again = _count_again(fitted, texts, labels)
     same = again == kept_statistic(fitted, "be verified")
     what = "counts" if fitted.spec.model.statistic == "counts" else "counted documents"
-    checks = [Check("data", not found, apart), Check("counts", same, _counts_sentence(what, same))]
+    checks = [ReceiptCheck("data", not found, apart), ReceiptCheck("counts", same, _counts_sentence(what, same))]
     if same:
         checks.append(_same_bytes(fitted, again, texts, labels, key))
     return checks
@@ -164,13 +166,14 @@ def _counts_sentence(what: str, equal: bool) -> str:
     )
 
 
-def _same_bytes(fitted: FittedModel, again: Statistic, texts: Any, labels: LabelSets, key: bytes | None) -> Check:
+def _same_bytes(
+    fitted: FittedModel, again: Statistic, texts: Any, labels: LabelSets, key: bytes | None
+) -> ReceiptCheck:
     """Whether the whole file is that of a model trained on the data, with what was kept from before."""
     register = None if fitted.register is None else Register.of(texts, labels, key)
-    made = train_from(
-        fitted.spec, again, fitted.target_type, before=fitted, token_rule=fitted.token_rule,
-        columns=fitted.columns, register=register,
+    data = TrainingData.of_kept(
+        again, fitted.target_type, token_rule=fitted.token_rule, columns=fitted.columns, register=register,
         text_hashes=None if fitted.text_hashes is None else TextHashes.of(as_texts(texts)),
     )  # fmt: skip
-    same = model_hash(made) == model_hash(fitted)
-    return Check("bytes", same, f"the file is {'' if same else 'not '}that of such a model, byte for byte")
+    same = model_hash(train(data, fitted.spec, before=fitted)) == model_hash(fitted)
+    return ReceiptCheck("bytes", same, f"the file is {'' if same else 'not '}that of such a model, byte for byte")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,24 +13,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.byte_sizes import parse_size
-from unnaive.base.errors import BadData, UnknownName, UnnaiveError, UnnaiveWarning, count_noun
+from unnaive.base.errors import UnknownName, UnnaiveError, UnnaiveWarning
 from unnaive.base.protocol import available_if
-from unnaive.base.settings import unknown_setting
-from unnaive.base.types import Floats, Label, Progress, Sparse
+from unnaive.base.settings import document_settings, unknown_setting
+from unnaive.base.types import Floats, Label, ProgressCallback
 from unnaive.base.work_start import work_begins
 from unnaive.classifier.compress import compress_model
-from unnaive.classifier.model_file import load, save
+from unnaive.classifier.model_file import load_model, save
+from unnaive.classifier.parameters import ModelParameters, named_parameters
 from unnaive.data.register import Register
-from unnaive.data.sample_weights import check_sample_weight
-from unnaive.data.targets import Targets, label_sets, read_targets, refuse_one_class
+from unnaive.data.targets import Targets, label_sets
 from unnaive.data.text_hashes import TextHashes, join_text_hashes
-from unnaive.data.unlabelled import read_partly_labelled
+from unnaive.data.training_data import TrainingData
 from unnaive.learning.decisions import Decision
 from unnaive.learning.explain import Explanation
 from unnaive.learning.fitted import FittedModel
-from unnaive.learning.learner import DOCUMENTS_LIMIT, TrainingSpec, calibration_name
+from unnaive.learning.learner import TrainingSpec, calibration_name
 from unnaive.learning.optimise import read_optimise
 from unnaive.learning.train import check_spec, train
+from unnaive.learning.training_options import TrainingOptions
 from unnaive.learning.update import (
     Statistic,
     forget_documents,
@@ -37,15 +39,11 @@ from unnaive.learning.update import (
     merge_models,
     over_known_classes,
     remake_model,
-    statistic_of,
-    train_from,
 )
 from unnaive.models.catalogue import find_model, make_model
-from unnaive.models.parameters import ModelParameters, named_parameters
 from unnaive.text.buffer import TextBuffer
-from unnaive.text.counting import TextCounter, as_texts
-from unnaive.text.gram_units import GramUnits, which_are_grams
-from unnaive.text.tokens import TokenRule
+from unnaive.text.counting import as_texts
+from unnaive.text.token_rule import OPTIONS, TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
 
@@ -61,73 +59,6 @@ class TextClassifier(ModelParameters):
     ----------
     model : str, default="auto"
         A name of the catalogue: "auto", "multinomial", "bernoulli", "complement", "or-gate", "maxent", "svm", …
-    language : str or None, default="en"
-        ISO 639 code of the texts' language: case folding, stemmer, code page. None for no language.
-    stopwords : str, sequence of str or None, default=None
-        "smart", a language code, or the words to leave out.
-    stem : {"porter", "snowball"} or None, default=None
-        Reduce words to their stems.
-    ngrams : tuple of int, default=(1, 1)
-        Shortest and longest run of words that makes a term.
-    lowercase : bool, default=True
-        Fold case, as the language does.
-    min_length : int from 1, default=2
-        Shorter words are left out, in characters.
-    digits : bool, default=True
-        Whether digits belong to words.
-    html : bool, default=False
-        Leave out markup, and decode entities.
-    message : str or None, default=None
-        Which parts of a mail to read: "whole", "body", "subject-body", …
-    analyzer : {"word", "char", "both"}, default="word"
-        Word terms, character n-grams, or both.
-    char_ngrams : tuple of int, default=(2, 5)
-        Shortest and longest character n-gram.
-    char_borders : {"spaces", "words"}, default="spaces"
-        Character n-grams lie between spaces, with the punctuation there, or inside words.
-    unspaced : {"grams", "whole"}, default="grams"
-        Scripts without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese): each character and each pair of
-        neighbours is a term, or what stands between spaces is one word.
-    segmenter : str or None, default=None
-        "jieba", if it is installed, finds the words of Chinese by its dictionary, in the place of characters and pairs.
-    emoji : bool, default=True
-        Whether emoji are terms.
-    symbols : bool, default=False
-        Whether symbols such as :-) ;) :D and <3 are terms.
-    min_df : int from 1, default=1
-        Leave out terms of fewer documents.
-    select : int, tuple or None, default=None
-        Keep the best terms: 2000 by information gain, ("chi2", 2000), or ("information-gain-per-class", 30).
-    multilabel : bool or None, default=None
-        Whether a text may have any number of labels; None goes by how labels come: a list, tuple or set for each text,
-        or a 0/1 matrix, means any number.
-    decision : {"argmax", "untuned", "best", "scut", "rcut", "pcut"}, Decision or None, default=None
-        From scores to labels. None: the best class, or for multilabel targets "best" where `fit` has 50 documents or
-        more, else "untuned". "scut" gives each class the threshold that is best on held-out scores, "rcut" each text
-        the same number of labels, "best" is the better of these two on held-out scores, "pcut" gives each class the
-        share of texts that it had in training. "untuned" gives every class above even odds (of the OR gate and of
-        cosines those within a tenth of the best score), which is what the estimators on counts do unless told
-        otherwise. Models that learn from counts, and auto, keep thresholds when they are updated, forget or are merged
-        (those only ever fed by `partial_fit` have none to keep); models that learn from documents tune them on the
-        documents that they have then.
-    calibrate : {"temperature", "platt", "isotonic", "none"}, bool or None, default=None
-        Fit probabilities to held-out scores, so that they are calibrated: one temperature for all classes (True), or
-        for each class against the rest a logistic line or a rising function. Labels stay the same. None: a temperature
-        where `optimise` needs probabilities.
-    optimise : {"accuracy", "macro-f1"}, path, dict or None, default=None
-        What labels are decided by, for documents with one label each: the best class; weights of the classes tuned on
-        held-out documents for macro F1, which gives rare classes their due; or the least expected cost, from a CSV file
-        with a line for each true class and a column for each given one, or a dict of dicts. For multilabel targets
-        "macro-f1" is decision="scut".
-    class_weight : dict, "balanced" or None, default=None
-        Weight of each class.
-    n_jobs : int from 1 or None, default=None
-        Threads for reading texts; None for all cores.
-    random_state : int from 0, default=0
-        Seed of everything random.
-    documents_limit : int from 0, default=500000000
-        Bytes that the counted documents, which models that learn from documents keep for updates, may take in the
-        model's file. Where they take more, the file is written without them, with a warning. 0: they are not kept.
     **settings
         The settings of the model: TextClassifier("multinomial", alpha=0.1). `find_model(name).declared()` lists them.
 
@@ -152,26 +83,27 @@ class TextClassifier(ModelParameters):
 
     fitted_: FittedModel
 
+    # Written by tools/classifier_signature.py.
     def __init__(
         self,
         model: str = "auto",
         *,
         language: str | None = "en",
-        stopwords: str | Sequence[str] | None = None,
-        stem: str | None = None,
-        ngrams: tuple[int, int] = (1, 1),
         lowercase: bool = True,
         min_length: int = 2,
         digits: bool = True,
+        stopwords: str | Sequence[str] | None = None,
+        stem: str | None = None,
+        ngrams: tuple[int, int] = (1, 1),
         html: bool = False,
         message: str | None = None,
         analyzer: str = "word",
         char_ngrams: tuple[int, int] = (2, 5),
-        char_borders: str = "spaces",
         unspaced: str = "grams",
         segmenter: str | None = None,
         emoji: bool = True,
         symbols: bool = False,
+        char_borders: str = "spaces",
         min_df: int = 1,
         select: int | tuple[str, int] | None = None,
         multilabel: bool | None = None,
@@ -181,26 +113,26 @@ class TextClassifier(ModelParameters):
         class_weight: Any = None,
         n_jobs: int | None = None,
         random_state: int = 0,
-        documents_limit: int = DOCUMENTS_LIMIT,
+        documents_limit: int = 500_000_000,
         **settings: Any,
     ) -> None:
         self.model = model
         self.language = language
-        self.stopwords = stopwords
-        self.stem = stem
-        self.ngrams = ngrams
         self.lowercase = lowercase
         self.min_length = min_length
         self.digits = digits
+        self.stopwords = stopwords
+        self.stem = stem
+        self.ngrams = ngrams
         self.html = html
         self.message = message
         self.analyzer = analyzer
         self.char_ngrams = char_ngrams
-        self.char_borders = char_borders
         self.unspaced = unspaced
         self.segmenter = segmenter
         self.emoji = emoji
         self.symbols = symbols
+        self.char_borders = char_borders
         self.min_df = min_df
         self.select = select
         self.multilabel = multilabel
@@ -214,31 +146,27 @@ class TextClassifier(ModelParameters):
         self._settings = settings
 
     _named = named_parameters(__init__)
+    __doc__ = document_settings(inspect.cleandoc(__doc__ or ""), OPTIONS | TrainingOptions.declared())
 
     # Learning.
 
-    def fit(self, texts: Any, labels: Any, sample_weight: Any = None, *, progress: Progress | None = None) -> Self:
+    def fit(
+        self, texts: Any, labels: Any, sample_weight: Any = None, *, progress: ProgressCallback | None = None
+    ) -> Self:
         """Learn from texts and their labels; what was learnt before is dropped."""
-        with work_begins():
-            return self._fit(texts, labels, sample_weight, progress)
-
-    def _fit(self, texts: Any, labels: Any, sample_weight: Any, progress: Progress | None) -> Self:
         spec = self.spec()
-        unlabelled = getattr(spec.model, "takes_unlabelled", False)
-        documents, targets = _check_labelled(texts, labels, self.multilabel, unlabelled=unlabelled)
-        refuse_one_class(targets)
-        rule = self.token_rule_of(lambda: _count_chars(documents))
-        X, vocabulary, units = self._count(documents, rule)
-        if not X.nnz or (rule.analyzer == "both" and not _has_shared_term(X, vocabulary)):
-            raise BadData(
-                f"none of the {count_noun(len(documents), 'text')} has a term to learn from; check the column and the "
-                "settings"
-            )
-        self.fitted_ = train(
-            spec, X, targets, vocabulary=vocabulary, token_rule=rule, n_jobs=self.n_jobs, progress=progress, tune=True,
-            sample_weight=check_sample_weight(sample_weight, len(documents)), units=units,
-        )  # fmt: skip
+        with work_begins():
+            self.fitted_ = train(self.count_texts(texts, labels, sample_weight), spec, progress=progress)
         return self
+
+    def count_texts(self, texts: Any, labels: Any, sample_weight: Any = None) -> TrainingData:
+        """What `fit` learns from: the texts, counted, and their labels; an error if there is nothing to learn."""
+        documents = as_texts(texts)
+        rule = self.token_rule_of(lambda: _count_chars(documents))
+        return TrainingData.of_texts(
+            documents, labels, rule, multilabel=self.multilabel, sample_weight=sample_weight, n_jobs=self.n_jobs,
+            unlabelled=find_model(self.model).takes_unlabelled,
+        )  # fmt: skip
 
     def partial_fit(
         self, texts: Any, labels: Any, sample_weight: Any = None, *, grow: bool = False,
@@ -254,7 +182,8 @@ class TextClassifier(ModelParameters):
         new, targets = self._count_labelled(spec, texts, labels, sample_weight, rule, before)
         if before is None:
             new = new if classes is None else over_known_classes(new, classes)
-            self.fitted_ = train_from(spec, new, targets.target_type, token_rule=rule, n_jobs=self.n_jobs)
+            data = TrainingData.of_kept(new, targets.target_type, token_rule=rule, n_jobs=self.n_jobs)
+            self.fitted_ = train(data, spec)
         else:
             register = _changed_register(before, "plus", texts, targets, sample_weight)
             hashes = _changed_text_hashes(before, "plus", texts, sample_weight)
@@ -354,7 +283,7 @@ class TextClassifier(ModelParameters):
         return self._fitted().subset_accuracy(documents, labels, len(documents), sample_weight)
 
     def explain(self, text: str, label: Label | None = None, *, against: Label | None = None) -> Explanation:
-        """Which terms spoke for and against a class, by default the one with the best score."""
+        """Which terms spoke for and against a class, by default the first that `predict` gives."""
         return self._fitted().explain(text, label, against=against)
 
     def top_terms(self, label: Label, limit: int = 10) -> list[tuple[str, float]]:
@@ -378,7 +307,7 @@ class TextClassifier(ModelParameters):
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """The model in a file that `save` wrote."""
-        return cls.from_fitted(load(path))
+        return cls.from_fitted(load_model(path))
 
     @classmethod
     def from_fitted(cls, fitted: FittedModel) -> Self:
@@ -413,17 +342,19 @@ class TextClassifier(ModelParameters):
     @property
     def token_rule(self) -> TokenRule:
         """How texts are read; what the size of the data has changed about it stays so until the next fit."""
-        usual, brief = self._rule_for(0), self._rule_for(np.inf)
-        fitted = self.__dict__.get("fitted_")
-        return brief if fitted is not None and fitted.token_rule == brief else usual
+        usual, fitted = self._rule_for(0), self.__dict__.get("fitted_")
+        if fitted is None or fitted.token_rule == usual:
+            return usual
+        brief = self._rule_for(np.inf)
+        return brief if fitted.token_rule == brief else usual
 
     def token_rule_of(self, count_chars: Callable[[], float]) -> TokenRule:
         """How texts with so many characters are read, which need not be counted if that makes no difference.
 
         A budget of `auto` in seconds may be too short to read them by pairs of words and characters; a warning says so.
         """
-        usual = self._rule_for(0)
-        if usual == self._rule_for(np.inf):
+        usual, changes = self._rule_for(0), find_model(self.model).token_rule_for
+        if changes(self._settings, 0) == changes(self._settings, np.inf):
             return usual
         n_chars = count_chars()
         rule = self._rule_for(n_chars)
@@ -458,12 +389,9 @@ class TextClassifier(ModelParameters):
         return bool(getattr(find_model(self.model), trait))
 
     def _has_probabilities(self) -> bool:
+        if self.__sklearn_is_fitted__():  # remake cannot calibrate models that keep counts
+            return self.fitted_.probabilistic
         return self._has("probabilistic") or calibration_name(self.calibrate, self.optimise) is not None
-
-    def _count(self, texts: Any, rule: TokenRule) -> tuple[Sparse, Vocabulary, GramUnits | None]:
-        counter = TextCounter(rule, threads=self.n_jobs)
-        X, units = counter.count_with_units(texts)
-        return X, counter.vocabulary, units
 
     def _count_labelled(
         self,
@@ -474,10 +402,11 @@ class TextClassifier(ModelParameters):
         rule: TokenRule,
         before: FittedModel | None,
     ) -> tuple[Statistic, Targets]:
-        documents, targets = _check_labelled(texts, labels, self.multilabel if before is None else before.multilabel)
-        X, vocabulary, units = self._count(documents, rule)
-        weight = check_sample_weight(sample_weight, len(documents))
-        return statistic_of(spec, X, targets, vocabulary, weight, units), targets
+        data = TrainingData.of_texts(
+            texts, labels, rule, multilabel=self.multilabel if before is None else before.multilabel,
+            sample_weight=sample_weight, n_jobs=self.n_jobs, check=False,
+        )  # fmt: skip
+        return data.statistic(spec.model.statistic), data.targets
 
     def count_labelled(self, texts: Any, labels: Any) -> Statistic:
         """What the model would keep of these documents: counts, or counted documents."""
@@ -505,24 +434,9 @@ class TextClassifier(ModelParameters):
         )
 
 
-def _has_shared_term(X: Sparse, vocabulary: Vocabulary) -> bool:
-    """Whether there is a word, or a character n-gram that two texts have; punctuation has n-grams too."""
-    return not which_are_grams(vocabulary).all() or bool(np.bincount(X.indices).max() > 1)
-
-
 def _count_chars(texts: Any) -> int:
     """How many characters there are, or bytes where texts lie in a buffer."""
     return len(texts.blob) if isinstance(texts, TextBuffer) else sum(map(len, texts))
-
-
-def _check_labelled(
-    texts: Any, labels: Any, multilabel: bool | None, *, unlabelled: bool = False
-) -> tuple[Any, Targets]:
-    documents = as_texts(texts)
-    if not len(documents):
-        raise BadData("there are no texts; give at least one")
-    read = read_partly_labelled if unlabelled else read_targets
-    return documents, read(labels, len(documents), multilabel=multilabel)
 
 
 def _changed_register(

@@ -22,6 +22,7 @@
 
 #include "../base/_avx2.h"
 #include "../base/_checks.h"
+#include "../base/_leak_report.h"
 #include "../text/_weighted.h"
 #include "_products_cell_table.h"
 #include "_products_cells.h"
@@ -372,6 +373,7 @@ nb::tuple run_move_columns(Vector<Index> starts, Vector<int32_t> columns, Vector
 }  // namespace
 
 NB_MODULE(_products, m) {
+  set_leak_report();
   m.def("set_folder",
         [](const std::string& folder, size_t least) { unnaive::ScratchFiles::instance().set_folder(folder, least); });
   const auto out = nb::arg("out").noconvert();  // a converted copy would be filled and thrown away

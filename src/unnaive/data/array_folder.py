@@ -1,6 +1,7 @@
 """Arrays on disk, a file each in one folder, written piece by piece, read through memory maps or piece by piece.
 
-A folder is whole when its manifest is there, which is written last and has the size and the checksum of every array.
+A folder is whole when its manifest is there, which is written last and has the size and the checksum of every array,
+and its own.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from numpy.typing import NDArray
 
 from unnaive.base.atomic_files import replacing
 from unnaive.base.errors import BadData, UnnaiveError
+from unnaive.base.sealed_json import read_sealed, seal_json
 from unnaive.base.types import Arrays
 
 MANIFEST = "manifest.json"
-FORMAT = 1
+FORMAT = 2
 BLOCK = 1 << 22  # bytes that are checked at a time
 
 Opened = TypeVar("Opened")
@@ -73,7 +75,7 @@ class ArrayWriter:
             os.fsync(file.fileno())
             file.close()
         with replacing(self.folder / MANIFEST) as file:
-            file.write(json.dumps({"format": FORMAT, "arrays": self._about, "about": about}).encode())
+            file.write(seal_json({"format": FORMAT, "arrays": self._about, "about": about}))
 
     def abandon(self) -> None:
         """Close and remove all of it."""
@@ -122,18 +124,26 @@ def _map(path: Path, dtype: np.dtype[Any], size: int) -> NDArray[Any]:
 
 def _open(folder: Path, how: Callable[[Path, np.dtype[Any], int], Opened]) -> tuple[dict[str, Opened], dict[str, Any]]:
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        if manifest["format"] != FORMAT:
-            raise BadData(f"{folder} was written by another version of unnaive; remove it and count again")
+        manifest = _read_manifest(folder)
         arrays = {name: _open_array(folder / name, one, how) for name, one in manifest["arrays"].items()}
         return arrays, manifest["about"]
     except FileNotFoundError as problem:
         missing = Path(problem.filename).name
         raise BadData(f"{folder} is not whole (no {missing} in it); remove it and count again") from problem
-    except (OSError, ValueError, KeyError, TypeError) as problem:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
         if isinstance(problem, BadData):
             raise
         raise BadData(f"{folder} is damaged ({problem}); remove it and count again") from problem
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    content = (folder / MANIFEST).read_bytes()
+    if json.loads(content).get("format") == 1:  # which had no checksum of its own
+        raise BadData(f"{folder} was written by another version of unnaive; remove it and count again")
+    manifest = read_sealed(content)
+    if manifest["format"] != FORMAT:
+        raise BadData(f"{folder} was written by another version of unnaive; remove it and count again")
+    return manifest
 
 
 def _open_array(path: Path, about: dict[str, Any], how: Callable[[Path, np.dtype[Any], int], Opened]) -> Opened:

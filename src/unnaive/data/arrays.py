@@ -9,8 +9,9 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.base.read_only import read_only
 from unnaive.base.sparse import csr_array
-from unnaive.base.types import Arrays, Floats, Sparse
+from unnaive.base.types import Arrays, Sparse
 
 T = TypeVar("T")
 PARTS = ("data", "indices", "indptr")
@@ -97,7 +98,7 @@ class _LazyMatrix:
             raise AttributeError(self._name)  # a field without a default
         value = instance.__dict__[self._name]
         if isinstance(value, StoredMatrix):
-            value = instance.__dict__[self._name] = value.tocsr()
+            value = instance.__dict__[self._name] = read_only(value.tocsr())
         return value
 
     def __set__(self, instance: Any, value: Any) -> None:
@@ -186,33 +187,6 @@ def _find_coordinate_problem(X: Any) -> str | None:
         if places.size and (int(places.min()) < 0 or int(places.max()) >= size):
             return f"has coordinates outside of its shape {X.shape}"
     return None
-
-
-def read_floats(values: NDArray[Any], shape: tuple[int, ...], name: str) -> Floats:
-    """The array itself, if it has this shape and holds finite numbers of 32 or 64 bits; else a ValueError.
-
-    >>> read_floats(np.array([0.5, np.nan]), (2,), "idf")
-    Traceback (most recent call last):
-    ValueError: its idf is no array of shape (2,) with finite numbers
-    """
-    if values.shape != shape or values.dtype not in FLOATS or not bool(np.all(np.isfinite(values))):
-        raise ValueError(f"its {name} is no array of shape {shape} with finite numbers")
-    return values
-
-
-def read_places(
-    values: NDArray[Any], shape: tuple[int, ...], name: str, *, least: int, below: int
-) -> NDArray[np.int64]:
-    """Whole numbers from `least` to below `below`, as int64; else a ValueError. Compared before they are converted.
-
-    >>> read_places(np.array([2**64 - 1], np.uint64), (1,), "roots", least=0, below=9)
-    Traceback (most recent call last):
-    ValueError: its roots are no whole numbers of shape (1,) from 0 to 8
-    """
-    sound = values.shape == shape and values.dtype.kind in "iu"
-    if not sound or (values.size and (int(values.min()) < least or int(values.max()) >= below)):
-        raise ValueError(f"its {name} are no whole numbers of shape {shape} from {least} to {below - 1}")
-    return values.astype(np.int64)
 
 
 def is_number(value: Any) -> bool:

@@ -169,6 +169,27 @@ class Counts:
             np.pad(self.df, (0, more[1])),
         )
 
+    def scaled(self, factors: NDArray[Any]) -> Counts:
+        """The sums with every document of class i counted factors[i] times; every document has one class.
+
+        >>> counts = Counts.of(csr_array([[2, 0], [1, 1]]), csr_array([[1, 0], [0, 1]])).scaled(np.array([3.0, 1.0]))
+        >>> counts.class_docs, counts.terms, counts.class_df.toarray().tolist()
+        (array([3, 1]), array([7, 1]), [[3, 0], [1, 1]])
+        """
+        number = _number(factors)
+        if float(factors.max(initial=0)) * float(max(self.total, self.n_docs)) >= 2.0**62:
+            number = np.float64
+        factors = factors.astype(number)
+
+        def scale(table: Sparse) -> Sparse:
+            values = table.data * np.repeat(factors, np.diff(table.indptr))
+            return canonical(csr_array((values, table.indices.copy(), table.indptr.copy()), shape=table.shape))
+
+        class_docs, class_terms, class_df = self.class_docs * factors, scale(self.class_terms), scale(self.class_df)
+        return Counts(
+            class_docs.sum(), class_docs, class_terms, class_df, class_terms.sum(axis=0), class_df.sum(axis=0)
+        )
+
     def take(self, rows: NDArray[Any], columns: NDArray[Any]) -> Counts:
         """The sums of the classes `rows` and the terms `columns` only; corpus totals stay those of all documents."""
         taken = self.take_terms(columns) if len(columns) < self.n_terms else self

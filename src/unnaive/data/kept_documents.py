@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData, count_noun
+from unnaive.base.read_only import own, read_only
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Ids, Label, Sparse
 from unnaive.data.count_tables import move_columns, plain_cells, plain_index, row_hashes, sorted_cells, stack_rows
@@ -76,7 +77,9 @@ class KeptDocuments:
         if units is not None and vocabulary is not None:  # columns of grams follow from them
             columns = np.flatnonzero(~which_are_grams(vocabulary))
             vocabulary, table = vocabulary.take(columns), take_columns(table, columns)
-        return cls(targets.classes, vocabulary, table, csr_array(targets.Y), sample_weight, units).in_order()
+        kept = cls(targets.classes, vocabulary, table, csr_array(targets.Y), sample_weight, units).in_order()
+        # rows that came in order are not moved: what the caller holds may change, and stays writeable
+        return replace(kept, table=own(kept.table, X), Y=own(kept.Y, targets.Y), weight=own(kept.weight, sample_weight))
 
     @classmethod
     def empty(cls, classes: Sequence[Label] = (), n_terms: int | None = None) -> KeptDocuments:
@@ -115,7 +118,7 @@ class KeptDocuments:
                 terms, X = with_pairs(terms, X, self.followers)
             if self.units is not None:
                 terms, X = self.units.join(terms, X, threads)
-            self.__dict__["_joined"] = terms, plain_index(plain_cells(X))
+            self.__dict__["_joined"] = read_only((terms, plain_index(plain_cells(X))))
         return self.__dict__["_joined"]  # type: ignore[no-any-return]
 
     @property
@@ -214,8 +217,7 @@ class KeptDocuments:
         """The same documents over other classes, and with column i of the table moved to `columns[i]` of n_words."""
         place = {label: position for position, label in enumerate(classes)}
         places = np.array([place[label] for label in self.classes], np.int64)
-        Y = csr_array(place_columns(self.Y, places, len(classes)))
-        Y.sort_indices()
+        Y = sorted_cells(place_columns(self.Y, places, len(classes)))
         return replace(self, classes=classes, table=move_columns(self.table, columns, n_words), Y=Y)
 
     def in_order(self) -> KeptDocuments:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from unnaive.base.errors import BadData
 from unnaive.base.types import Floats, Label, Sparse
 from unnaive.data.counts import Counts
+from unnaive.data.sample_weights import class_weight_factors
 from unnaive.data.targets import Targets, place_columns, shorten_classes, sorted_classes
 from unnaive.text.vocabulary import Vocabulary
 
@@ -95,6 +96,19 @@ class NamedCounts:
             self.vocabulary if len(columns) == len(self.vocabulary) else self.vocabulary.take(columns),
             left.take(rows, columns),
         )
+
+    def weighted(self, class_weight: Any) -> NamedCounts:
+        """With each document counted as often as the weight of its class says: None, "balanced" or a dict.
+
+        >>> counts = NamedCounts(("news", "sport"), None, Counts.zero(2, 1))
+        >>> counts.weighted({"sports": 2.0})
+        Traceback (most recent call last):
+        unnaive.base.errors.BadData: ...'sports'...
+        """
+        if class_weight is None:
+            return self
+        factors = class_weight_factors(class_weight, self.classes, self.counts.class_docs)
+        return NamedCounts(self.classes, self.vocabulary, self.counts.scaled(factors))
 
     def in_order(self) -> NamedCounts:
         """The same counts with the terms sorted by code point: what order documents came in can no longer be seen.

@@ -23,6 +23,7 @@ from unnaive.base.errors import BadModel
 from unnaive.base.lazy import lazy_property
 from unnaive.base.sparse import csc_array, csr_array
 from unnaive.base.types import Arrays, Label, Sparse
+from unnaive.data.array_rules import ArrayRule, Rules, check_keys, check_rules
 from unnaive.data.followers import check_followers, list_followers
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.packed_grams import MOST_GRAMS, with_grams, without_grams
@@ -32,6 +33,7 @@ from unnaive.text.vocabulary import Vocabulary
 
 INTEGERS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}  # by their bytes
 DEFLATED_AT_MOST = 1100  # bytes out of one byte in: deflate cannot do more than 1,032
+SIZES = ("documents", "cells", "codes", "terms", "all_terms", "bytes")
 PIECE = 1 << 22  # bytes deflated at a time
 
 
@@ -44,6 +46,7 @@ class PackedDocuments:
     classes     of the model
     in_use      the vocabulary of the model, which is that of the documents unless `arrays` has another
     exclusive   whether every document has exactly one label
+    verify      raises if the arrays are not those that were written; None where that is known
 
     >>> from unnaive.data.targets import read_targets
     >>> targets, terms = read_targets(["sport", "news", "sport"], 3), Vocabulary(["ball", "vote"])
@@ -57,17 +60,19 @@ class PackedDocuments:
     classes: tuple[Label, ...]
     in_use: Vocabulary
     exclusive: bool
+    verify: Callable[[], None] | None = None
 
     @classmethod
     def from_file(
-        cls, arrays: Arrays, about: Any, classes: tuple[Label, ...], in_use: Vocabulary, *, exclusive: bool
-    ) -> PackedDocuments:
-        """The documents of a model file; only the number of documents is looked at here."""
-        if not isinstance(about, dict):
-            raise BadModel("the documents kept in this model have no description; train it again")
-        _whole(about["documents"])
-        _whole(about["all_terms"])
-        return cls(arrays, about, classes, in_use, exclusive)
+        cls, arrays: Arrays, about: Any, classes: tuple[Label, ...], in_use: Vocabulary, *, exclusive: bool,
+        verify: Callable[[], None] | None = None,
+    ) -> PackedDocuments:  # fmt: skip
+        """The documents of a model file; which arrays there are is looked at now, what is in them when it is needed."""
+        try:
+            _check_parts(arrays, about)
+        except (ValueError, LookupError, TypeError) as problem:
+            raise BadModel(f"the documents kept in this model are damaged ({problem}); train it again") from problem
+        return cls(arrays, about, classes, in_use, exclusive, verify)
 
     @property
     def n_docs(self) -> int:
@@ -96,11 +101,41 @@ class PackedDocuments:
         return documents
 
     def _checked(self, read: Callable[[PackedDocuments], Any]) -> Any:
+        if self.verify is not None:
+            self.verify()
         try:
             return read(self)
         except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, zlib.error) as problem:
             reason = (str(problem).splitlines() or ["no reason given"])[0][:120]
             raise BadModel(f"the documents kept in this model are damaged ({reason}); train it again") from problem
+
+
+def _check_parts(arrays: Arrays, about: Any) -> None:
+    """A ValueError unless the arrays are those of the description, and it has numbers where they belong."""
+    check_keys(about, *SIZES, "widths", "grams", *({"border", "units"} & set(about)))
+    if _is_early(about) and about.get("units") is not None:
+        raise ValueError("they have units of no kind")
+    for name in SIZES:
+        _whole(about[name])
+    tables = [""]
+    if about.get("units") is not None:
+        check_keys(about["units"], "cells", "terms", "bytes")
+        tables.append("unit_")
+    if about["grams"] is None and about.get("units") is not None:
+        raise ValueError("they have units and no character n-grams")
+    if "followers" in arrays and about["grams"] is not None and about.get("units") is None:
+        raise ValueError("they have followers, and character n-grams that are told by words")
+    numbers = {"labels", "codes"} | ({"followers"} if "followers" in arrays else set())
+    for start in tables:
+        numbers |= {f"{start}df", f"{start}counts", f"{start}{'steps' if f'{start}steps' in arrays else 'gaps'}"}
+        numbers |= {f"{start}sizes"} if start or "terms" in arrays else set()
+    names = numbers | {name.replace("sizes", "terms") for name in numbers if name.endswith("sizes")}
+    rules: Rules = {name: ArrayRule("byte", (f"bytes of {name}",)) for name in names | ({"weight"} & set(arrays))}
+    check_rules(arrays, rules)
+    check_keys(about["widths"], *numbers)
+    for name, width in about["widths"].items():
+        if type(width) is not int or width not in INTEGERS:
+            raise ValueError(f"their {name} have numbers of {str(width)[:20]} bytes")
 
 
 def pack_documents(

@@ -1,33 +1,30 @@
-"""Runs: sums over some of the documents, on disk and sorted by term, merged block by block in bounded memory.
+"""Runs: sums over some of the documents, sorted by term; those of all parts add up to the sums over all documents.
 
-Whole numbers add exactly, so the merged sums are those of all documents at once, however they were cut into runs.
-
-A run holds, for terms in ascending order: their bytes and where each starts, occurrences and documents of each; then,
-term after term, the classes that it was seen in, with occurrences and documents.
+Whole numbers add exactly, so the merged sums are those of all documents at once, however they were cut. A run holds,
+for terms in ascending order: their bytes and where each starts, occurrences and documents of each; then, term after
+term, the classes that it was seen in, with occurrences and documents. Here it is in memory, or in bytes that travel
+between machines; run_folders.py has the same arrays on disk, merged block by block in bounded memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import UnnaiveError
 from unnaive.base.sparse import csc_array, csr_array
 from unnaive.base.types import Sparse
-from unnaive.data.array_folder import ArrayWriter, StoredArray, open_stored
 from unnaive.data.counts import Counts
 from unnaive.text.term_order import term_order
 from unnaive.text.vocabulary import Vocabulary
 
-BLOCK_TERMS = 1 << 14  # terms of each run that are merged at a time
-MODEL_TERM_BYTES = 88  # of a term while the model is made and written, beside its letters: measured, with some more
-MODEL_LETTER_BYTES = 4  # of a letter of its
-MODEL_CELL_BYTES = 60  # of a class and term that were seen together, likewise
+MERGED_AT_ONCE = 16  # runs that are added in one go: memory follows the largest of them, not how many there are
+MULTIPLIER = 0x01000193  # of FNV, a hash that has no seed: every machine cuts alike
+ARRAYS = ("terms", "df", "class_terms", "class_df")  # of a block, beside its bytes, sizes and classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +59,16 @@ class RunBlock:
             self.sizes[first:last], self.classes[inside], self.class_terms[inside], self.class_df[inside],
         )  # fmt: skip
 
+    def select(self, chosen: NDArray[np.bool_]) -> RunBlock:
+        """Some of the terms (n_terms,)."""
+        if chosen.all():
+            return self
+        lengths, cells = np.diff(self.ends), np.repeat(chosen, self.sizes)
+        return RunBlock(
+            self.blob[np.repeat(chosen, lengths)], _ends(lengths[chosen]), self.terms[chosen], self.df[chosen],
+            self.sizes[chosen], self.classes[cells], self.class_terms[cells], self.class_df[cells],
+        )  # fmt: skip
+
     def count_up_to(self, term: bytes) -> int:
         """How many of its terms are not after `term`, by bisection."""
         low, high = 0, len(self.terms)
@@ -80,117 +87,122 @@ EMPTY = RunBlock(
 )  # fmt: skip
 
 
-def write_run(folder: Path, counts: Counts, vocabulary: Vocabulary) -> None:
-    """The sums of whole numbers as a run: sorted and written some terms at a time, without a sorted copy of all."""
-    order = vocabulary.order()
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run in memory.
+
+    labels      the classes by number, in any order
+    n_docs      documents
+    class_docs  documents of each class (n_labels,)
+    block       all of its terms
+    """
+
+    labels: tuple[Any, ...]
+    n_docs: int
+    class_docs: NDArray[np.int64]
+    block: RunBlock
+
+    @classmethod
+    def of(cls, counts: Counts, vocabulary: Vocabulary, labels: Sequence[Any]) -> Run:
+        """The sums, whose columns are the terms and whose rows are the labels."""
+        order = vocabulary.order()
+        ids = np.arange(counts.n_terms) if order is None else order
+        blocks = ordered_blocks(counts, vocabulary, [ids])
+        return cls(tuple(labels), int(counts.n_docs), counts.class_docs, next(blocks))
+
+    def to_bytes(self) -> bytes:
+        """The run in the form that `from_bytes` reads: safetensors, in which nothing can be run."""
+        from safetensors.numpy import save
+
+        about = {"labels": list(self.labels), "documents": self.n_docs, "class_docs": self.class_docs.tolist()}
+        arrays = {"about": np.frombuffer(json.dumps(about).encode(), np.uint8)} | block_arrays(self.block)
+        return bytes(save({name: np.ascontiguousarray(_narrow(array)) for name, array in arrays.items()}))
+
+    @classmethod
+    def from_bytes(cls, packed: bytes) -> Run:
+        """The run that `to_bytes` packed."""
+        from safetensors.numpy import load
+
+        arrays = load(packed)
+        about = json.loads(arrays.pop("about").tobytes())
+        sums = {name: arrays[name].astype(np.int64) for name in (*ARRAYS, "sizes")}
+        block = RunBlock(arrays["blob"], _ends(arrays["lengths"]), classes=arrays["classes"].astype(np.int32), **sums)
+        return cls(tuple(about["labels"]), about["documents"], np.array(about["class_docs"], np.int64), block)
+
+    def cut(self, n_parts: int) -> Iterator[tuple[int, Run]]:
+        """The run by hash of the term: (number of the part, the part). Documents are counted in the first part."""
+        places = term_hashes(self.block.blob, self.block.ends) % np.uint32(n_parts)
+        for part in range(n_parts):
+            chosen = places == part
+            if not part:
+                yield part, replace(self, block=self.block.select(chosen))
+            elif chosen.any():
+                yield part, Run(self.labels, 0, np.zeros_like(self.class_docs), self.block.select(chosen))
+
+    def counts(self) -> tuple[Counts, Vocabulary]:
+        """The sums, rows in the order of `labels` and columns in that of the terms."""
+        return sum_tables([self.block], self.n_docs, self.class_docs)
+
+
+def merge_runs(runs: Iterable[Run]) -> Run | None:
+    """The sums of any number of runs, some at a time; None of none.
+
+    >>> table = csr_array(np.array([[2]]))
+    >>> counts = Counts(np.int64(1), np.array([1]), table, table, np.array([2]), np.array([1]))
+    >>> both = merge_runs([Run.of(counts, Vocabulary(["x"]), [label]) for label in ("a", "b")])
+    >>> both.labels, both.counts()[0].terms, both.counts()[0].class_terms.toarray().tolist()
+    (('a', 'b'), array([4]), [[2], [2]])
+    """
+    waiting: list[Run] = []
+    for run in runs:
+        waiting.append(run)
+        if len(waiting) == MERGED_AT_ONCE:
+            waiting = [_merge(waiting)]
+    return _merge(waiting) if waiting else None
+
+
+def _merge(runs: Sequence[Run]) -> Run:
+    if len(runs) == 1:
+        return runs[0]
+    row_of: dict[Any, int] = {}
+    for run in runs:
+        for label in run.labels:
+            row_of.setdefault(label, len(row_of))
+    class_docs, blocks = np.zeros(len(row_of), np.int64), []
+    for run in runs:
+        rows = np.array([row_of[label] for label in run.labels], np.int32)
+        class_docs[rows] += run.class_docs
+        blocks.append(replace(run.block, classes=rows[run.block.classes]))
+    return Run(tuple(row_of), sum(run.n_docs for run in runs), class_docs, sum_blocks(blocks, len(row_of)))
+
+
+def ordered_blocks(counts: Counts, vocabulary: Vocabulary, groups: Iterable[NDArray[np.int64]]) -> Iterator[RunBlock]:
+    """Blocks of some terms each, by their columns: no sorted copy of all is made."""
     by_term, by_term_df = csc_array(counts.class_terms), csc_array(counts.class_df)
-    writer = ArrayWriter(folder)
-    try:
-        _append(writer, EMPTY)  # so that runs of documents without a term have all arrays too
-        for first in range(0, counts.n_terms, BLOCK_TERMS):
-            ids = np.arange(first, min(first + BLOCK_TERMS, counts.n_terms))
-            ids = ids if order is None else order[ids]
-            cells, sizes = _cells_of(by_term.indptr, ids)
-            blob, ends = vocabulary.take(ids).to_arrays()
-            classes = by_term.indices[cells].astype(np.int32, copy=False)
-            sums = classes, by_term.data[cells], by_term_df.data[cells]
-            _append(writer, RunBlock(blob, ends, counts.terms[ids], counts.df[ids], sizes, *sums))
-        writer.finish({"documents": int(counts.n_docs), "class_docs": counts.class_docs.tolist()})
-    except BaseException:
-        writer.abandon()
-        raise
+    for ids in groups:
+        cells, sizes = cells_of(by_term.indptr, ids)
+        blob, ends = vocabulary.take(ids).to_arrays()
+        classes = by_term.indices[cells].astype(np.int32, copy=False)
+        sums = classes, by_term.data[cells], by_term_df.data[cells]
+        yield RunBlock(blob, ends, counts.terms[ids], counts.df[ids], sizes, *sums)
 
 
-def _cells_of(ends: NDArray[Any], ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def block_arrays(block: RunBlock) -> dict[str, NDArray[Any]]:
+    """The arrays of a block as they are written, by name."""
+    arrays: dict[str, NDArray[Any]] = {"blob": block.blob, "lengths": np.diff(block.ends).astype(np.int32)}
+    arrays |= {name: np.asarray(getattr(block, name), np.int64) for name in ARRAYS}
+    return arrays | {"sizes": block.sizes.astype(np.int32), "classes": block.classes}
+
+
+def cells_of(ends: NDArray[Any], ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(where the cells of some terms stand, term after term; how many each has).
 
-    >>> _cells_of(np.array([0, 2, 2, 5]), np.array([2, 0]))
+    >>> cells_of(np.array([0, 2, 2, 5]), np.array([2, 0]))
     (array([2, 3, 4, 0, 1]), array([3, 2]))
     """
     starts, sizes = ends[ids].astype(np.int64), (ends[ids + 1] - ends[ids]).astype(np.int64)
     before = np.cumsum(sizes) - sizes
     return np.repeat(starts - before, sizes) + np.arange(sizes.sum()), sizes
-
-
-def _append(writer: ArrayWriter, block: RunBlock) -> None:
-    writer.append("blob", block.blob)
-    writer.append("lengths", np.diff(block.ends).astype(np.int32))
-    for name in ("terms", "df", "class_terms", "class_df"):
-        writer.append(name, np.asarray(getattr(block, name), np.int64))
-    writer.append("sizes", block.sizes.astype(np.int32))
-    writer.append("classes", block.classes)
-
-
-def merge_runs(folders: Sequence[Path], target: Path) -> None:
-    """One run of several, which stay where they are."""
-    opened = [open_stored(folder) for folder in folders]
-    documents = sum(about["documents"] for _, about in opened)
-    class_docs = np.zeros(max(len(about["class_docs"]) for _, about in opened), np.int64)
-    for _, about in opened:
-        class_docs[: len(about["class_docs"])] += np.array(about["class_docs"], np.int64)
-    writer = ArrayWriter(target)
-    try:
-        _append(writer, EMPTY)
-        for block in merge_blocks([_Cursor(arrays) for arrays, _ in opened], len(class_docs)):
-            _append(writer, block)
-        writer.finish({"documents": documents, "class_docs": class_docs.tolist()})
-    except BaseException:
-        writer.abandon()
-        raise
-
-
-class _Cursor:
-    """A run being read, a block at a time."""
-
-    def __init__(self, arrays: dict[str, StoredArray]) -> None:
-        self._arrays, self._terms, self._bytes, self._cells = arrays, 0, 0, 0
-        self.block: RunBlock | None = None
-        self._load()
-
-    def _load(self) -> None:
-        arrays, first = self._arrays, self._terms
-        last = min(first + BLOCK_TERMS, len(arrays["terms"]))
-        if first == last:
-            self.block = None
-            return
-        lengths, sizes = (arrays[name].read(first, last).astype(np.int64) for name in ("lengths", "sizes"))
-        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        bytes_, cells = self._bytes + int(ends[-1]), self._cells + int(sizes.sum())
-        self.block = RunBlock(
-            arrays["blob"].read(self._bytes, bytes_), ends, arrays["terms"].read(first, last),
-            arrays["df"].read(first, last), sizes,
-            *(arrays[name].read(self._cells, cells) for name in ("classes", "class_terms", "class_df")),
-        )  # fmt: skip
-        self._terms, self._bytes, self._cells = last, bytes_, cells
-
-    def blocks(self) -> Iterator[RunBlock]:
-        """All of the run."""
-        while self.block is not None:
-            yield self.block
-            self._load()
-
-    def take_up_to(self, term: bytes) -> RunBlock | None:
-        """The terms that are loaded and not after `term`; more are loaded when there are none left."""
-        if self.block is None:
-            return None
-        count = self.block.count_up_to(term)
-        taken = self.block.take(0, count)
-        self.block = self.block.take(count, len(self.block.terms))
-        if not len(self.block.terms):
-            self._load()
-        return taken if count else None
-
-
-def merge_blocks(cursors: Sequence[_Cursor], n_classes: int) -> Iterator[RunBlock]:
-    """The terms of all runs in ascending order, each once, with its sums."""
-    while True:
-        # up to the last term that is loaded of every run, nothing can come in between any more
-        loaded = [cursor.block for cursor in cursors if cursor.block is not None]
-        if not loaded:
-            return
-        frontier = min(block.term(len(block.terms) - 1) for block in loaded)
-        taken = [cursor.take_up_to(frontier) for cursor in cursors]
-        yield sum_blocks([block for block in taken if block is not None], n_classes)
 
 
 def sum_blocks(blocks: Sequence[RunBlock], n_classes: int) -> RunBlock:
@@ -199,7 +211,7 @@ def sum_blocks(blocks: Sequence[RunBlock], n_classes: int) -> RunBlock:
         return blocks[0]
     blob = np.concatenate([block.blob for block in blocks])
     lengths = np.concatenate([np.diff(block.ends) for block in blocks])
-    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    ends = _ends(lengths)
     order = term_order(blob, ends)
     order = np.arange(len(lengths)) if order is None else order
     new = ~_equals_previous(blob, ends, order)
@@ -252,32 +264,15 @@ def _sum_cells(
     return merged_sizes, ((found % n_classes).astype(np.int32), sums[0], sums[1])
 
 
-def load_run(folder: Path, n_classes: int, min_df: int = 1) -> tuple[Counts, Vocabulary]:
-    """The sums of a run in memory, of terms in `min_df` documents or more."""
-    arrays, about = open_stored(folder)
-    kept = [_take_common(block, min_df) for block in _Cursor(arrays).blocks()] or [EMPTY]
-    class_docs = np.zeros(n_classes, np.int64)
-    class_docs[: len(about["class_docs"])] = about["class_docs"]
+def sum_tables(blocks: list[RunBlock], n_docs: int, class_docs: NDArray[np.int64]) -> tuple[Counts, Vocabulary]:
+    """The sums in successive blocks, and their terms; the list is emptied."""
     lengths, sizes = (
-        np.concatenate(part) for part in zip(*((np.diff(one.ends), one.sizes) for one in kept), strict=True)
+        np.concatenate(part) for part in zip(*((np.diff(one.ends), one.sizes) for one in blocks), strict=True)
     )
-    blob, terms, df = (np.concatenate([getattr(one, name) for one in kept]) for name in ("blob", "terms", "df"))
-    vocabulary = Vocabulary.trusted(blob, np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]))
-    tables = _tables_by_class(kept, sizes, n_classes)
-    return Counts(np.int64(about["documents"]), class_docs, tables[0], tables[1], terms, df), vocabulary
-
-
-def _take_common(block: RunBlock, min_df: int) -> RunBlock:
-    """The terms of a block that are in `min_df` documents or more."""
-    kept = block.df >= min_df
-    if kept.all():
-        return block
-    lengths, of_cell = np.diff(block.ends), np.repeat(kept, block.sizes)
-    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths[kept])])
-    return RunBlock(
-        block.blob[np.repeat(kept, lengths)], ends, block.terms[kept], block.df[kept], block.sizes[kept],
-        block.classes[of_cell], block.class_terms[of_cell], block.class_df[of_cell],
-    )  # fmt: skip
+    blob, terms, df = (np.concatenate([getattr(one, name) for one in blocks]) for name in ("blob", "terms", "df"))
+    tables = _tables_by_class(blocks, sizes, len(class_docs))
+    counts = Counts(np.int64(n_docs), class_docs, tables[0], tables[1], terms, df)
+    return counts, Vocabulary.trusted(blob, _ends(lengths))
 
 
 def _tables_by_class(blocks: list[RunBlock], sizes: NDArray[np.int64], n_classes: int) -> list[Sparse]:
@@ -297,45 +292,31 @@ def _tables_by_class(blocks: list[RunBlock], sizes: NDArray[np.int64], n_classes
     return tables
 
 
-def model_bytes(n_terms: int, letters: int, n_cells: int) -> int:
-    """What a model takes while it is made and written: an upper estimate."""
-    return MODEL_TERM_BYTES * n_terms + MODEL_LETTER_BYTES * letters + MODEL_CELL_BYTES * n_cells
+def term_hashes(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.uint32]:
+    """A hash of each term (n_terms,): Σ_i byte_i · m^i, mixed; the same on every machine.
 
-
-def find_min_df(folder: Path, budget: int | None) -> tuple[int, int]:
-    """(the least number of documents that a term must be in for a model of the budget, how many terms have fewer).
-
-    The rule depends on the sums alone, not on the order in which documents came: all terms of d documents or more are
-    kept, with the smallest d for which the model fits. 1 keeps all of them.
+    >>> one, other = term_hashes(*Vocabulary(["ab", "ba"]).to_arrays())
+    >>> bool(one == other), bool(one == term_hashes(*Vocabulary(["x", "ab"]).to_arrays())[1])
+    (False, True)
     """
-    if budget is None:
-        return 1, 0
-    limits, cost, terms = _cost_by_df(folder)
-    dropped = np.concatenate([np.zeros(1, np.int64), np.cumsum(terms)])  # terms of fewer documents than each limit
-    left = int(cost.sum()) - np.concatenate([np.zeros(1, np.int64), np.cumsum(cost)])
-    fits = np.flatnonzero(left[:-1] <= budget)
-    if not len(fits):
-        raise UnnaiveError(
-            f"not even the terms of {int(limits[-1]):,} documents or more fit in the memory allowed; give more with "
-            "--memory, or a model of fewer classes"
-        )
-    place = fits[0]
-    # terms of as many documents as the limit before are the last ones to go
-    return 1 if not place else int(limits[place - 1]) + 1, int(dropped[place])
+    sizes = np.diff(offsets)
+    if not len(sizes):
+        return np.zeros(0, np.uint32)
+    powers = np.cumprod(np.full(int(sizes.max(initial=1)) + 1, MULTIPLIER, np.uint32), dtype=np.uint32)
+    inside = np.arange(len(blob)) - np.repeat(offsets[:-1], sizes)
+    sums = np.concatenate([[0], np.cumsum((blob + np.uint32(1)) * powers[inside], dtype=np.uint32)]).astype(np.uint32)
+    values = sums[offsets[1:]] - sums[offsets[:-1]]
+    values ^= values >> np.uint32(15)
+    values *= np.uint32(0x2C1B3C6D)
+    values ^= values >> np.uint32(12)
+    return np.asarray(values, np.uint32)
 
 
-def _cost_by_df(folder: Path) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """(the numbers of documents that terms are in, ascending; what all terms of each cost; how many there are)."""
-    arrays, _ = open_stored(folder)
-    found = np.zeros((3, 0), np.int64)
-    for first in range(0, len(arrays["df"]), BLOCK_TERMS):
-        last = min(first + BLOCK_TERMS, len(arrays["df"]))
-        df, lengths, sizes = (arrays[name].read(first, last).astype(np.int64) for name in ("df", "lengths", "sizes"))
-        cost = MODEL_TERM_BYTES + MODEL_LETTER_BYTES * lengths + MODEL_CELL_BYTES * sizes
-        more = np.concatenate([found, [df, cost, np.ones(len(df), np.int64)]], axis=1)
-        values, place = np.unique(more[0], return_inverse=True)
-        found = np.zeros((3, len(values)), np.int64)
-        found[0] = values
-        for row in (1, 2):
-            np.add.at(found[row], place, more[row])
-    return found[0], found[1], found[2]
+def _ends(sizes: NDArray[Any]) -> NDArray[np.int64]:
+    """Where each of some successive pieces ends, after a 0."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
+
+
+def _narrow(values: NDArray[Any]) -> NDArray[Any]:
+    """Numbers from 0 on in the narrowest type that holds them."""
+    return values.astype(np.min_scalar_type(int(values.max(initial=0))))

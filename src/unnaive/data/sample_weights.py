@@ -63,16 +63,29 @@ def class_sample_weight(class_weight: Any, targets: Targets, sample_weight: Floa
         return sample_weight
     codes = single_labels(targets.Y)
     if targets.multilabel or codes is None:
-        raise BadData("class_weight needs one label for each document; with any number of labels use sample_weight")
+        raise several_labels_refused()
     weight = np.ones(len(codes)) if sample_weight is None else sample_weight
-    if isinstance(class_weight, str):
-        if class_weight != "balanced":
-            raise BadData(f"class_weight is {class_weight!r}; give 'balanced' or a dict from class to weight")
-        mass = np.bincount(codes, weight, len(targets.classes))
-        factors = weight.sum() / (len(targets.classes) * np.where(mass > 0, mass, 1.0))
-    else:
-        factors = _given_class_weights(class_weight, targets.classes)
+    factors = class_weight_factors(class_weight, targets.classes, np.bincount(codes, weight, len(targets.classes)))
     return check_sample_weight(weight * factors[codes], len(codes))
+
+
+def several_labels_refused() -> BadData:
+    """The error where documents that are to be weighed by class may have any number of labels."""
+    return BadData("class_weight needs one label for each document; with any number of labels use sample_weight")
+
+
+def class_weight_factors(class_weight: Any, classes: Sequence[Label], class_docs: Any) -> Floats:
+    """What a document of each class counts (n_classes,), where `class_docs` (n_classes,) documents have each class.
+
+    >>> class_weight_factors("balanced", ["a", "b"], np.array([3, 1])).round(2)
+    array([0.67, 2.  ])
+    """
+    if not isinstance(class_weight, str):
+        return _given_class_weights(class_weight, classes)
+    if class_weight != "balanced":
+        raise BadData(f"class_weight is {class_weight!r}; give 'balanced' or a dict from class to weight")
+    mass = np.asarray(class_docs, np.float64)
+    return np.asarray(mass.sum() / (len(classes) * np.where(mass > 0, mass, 1.0)))
 
 
 def _given_class_weights(class_weight: Any, classes: Sequence[Label]) -> Floats:
@@ -81,4 +94,10 @@ def _given_class_weights(class_weight: Any, classes: Sequence[Label]) -> Floats:
     except (AttributeError, TypeError, ValueError):
         raise BadData(f"class_weight is {class_weight!r}; give 'balanced' or a dict from class to weight") from None
     class_codes(list(given), classes)  # names the first that is no class
-    return np.array([given.get(label, 1.0) for label in classes])
+    for label, value in given.items():
+        if not 0 <= value < np.inf:
+            raise BadData(f"class_weight of {label!r} is {value}; give a finite number from 0 on")
+    factors = np.array([given.get(label, 1.0) for label in classes])
+    if not factors.any():
+        raise BadData("class_weight is 0 for every class; give at least one a weight above 0")
+    return factors

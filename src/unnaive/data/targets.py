@@ -340,14 +340,6 @@ def shorten_classes(classes: Sequence[Label], limit: int = 6) -> str:
     return names if len(classes) <= limit else f"{names}, …"
 
 
-def refuse_one_class(targets: Targets) -> None:
-    """An error if there is nothing to tell apart."""
-    if not targets.classes:
-        raise BadData("no document has a label; a classifier needs labels to learn from")
-    if not targets.multilabel and len(targets.classes) < 2:
-        raise BadData(f"every document has the label {targets.classes[0]!r}; a classifier needs at least two classes")
-
-
 def check_known_classes(classes: Sequence[Label], known: Sequence[Label]) -> None:
     """An error that names the first class that is not known.
 

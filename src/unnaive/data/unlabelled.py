@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from unnaive.base.errors import BadData
 from unnaive.base.sparse import csr_array
 from unnaive.data.targets import Targets, list_labels, read_targets
+from unnaive.io.corpus import check_some_labels
 
 UNLABELLED = -1  # among whole numbers, as in scikit-learn's semi-supervised estimators
 
@@ -40,8 +40,7 @@ def read_partly_labelled(labels: Any, n_docs: int, *, multilabel: bool | None = 
     if not missing.any() or len(values) != n_docs:
         return read_targets(labels, n_docs, multilabel=multilabel)
     rows = np.flatnonzero(~missing)
-    if not len(rows):
-        raise BadData("no document has a label; a classifier needs labels to learn from")
+    check_some_labels(len(rows))
     found = read_targets([values[row] for row in rows.tolist()], len(rows), multilabel=multilabel)
     indptr = np.concatenate(([0], np.cumsum(~missing)))
     Y = csr_array((found.Y.data, found.Y.indices, indptr), shape=(n_docs, len(found.classes)))

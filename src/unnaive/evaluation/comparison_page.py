@@ -14,8 +14,8 @@ from unnaive.evaluation.reports import plots
 from unnaive.evaluation.significance import holm
 from unnaive.evaluation.summaries import (
     FEWEST_SPLITS,
+    GridPoint,
     PairwiseTest,
-    Place,
     every_pair,
     learning_curves,
     pairwise_tests,
@@ -80,15 +80,15 @@ def pair_tables(records: Sequence[Record]) -> str:
         return ""
     where = place_names(test.place for test in found)
     note = (
-        f'<p class="note">{escape(found[0].measure)} of the row less that of the column, best first. In bold: '
+        f"{escape(found[0].measure)} of the row less that of the column, best first. In bold: "
         "significant at .05 after Holm's correction for the number of pairs; in brackets the p before it, that of the "
-        f"corrected resampled t-test. Below {FEWEST_SPLITS} splits there is none.</p>"
+        f"corrected resampled t-test. Below {FEWEST_SPLITS} splits there is none."
     )
     tables = (
         f"<h3>{escape(words)}</h3>" + pair_matrix([test for test in found if test.place == place])
         for place, words in where.items()
     )
-    return note + "".join(tables)
+    return html.page_note(note) + "".join(tables)
 
 
 def pair_matrix(tests: Sequence[PairwiseTest]) -> str:
@@ -116,7 +116,7 @@ def pair_cell(test: PairwiseTest, adjusted: float) -> str:
 def result_table(grid: Grid) -> str:
     """One measure: models by training size and vocabulary; the best in bold."""
 
-    def cell(name: str, place: Place) -> str:
+    def cell(name: str, place: GridPoint) -> str:
         return f"<b>{grid.text(name, place)}</b>" if grid.is_best(name, place) else grid.text(name, place)
 
     rows = [
@@ -147,14 +147,16 @@ def difference_table(records: Sequence[Record], against: str | None = None) -> s
         for test in found
     ]
     note = (
-        f'<p class="note">Against {escape(found[0].second)}, by {escape(found[0].measure)}, on the same splits. '
+        f"Against {escape(found[0].second)}, by {escape(found[0].measure)}, on the same splits. "
         "The plain paired test takes splits as independent, which they are not; the verdict is by the corrected "
         f"resampled test (Nadeau and Bengio) at the level .05, from {FEWEST_SPLITS} splits up. McNemar's exact test is "
         "on documents, whether each got all its labels right; it asks whether these trained models differ, not whether "
-        "the methods would on other training documents.</p>"
+        "the methods would on other training documents."
     )
     head = ("model", "where", "win/tie/loss", "difference", "paired p", "corrected p", "McNemar p", "verdict")
-    return note + html.table(head, rows, kind="pairwise_tests", label="Differences and their significance")
+    return html.page_note(note) + html.table(
+        head, rows, kind="pairwise_tests", label="Differences and their significance"
+    )
 
 
 def record_curves(records: Sequence[Record]) -> str:

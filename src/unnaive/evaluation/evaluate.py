@@ -29,7 +29,7 @@ from unnaive.evaluation.abstention import (
 from unnaive.evaluation.many_labels import propensities
 from unnaive.evaluation.measures import MeasureInput, find_measure
 from unnaive.evaluation.reliability import Reliability, reliability
-from unnaive.evaluation.reports.plots import Ranking
+from unnaive.evaluation.reports.plots import PrecisionRecallCurve
 from unnaive.evaluation.tally import Tally, class_sizes, confusion, indicator_matrix
 from unnaive.learning.explain import Explanation
 from unnaive.learning.fitted import FittedModel
@@ -212,14 +212,14 @@ class Evaluation:
         pairs = [divmod(int(at), len(self.classes)) for at in order]
         return [(self.classes[i], self.classes[j], int(off[i, j])) for i, j in pairs if off[i, j]]
 
-    def rankings(self, limit: int = 4) -> list[Ranking]:
+    def rankings(self, limit: int = 4) -> list[PrecisionRecallCurve]:
         """Precision and recall pooled over all decisions, and of the largest classes."""
         truth = indicator_matrix(self.Y)
         columns = truth.tocsc()
         largest = np.argsort(-class_sizes(truth), kind="stable")[:limit]
-        pooled = Ranking.of("all, pooled", self.scores.ravel(), self.scores[truth.nonzero()])
+        pooled = PrecisionRecallCurve.of("all, pooled", self.scores.ravel(), self.scores[truth.nonzero()])
         each = [
-            Ranking.of(self.classes[c], self.scores[:, c], self.scores[columns[:, [c]].nonzero()[0], c])
+            PrecisionRecallCurve.of(self.classes[c], self.scores[:, c], self.scores[columns[:, [c]].nonzero()[0], c])
             for c in largest
             if class_sizes(truth)[c]
         ]

@@ -41,13 +41,7 @@ def evaluation_page(
     records: Sequence[Record] = (),
 ) -> str:
     """Everything about a model on labelled documents; `records` of a comparison add learning and vocabulary curves."""
-    sizes = ", ".join(
-        [
-            count_noun(len(evaluation), "document"),
-            count_noun(len(evaluation.classes), "class", "classes"),
-            count_noun(evaluation.n_terms, "term"),
-        ]
-    )
+    sizes = html.describe_sizes(len(evaluation), len(evaluation.classes), evaluation.n_terms)
     return html.page(
         title or f"{short_name(evaluation.name)}: evaluation",
         f"{evaluation.model}; {sizes}",
@@ -72,13 +66,13 @@ def measure_tiles(found: Evaluation) -> str:
     unknown = ""
     if found.unknown:
         named = ", ".join(found.unknown[:5]) + (", …" if len(found.unknown) > 5 else "")
-        unknown = f'<p class="note">The model has never seen {escape(named)}: those labels count as missed.</p>'
-    meanings = "".join(
-        f"<li><b>{escape(name)}</b>: {escape(find_measure(name).about)}"
-        f"{'' if find_measure(name).larger_is_better else ' (smaller is better)'}</li>"
+        unknown = html.page_note(f"The model has never seen {escape(named)}: those labels count as missed.")
+    meanings = (
+        f"<b>{escape(name)}</b>: {escape(find_measure(name).about)}"
+        f"{'' if find_measure(name).larger_is_better else ' (smaller is better)'}"
         for name in found.measures
     )
-    return shown + unknown + html.folded("What the measures mean", f"<ul>{meanings}</ul>")
+    return shown + unknown + html.collapsible("What the measures mean", html.bullets(meanings))
 
 
 def class_table(found: Evaluation) -> str:
@@ -97,10 +91,10 @@ def class_table(found: Evaluation) -> str:
         )
         for name, precision, recall, f1, size in shown
     ]
-    note = '<p class="note">Worst F1 first.</p>' if many else ""
+    note = html.page_note("Worst F1 first.") if many else ""
     first = note + html.table(head, rows[:CLASSES_SHOWN], kind="bars", label="Measures by class")
     rest = rows[CLASSES_SHOWN:]
-    return first + (html.folded(f"{len(rest)} more classes", html.table(head, rest, kind="bars")) if rest else "")
+    return first + (html.collapsible(f"{len(rest)} more classes", html.table(head, rest, kind="bars")) if rest else "")
 
 
 def confusion_section(found: Evaluation) -> str:
@@ -112,7 +106,7 @@ def confusion_section(found: Evaluation) -> str:
         order = (tally.fp + tally.fn).argsort()[::-1][:15]
         rows = [(escape(found.classes[c]), f"{tally.fp[c]:,}", f"{tally.fn[c]:,}", f"{tally.tp[c]:,}") for c in order]
         head = ("class", "wrongly given", "missed", "right")
-        return f'<p class="note">{note}</p>' + html.table(head, rows, label="Wrong and missed decisions by class")
+        return html.page_note(note) + html.table(head, rows, label="Wrong and missed decisions by class")
     pair_table = (
         html.table(("true class", "class given", "documents"), pairs, kind="pairs", label="Pairs confused most")
         if pairs
@@ -120,8 +114,8 @@ def confusion_section(found: Evaluation) -> str:
     )
     if len(found.classes) > LARGEST_MATRIX:
         return pair_table + large_confusion_matrix(found)
-    most = f"<div><h3>Confused most</h3>{pair_table}</div>" if pair_table else ""
-    return f'<div class="side"><div>{confusion_matrix(found)}</div>{most}</div>'
+    most = html.headed("Confused most", pair_table) if pair_table else ""
+    return html.side_by_side(f"<div>{confusion_matrix(found)}</div>", most)
 
 
 def confusion_matrix(found: Evaluation) -> str:
@@ -140,7 +134,7 @@ def confusion_matrix(found: Evaluation) -> str:
                 f'<td{kind} title="{words}" style="background:rgba(var(--shade),{0.6 * share:.2f})">{n or ""}</td>'
             )
         rows.append(cells)
-    note = '<p class="note">Documents; the shade is the share of the row. Outlined: right.</p>'
+    note = html.page_note("Documents; the shade is the share of the row. Outlined: right.")
     return note + html.table(head, rows, kind="confusion", label="Confusion matrix")
 
 
@@ -175,11 +169,12 @@ def large_confusion_matrix(found: Evaluation) -> str:
         f'<rect class="frame" x="{margin}" y="{margin}" width="{n}" height="{n}"/>{"".join(parts)}</svg>'
     )
     note = (
-        '<p class="note">Rows are true classes, columns given ones; the shade is the share of the row. Classes that '
-        "are confused stand beside each other, orange is wrong. Point at a cell for its numbers.</p>"
+        "Rows are true classes, columns given ones; the shade is the share of the row. Classes that "
+        "are confused stand beside each other, orange is wrong. Point at a cell for its numbers."
     )
     switch = '<label class="zoom"><input type="checkbox"> large</label>'
-    return f'<h3>All classes</h3>{note}<div class="zoomable">{switch}{html.scrolling(svg, "Confusion matrix")}</div>'
+    matrix = html.scrolling(svg, "Confusion matrix")
+    return f'<h3>All classes</h3>{html.page_note(note)}<div class="zoomable">{switch}{matrix}</div>'
 
 
 def cluster_classes(confusion: NDArray[Any]) -> list[int]:
@@ -254,7 +249,7 @@ def abstention_section(found: Evaluation) -> str:
     points = abstention_rows(found)
     if points:
         note = f"For unnaive predict --reject-below. {ABSTENTION_NOTE}"
-        tables += f'<p class="note">{note}</p>' + html.table(ABSTENTION, points, label="Rejecting by probability")
+        tables += html.page_note(note) + html.table(ABSTENTION, points, label="Rejecting by probability")
     sets = coverage_rows(found)
     if sets:
         note = (
@@ -262,9 +257,9 @@ def abstention_section(found: Evaluation) -> str:
             "predict --confidence 0.9). Coverage well below that means that these documents differ from those of "
             "training."
         )
-        tables += f'<h3>Sets of labels</h3><p class="note">{note}</p>'
+        tables += "<h3>Sets of labels</h3>" + html.page_note(note)
         tables += html.table(COVERAGE, sets, label="Coverage of sets of labels")
-    return f'<div class="side"><div>{html.figures(drawn)}</div><div>{tables}</div></div>'
+    return html.side_by_side(f"<div>{html.figures(drawn)}</div>", f"<div>{tables}</div>")
 
 
 def term_lists(evaluation: Evaluation, limit: int) -> str:
@@ -272,9 +267,9 @@ def term_lists(evaluation: Evaluation, limit: int) -> str:
     lists = [_term_list(label, found) for label, found in evaluation.top_terms(limit).items() if found]
     if not lists:
         return ""
-    note = '<p class="note">What a mention adds to the score of the class, most informative first.</p>'
+    note = html.page_note("What a mention adds to the score of the class, most informative first.")
     first, rest = lists[:CLASSES_SHOWN], lists[CLASSES_SHOWN:]
-    more = html.folded(f"{len(rest)} more classes", _columns(rest)) if rest else ""
+    more = html.collapsible(f"{len(rest)} more classes", _columns(rest)) if rest else ""
     return note + _columns(first) + more
 
 
@@ -285,7 +280,7 @@ def _columns(parts: Sequence[str]) -> str:
 def _term_list(label: str, found: Sequence[tuple[str, float]]) -> str:
     largest = max(value for _, value in found)
     rows = [(escape(term), html.bar(value / largest, f"{value:.3g}"), f"{value:#.3g}") for term, value in found]
-    return f"<div><h3>{escape(label)}</h3>{html.table(('term', '', 'adds'), rows, kind='bars', label=label)}</div>"
+    return html.headed(label, html.table(("term", "", "adds"), rows, kind="bars", label=label))
 
 
 def mistake_list(found: Evaluation, limit: int) -> str:
@@ -293,11 +288,7 @@ def mistake_list(found: Evaluation, limit: int) -> str:
     shown = [mistake_article(found, one, found.explain_mistake(one)) for one in found.mistakes(limit)]
     if not shown:
         return "<p>There are none.</p>"
-    legend = (
-        '<p class="note"><mark class="for" style="--weight:40%">solid line</mark> speaks for the wrong class, '
-        '<mark class="against" style="--weight:40%">dashed line</mark> against it; more shade, more weight.</p>'
-    )
-    return legend + "".join(shown)
+    return html.evidence_legend("the wrong class") + "".join(shown)
 
 
 def mistake_article(found: Evaluation, mistake: Mistake, why: Explanation | None) -> str:

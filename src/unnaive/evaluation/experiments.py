@@ -21,11 +21,11 @@ from typing import Any
 
 from unnaive.base.errors import count_noun
 from unnaive.data.targets import label_sets, read_targets
-from unnaive.evaluation.grids import as_markdown
+from unnaive.evaluation.grids import grids_as_markdown
 from unnaive.evaluation.material import Material
-from unnaive.evaluation.records import Key, Record, RecordFile
-from unnaive.evaluation.summaries import PairwiseTest, Summary, as_json, pairwise_tests, summarise
-from unnaive.evaluation.trials import Contender, Plan, Trial, TrialRunner
+from unnaive.evaluation.records import Record, RecordFile, RecordKey
+from unnaive.evaluation.summaries import PairwiseTest, Summary, pairwise_tests, records_as_json, summarise
+from unnaive.evaluation.trials import Contender, ExperimentPlan, Trial, TrialRunner
 from unnaive.io.corpus import Corpus
 from unnaive.models.estimator import Model
 from unnaive.text.counting import as_texts
@@ -58,10 +58,10 @@ class Comparison:
             from unnaive.evaluation.comparison_page import comparison_page
 
             return comparison_page(self.records)
-        return as_json(self.records) if format == "json" else as_markdown(self.records) + "\n"
+        return records_as_json(self.records) if format == "json" else grids_as_markdown(self.records) + "\n"
 
     def __str__(self) -> str:
-        return as_markdown(self.records)
+        return grids_as_markdown(self.records)
 
 
 def compare(
@@ -118,7 +118,7 @@ def compare(
     names = tuple(map(str, targets.classes))
     corpus = Corpus(documents, label_sets(targets.Y, names), name="texts")
     usual = ("micro-f1" if targets.multilabel else "accuracy", "macro-f1")
-    plan = Plan(
+    plan = ExperimentPlan(
         tuple(_contender(model) for model in models), usual if measures is None else tuple(measures), folds=folds,
         vocabularies=(select,), min_df=min_df, seed=random_state,
     )  # fmt: skip
@@ -132,7 +132,7 @@ def _contender(model: str | Model) -> Contender:
 
 
 def run(
-    plan: Plan,
+    plan: ExperimentPlan,
     material: Material,
     path: Path | str | None = None,
     *,
@@ -175,12 +175,12 @@ def describe_trial(trial: Trial) -> str:
     return ", ".join(parts)
 
 
-def _key(runner: TrialRunner, trial: Trial) -> Key:
+def _key(runner: TrialRunner, trial: Trial) -> RecordKey:
     return Record(**runner.record_fields(trial), measure="", value=None).trial
 
 
-def _by_trial(records: Iterator[Record]) -> dict[Key, dict[str, Record]]:
-    found: dict[Key, dict[str, Record]] = {}
+def _by_trial(records: Iterator[Record]) -> dict[RecordKey, dict[str, Record]]:
+    found: dict[RecordKey, dict[str, Record]] = {}
     for record in records:
         found.setdefault(record.trial, {})[record.measure] = record
     return found
@@ -236,7 +236,7 @@ def _interrupts_blocked() -> Iterator[None]:
 _runner: TrialRunner | None = None  # of a worker process, set when it begins
 
 
-def _start_worker(material: Material, plan: Plan) -> None:
+def _start_worker(material: Material, plan: ExperimentPlan) -> None:
     global _runner
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent sees to an interruption
     _runner = TrialRunner(replace(material), plan)

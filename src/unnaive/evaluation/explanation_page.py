@@ -17,11 +17,7 @@ TEXT_SHOWN = 700  # characters of a mistaken document
 
 def explanation_page(why: Explanation) -> str:
     """One document: its text with the evidence marked, and what each term adds as a bar."""
-    legend = (
-        '<p class="note"><mark class="for" style="--weight:40%">solid line</mark> speaks for the class, '
-        '<mark class="against" style="--weight:40%">dashed line</mark> against it; more shade, more weight.</p>'
-    )
-    text = f'{legend}<article><p class="text">{mark_evidence(why)}</p></article>'
+    text = f'{html.evidence_legend()}<article><p class="text">{mark_evidence(why)}</p></article>'
     return html.page(
         f"{why.label}: why",
         why.title,
@@ -44,9 +40,9 @@ def evidence_bars(why: Explanation) -> str:
         rows.append((escape(name), left, right, f"{value:+.3g}"))
     rows.append(("<b>together</b>", "<td></td>", "<td></td>", f"<b>{why.score:+.3g}</b>"))
     left_out = len(why.evidence) - BARS_SHOWN
-    more = f'<p class="note">{count_noun(left_out, "weaker term")} left out.</p>' if left_out > 0 else ""
+    more = html.page_note(f"{count_noun(left_out, 'weaker term')} left out.") if left_out > 0 else ""
     if not why.evidence:
-        more = '<p class="note">The model knows none of its terms.</p>'
+        more = html.page_note("The model knows none of its terms.")
     head = ("term", "against", "for", "adds")
     return html.table(head, rows, kind="explained", label="What each term adds") + more
 
@@ -61,13 +57,7 @@ def mark_evidence(why: Explanation) -> str:
         cut = text[max(start - at, 0) : max(stop - at, 0)]
         at += len(text)
         if cut:
-            share = value / largest
-            kind = "for" if share > 0 else "against"
-            weight = f"{15 + 60 * abs(share):.0f}%"
-            quiet = abs(share) < 0.05
-            parts.append(
-                escape(cut) if quiet else f'<mark class="{kind}" style="--weight:{weight}">{escape(cut)}</mark>'
-            )
+            parts.append(html.marked(cut, value / largest))
     return ("…" if start > 0 else "") + "".join(parts) + ("…" if stop < at else "")
 
 

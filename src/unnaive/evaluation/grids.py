@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import floor, log10
-from typing import TypeVar
 
 from unnaive.base.errors import count_noun
+from unnaive.base.types import Item
 from unnaive.evaluation.measures import find_measure
 from unnaive.evaluation.records import Record
-from unnaive.evaluation.summaries import Place, Summary, summarise
-
-Item = TypeVar("Item")
+from unnaive.evaluation.summaries import GridPoint, Summary, summarise
 
 
 @dataclass(frozen=True)
@@ -21,8 +19,8 @@ class Grid:
 
     measure: str
     names: tuple[str, ...]
-    places: dict[Place, str]
-    cells: dict[tuple[str, Place], Summary]
+    places: dict[GridPoint, str]
+    cells: dict[tuple[str, GridPoint], Summary]
 
     @classmethod
     def of(cls, found: Sequence[Summary]) -> Grid:
@@ -31,23 +29,23 @@ class Grid:
         names = tuple(dict.fromkeys(name for name, _ in cells))
         return cls(found[0].measure, names, place_names(place for _, place in cells), cells)
 
-    def text(self, name: str, place: Place) -> str:
+    def text(self, name: str, place: GridPoint) -> str:
         """Mean ± standard deviation; a dash where nothing was measured."""
         return str(self.cells.get((name, place), "–"))
 
-    def is_best(self, name: str, place: Place) -> bool:
+    def is_best(self, name: str, place: GridPoint) -> bool:
         """Whether no contender has a better mean there; all of those that tie are best."""
         means = {who: one.mean for (who, where), one in self.cells.items() if where == place and one.mean is not None}
         pick = max if find_measure(self.measure).larger_is_better else min
         return name in means and means[name] == pick(means.values())
 
-    def seconds(self, name: str, places: Iterable[Place] | None = None) -> float:
+    def seconds(self, name: str, places: Iterable[GridPoint] | None = None) -> float:
         """Mean seconds of a contender over some places, all by default."""
         asked = self.places if places is None else places
         spent = [self.cells[name, place].seconds for place in asked if (name, place) in self.cells]
         return sum(spent) / len(spent) if spent else 0.0
 
-    def size(self, name: str, places: Iterable[Place] | None = None) -> float:
+    def size(self, name: str, places: Iterable[GridPoint] | None = None) -> float:
         """Mean bytes of a contender's model file over some places, all by default; 0 where nobody measured it."""
         asked = self.places if places is None else places
         sizes = [self.cells[name, place].n_bytes for place in asked if (name, place) in self.cells]
@@ -82,7 +80,7 @@ def make_grids(records: Iterable[Record]) -> list[Grid]:
     return [Grid.of(found) for found in by_measure.values()]
 
 
-def place_names(places: Iterable[Place]) -> dict[Place, str]:
+def place_names(places: Iterable[GridPoint]) -> dict[GridPoint, str]:
     """Each training size and vocabulary in words; "all terms" where others have fewer, or nothing else is to be said.
 
     >>> place_names([(10.0, None)])
@@ -117,13 +115,13 @@ def fitting(things: Sequence[Item], widths: Sequence[int], room: int) -> list[li
     return groups
 
 
-def as_markdown(records: Iterable[Record]) -> str:
+def grids_as_markdown(records: Iterable[Record]) -> str:
     """A table for every measure, the best of each place in bold."""
     return "\n\n".join(_markdown_table(grid) for grid in make_grids(records))
 
 
 def _markdown_table(grid: Grid) -> str:
-    def cell(name: str, place: Place) -> str:
+    def cell(name: str, place: GridPoint) -> str:
         return f"**{grid.text(name, place)}**" if grid.is_best(name, place) else grid.text(name, place)
 
     rows = [(name, *(cell(name, place) for place in grid.places)) for name in grid.names]

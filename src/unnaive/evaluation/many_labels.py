@@ -15,10 +15,10 @@ from scipy.sparse import csr_array
 from unnaive.base.errors import BadData
 from unnaive.base.types import Floats, Sparse
 
-Ranking = NDArray[Any]  # (n_docs, at least k) labels by number, best first
+LabelRanking = NDArray[Any]  # (n_docs, at least k) labels by number, best first
 
 
-def precision_at(best: Ranking, Y: Sparse, k: int) -> float:
+def precision_at(best: LabelRanking, Y: Sparse, k: int) -> float:
     """The mean share of the best k labels that documents have: P@k = mean_d 1/k Σ_{i ≤ k} Y[d, best_i].
 
     Where there are fewer labels than k, the places left are misses.
@@ -38,11 +38,11 @@ def propensities(sizes: NDArray[Any], n_docs: int, a: float = 0.55, b: float = 1
     >>> propensities(np.array([4, 1]), 4).round(3)
     array([0.8  , 0.721])
     """
-    c = (np.log(max(n_docs, 3)) - 1) * (b + 1) ** a
+    c = (np.log(max(float(n_docs), 3.0)) - 1) * (b + 1) ** a
     return np.asarray(1 / (1 + c * (sizes + b) ** -a))
 
 
-def propensity_scored_precision_at(best: Ranking, Y: Sparse, propensity: Floats, k: int) -> float:
+def propensity_scored_precision_at(best: LabelRanking, Y: Sparse, propensity: Floats, k: int) -> float:
     """PSP@k: Σ_d Σ_{i ≤ k} Y[d, best_i]/p(best_i), over the most that any ranking could have.
 
     >>> Y = csr_array([[1, 0, 0], [0, 0, 1]])
@@ -58,7 +58,7 @@ def propensity_scored_precision_at(best: Ranking, Y: Sparse, propensity: Floats,
     return float(gains.sum() / reachable) if reachable else 0.0
 
 
-def _hits(best: Ranking, Y: Sparse, k: int) -> Floats:
+def _hits(best: LabelRanking, Y: Sparse, k: int) -> Floats:
     """1 where document d has the label that is ranked i-th (n_docs, k), or (n_docs, n_labels) if those are fewer."""
     if best.shape[0] != Y.shape[0] or best.shape[1] < min(k, Y.shape[1]):
         raise BadData(

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData
 from unnaive.base.lazy import lazy_property
-from unnaive.base.types import Sparse
+from unnaive.base.types import Ids, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.targets import Targets, label_matrix, single_labels
-from unnaive.evaluation.splits import Rows
 from unnaive.io.corpus import Corpus
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
@@ -81,7 +80,7 @@ class Material:
         """Whether every document has exactly one class."""
         return single_labels(self.Y) is not None
 
-    def targets(self, rows: Rows) -> Targets:
+    def targets(self, rows: Ids) -> Targets:
         """The labels of some documents; multilabel if any document of the data is."""
         classes = tuple(range(self.Y.shape[1])) if self.classes is None else self.classes
         return Targets(classes, self.Y[rows], "single" if self.exclusive else "sparse")
@@ -110,7 +109,7 @@ def _count(texts: Sequence[str], rule: TokenRule) -> tuple[Sparse, Vocabulary, f
     return X, counter.vocabulary, time.process_time() - started
 
 
-def counts_of_rows(material: Material, rows: Rows, others: Rows) -> Counts:
+def counts_of_rows(material: Material, rows: Ids, others: Ids) -> Counts:
     """Sums over `rows`: counted, or the total minus the `others` where these are all the rest, and fewer."""
     covers = len(rows) + len(others) == material.X.shape[0]
     if covers and len(others) < len(rows):

@@ -14,10 +14,10 @@ from typing import Any
 
 from unnaive.base.errors import BadData, choose
 from unnaive.base.lazy import lazy_property
-from unnaive.base.types import Floats, Sparse
+from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.data.targets import single_labels
 from unnaive.evaluation import abstention, many_labels, ranking, reliability
-from unnaive.evaluation.ranking import Integers, mean_defined, weighted_mean
+from unnaive.evaluation.ranking import mean_defined, weighted_mean
 from unnaive.evaluation.tally import Tally, class_sizes, indicator_matrix
 
 
@@ -37,7 +37,7 @@ class MeasureInput:
         return Tally.of(self.Y, self.predictions)
 
     @lazy_property
-    def order(self) -> Integers:
+    def order(self) -> Ids:
         """The classes of each document, best first."""
         return ranking.class_order(ranking.check_scores(self.Y, self.scores)[1])
 

@@ -9,15 +9,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.base.errors import BadData, choose
-from unnaive.base.types import Floats, Sparse
+from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.evaluation.tally import Tally, check_same_shape, class_sizes, indicator_matrix
 from unnaive.linear.links import relative
-
-Integers = NDArray[np.int64]
 
 NORMALISATIONS: dict[str, Callable[[Floats], Floats]] = {"none": lambda scores: scores, "per-document": relative}
 
@@ -87,7 +84,7 @@ def breakeven_weighted(Y: Any, scores: Any, *, normalise: str = "none") -> float
     return weighted_mean(breakeven(Y, scores, normalise=normalise), class_sizes(indicator_matrix(Y)))
 
 
-def weighted_mean(points: Floats, sizes: Integers) -> float:
+def weighted_mean(points: Floats, sizes: Ids) -> float:
     """Σ size·point / Σ size; a class without documents has no weight, whatever its point."""
     return float(np.nan_to_num(points) @ sizes / sizes.sum()) if sizes.sum() else float("nan")
 
@@ -105,12 +102,12 @@ def mean_defined(values: Floats) -> float:
     return float(defined.mean()) if len(defined) else float("nan")
 
 
-def class_order(scores: Floats) -> Integers:
+def class_order(scores: Floats) -> Ids:
     """The classes of each document, best first, ties by class index; (n_docs, n_classes)."""
     return np.argsort(-scores, axis=1, kind="stable")
 
 
-def top_classes(order: Integers, k: int) -> Sparse:
+def top_classes(order: Ids, k: int) -> Sparse:
     """The first k classes of each document as a 0/1 csr_array; what decisions.TopK(k) decides, from a known order."""
     n_docs, n_classes = order.shape
     width = min(k, n_classes)
@@ -118,12 +115,12 @@ def top_classes(order: Integers, k: int) -> Sparse:
     return csr_array((ones, order[:, :width].ravel(), np.arange(n_docs + 1) * width), shape=order.shape)
 
 
-def tally_at(Y: Any, order: Integers, k: int) -> Tally:
+def tally_at(Y: Any, order: Ids, k: int) -> Tally:
     """The tally when every document gets its first k classes (F1@k)."""
     return Tally.of(Y, top_classes(order, k))
 
 
-def positive_ranks(Y: Any, order: Integers) -> tuple[Integers, Integers]:
+def positive_ranks(Y: Any, order: Ids) -> tuple[Ids, Ids]:
     """Ranks (1 is best) of the true classes, ascending within each document, and where each document's begin.
 
     ranks[begin[d] : begin[d + 1]] belong to document d.
@@ -136,7 +133,7 @@ def positive_ranks(Y: Any, order: Integers) -> tuple[Integers, Integers]:
     return ranks[np.lexsort((ranks, rows))], truth.indptr.astype(np.int64)
 
 
-def eleven_point(Y: Any, order: Integers) -> Floats:
+def eleven_point(Y: Any, order: Ids) -> Floats:
     """Average 11-point precision of each document that has labels, over its ranked classes.
 
     Interpolated precision at recall r is the highest precision at any recall ≥ r, taken at r = 0, .1, …, 1 and
@@ -157,7 +154,7 @@ def eleven_point(Y: Any, order: Integers) -> Floats:
     return points[sizes > 0]
 
 
-def reciprocal_ranks(Y: Any, order: Integers) -> Floats:
+def reciprocal_ranks(Y: Any, order: Ids) -> Floats:
     """1 / rank of the best true class, of each document that has labels."""
     ranks, begin = positive_ranks(Y, order)
     return 1.0 / ranks[begin[:-1][np.diff(begin) > 0]]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData
 
-Key = tuple[str, ...]
+RecordKey = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Record:
         return contender_name(self.model, self.parameters)
 
     @property
-    def trial(self) -> Key:
+    def trial(self) -> RecordKey:
         """Data, split, model and sizes: what all records of one fitted model share."""
         settings = json.dumps(self.parameters, sort_keys=True)
         size = None if self.train_size is None else float(self.train_size)

@@ -15,32 +15,28 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from unnaive.base.errors import UnnaiveError, count_noun
+from unnaive.base.errors import count_noun
 from unnaive.evaluation.abstention import TARGETS, AbstentionChoice
 from unnaive.evaluation.evaluate import Evaluation
+from unnaive.io.endings import REPORTS, choose_ending
 
-FORMATS = ("html", "md", "json", "txt")
 
-
-class Result(Protocol):
+class Reportable(Protocol):
     """What `report` writes: an Evaluation, or a Comparison."""
 
     def render(self, format: str) -> str:
         """The result as "html", "md", "json" or "txt"."""
 
 
-def report(result: Result, path: str | Path) -> Path:
+def report(result: Reportable, path: str | Path) -> Path:
     """Write an evaluation or a comparison to a file: .html (with figures), .md, .json or .txt by its ending.
 
     >>> report(None, "report.doc")
     Traceback (most recent call last):
-    unnaive.base.errors.UnnaiveError: the report is to be written to report.doc; give a name that ends in one of ...
+    unnaive.base.errors.UnnaiveError: report.doc: a report cannot be written as .doc; give a name in .html, .md, ...
     """
     place = Path(path)
-    format = place.suffix.lower().removeprefix(".")
-    if format not in FORMATS:
-        endings = ", ".join(f".{name}" for name in FORMATS)
-        raise UnnaiveError(f"the report is to be written to {path}; give a name that ends in one of {endings}")
+    format = choose_ending(place, REPORTS, "a report").removeprefix(".")
     place.write_text(result.render(format), encoding="utf-8")
     return place
 

@@ -14,13 +14,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.base.errors import BadData
-from unnaive.base.types import Sparse
+from unnaive.base.types import Ids, Sparse
 from unnaive.data.folds import folds
 
-Rows = NDArray[np.int64]
 
-
-def strata(Y: Sparse) -> Rows:
+def strata(Y: Sparse) -> Ids:
     """The stratum of each document (n_docs,): its rarest class, ties by index; the number of classes if it has none.
 
     With one label for each document that is its class. In multilabel data the rare classes are those that a random
@@ -41,7 +39,7 @@ def strata(Y: Sparse) -> Rows:
     return np.append(by_size, Y.shape[1])[rarest]
 
 
-def stratified_split(Y: Sparse, train_share: float, *, seed: int, split: int = 0) -> tuple[Rows, Rows]:
+def stratified_split(Y: Sparse, train_share: float, *, seed: int, split: int = 0) -> tuple[Ids, Ids]:
     """(train, test) rows, in order: `train_share` (0 to 1) of the documents, and as nearly as possible of each stratum.
 
     Every stratum gives a training document first, and a test document if it has two or more.
@@ -58,8 +56,8 @@ def stratified_split(Y: Sparse, train_share: float, *, seed: int, split: int = 0
     return np.sort(order[:n_train]), np.sort(order[n_train:])
 
 
-def training_order(stratum: Rows, random: np.random.Generator) -> Rows:
-    """Rows in the order in which they become training documents: any beginning of it has its share of every stratum.
+def training_order(stratum: Ids, random: np.random.Generator) -> Ids:
+    """Ids in the order in which they become training documents: any beginning of it has its share of every stratum.
 
     Document number i of a shuffled stratum of n comes at (i + u)/n, u random for the stratum: systematic sampling.
     The first of every stratum come before all others, and the last after them.
@@ -75,14 +73,14 @@ def training_order(stratum: Rows, random: np.random.Generator) -> Rows:
     return ordered[np.lexsort((size, when))]
 
 
-def fold_splits(Y: Sparse, n_folds: int, *, seed: int) -> Iterator[tuple[Rows, Rows]]:
+def fold_splits(Y: Sparse, n_folds: int, *, seed: int) -> Iterator[tuple[Ids, Ids]]:
     """(train, test) rows of each fold, classes spread evenly."""
     fold = folds(Y, n_folds, seed=seed)
     for number in range(n_folds):
         yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
 
 
-def fixed_split(parts: NDArray[Any]) -> tuple[Rows, Rows]:
+def fixed_split(parts: NDArray[Any]) -> tuple[Ids, Ids]:
     """(train, test) rows where the collection says which is which."""
     train, test = np.flatnonzero(parts == "train"), np.flatnonzero(parts == "test")
     if not len(train) or not len(test):

@@ -24,7 +24,7 @@ from unnaive.evaluation.significance import (
 )
 
 FEWEST_SPLITS = 5  # below which no difference is called significant
-Place = tuple[float | None, int | None]  # training size, terms
+GridPoint = tuple[float | None, int | None]  # training size, terms
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class PairwiseTest:
     first: str
     second: str
     measure: str
-    place: Place
+    place: GridPoint
     outcome: WinTieLoss
     paired: Test | None
     corrected: Test | None
@@ -170,7 +170,7 @@ def _tests_of(records: Sequence[Record], pairs: list[tuple[str, str]], measure: 
 
 
 def _pairwise_test(
-    records: Sequence[Record], first: str, second: str, measure: str, place: Place
+    records: Sequence[Record], first: str, second: str, measure: str, place: GridPoint
 ) -> PairwiseTest | None:
     here = [record for record in records if (record.train_size, record.terms) == place and record.value is not None]
     mine = {record.split: record for record in here if record.contender == first}
@@ -204,7 +204,7 @@ def _test_documents(mine: Sequence[Record], theirs: Sequence[Record]) -> Test | 
 
 
 @dataclass(frozen=True)
-class Curve:
+class MeasureCurve:
     """A measure along an axis: x, mean and spread at each point."""
 
     name: str
@@ -213,19 +213,19 @@ class Curve:
     spread: tuple[float, ...]
 
 
-def learning_curves(records: Sequence[Record], measure: str) -> list[Curve]:
+def learning_curves(records: Sequence[Record], measure: str) -> list[MeasureCurve]:
     """By training size in %, one curve for each contender, with the largest vocabulary."""
     return _curves(records, measure, lambda one: one.train_size, lambda one: one.terms)
 
 
-def vocabulary_curves(records: Sequence[Record], measure: str) -> list[Curve]:
+def vocabulary_curves(records: Sequence[Record], measure: str) -> list[MeasureCurve]:
     """By number of terms, one curve for each contender, at the largest training size; all terms are the last point."""
     return _curves(records, measure, lambda one: one.terms or one.n_terms or None, lambda one: one.train_size)
 
 
 def _curves(
     records: Sequence[Record], measure: str, along: Callable[[Summary], float | None], other: Callable[[Summary], Any]
-) -> list[Curve]:
+) -> list[MeasureCurve]:
     found = [one for one in summarise(records) if one.measure == measure and one.mean is not None]
     fixed = {other(one) for one in found}
     keep = None if None in fixed else max(fixed, default=None)
@@ -237,11 +237,11 @@ def _curves(
     curves = []
     for name, values in points.items():
         values.sort()
-        curves.append(Curve(name, *(tuple(point[part] for point in values) for part in range(3))))
+        curves.append(MeasureCurve(name, *(tuple(point[part] for point in values) for part in range(3))))
     return [curve for curve in curves if len(curve.x) > 1]
 
 
-def as_json(records: Sequence[Record], *, against: str | None = None) -> str:
+def records_as_json(records: Sequence[Record], *, against: str | None = None) -> str:
     """Summaries and paired tests as JSON."""
     content = {
         "summaries": [vars(one) for one in summarise(records)],

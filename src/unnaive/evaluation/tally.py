@@ -6,13 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.base.errors import BadData
-from unnaive.base.types import Floats, Sparse
-
-Integers = NDArray[np.int64]
+from unnaive.base.types import Floats, Ids, Sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,9 +24,9 @@ class Tally:
     ([1.0, 0.5], [0.5, 1.0], 0.667)
     """
 
-    tp: Integers
-    fp: Integers
-    fn: Integers
+    tp: Ids
+    fp: Ids
+    fn: Ids
     n: int
     exact: int
 
@@ -64,12 +61,12 @@ class Tally:
     __hash__ = None  # type: ignore[assignment]  # arrays inside, equality by value
 
     @property
-    def counts(self) -> Integers:
+    def counts(self) -> Ids:
         """tp, fp and fn as rows; (3, n_classes)."""
         return np.stack([self.tp, self.fp, self.fn])
 
     @property
-    def support(self) -> Integers:
+    def support(self) -> Ids:
         """True documents of each class: tp + fn."""
         return self.tp + self.fn
 
@@ -137,7 +134,7 @@ def check_same_shape(truth: Sparse, other: Any) -> tuple[Sparse, Any]:
     return truth, other
 
 
-def class_sizes(labels: Sparse) -> Integers:
+def class_sizes(labels: Sparse) -> Ids:
     """Documents of each class."""
     return np.bincount(labels.indices, minlength=labels.shape[1]).astype(np.int64)
 

@@ -18,17 +18,17 @@ import numpy as np
 from unnaive.base.errors import BadData, count_noun
 from unnaive.base.lazy import lazy_property
 from unnaive.base.settings import parse_settings
-from unnaive.base.types import Floats, Sparse
+from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.classifier.compress import file_size
 from unnaive.data.counts import Counts
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
-from unnaive.data.sample_weights import class_sample_weight
 from unnaive.data.targets import Targets, single_labels
+from unnaive.data.training_data import DocumentRows, TrainingData
 from unnaive.evaluation.material import Material, counts_of_rows
 from unnaive.evaluation.measures import MeasureInput, find_measure
 from unnaive.evaluation.records import Record, contender_name, versions
-from unnaive.evaluation.splits import Rows, fixed_split, fold_splits, stratified_split
+from unnaive.evaluation.splits import fixed_split, fold_splits, stratified_split
 from unnaive.evaluation.tally import indicator_matrix
 from unnaive.learning.decisions import Argmax, Decision
 from unnaive.learning.fitted import FittedModel
@@ -88,11 +88,11 @@ def train_scorer(name: str, X: Sparse, Y: Sparse, *, seed: int = 0, **settings: 
     """
     target_type = "sparse" if single_labels(Y) is None else "single"
     spec = Contender(name, tuple(settings.items())).spec(seed)
-    return train(spec, X, Targets(tuple(range(Y.shape[1])), Y, target_type)).scorer
+    return train(TrainingData.of_rows(X, Targets(tuple(range(Y.shape[1])), Y, target_type)), spec).scorer
 
 
 @dataclass(frozen=True)
-class Plan:
+class ExperimentPlan:
     """What to compare: contenders × splits × training sizes (shares in %) × vocabulary sizes, and the measures.
 
     With `folds` the splits are those of k-fold cross-validation, without `train_sizes` that of the collection.
@@ -163,7 +163,7 @@ class TrialRunner:
     """Runs the trials of a plan; what neighbouring trials share, the split and its terms, is made once."""
 
     material: Material
-    plan: Plan
+    plan: ExperimentPlan
     _last: tuple[Any, SplitData] | None = field(default=None, repr=False)
 
     def records(self, trial: Trial) -> list[Record]:
@@ -205,7 +205,7 @@ class TrialRunner:
             **more,
         }
 
-    def split_rows(self, trial: Trial) -> tuple[Rows, Rows]:
+    def split_rows(self, trial: Trial) -> tuple[Ids, Ids]:
         """(train, test) rows of the trial's split."""
         if self.plan.folds is not None:
             return list(fold_splits(self.material.Y, self.plan.folds, seed=self.plan.seed))[trial.split]
@@ -255,9 +255,9 @@ class SplitData:
     """Both sides of a split; `terms` were selected on the training documents, whose sums over them are `counts`."""
 
     material: Material
-    train_rows: Rows
-    test_rows: Rows
-    terms: Rows
+    train_rows: Ids
+    test_rows: Ids
+    terms: Ids
     counts: Counts
     min_df: int = 1
     select: int | None = None
@@ -286,7 +286,9 @@ class SplitData:
         """The model trained on all training documents, and the test documents with the terms that it uses."""
         names = None if self.material.vocabulary is None else self.material.vocabulary.take(self.terms)
         if spec.model.takes_terms and names is not None and self.material.vocabulary is not None:
-            fitted = train(spec, self.X_train, self.targets, vocabulary=names, token_rule=self.material.rule, tune=True)
+            fitted = train(
+                TrainingData.of_rows(self.X_train, self.targets, names, token_rule=self.material.rule), spec
+            )  # fmt: skip
             used = self.material.vocabulary.ids(fitted.vocabulary or ())
             return fitted, self.material.X[self.test_rows][:, used]
         fitted = FittedModel(
@@ -297,11 +299,12 @@ class SplitData:
 
     def train(self, spec: TrainingSpec) -> Scorer:
         """What documents are scored with, trained on all training documents."""
-        weight = class_sample_weight(spec.class_weight, self.targets, None)
-        counts = self.counts if weight is None else Counts.of(self.X_train, self.targets.Y, weight)
-        named = NamedCounts(self.targets.classes, None, counts)
-        documents = self.X_train if spec.model.statistic == "documents" else None  # counts are all that others need
-        return make_scorer(spec, named, documents, self.targets, weight, None)[0]
+        exclusive = not self.targets.multilabel
+        if spec.model.statistic == "counts" and spec.class_weight is None:  # the documents are not needed
+            return make_scorer(spec, NamedCounts(self.targets.classes, None, self.counts), exclusive=exclusive)[0]
+        rows = DocumentRows(self.X_train, self.targets).weighted(spec.class_weight)
+        counts = self.counts if rows.weight is None else Counts.of(rows.X, rows.targets.Y, rows.weight)
+        return make_scorer(spec, NamedCounts(self.targets.classes, None, counts), rows, exclusive=exclusive)[0]
 
     def decision(self, fitted: FittedModel) -> Decision:
         """The best class; for multilabel targets scut or rcut, tuned on training documents that a fold left out.
@@ -316,7 +319,7 @@ class SplitData:
             documents = KeptDocuments.of(X, targets, vocabulary)
             X, vocabulary, targets = documents.X, documents.vocabulary, documents.targets(targets.target_type)
         scores = out_of_fold_scores(
-            replace(spec, min_df=self.min_df, select=self.select), X, targets, terms=vocabulary,
+            replace(spec, min_df=self.min_df, select=self.select), DocumentRows(X, targets, vocabulary),
             n_folds=min(TUNING_FOLDS, len(self.train_rows)),
         )  # fmt: skip
         return TUNINGS["best"](scores, targets.Y, fitted.scorer.link)

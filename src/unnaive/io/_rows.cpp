@@ -8,6 +8,8 @@
 
 #include <unordered_map>
 
+#include "../base/_leak_report.h"
+#include "_rows_checksum.h"
 #include "_rows_csv.h"
 #include "_rows_csv_write.h"
 #include "_rows_hash.h"
@@ -138,13 +140,29 @@ nb::object cell_hashes(Vector<uint8_t> bytes, Vector<int64_t> ends, int lanes) {
   return numpy_of(std::move(hashes));
 }
 
+// The checksum of bytes, which are copied to `to` as well; `wide` is false to have the loop for any processor.
+uint64_t copy_checksum(Vector<uint8_t> data, nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> to,
+                       bool wide) {
+  if (to.size() != data.size()) throw nb::value_error("the copy has another size");
+  nb::gil_scoped_release free;
+  return checksum_of(data.data(), data.size(), to.data(), wide);
+}
+
+uint64_t checksum(Vector<uint8_t> data, bool wide) {
+  nb::gil_scoped_release free;
+  return checksum_of(data.data(), data.size(), nullptr, wide);
+}
+
 }  // namespace unnaive
 
 NB_MODULE(_rows, m) {
+  set_leak_report();
   m.def("json_rows", &unnaive::json_rows, "data"_a, "wanted"_a, "required"_a, "refused"_a, "longest"_a);
   m.def("csv_rows", &unnaive::csv_rows, "data"_a, "delimiter"_a, "places"_a, "skipped"_a, "longest"_a);
   m.def("csv_lines", &unnaive::csv_lines, "columns"_a, "delimiter"_a);
   m.def("csv_rows_end", &unnaive::rows_end, "data"_a);
   m.def("cell_hashes", &unnaive::cell_hashes, "data"_a, "ends"_a, "lanes"_a = 0);
+  m.def("copy_checksum", &unnaive::copy_checksum, "data"_a, "to"_a, "wide"_a = true);
+  m.def("checksum", &unnaive::checksum, "data"_a, "wide"_a = true);
   m.def("cell_codes", &unnaive::cell_codes, "data"_a, "ends"_a);
 }

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.io.binary_tables import ParquetTable, explain_arrow_errors
-from unnaive.io.blocks import NotPlain, distinct_strings, map_in_order
 from unnaive.io.columns import Columns
+from unnaive.io.native_parser import NotPlain, distinct_strings, map_in_order
 from unnaive.io.options import BATCH_ROWS
 from unnaive.text.buffer import TextBuffer, as_texts
 
 
 @dataclass(frozen=True, eq=False)
 class ArrowCells:
-    """One column of some rows, as Arrow holds it; the methods are those of blocks.Cells."""
+    """One column of some rows, as Arrow holds it; the methods are those of native_parser.Cells."""
 
     array: Any
 

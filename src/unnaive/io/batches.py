@@ -1,7 +1,7 @@
 """Tables → batches of documents whose texts are bytes in one buffer, not a Python string each; datafiles.py tries it
 first.
 
-`read_batches` is the one way in: JSON lines and CSV by the native reader of blocks.py, Parquet by pyarrow (arrow.py),
+`read_batches` is the one way in: JSON lines and CSV by native_parser.py, Parquet by pyarrow (arrow.py),
 each only where that gives the very same as row by row; else NotPlain, which may also come after some batches.
 """
 
@@ -12,22 +12,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unnaive.io.binary_tables import ParquetTable
-from unnaive.io.blocks import NotPlain, read_csv, read_json
 from unnaive.io.columns import Columns
 from unnaive.io.corpus import Labels
-from unnaive.io.csv_tables import CsvTable, Table
+from unnaive.io.csv_tables import CsvTable
 from unnaive.io.json_tables import JsonTable
 from unnaive.io.kept_columns import KeptColumn
+from unnaive.io.native_parser import NotPlain, read_csv, read_json
+from unnaive.io.tables import Table
 from unnaive.text.buffer import TextBuffer, TextChunks, as_texts
 
-__all__ = ["Documents", "NotPlain", "concatenate", "count_empty", "number_rows", "read_batches"]
+__all__ = ["DocumentBatch", "NotPlain", "concatenate", "count_empty", "number_rows", "read_batches"]
 
 Parse = Callable[[Any], Labels]
-Rows = dict[str, Any]  # Cells, or ArrowCells, by the name of their column
+ColumnBatch = dict[str, Any]  # Cells, or ArrowCells, by the name of their column
 
 
 @dataclass(frozen=True)
-class Documents:
+class DocumentBatch:
     """Some rows of a table: texts, a label set each, ids where a column has them, and the columns to hand on."""
 
     texts: TextBuffer
@@ -36,7 +37,7 @@ class Documents:
     kept: dict[str, Any] = field(default_factory=dict)
 
 
-def read_batches(table: Table, columns: Columns, parse: Parse) -> Iterator[Documents]:
+def read_batches(table: Table, columns: Columns, parse: Parse) -> Iterator[DocumentBatch]:
     """All rows of a table, some megabytes at a time, in constant memory; `parse` makes labels of a cell.
 
     NotPlain, before the first batch or later, where the table's own reader must go on.
@@ -49,7 +50,7 @@ def read_batches(table: Table, columns: Columns, parse: Parse) -> Iterator[Docum
             yield found
 
 
-def _documents(rows: Rows, columns: Columns, parse: Parse) -> Documents:
+def _documents(rows: ColumnBatch, columns: Columns, parse: Parse) -> DocumentBatch:
     texts = _join_texts([rows[name].texts() for name in columns.texts])
     labels: list[Labels] = [()] * len(texts)
     if columns.label is not None and len(texts):
@@ -57,7 +58,7 @@ def _documents(rows: Rows, columns: Columns, parse: Parse) -> Documents:
         sets = [parse(value) for value in values]  # a value that comes back is parsed once
         labels = [sets[code] for code in codes.tolist()]
     ids = None if columns.id is None else [str(one) for one in rows[columns.id].values()]
-    return Documents(texts, labels, ids, {name: KeptColumn(rows[name]) for name in columns.kept})
+    return DocumentBatch(texts, labels, ids, {name: KeptColumn(rows[name]) for name in columns.kept})
 
 
 def _join_texts(columns: Sequence[TextBuffer]) -> TextBuffer:
@@ -68,13 +69,13 @@ def _join_texts(columns: Sequence[TextBuffer]) -> TextBuffer:
     return joined if isinstance(joined, TextBuffer) else TextBuffer.of(joined)
 
 
-def _read_parquet(table: ParquetTable, columns: Columns) -> Iterator[Rows]:
+def _read_parquet(table: ParquetTable, columns: Columns) -> Iterator[ColumnBatch]:
     from unnaive.io.arrow import read_parquet
 
     return read_parquet(table, columns)
 
 
-READERS: dict[type[Table], Callable[..., Iterator[Rows]]] = {
+READERS: dict[type[Table], Callable[..., Iterator[ColumnBatch]]] = {
     CsvTable: read_csv, JsonTable: read_json, ParquetTable: _read_parquet,
 }  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from unnaive.base.errors import BadData, MissingExtra, choose
 from unnaive.io.columns import join_names
-from unnaive.io.csv_tables import SAMPLE_ROWS, Sample, Table, find_header, split_into_batches
+from unnaive.io.csv_tables import find_header
 from unnaive.io.options import BATCH_ROWS, ReadOptions
 from unnaive.io.sources import STDIN, UNPACKED_FREELY, Lines, check_exists
+from unnaive.io.tables import SAMPLE_ROWS, Table, TableSample, split_into_batches
 
 if TYPE_CHECKING:
     import sqlite3
@@ -22,6 +23,8 @@ SQLITE = "sqlite:"
 LABELS = "labels"  # of a record that `unnaive label` wrote: the view of the labels that stand
 RECORD_TABLES = {"labelling", "decisions", LABELS}
 BUFFER = 1 << 20  # bytes of a column of Parquet that are read at a time
+STEPS = 1 << 18  # of SQLite between two looks at how many there were
+STEPS_FREELY = 1 << 28  # about ten seconds
 
 
 def _check_file(path: str, what: str) -> Path:
@@ -65,7 +68,7 @@ class ParquetTable(Table):
         self.names = tuple(self.file.schema_arrow.names)
         self.types = dict(zip(self.names, self.file.schema_arrow.types, strict=True))
 
-    def sample(self) -> Sample:
+    def sample(self) -> TableSample:
         """The first values of every column that is not nested."""
         if not self.file.metadata.num_rows:
             return {}
@@ -108,7 +111,7 @@ class DatasetTable(Table):
             with explain_arrow_errors(str(file), "a damaged Arrow file"), pyarrow.memory_map(str(file)) as source:
                 yield from pyarrow.ipc.open_stream(source)
 
-    def sample(self) -> Sample:
+    def sample(self) -> TableSample:
         """The first values of every column."""
         first = next(self._read(), None)
         return {} if first is None else {n: self._values(first.slice(0, SAMPLE_ROWS), n) for n in self.names}
@@ -172,7 +175,10 @@ class SqliteTable(Table):
         self.path, self._rows = path, options.rows
         found = _check_file(name, "a database")
         table = parse_qs(query).get("table", [options.table])[0]
+        self._size, self._steps = found.stat().st_size, 0
+        self._max_ratio = options.max_ratio
         self._database = sqlite3.connect(f"file:{quote(str(found))}?mode=ro", uri=True)
+        self._database.set_progress_handler(self._count_steps, STEPS)
         self._table = self._choose_table(table)
         found_names = self._run(f"SELECT name FROM pragma_table_info({_quote_name(self._table)})")
         self.names = tuple(row[0] for row in found_names)
@@ -197,18 +203,44 @@ class SqliteTable(Table):
         with self._explain_errors():
             return self._database.execute(query)
 
+    def _count_steps(self) -> bool:
+        """Whether to stop: a view may go on for ever without a row."""
+        self._steps += STEPS
+        return self._steps > max(STEPS_FREELY, self._max_ratio * self._size)
+
+    def _bounded(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+        """The rows, until they are more than all measure: those of a view may be made from nothing."""
+        most, read = max(UNPACKED_FREELY, self._max_ratio * self._size), 0
+        for row in rows:
+            read += 64 + sum(map(_length, row))  # a row takes memory and time by itself
+            if read > most:
+                raise BadData(f"{self._endless()} was stopped after {read >> 20} MiB; save it as a table first")
+            yield row
+
+    def _endless(self) -> str:
+        return f"table {self._table} of {self.path} gives more than {self._max_ratio} times the size of its file, and"
+
     @contextmanager
     def _explain_errors(self) -> Iterator[None]:
         import sqlite3
 
         try:
             yield
+        except sqlite3.OperationalError as problem:
+            if self._steps > STEPS_FREELY and "interrupted" in str(problem):
+                raise BadData(
+                    f"a query of {self.path} was stopped after {self._steps:,} steps, more than a file of its size is "
+                    "worth (a view without an end?); save what it gives as a table first"
+                ) from problem
+            raise BadData(f"{self.path} cannot be read as a SQLite database ({problem})") from problem
         except sqlite3.Error as problem:
             raise BadData(f"{self.path} cannot be read as a SQLite database ({problem})") from problem
 
-    def sample(self) -> Sample:
+    def sample(self) -> TableSample:
         """The first values of every column."""
-        rows = self._run(f"SELECT * FROM {_quote_name(self._table)} LIMIT {SAMPLE_ROWS}").fetchall()
+        with self._explain_errors():
+            query = f"SELECT * FROM {_quote_name(self._table)} LIMIT {SAMPLE_ROWS}"
+            rows = list(self._bounded(self._database.execute(query)))
         return {name: [row[place] for row in rows] for place, name in enumerate(self.names)}
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
@@ -216,7 +248,7 @@ class SqliteTable(Table):
         columns = ", ".join(map(_quote_name, wanted))
         rows = self._run(f"SELECT {columns} FROM {_quote_name(self._table)}")
         with self._explain_errors():
-            for batch in split_into_batches(rows, self._rows, size=lambda row: sum(map(_length, row))):
+            for batch in split_into_batches(self._bounded(rows), self._rows, size=lambda row: sum(map(_length, row))):
                 yield [list(column) for column in zip(*batch, strict=True)]
 
 
@@ -241,6 +273,7 @@ class ExcelTable(Table):
         except Exception as problem:  # openpyxl raises what its XML and zip libraries raise
             raise BadData(f"{path} is not an Excel workbook ({problem}); save it again as .xlsx") from problem
         sheet = self._choose_sheet(book.sheetnames)
+        book[sheet].reset_dimensions()  # a size that is stated, and may be a million empty columns
         rows = (list(map(_plain_cell, row)) for row in book[sheet].iter_rows(values_only=True))
         self._rows: Iterator[list[Any]] = (row for row in rows if any(cell is not None and cell != "" for cell in row))
         self._read_header(sheet)
@@ -270,13 +303,13 @@ class ExcelTable(Table):
             self.names = tuple(str(number) for number in range(1, len(first) + 1))
             self.header, self.numbered = f"no header, sheet {sheet}", True
 
-    def sample(self) -> Sample:
+    def sample(self) -> TableSample:
         """The first values of every column."""
         return {name: [row[place] for row in self._sampled] for place, name in enumerate(self.names)}
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted columns, a batch at a time."""
-        places = [self.names.index(name) for name in wanted]
+        places = self.find_places(wanted)
         rows = chain(self._sampled, self._rows)
         for batch in split_into_batches(rows, self.options.rows, size=lambda row: sum(map(_length, row))):
             yield [[row[place] for row in batch] for place in places]

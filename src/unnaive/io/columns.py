@@ -14,7 +14,7 @@ from unnaive.io.profiles import LABEL_NAMES, TEXT_NAMES, Profile, profile_column
 
 MOST_LISTED = 12
 
-Sample = Mapping[str, Sequence[Any]]  # the first values of each column
+ColumnSample = Mapping[str, Sequence[Any]]  # the first values of each column
 
 
 @dataclass(frozen=True)

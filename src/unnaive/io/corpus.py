@@ -16,6 +16,26 @@ from unnaive.text.buffer import TextBuffer
 Labels = tuple[str, ...]
 
 
+def check_some_documents(n_docs: int, name: str = "") -> None:
+    """An error if there is no document; `name` is the file, where they come from one.
+
+    >>> check_some_documents(0, "tickets.csv")
+    Traceback (most recent call last):
+    unnaive.base.errors.BadData: tickets.csv: there are no documents; give at least one
+    """
+    if not n_docs:
+        raise BadData(f"{name}{': ' if name else ''}there are no documents; give at least one")
+
+
+def check_some_labels(n_labelled: int, name: str = "") -> None:
+    """An error if no document has a label, or if there is no class at all; `name` as in `check_some_documents`."""
+    if not n_labelled:
+        raise BadData(
+            f"{name}{': ' if name else ''}no document has a label to learn from; give some, or name another column "
+            "with --label"
+        )
+
+
 @dataclass(frozen=True)
 class Corpus:
     """Documents, each with a set of labels (one for single-label data, none for unlabelled).

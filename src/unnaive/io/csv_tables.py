@@ -1,50 +1,20 @@
-"""Text files with columns, read in batches of bounded size: CSV, plain lines, fastText; json_tables.py has JSON."""
+"""The parser of CSV, row by row: finds delimiter and header, names ragged rows; native_parser.py parses blocks."""
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
-from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import BadData
+from unnaive.io.endings import DELIMITERS, read_format
 from unnaive.io.options import ReadOptions
-from unnaive.io.profiles import looks_like_data, shorten
+from unnaive.io.profiles import looks_like_data, shorten_cell
 from unnaive.io.sources import Lines, read_lines
-
-BATCH_CHARACTERS = 1 << 23  # before a batch is handed on
-SAMPLE_ROWS = 200  # looked at to find the delimiter, the header and the columns
-
-Sample = dict[str, list[Any]]
-
-
-class Table:
-    """Named columns and rows in batches.
-
-    `known` gives the roles that the format itself assigns: {"text": …, "label": …, "id": …} by column name.
-    `header` says in words where the names come from. `numbered` tells that they are 1, 2, 3, …. `types` are those of
-    Arrow, where the format has them.
-    """
-
-    names: tuple[str, ...] = ()
-    known: Mapping[str, str] = {}
-    header: str = ""
-    numbered: bool = False
-    types: Mapping[str, Any] = {}
-
-    def sample(self) -> Sample:
-        """The first values of every column, to judge it by; they come again in `batches`."""
-        return {}
-
-    def kept_names(self) -> tuple[str, ...]:
-        """The columns that predictions are written beside; none where documents are no rows of a table."""
-        return tuple(name for name in self.names if self.names.count(name) == 1)
-
-    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
-        """For each wanted column a list of values, a batch at a time."""
-        raise NotImplementedError
+from unnaive.io.tables import BATCH_CHARACTERS, SAMPLE_ROWS, Table, TableSample, check_width, split_into_batches
 
 
 class CsvTable(Table):
@@ -61,6 +31,7 @@ class CsvTable(Table):
         csv.field_size_limit(options.max_line)
         self._reader = csv.reader(self._count_lines(chain(start, numbered)), delimiter=self.delimiter)
         first = next((row for row in self._reader if row), [])
+        check_width(path, len(first))
         self._sampled = self._take_sample(len(first))
         self._read_header(first)
 
@@ -129,16 +100,17 @@ class CsvTable(Table):
                 fields = f"has {len(row)} fields where the header has {width} (an open quote or a bare delimiter?)"
                 self.options.reject_row(self.path, self._line, fields)
 
-    def sample(self) -> Sample:
+    def sample(self) -> TableSample:
         """The first values of every column."""
         return {name: [row[place] for row in self._sampled] for place, name in enumerate(self.names)}
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted columns, a batch at a time."""
-        twice = next((name for name in wanted if self.names.count(name) > 1), None)
+        times = Counter(self.names)
+        twice = next((name for name in wanted if times[name] > 1), None)
         if twice is not None:
             raise BadData(f"{self.path} has two columns called {twice!r}; rename one")
-        places = [self.names.index(name) for name in wanted]
+        places = self.find_places(wanted)
         rows = chain(self._sampled, self._good_rows(len(self.names)))
         for batch in split_into_batches(rows, self.options.rows, size=lambda row: sum(map(len, row))):
             yield [[row[place] for row in batch] for place in places]
@@ -149,7 +121,7 @@ def find_header(path: str, first: list[str], below: list[list[str]], options: Re
     if options.header is not None:
         return options.header
     if looks_like_data(first, below, options.expected):
-        shown = ", ".join(shorten(cell) for cell in first[:4])
+        shown = ", ".join(shorten_cell(cell) for cell in first[:4])
         raise BadData(
             f"the first row of {path} looks like data, not like the names of columns ({shown}); "
             "say --no-header if it is a document, --header if it is the header"
@@ -185,8 +157,8 @@ def find_delimiter(lines: Sequence[str], path: str = "") -> str:
     >>> find_delimiter(["text;label\\n", '"ham, eggs; toast";food\\n'])
     ';'
     """
-    if ".tsv" in Path(path).suffixes or ".tab" in Path(path).suffixes:
-        return "\t"
+    if read_format(path) == "tsv":
+        return DELIMITERS["tsv"]
     return max((",", "\t", ";", "|"), key=lambda delimiter: score_delimiter(lines, delimiter))
 
 
@@ -200,75 +172,3 @@ def score_delimiter(lines: Sequence[str], delimiter: str) -> tuple[float, int]:
         return (0.0, 0)
     alike = sum(width == widths[0] for width in widths) / len(widths)
     return (round(alike, 1), widths[0])
-
-
-class LineTable(Table):
-    """Plain text: every line that is not blank is a document; the one column is called text."""
-
-    names: tuple[str, ...] = ("text",)
-    known: Mapping[str, str] = {"text": "text"}
-
-    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
-        self._lines, self._rows = lines if lines is not None else read_lines(path, options), options.rows
-
-    def kept_names(self) -> tuple[str, ...]:
-        """None: a line is a document, and no row of a table."""
-        return ()
-
-    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
-        """The lines without their ends, a batch at a time."""
-        documents = (line.rstrip("\r\n") for _, line in self._lines if line.strip())
-        for batch in split_into_batches(documents, self._rows, size=len):
-            yield [batch for _ in wanted]
-
-
-FASTTEXT_PREFIX = "__label__"
-_FASTTEXT = re.compile(rf"(?:^|(?<=\s)){FASTTEXT_PREFIX}(\S*)\s*")
-
-
-class FastTextTable(Table):
-    """fastText's lines: every word that begins with __label__ is a label, the rest is the text."""
-
-    names: tuple[str, ...] = ("text", "label")
-    known: Mapping[str, str] = {"text": "text", "label": "label"}
-
-    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
-        self._lines, self._rows = lines if lines is not None else read_lines(path, options), options.rows
-
-    def kept_names(self) -> tuple[str, ...]:
-        """None: a line is a document, and no row of a table."""
-        return ()
-
-    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
-        """Texts and lists of labels, a batch at a time."""
-        documents = (split_fasttext(line) for _, line in self._lines if line.strip())
-        for batch in split_into_batches(documents, self._rows, size=lambda pair: len(pair[0])):
-            columns = dict(zip(self.names, map(list, zip(*batch, strict=True)), strict=True))
-            yield [columns[name] for name in wanted]
-
-
-def split_fasttext(line: str) -> tuple[str, list[str]]:
-    """(text, labels) of one line.
-
-    >>> split_fasttext("__label__a __label__b how are you\\n")
-    ('how are you', ['a', 'b'])
-    """
-    return _FASTTEXT.sub("", line).strip(), _FASTTEXT.findall(line)
-
-
-def split_into_batches(items: Iterable[Any], rows: int, size: Callable[[Any], int]) -> Iterator[list[Any]]:
-    """Lists of at most `rows` items, cut once they hold BATCH_CHARACTERS, so that memory stays constant.
-
-    >>> [len(batch) for batch in split_into_batches(["x" * (1 << 22)] * 5, 8192, size=len)]
-    [2, 2, 1]
-    """
-    batch: list[Any] = []
-    held = 0
-    for item in items:
-        batch.append(item)
-        held += size(item)
-        if len(batch) >= rows or held >= BATCH_CHARACTERS:
-            yield batch
-            batch, held = [], 0
-    if batch:
-        yield batch

@@ -12,8 +12,7 @@ from unnaive.base.errors import BadData, UnnaiveWarning, count_noun
 from unnaive.io import batches
 from unnaive.io.binary_tables import SQLITE
 from unnaive.io.columns import ColumnRequest, Columns, choose_columns, join_names
-from unnaive.io.corpus import Corpus, Labels
-from unnaive.io.csv_tables import Table
+from unnaive.io.corpus import Corpus, Labels, check_some_documents, check_some_labels
 from unnaive.io.folders import FilesTable, read_folder
 from unnaive.io.formats import find_format, open_table
 from unnaive.io.labels import (
@@ -24,8 +23,9 @@ from unnaive.io.labels import (
     parse_labels,
     suggest_separator,
 )
-from unnaive.io.options import ReadLog, ReadOptions
+from unnaive.io.options import ColumnOptions, ReadLog, ReadOptions
 from unnaive.io.sources import STDIN, STDIN_NAME, check_exists, path_mode
+from unnaive.io.tables import Table
 
 
 @dataclass(frozen=True)
@@ -44,26 +44,17 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class DataFile:
+class DataFile(ColumnOptions):
     """One or more files, folders with a folder for each class, databases, or "-" for stdin.
 
     paths            a path, or several; one with *, ? or [ that is no file stands for all files like it
-    format           one of FORMATS or "folder", "files", "dataset"; found from the name and the first lines by default
-    text             the columns of text; label, id: the columns of labels and names. Guessed where evident
-    separator        between the labels of one document, for instance ";"; "list" for cells such as ['a', 'b'];
-                     a column of lists needs none
-    label_columns    columns of zeros and ones, a label each, by name or by a pattern such as tag_*
     options          how to read; `options.log` tells afterwards what was found
     default_columns  columns to take, where they are there, before any guess: those that a model was trained on
+
+    Format and columns are those of ColumnOptions, by keyword.
     """
 
     paths: str | tuple[str, ...]
-    format: str | None = None
-    text: tuple[str, ...] = ()
-    label: str | None = None
-    id: str | None = None
-    separator: str | None = None
-    label_columns: tuple[str, ...] = ()
     options: ReadOptions = field(default_factory=ReadOptions)
     default_columns: Columns | None = None
 
@@ -209,7 +200,7 @@ class DataFile:
         if not seen:
             if self.options.log.format in ("folder", "files"):
                 raise BadData(f"{self.name} has no files in it; add some")
-            raise BadData(f"{self.name} has a header and no documents below it; add rows")
+            check_some_documents(0, self.name)
         skipped = self.options.log.skipped
         if skipped:
             rows = f"{len(skipped)} bad rows left out, the first at" if len(skipped) > 1 else "a bad row left out,"
@@ -248,7 +239,7 @@ class _RowReader:
         except batches.NotPlain:
             yield from self._read_rows(seen, done)
 
-    def _add_ids(self, found: batches.Documents, seen: int) -> Batch:
+    def _add_ids(self, found: batches.DocumentBatch, seen: int) -> Batch:
         ids = batches.number_rows(seen, len(found.texts)) if found.ids is None else found.ids
         return Batch(found.texts, found.labels, ids, found.kept, self.table.types)
 
@@ -319,8 +310,7 @@ def _drop_unlabelled(corpus: Corpus) -> Corpus:
 
 
 def _warn_about_unlabelled(name: str, seen: int, unlabelled: int) -> None:
-    if unlabelled == seen:
-        raise BadData(f"no row of {name} has a label; name the column with --label")
+    check_some_labels(seen - unlabelled, name)
     if unlabelled:
         verb = "has no label and is" if unlabelled == 1 else "have no label and are"
         warnings.warn(

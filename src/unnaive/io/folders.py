@@ -9,11 +9,11 @@ from typing import Any
 
 from unnaive.base.errors import UnnaiveWarning
 from unnaive.io.corpus import Corpus
-from unnaive.io.csv_tables import Table
 from unnaive.io.folder_ahead import FILES_AT_A_TIME
 from unnaive.io.folder_listing import list_class_files, list_files
 from unnaive.io.options import ReadOptions
 from unnaive.io.sources import CODE_PAGES, check_exists
+from unnaive.io.tables import Table
 from unnaive.text.buffer import TextBuffer, TextChunks
 from unnaive.text.files import read_files, take_files
 

@@ -4,47 +4,42 @@ from __future__ import annotations
 
 import csv
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 from unnaive.base.errors import BadData, choose
 from unnaive.io.binary_tables import SQLITE, DatasetTable, ExcelTable, ParquetTable, SqliteTable
 from unnaive.io.columns import join_names
-from unnaive.io.csv_tables import (
-    FASTTEXT_PREFIX,
-    CsvTable,
-    FastTextTable,
-    LineTable,
-    Table,
-    find_delimiter,
-    score_delimiter,
-)
+from unnaive.io.csv_tables import CsvTable, find_delimiter, score_delimiter
+from unnaive.io.endings import DELIMITERS, TABLES, list_endings, read_format
 from unnaive.io.folder_listing import is_dataset_folder
 from unnaive.io.folders import FilesTable, FolderTable
 from unnaive.io.json_tables import JsonTable
+from unnaive.io.line_tables import FASTTEXT_PREFIX, FastTextTable, LineTable
 from unnaive.io.options import ReadOptions
-from unnaive.io.profiles import TEXT_NAMES, shorten
+from unnaive.io.profiles import TEXT_NAMES, shorten_cell
 from unnaive.io.sources import STDIN, STDIN_NAME, Lines, check_exists, path_mode, read_lines
+from unnaive.io.tables import Table, check_width
 
 FORMATS: dict[str, Callable[..., Table]] = {
     "csv": CsvTable, "tsv": CsvTable, "jsonl": JsonTable, "lines": LineTable, "fasttext": FastTextTable,
     "parquet": ParquetTable, "excel": ExcelTable, "sqlite": SqliteTable,
 }  # fmt: skip
 WHOLE_FILES = ("folder", "files", "dataset")  # formats that are not a table in one file
-SUFFIXES = {
-    ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
-    ".parquet": "parquet", ".pq": "parquet", ".txt": "lines", ".xlsx": "excel", ".xlsm": "excel",
-    ".db": "sqlite", ".sqlite": "sqlite", ".sqlite3": "sqlite",
-    ".eml": "files", ".html": "files", ".htm": "files", ".md": "files",
-}  # fmt: skip
-COMPRESSED_SUFFIXES = (".gz", ".zst", ".gzip", ".zstd")
 SNIFFED_LINES = 5
 
 
 def open_table(path: str, format: str | None, options: ReadOptions, *, labelled: bool) -> tuple[str, Table]:
     """(the format, the table) of one file, folder, database or stdin."""
+    kind, table = _open(path, format, options, labelled=labelled)
+    check_width(STDIN_NAME if path == STDIN else path, len(table.names))
+    return kind, table
+
+
+def _open(path: str, format: str | None, options: ReadOptions, *, labelled: bool) -> tuple[str, Table]:
     name = format and choose([*FORMATS, *WHOLE_FILES], format, "format")
     if name is None:
         name = find_format(path)
@@ -57,8 +52,18 @@ def open_table(path: str, format: str | None, options: ReadOptions, *, labelled:
     if name is None or (name == "lines" and format is None):
         return sniff_table(path, options, labelled=labelled, is_text=name == "lines")
     if name == "tsv" and not options.delimiter:
-        options = replace(options, delimiter="\t")
+        options = replace(options, delimiter=DELIMITERS[name])
     return name, FORMATS[name](path, options)
+
+
+def read_rows(path: str | Path) -> Iterator[dict[str, Any]]:
+    """The rows of a table with a header, in any format: for what commands are told in tables, such as findings."""
+    name, table = open_table(str(path), None, ReadOptions(header=True), labelled=True)
+    names = table.kept_names()
+    if not names:
+        raise BadData(f"{path} is no table with named columns ({name}); give one in {list_endings(TABLES)}")
+    for columns in table.batches(names):
+        yield from (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
 
 
 def find_format(path: str) -> str | None:
@@ -71,10 +76,7 @@ def find_format(path: str) -> str | None:
         return "sqlite"
     if path != STDIN and stat.S_ISDIR(path_mode(path) or 0):
         return "dataset" if is_dataset_folder(path) else "folder"
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
-    while suffixes and suffixes[-1] in COMPRESSED_SUFFIXES:
-        suffixes.pop()
-    return SUFFIXES.get(suffixes[-1]) if suffixes else None
+    return read_format(path)
 
 
 def sniff_table(path: str, options: ReadOptions, *, labelled: bool, is_text: bool) -> tuple[str, Table]:
@@ -104,9 +106,9 @@ def _find_kind(lines: Sequence[str], name: str, options: ReadOptions, *, labelle
     if _is_header(cells, options.expected):
         return "csv"
     if len(lines) > 1 and _looks_like_table(lines):
+        shown = join_names([shorten_cell(cell) for cell in cells], 5)
         raise BadData(
-            f"{name} looks like a table ({join_names([shorten(cell) for cell in cells], 5)}); say --format csv, or "
-            "--format lines if each line is a document"
+            f"{name} looks like a table ({shown}); say --format csv, or --format lines if each line is a document"
         )
     return "lines"
 

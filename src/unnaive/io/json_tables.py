@@ -8,12 +8,12 @@ from itertools import chain, islice
 from typing import Any
 
 from unnaive.base.errors import BadData
+from unnaive.base.types import RowValues
 from unnaive.io.columns import join_names
-from unnaive.io.csv_tables import SAMPLE_ROWS, Sample, Table, split_into_batches
+from unnaive.io.endings import split_ending
 from unnaive.io.options import ReadOptions
 from unnaive.io.sources import Lines, read_lines
-
-Record = dict[str, Any]
+from unnaive.io.tables import SAMPLE_ROWS, Table, TableSample, split_into_batches
 
 DEEPEST_KEY = 6  # of nested keys that can be named with dots
 WHOLE_ARRAY = 16  # times the longest line: what an array, which is read whole, may have
@@ -35,13 +35,13 @@ class JsonTable(Table):
         sample = list(islice(records, min(SAMPLE_ROWS, options.rows)))
         if not sample:
             raise BadData(f"{path} is empty; expected one JSON object a line")
-        self._rows: Iterable[tuple[int, Record]] = chain(sample, records)
+        self._rows: Iterable[tuple[int, RowValues]] = chain(sample, records)
         self.records = [record for _, record in sample]
         self.names = tuple(dict.fromkeys(name for record in self.records for name in list_keys(record)))
         if self.annotated:
             self.known = {"label": LABELS} | ({"text": "data.text"} if "data.text" in self.names else {})
 
-    def _read_records(self, lines: Lines) -> Iterator[tuple[int, Record]]:
+    def _read_records(self, lines: Lines) -> Iterator[tuple[int, RowValues]]:
         for number, line in lines:
             if not line.strip():
                 continue
@@ -58,7 +58,7 @@ class JsonTable(Table):
             else:
                 self.options.reject_row(self.path, number, 'is not a JSON object such as {"text": …}')
 
-    def _read_array(self, start: str, lines: Lines) -> Iterator[tuple[int, Record]]:
+    def _read_array(self, start: str, lines: Lines) -> Iterator[tuple[int, RowValues]]:
         limit = WHOLE_ARRAY * self.options.max_line
         parts = [start]
         for _, line in lines:
@@ -81,13 +81,13 @@ class JsonTable(Table):
                 raise BadData(f'item {number} of {self.path} is not a JSON object such as {{"text": …}}')
             yield from self._convert(number, record)
 
-    def _convert(self, number: int, record: Record) -> Iterator[tuple[int, Record]]:
+    def _convert(self, number: int, record: RowValues) -> Iterator[tuple[int, RowValues]]:
         converted = convert_annotation(record)
         if converted is not None:
             self.annotated |= converted is not record
             yield number, converted
 
-    def sample(self) -> Sample:
+    def sample(self) -> TableSample:
         """The first values of every key."""
         values = {name: [get_key(record, name) for record in self.records] for name in self.names}
         return {name: [None if value is _MISSING else value for value in column] for name, column in values.items()}
@@ -120,10 +120,10 @@ def _options_for(path: str, options: ReadOptions) -> ReadOptions:
     """A file that is one array may be one line; such a line is longer than one of JSON lines may be."""
     from dataclasses import replace
 
-    return replace(options, max_line=WHOLE_ARRAY * options.max_line) if path.lower().endswith(".json") else options
+    return replace(options, max_line=WHOLE_ARRAY * options.max_line) if split_ending(path)[0] == ".json" else options
 
 
-def list_keys(record: Record, prefix: str = "", depth: int = 0) -> Iterator[str]:
+def list_keys(record: RowValues, prefix: str = "", depth: int = 0) -> Iterator[str]:
     """The keys of a record, nested ones with dots.
 
     >>> list(list_keys({"id": 1, "data": {"text": "hi"}, "cats": {}}))
@@ -158,7 +158,7 @@ def _measure(row: list[Any]) -> int:
     return sum(len(value) if isinstance(value, str) else 16 for value in row)
 
 
-def convert_annotation(record: Record) -> Record | None:
+def convert_annotation(record: RowValues) -> RowValues | None:
     """A record of an annotation tool with its labels as a list under `labels`; others as they are, None to leave out.
 
     Label Studio: the choices of the first annotation that was not cancelled. Prodigy: what was accepted; tasks that
@@ -176,7 +176,7 @@ def convert_annotation(record: Record) -> Record | None:
     return record
 
 
-def _with_labels(record: Record, labels: list[Any]) -> Record:
+def _with_labels(record: RowValues, labels: list[Any]) -> RowValues:
     return record | {LABELS: labels}
 
 
@@ -189,7 +189,7 @@ def _choices(annotations: Any) -> list[Any]:
     return []
 
 
-def _accepted(record: Record) -> list[Any]:
+def _accepted(record: RowValues) -> list[Any]:
     if record["answer"] == "reject":
         return []
     return list(record["accept"]) if isinstance(record.get("accept"), list) else [record.get("label")]

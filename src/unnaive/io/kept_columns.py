@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from unnaive.base.lazy import lazy_property
-from unnaive.io.blocks import NotPlain
+from unnaive.io.native_parser import NotPlain
 from unnaive.text.buffer import TextBuffer
 
 
 class KeptColumn(Sequence[Any]):
-    """A sequence of values over the cells of a column (blocks.Cells or arrow.ArrowCells); slices share the cells."""
+    """Values over the cells of a column (native_parser.Cells or arrow.ArrowCells); slices share the cells."""
 
     def __init__(self, cells: Any) -> None:
         self._cells = cells

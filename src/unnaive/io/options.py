@@ -1,4 +1,8 @@
-"""How to read a file, and what was found while reading it; every table takes the first and fills in the second."""
+"""How to read a file, and what was found while reading it; every table takes the first and fills in the second.
+
+The one declaration of every reading option: type, default and help. The options of the command line and the reference
+pages are made from it, so this module imports nothing heavy.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from unnaive.base.errors import BadData
+from unnaive.base.settings import declared_options, documented, option
 
 if TYPE_CHECKING:
     from unnaive.io.columns import Columns
@@ -48,42 +53,44 @@ class ReadLog:
         return f"{self.source}{f' ({kind})' if kind else ''}: {', '.join(taken)}"
 
 
+@documented
 @dataclass(frozen=True)
 class ReadOptions:
     """How to read a file: everything that is not in the file itself.
 
-    delimiter      between the fields of a CSV file; found from the first rows by default
-    header         True: the first row names the columns; False: it is data and they are called 1, 2, 3, …;
-                   None: found from the row itself, and asked for where it cannot be told
-    expected       names that a header is known to have: those asked for, and those of the training data
-    encoding       UTF-8 by default; a byte-order mark is believed
-    language       picks the Windows code page of lines that are not UTF-8
-    table          of a database, or the sheet of a workbook; needed where there are several
-    skip_bad       leave out rows that cannot be read, instead of stopping at the first
-    rows           in a batch, at most; 1 answers every line of a live stream at once
-    follow_links   read files that links in a folder lead to, outside of it
-    max_line       bytes of the longest line, and characters of the longest field
-    max_ratio      bytes that one byte of a packed file may unpack to, once that is more than 64 MiB
-    threads        that parse large files; None for all cores
-    block          bytes of a large file that are parsed at a time, at most; None for what is fastest
-    ahead          a folder that is being read already
-    on_read        told of every chunk of bytes read, for a progress bar
-    log            filled while reading
+    Programs also give `ahead`, a folder that is being read already; `on_read`, called with the size of every chunk of
+    bytes read, for a progress bar; and `log`, filled while reading.
     """
 
-    delimiter: str | None = None
-    header: bool | None = None
-    expected: tuple[str, ...] = ()
-    encoding: str | None = None
-    language: str = "en"
-    table: str | None = None
-    skip_bad: bool = False
-    rows: int = BATCH_ROWS
-    follow_links: bool = False
-    max_line: int = MAX_LINE
-    max_ratio: int = MAX_RATIO
-    threads: int | None = None
-    block: int | None = None
+    delimiter: str | None = option("Delimiter of CSV fields, e.g. ; or \\t; by default found from the first rows.")
+    header: bool | None = option(
+        "Whether the first row names the columns; by default found from the row.",
+        more="False: the row is data, and columns are called 1, 2, 3, …; asked for where it cannot be told.",
+    )
+    expected: tuple[str, ...] = option(
+        "Names that the header is known to have.", default=(), more="Those asked for, and those of the training data."
+    )
+    encoding: str | None = option(
+        "Encoding of the text; by default UTF-8, or found where it is not.", more="A byte-order mark is believed."
+    )
+    language: str = option("Language that picks the Windows code page of lines that are not UTF-8.", default="en")
+    table: str | None = option("Table of a database, or sheet of a workbook; needed where there are several.")
+    skip_bad: bool = option("Leave out rows that cannot be read, instead of stopping at the first.", default=False)
+    rows: int = option(
+        "Maximum number of rows in a batch; 1 answers every line of a live stream at once.", default=BATCH_ROWS
+    )
+    follow_links: bool = option("Follow links in a folder to files outside of it.", default=False)
+    max_line: int = option(
+        "Maximum length of a line or field.",
+        default=MAX_LINE,
+        metavar="MIB",
+        more="In bytes; in MiB on the command line.",
+    )
+    max_ratio: int = option(
+        "Maximum compression ratio of a packed file that is larger than 64 MiB unpacked.", default=MAX_RATIO
+    )
+    threads: int | None = option("Number of threads that parse large files; by default one for each core.")
+    block: int | None = option("Maximum bytes of a large file that are parsed at a time; by default what is fastest.")
     ahead: FolderAhead | None = None
     on_read: OnRead | None = None
     log: ReadLog = field(default_factory=ReadLog)
@@ -93,3 +100,37 @@ class ReadOptions:
         if not self.skip_bad:
             raise BadData(f"line {number} of {path} {problem}; repair it, or leave such rows out with --skip-bad")
         self.log.skipped.append(number)
+
+
+@documented
+@dataclass(frozen=True, kw_only=True)
+class ColumnOptions:
+    """Which format a file has, and which of its columns are texts and labels."""
+
+    format: str | None = option(
+        "Format: csv, tsv, jsonl, parquet, excel, sqlite, fasttext, lines, files, folder or dataset; found by default.",
+        choices=(
+            "csv", "tsv", "jsonl", "parquet", "excel", "sqlite", "fasttext", "lines", "files", "folder", "dataset",
+        ),
+        metavar="FORMAT",
+    )  # fmt: skip
+    text: tuple[str, ...] = option(
+        "Column of text; repeat it to join several columns.",
+        default=(),
+        metavar="COLUMN",
+        more="Guessed where evident.",
+    )
+    label: str | None = option("Column of labels.", metavar="COLUMN", more="Guessed where evident.")
+    id: str | None = option("Column of the documents' names.", metavar="COLUMN", more="Guessed where evident.")
+    separator: str | None = option(
+        "Separator of several labels in a cell, e.g. ; or list for cells such as ['a', 'b'].",
+        flags=("--label-separator",),
+        more="A column of lists needs none.",
+    )
+    label_columns: tuple[str, ...] = option(
+        "Columns of 0 and 1, one for each label, by name or pattern, e.g. 'tag_*'.", default=(), metavar="PATTERN"
+    )
+
+
+READ_OPTIONS = declared_options(ReadOptions)
+COLUMN_OPTIONS = declared_options(ColumnOptions)

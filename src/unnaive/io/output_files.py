@@ -1,4 +1,4 @@
-"""Results to stdout or to a file that is there whole or not at all; a name in .gz is packed."""
+"""Results to stdout or to a file that is there whole or not at all; packed if its name ends in .gz or .zst."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import IO, Any, TextIO, cast
 
 from unnaive.base.atomic_files import replacing
+from unnaive.base.errors import MissingExtra
 from unnaive.base.visible_text import visible
+from unnaive.io.endings import PACKINGS, split_ending
 
 
 @contextmanager
 def open_output(path: Path | None, *, binary: bool = False) -> Iterator[Any]:
-    """A file that appears when the block is done, packed if its name ends in .gz; stdout for None or "-".
+    """A file that appears when the block is done, packed if its name ends in one of PACKINGS; stdout for None or "-".
 
     What UTF-8 cannot hold, such as half a surrogate pair, is written as an escape; to a terminal so are control
     characters.
@@ -27,17 +29,18 @@ def open_output(path: Path | None, *, binary: bool = False) -> Iterator[Any]:
             reconfigure(encoding="utf-8", errors="backslashreplace")
         yield sys.stdout
         return
+    packing = PACKINGS.get(split_ending(path)[1])
     options: dict[str, Any] = {"encoding": "utf-8", "newline": "", "errors": "backslashreplace"}
     try:
         if path.exists() and not path.is_file():  # a device or a pipe: nothing to rename
             with _open_device(path, binary, options) as file:
                 yield VisibleStream(cast(TextIO, file)) if file.isatty() and not binary else file
-        elif binary or path.suffix == ".gz":
+        elif binary or packing:
             with replacing(Path(os.path.realpath(path)), "wb") as raw:
                 if binary:
                     yield raw
                 else:
-                    with _open_packed(raw, options) as file:
+                    with _open_packed(raw, packing, options) as file:
                         yield file
         else:
             with replacing(Path(os.path.realpath(path)), "w", **options) as file:
@@ -71,7 +74,30 @@ def _open_device(path: Path, binary: bool, options: dict[str, Any]) -> IO[Any]:
     return path.open("wb") if binary else path.open("w", **options)
 
 
-def _open_packed(raw: Any, options: dict[str, Any]) -> IO[Any]:
-    import gzip
+def _open_packed(raw: Any, packing: str | None, options: dict[str, Any]) -> IO[Any]:
+    """A stream of text that is packed into `raw`, which stays open."""
+    if packing == "gzip":
+        import gzip
 
-    return cast(IO[Any], gzip.open(raw, "wt", **options))
+        return cast(IO[Any], gzip.open(raw, "wt", **options))
+    try:
+        import pyarrow
+    except ImportError as absent:
+        raise MissingExtra("writing .zst files needs pyarrow; install it with: pip install pyarrow") from absent
+    stream = pyarrow.CompressedOutputStream(pyarrow.PythonFile(_Unclosed(raw), mode="w"), "zstd")
+    return io.TextIOWrapper(stream, **options)
+
+
+class _Unclosed(io.RawIOBase):
+    """A file that whoever packs into it may close; only its owner closes it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def writable(self) -> bool:
+        """Always: it exists to be written."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Hand on what is written."""
+        return self._file.write(data)

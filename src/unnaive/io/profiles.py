@@ -54,12 +54,12 @@ def profile_column(name: str, values: Sequence[Any]) -> Profile:
     ('dates', 'labels')
     """
     filled = [value for value in values if value is not None and value == value and str(value).strip()]
-    examples = tuple(shorten(value) for value in dict.fromkeys(map(str, filled[:ENOUGH])))[:3]
+    examples = tuple(shorten_cell(value) for value in dict.fromkeys(map(str, filled[:ENOUGH])))[:3]
     n_words = sum(len(str(value).split()) for value in filled) / max(1, len(filled))
     return Profile(_find_kind(name, filled), examples, n_words)
 
 
-def shorten(value: Any, width: int = 24) -> str:
+def shorten_cell(value: Any, width: int = 24) -> str:
     """A value on one line, cut to a width."""
     line = " ".join(str(value)[: 4 * width].split())
     return line if len(line) <= width else line[: width - 1] + "…"

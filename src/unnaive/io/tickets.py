@@ -30,20 +30,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from importlib.resources import files
-from typing import Any
 
 from unnaive.base.errors import choose
+from unnaive.base.types import RowValues
 from unnaive.io.corpus import Corpus, Labels
 
-Record = dict[str, Any]
-
-LABELS: dict[str, Callable[[Record], Labels]] = {
+LABELS: dict[str, Callable[[RowValues], Labels]] = {
     "queue": lambda record: (record["queue"],),
     "tags": lambda record: tuple(record["tags"]),
 }
 
 
-def load_records() -> list[Record]:
+def load_records() -> list[RowValues]:
     """The tickets as they are shipped, each with `id`, `split`, `queue`, `tags` and `text`.
 
     >>> sorted(load_records()[0])

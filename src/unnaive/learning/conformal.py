@@ -90,21 +90,17 @@ class ConformalScores:
         ]
         return cls(Ladder.of(worst, MOST), tuple(each))
 
-    def accepted(self, log_p: Floats, confidence: float, *, by_class: bool = False, at_least_one: bool = False) -> Any:
-        """Which classes are in the set of each document, bool (n_docs, n_classes).
+    def accepted(self, log_p: Floats, confidence: float, *, by_class: bool = False) -> Any:
+        """Which classes are in the set of each document, bool (n_docs, n_classes); none may be.
 
-        by_class      every class by itself is covered with that confidence, the rare ones too; sets get larger
-        at_least_one  a document whose set would be empty gets its most probable class
+        by_class  every class by itself is covered with that confidence, the rare ones too; sets get larger
         """
         check_confidence(confidence)
         if by_class:
             limit = np.array([one.threshold(confidence, MOST_BY_CLASS) for one in self.by_class])
         else:
             limit = np.full(log_p.shape[1], self.overall.threshold(confidence, MOST))
-        inside = -log_p <= limit
-        if at_least_one:
-            inside[np.arange(len(inside)), log_p.argmax(axis=1)] = True
-        return inside
+        return -log_p <= limit
 
     def for_classes(self, classes: Sequence[Label], others: Sequence[Label]) -> ConformalScores | None:
         """The scores over the classes `others`; None where a class that has some is not among them.

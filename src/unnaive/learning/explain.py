@@ -248,7 +248,7 @@ def _escaped(term: str) -> str:
 def explain_document(
     fitted: FittedModel, document: Any, label: Label | None = None, *, against: Label | None = None
 ) -> Explanation:
-    """What each term of a document adds to the score of `label`, by default the class with the best score.
+    """What each term of a document adds to the score of `label`, by default the first that `predict` gives.
 
     The reference is the class `against`, else the mean over the classes where they exclude each other, else zero:
     log-odds, cosines and margins mean something by themselves.
@@ -262,8 +262,9 @@ def explain_document(
        -0.35  vote
     """
     row, found = fitted.reader.read_one(document)
-    scores = fitted.scorer.scores(row)
-    chosen = int(scores[0].argmax()) if label is None else fitted.class_index(label)
+    # as `predict` scores: the kernel adds in another order than a product of matrices, and rounding breaks ties
+    scores = fitted.scores(row if fitted.token_rule is None else [document])
+    chosen = int(fitted.first_labels(scores)[0]) if label is None else fitted.class_index(label)
     rival = None if against is None else fitted.class_index(against)
     if rival == chosen:
         raise BadData(f"{against!r} cannot be explained against itself; name another class")

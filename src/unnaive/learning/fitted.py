@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.lazy import lazy_property
+from unnaive.base.mapped_file import MappedFile
+from unnaive.base.read_only import read_only
 from unnaive.base.sparse import csr_array, vstack
-from unnaive.base.types import Floats, Label, Sparse
+from unnaive.base.types import Floats, Ids, Label, Sparse
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.packed_documents import PackedDocuments
@@ -38,7 +40,8 @@ class FittedModel:
     """What was learnt, and every method that predicts.
 
     TextClassifier, the estimators and the service each hold one and replace it whole, by one assignment; a method
-    that reads it once sees one version of the model, whatever other threads do meanwhile.
+    that reads it once sees one version of the model, whatever other threads do meanwhile. All arrays inside it are
+    read-only from the moment that it is made (base/read_only.py); what needs to write into one copies it first.
 
     spec           the model with its settings, and how it was trained
     classes        the labels, sorted
@@ -56,6 +59,7 @@ class FittedModel:
     text_hashes    of the texts learnt, short ones, where `unnaive train` kept them
     n_jobs         threads that read texts; None for all cores. Not stored
     conformal      how held-out documents scored, for sets of labels with a confidence; None where none were held out
+    file           whose pages its arrays are, where it was mapped; every use looks whether somebody wrote into it
     """
 
     spec: TrainingSpec
@@ -74,11 +78,20 @@ class FittedModel:
     text_hashes: TextHashes | None = None
     n_jobs: int | None = None
     conformal: ConformalScores | None = None
+    file: MappedFile | None = None
+
+    def __post_init__(self) -> None:
+        read_only(self)
 
     @property
     def multilabel(self) -> bool:
         """Whether a document may have any number of labels."""
         return self.target_type != "single"
+
+    @property
+    def takes_best_score(self) -> bool:
+        """Whether each document gets the class with the highest score, and no other: scores need not be kept."""
+        return isinstance(self.decision, Argmax) and not self.multilabel
 
     @property
     def probabilistic(self) -> bool:
@@ -88,6 +101,8 @@ class FittedModel:
     @property
     def statistic(self) -> NamedCounts | KeptDocuments | PackedDocuments | None:
         """What it was made of, where that was kept: it can then learn more and forget."""
+        if self.file is not None:
+            self.file.check()
         return self.counts if self.counts is not None else self.documents
 
     @lazy_property
@@ -95,9 +110,15 @@ class FittedModel:
         """The classes as an array (n_classes,)."""
         return np.array(self.classes)
 
-    @lazy_property
+    @property
     def reader(self) -> DocumentReader:
         """How documents become scores."""
+        if self.file is not None:
+            self.file.check()
+        return self._reader
+
+    @lazy_property
+    def _reader(self) -> DocumentReader:
         if self.token_rule is None or self.vocabulary is None:
             return CountRows(self.scorer, self.feature_names)
         return TextDocuments(self.scorer, self.token_rule, self.vocabulary, self.n_jobs)
@@ -132,7 +153,7 @@ class FittedModel:
 
     def predict(self, documents: Any) -> Any:
         """The labels of each document in the form in which labels came; label sets by score, the highest first."""
-        if isinstance(self.decision, Argmax) and not self.multilabel:
+        if self.takes_best_score:
             best = self.reader.best_classes(documents)
             if best is None:
                 chunks = self.reader.score_chunks(documents)
@@ -157,17 +178,22 @@ class FittedModel:
 
         Of documents drawn like those of training, that share has its label in the set; of multilabel documents, all its
         labels. `by_class` holds for every class by itself. A set may be empty: where the model is right more often than
-        the confidence asks, those it is least sure of get none, unless `at_least_one`.
+        the confidence asks, those it is least sure of get none. With `at_least_one` a set always holds the first label
+        that `predict` gives.
         """
         found: list[tuple[Label, ...]] = []
         for scores in self.reader.score_chunks(documents):
             found += self.sets_of(scores, confidence, by_class=by_class, at_least_one=at_least_one)
         return found
 
-    def sets_of(self, scores: Floats, confidence: float, **options: bool) -> list[tuple[Label, ...]]:
+    def sets_of(
+        self, scores: Floats, confidence: float, *, by_class: bool = False, at_least_one: bool = False
+    ) -> list[tuple[Label, ...]]:
         """What `scores` gave, as the sets that `predict_set` gives."""
         log_p = self.log_probabilities(scores)
-        inside = self.conformal_scores().accepted(log_p, confidence, **options)
+        inside = self.conformal_scores().accepted(log_p, confidence, by_class=by_class)
+        if at_least_one:
+            inside[np.arange(len(inside)), self.first_labels(scores)] = True
         order = np.argsort(-log_p, axis=1, kind="stable")
         return [tuple(self.classes[c] for c in row if chosen[c]) for row, chosen in zip(order, inside, strict=True)]
 
@@ -217,6 +243,34 @@ class FittedModel:
         """What `scores` gave, as a 0/1 matrix (n_docs, n_classes)."""
         return self.decision.decide(self.probabilities(scores) if self.decision.on_probabilities else scores)
 
+    def first_labels(self, scores: Floats) -> Ids:
+        """The class that stands for each document (n_docs,): the first that `predict` gives, by its place.
+
+        Of the labels that are decided it is the one with the highest score, and where none is decided, the class with
+        the highest score of all.
+        """
+        if isinstance(self.decision, Argmax):
+            return np.asarray(scores.argmax(axis=1))
+        order = np.argsort(-scores, axis=1, kind="stable")
+        decided = np.take_along_axis(self.decide(scores).toarray() > 0, order, axis=1)
+        return np.asarray(order[np.arange(len(order)), decided.argmax(axis=1)])
+
+    def best_classes(self, scores: Floats, values: Floats, limit: int) -> Ids:
+        """The places of at most `limit` classes of each document, the first of `first_labels` and then by value.
+
+        scores  what `scores` gave (n_docs, n_classes)
+        values  what classes are ranked by: the same, or probabilities
+        """
+        first = self.first_labels(scores)[:, None]
+        if limit == 1:
+            return first
+        ranked = np.minimum(values, np.finfo(np.float64).max)  # so that none is as high as the first
+        np.put_along_axis(ranked, first, np.inf, axis=1)
+        if limit < ranked.shape[1] // 4:
+            part = np.sort(np.argpartition(-ranked, limit - 1, axis=1)[:, :limit], axis=1)
+            return np.take_along_axis(part, np.argsort(-np.take_along_axis(ranked, part, 1), 1, "stable"), 1)
+        return np.argsort(-ranked, axis=1, kind="stable")[:, :limit]
+
     def label_sets_of(self, scores: Floats) -> list[tuple[Label, ...]]:
         """What `scores` gave, as the labels of each document in the order of the classes."""
         if isinstance(self.decision, Argmax):
@@ -240,7 +294,7 @@ class FittedModel:
         return float(np.average(right, weights=check_sample_weight(sample_weight, n_docs)))
 
     def explain(self, document: Any, label: Label | None = None, *, against: Label | None = None) -> Explanation:
-        """Which terms spoke for and against a class, by default the one with the best score."""
+        """Which terms spoke for and against a class, by default the first that `predict` gives."""
         return explain_document(self, document, label, against=against)
 
     def strongest_terms(self, label: Label, limit: int = 10) -> list[tuple[str, float]]:
@@ -281,6 +335,11 @@ class FittedModel:
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the fields, not what was derived from them."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """What is unpickled or copied: arrays come back writeable, and are protected again."""
+        self.__dict__.update(state)
+        read_only(self)
 
 
 def top_terms(model: Any, label: Label, limit: int = 10) -> list[tuple[str, float]]:

@@ -8,11 +8,10 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.types import Floats, Ids, Progress, Sparse
+from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
+from unnaive.learning.training_options import DOCUMENTS_LIMIT
 from unnaive.linear.scorer import Scorer
-
-DOCUMENTS_LIMIT = 500_000_000  # bytes, packed: about 200 times the 11,314 messages of 20 Newsgroups
 
 
 class Learner(Protocol):
@@ -24,6 +23,7 @@ class Learner(Protocol):
     takes_sample_weight: ClassVar[bool]
     takes_terms: ClassVar[bool]
     keeps_choice: ClassVar[bool]
+    scorer_kinds: ClassVar[tuple[str, ...]]
 
     def check_settings(self) -> None:
         """An error of one sentence if a setting is of the wrong type or out of range."""
@@ -39,7 +39,7 @@ class Learner(Protocol):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Scorer:  # fmt: skip
         """Of models that learn from documents: the scorer made of X (n_docs, n_terms) and Y (n_docs, n_classes).
 
@@ -54,7 +54,7 @@ class Learner(Protocol):
         """
 
 
-class HeldOut(NamedTuple):
+class HeldOutScores(NamedTuple):
     """Scores of documents by models that had not learnt from them.
 
     rows    which of the documents, by their place in X (n_rows,)

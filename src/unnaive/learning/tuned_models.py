@@ -20,7 +20,7 @@ from unnaive.learning.conformal import ConformalScores
 from unnaive.learning.decisions import Decision, default_decision
 from unnaive.learning.fit_calibration import FITS
 from unnaive.learning.fitted import FittedModel
-from unnaive.learning.learner import HeldOut, TrainingSpec
+from unnaive.learning.learner import HeldOutScores, TrainingSpec
 from unnaive.learning.optimise import least_cost, tune_macro_f1
 from unnaive.learning.tuning import TUNINGS
 
@@ -38,7 +38,9 @@ def find_tuning(spec: TrainingSpec, targets: Targets, tune: bool) -> str | None:
     return "best" if by_default else None
 
 
-def tune_model(fitted: FittedModel, held_out: HeldOut | None, targets: Targets, tuning: str | None) -> FittedModel:
+def tune_model(
+    fitted: FittedModel, held_out: HeldOutScores | None, targets: Targets, tuning: str | None
+) -> FittedModel:
     """The model with the calibration, the decision and the conformal scores that held-out scores give.
 
     held_out  rows of `targets` and their scores by models that did not see them; None where none were held out
@@ -94,6 +96,17 @@ def keep_tuning(before: FittedModel, made: FittedModel) -> FittedModel:
     if conformal is not None:
         conformal = conformal.for_classes(before.classes, made.classes)
     return replace(made, decision=decision, calibration=calibration, conformal=conformal)
+
+
+def lost_tuning(before: FittedModel, made: FittedModel) -> bool:
+    """Whether an update ended what was tuned, because the classes changed: taking it back does not bring that back.
+
+    Models that learn from documents tune on those that they have, and lose nothing.
+    """
+    if before.spec.model.statistic != "counts" or before.classes == made.classes:
+        return False
+    ended = (before.calibration is not None and made.calibration is None) or was_tuned(before.spec, before)
+    return ended or (before.conformal is not None and made.conformal is None)
 
 
 def _kept_calibration(spec: TrainingSpec, before: FittedModel, made: FittedModel) -> Calibration | None:

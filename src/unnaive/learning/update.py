@@ -12,43 +12,23 @@ from typing import Any
 
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
 from unnaive.base.settings import same_value
-from unnaive.base.types import Floats, Sparse
+from unnaive.base.types import ProgressCallback
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.packed_documents import PackedDocuments
 from unnaive.data.register import Register
-from unnaive.data.sample_weights import class_sample_weight
-from unnaive.data.targets import Targets, check_known_classes, class_codes, refuse_one_class, sorted_classes
+from unnaive.data.targets import check_known_classes, class_codes, sorted_classes
+from unnaive.data.training_data import TrainingData
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
-from unnaive.learning.train import train_from_counts, train_from_documents
-from unnaive.text.gram_units import GramUnits
-from unnaive.text.vocabulary import Vocabulary
+from unnaive.learning.train import train
+from unnaive.learning.tuned_models import was_tuned
+from unnaive.learning.tuning import TUNINGS
 
 READING = ("token_rule", "feature_names", "columns", "n_jobs")  # fields of FittedModel that say how documents are read
 
 
 Statistic = NamedCounts | KeptDocuments  # what a model is made of: values that add, subtract, and have classes
-
-
-def statistic_of(
-    spec: TrainingSpec, X: Sparse, targets: Targets, vocabulary: Vocabulary | None, sample_weight: Floats | None,
-    units: GramUnits | None = None,
-) -> Statistic:  # fmt: skip
-    """What the model learns from of documents X with their labels; `units` as in `train`."""
-    if spec.model.statistic == "counts":
-        return NamedCounts.of(X, targets, vocabulary, sample_weight)
-    return KeptDocuments.of(X, targets, vocabulary, sample_weight, units)
-
-
-def train_from(spec: TrainingSpec, statistic: Statistic, target_type: str, **more: Any) -> FittedModel:
-    """The model of what was counted or kept; `more` as in train_from_counts and train_from_documents."""
-    if isinstance(statistic, NamedCounts):
-        return train_from_counts(spec, statistic, target_type, **more)
-    reads_texts = more.get("token_rule") is not None
-    if reads_texts:
-        refuse_one_class(statistic.targets(target_type))
-    return train_from_documents(spec, statistic, target_type, tune=reads_texts, **more)
 
 
 def learn_more(fitted: FittedModel, new: Statistic, *, grow: bool = False, **changes: Any) -> FittedModel:
@@ -99,24 +79,55 @@ def _in_form_of(total: Statistic, more: Statistic, other: FittedModel) -> Statis
 def remake_model(fitted: FittedModel, spec: TrainingSpec) -> FittedModel:
     """The model made anew with another model or other settings, from what was kept.
 
-    Of models that learn from counts tuned decisions are not kept; others tune theirs on the documents. A model that
-    chose holds to its choice as long as its own settings are the same.
+    Calibrations and decisions are tuned on the documents that were kept. Of counts nothing can be held out: a model of
+    the same settings keeps what was tuned, and others are refused where they ask for it. A model that chose holds to
+    its choice as long as its own settings are the same.
     """
     kept = kept_statistic(fitted, "be made anew")
-    more = {"register": fitted.register, **_reading(fitted)}
-    if spec.model.statistic == "counts" and isinstance(kept, KeptDocuments):
-        targets = kept.targets(fitted.target_type)
-        kept = kept.counts(fitted.target_type, class_sample_weight(spec.class_weight, targets, kept.weight))
-    elif spec.model.statistic == "documents" and isinstance(kept, NamedCounts):
+    before = None
+    if isinstance(kept, KeptDocuments):
+        if spec.model.statistic == "documents" and _same_model(spec, fitted.spec):
+            before = fitted
+    elif spec.model.statistic == "documents":
         raise UnnaiveError(f"{spec.model.title} learns from documents, and this model keeps counts; train it anew")
-    if isinstance(kept, KeptDocuments) and _same_model(spec, fitted.spec):
-        more["before"] = fitted
-    return train_from(spec, kept, fitted.target_type, **more)
+    elif _same_training(spec, fitted.spec):
+        before = fitted
+    else:
+        _refuse_tuning(spec)
+        if was_tuned(fitted.spec, fitted):
+            warnings.warn(
+                "the decision that was tuned on held-out documents is gone, because the model keeps counts and no "
+                "documents; train it anew to tune the decision again",
+                UnnaiveWarning,
+                stacklevel=4,
+            )
+    data = TrainingData.of_kept(kept, fitted.target_type, register=fitted.register, **_reading(fitted))
+    return train(data, spec, before=before)
 
 
 def _same_model(spec: TrainingSpec, other: TrainingSpec) -> bool:
     one, two = ({"": model.name, **model.get_params(), "n_jobs": None} for model in (spec.model, other.model))
     return one.keys() == two.keys() and all(same_value(one[name], two[name]) for name in one)
+
+
+def _same_training(spec: TrainingSpec, other: TrainingSpec) -> bool:
+    names = ("min_df", "select", "decision", "calibration", "class_weight", "random_state", "optimise")
+    return _same_model(spec, other) and all(same_value(getattr(spec, name), getattr(other, name)) for name in names)
+
+
+def _refuse_tuning(spec: TrainingSpec) -> None:
+    """An error if a calibration or a decision is asked for that only held-out documents can give."""
+    asked = {
+        "calibrate='none'": spec.calibrate is not None and spec.calibration is not None,
+        "optimise='accuracy'": spec.optimise not in (None, "accuracy"),
+        "decision=None": isinstance(spec.decision, str) and spec.decision in TUNINGS,
+    }
+    if any(asked.values()):
+        instead = " and ".join(name for name, is_asked in asked.items() if is_asked)
+        raise UnnaiveError(
+            "this model keeps counts and no documents, so there are none to calibrate by or to tune decisions by; "
+            f"train it anew, or make it anew with {instead}"
+        )
 
 
 def kept_statistic(fitted: FittedModel, purpose: str) -> Statistic:
@@ -155,9 +166,11 @@ def over_known_classes(new: Statistic, classes: Any) -> Statistic:
     return type(new).empty(classes, n_terms) + new  # type: ignore[operator]
 
 
-def _relearn(fitted: FittedModel, statistic: Statistic, **changes: Any) -> FittedModel:
-    reading = {**_reading(fitted), **changes}
-    return train_from(fitted.spec, statistic, fitted.target_type, before=fitted, **reading)
+def _relearn(
+    fitted: FittedModel, statistic: Statistic, *, progress: ProgressCallback | None = None, **changes: Any
+) -> FittedModel:
+    data = TrainingData.of_kept(statistic, fitted.target_type, **_reading(fitted) | changes)
+    return train(data, fitted.spec, before=fitted, progress=progress)
 
 
 def _refuse_stale_register(fitted: FittedModel, changes: dict[str, Any]) -> None:
@@ -206,7 +219,8 @@ def _refuse_other_columns(fitted: FittedModel, other: FittedModel) -> None:
 
 def _warn_about_other_settings(mine: TrainingSpec, theirs: TrainingSpec) -> None:
     one, two = (
-        {"model": spec.model.name, "min_df": spec.min_df, "select": spec.select} | spec.model.changed_settings()
+        {"model": spec.model.name, "min_df": spec.min_df, "select": spec.select, "class_weight": spec.class_weight}
+        | spec.model.changed_settings()
         for spec in (mine, theirs)
     )
     names = [name for name in {**one, **two} if not same_value(one.get(name), two.get(name))]

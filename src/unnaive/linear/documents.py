@@ -93,7 +93,9 @@ class CountRows:
             raise BadData(
                 f"the document to explain has shape {row.shape}; give one row of {self.scorer.n_terms} counts"
             )
-        row.sum_duplicates()
+        if not row.has_canonical_format:
+            row = row.copy()  # the caller's arrays are not rewritten
+            row.sum_duplicates()
         return row, []
 
     @property

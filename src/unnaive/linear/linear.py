@@ -12,7 +12,18 @@ from unnaive.base.errors import BadModel, UnnaiveError, choose
 from unnaive.base.lazy import lazy_property
 from unnaive.base.sparse import csr_array, issparse
 from unnaive.base.types import Arrays, Floats, Sparse
-from unnaive.data.arrays import StoredMatrix, csr_arrays, lazy_matrices, read_csr, read_floats, read_stored, stored
+from unnaive.data.array_rules import (
+    ABOVE_ZERO,
+    LARGEST,
+    LARGEST_IDF,
+    ArrayRule,
+    Rules,
+    TableRule,
+    check_keys,
+    check_rules,
+    read_whole,
+)
+from unnaive.data.arrays import StoredMatrix, csr_arrays, lazy_matrices, read_csr, read_stored, stored
 from unnaive.data.products import product
 from unnaive.data.weighting import Weighting
 from unnaive.linear.links import LINKS
@@ -157,38 +168,24 @@ class Linear(Scorer):
     def from_arrays(cls, arrays: Arrays, settings: dict[str, Any]) -> Self:
         """The inverse of `to_arrays`; trusts nothing, since models come from files."""
         try:
-            n_classes, n_terms = (int(size) for size in settings["shape"])
+            check_keys(settings, "link", "tf", "norm", "shape")
+            n_classes, n_terms = (read_whole(size, "shape") for size in settings["shape"])
             link = choose(list(LINKS), settings["link"], "link")
             weighting = Weighting(settings["tf"], arrays.get("idf"), settings["norm"])
-            bias = arrays["bias"]
+            check_rules(arrays, cls.array_rules(arrays), classes=n_classes, terms=n_terms)
             step = arrays.get("step")
             read = read_stored if step is None else read_csr
             weights = arrays["weights"] if "weights" in arrays else read(arrays, "weights", (n_classes, n_terms))
             weights = weights if step is None else _unpack_multiples(weights, step, (n_classes, n_terms))
         except (KeyError, TypeError, ValueError) as problem:
             raise BadModel(f"the scorer in this model is damaged ({problem}); train it again") from problem
-        scorer = cls(weights, bias, arrays.get("class_offset"), arrays.get("term_offset"), weighting, link, step)
-        scorer._check_arrays((n_classes, n_terms))
-        return scorer
+        offsets = (arrays.get("class_offset"), arrays.get("term_offset"))
+        return cls(weights, arrays["bias"], *offsets, weighting, link, step)
 
-    def _check_arrays(self, shape: tuple[int, int]) -> None:
-        """An error unless all arrays have their sizes and hold numbers; only the bias of an absent class is −∞."""
-        parts = (
-            (self.stored_weights, shape),
-            (self.bias, shape[:1]),
-            (self.class_offset, shape[:1]),
-            (self.term_offset, shape[1:]),
-            (self.weighting.idf, shape[1:]),
-        )
-        for part, size in parts:
-            if part is None:
-                continue
-            values: Any = part if isinstance(part, np.ndarray) else part.data
-            if part.shape != size or values.dtype not in (np.float32, np.float64):
-                raise BadModel("the scorer in this model has arrays of sizes or kinds that do not fit; train it again")
-            finite = np.isfinite(values) | ((values == -np.inf) if part is self.bias else False)
-            if not bool(np.all(finite)):
-                raise BadModel("the scorer in this model has weights that are not finite; train it again")
+    @classmethod
+    def array_rules(cls, arrays: Arrays) -> Rules:
+        """What the arrays of a file must be, by which of them there are; only the bias of an absent class is −∞."""
+        return linear_rules(arrays)
 
     @lazy_property
     def _by_term(self) -> Sparse:
@@ -207,6 +204,20 @@ class Linear(Scorer):
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
 
+def linear_rules(arrays: Arrays, *, least: float = -LARGEST) -> Rules:
+    """The rules of a linear scorer whose weights are `least` or more: a table or a full array, of multiples or not."""
+    step = ArrayRule("float", ("classes",), ABOVE_ZERO, LARGEST / 2**15)
+    kind, bounds = ("float", (least, LARGEST)) if "step" not in arrays else ("short", (max(least, -(2**15)), 2**15))
+    full = ArrayRule(kind, ("classes", "terms"), *bounds)
+    return {
+        "bias": ArrayRule("float", ("classes",), or_minus_infinity=True),
+        "weights": full if "weights" in arrays else TableRule("classes", "terms", kind, *bounds),
+        "class_offset": ArrayRule("float", ("classes",), optional=True),
+        "term_offset": ArrayRule("float", ("terms",), optional=True),
+        "idf": ArrayRule("float", ("terms",), 0, LARGEST_IDF, optional=True),
+    } | ({"step": step} if "step" in arrays else {})
+
+
 def _pack_multiples(weights: Any, step: Floats) -> Arrays:
     """Weights that are whole multiples of a step of each class, as those numbers in 8 or 16 bits."""
     if not issparse(weights):
@@ -223,11 +234,7 @@ def _shortest(numbers: Floats) -> NDArray[Any]:
 
 
 def _unpack_multiples(numbers: Any, step: Floats, shape: tuple[int, int]) -> Any:
-    """The inverse of `_pack_multiples`; trusts nothing."""
-    read_floats(step, shape[:1], "step")
-    kind = numbers.data.dtype if issparse(numbers) else numbers.dtype
-    if kind not in (np.int8, np.int16) or numbers.shape != shape or not bool(np.all(step > 0)):
-        raise ValueError("its weights are no multiples of a positive step")
+    """The inverse of `_pack_multiples`, of arrays that were held against their rules."""
     if not issparse(numbers):
         return numbers * step[:, None]
     indices = numbers.indices.astype(np.int32 if max(numbers.nnz, shape[1]) < 1 << 31 else np.int64)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../base/_checks.h"
+#include "../base/_leak_report.h"
 
 namespace nb = nanobind;
 
@@ -116,6 +117,7 @@ void define(nb::module_& m) {
 }  // namespace
 
 NB_MODULE(_gates, m) {
+  set_leak_report();
   define<int32_t, int64_t>(m);
   define<int32_t, double>(m);
   define<int64_t, int64_t>(m);

@@ -8,15 +8,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import BadData, BadModel
+from unnaive.base.errors import BadModel
 from unnaive.base.settings import setting
-from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.base.types import Floats, ProgressCallback, Sparse
+from unnaive.data.array_rules import check_keys
+from unnaive.data.arrays import is_number
 from unnaive.data.counts import Counts
 from unnaive.linear.linear import Linear
 from unnaive.linear.links import relative
 from unnaive.linear.scorer import Contributions, Scorer
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
-from unnaive.models.or_gate import WEIGHTS, OrGate
+from unnaive.models.or_gate import WEIGHTS, NoisyOr, OrGate
 from unnaive.models.rocchio import Rocchio
 
 
@@ -75,13 +77,18 @@ class Blend(Scorer):
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> Blend:
         """The inverse of `to_arrays`; trusts nothing, since models come from files."""
         try:
-            share = _check_share(float(settings["share"]))
-            gate, centroids = (_part(arrays, settings[name], name) for name in ("gate", "centroids"))
+            check_keys(settings, "share", "gate", "centroids")
+            share = settings["share"]
+            if not is_number(share) or not 0 <= share <= 1:
+                raise ValueError("its share is no number from 0 to 1")
+            if any(not name.startswith(("gate.", "centroids.")) for name in arrays):
+                raise ValueError("it has arrays that belong to neither of its parts")
+            gate, centroids = _part(NoisyOr, arrays, settings, "gate"), _part(Linear, arrays, settings, "centroids")
         except (KeyError, TypeError, ValueError) as problem:
             raise BadModel(f"the blend in this model is damaged ({problem}); train it again") from problem
         if (gate.n_classes, gate.n_terms) != (centroids.n_classes, centroids.n_terms):
             raise BadModel("the two parts of the blend in this model have different sizes; train it again")
-        return cls(gate, centroids, share)
+        return cls(gate, centroids, float(share))
 
 
 class OrBlend(DocumentsModel):
@@ -93,6 +100,7 @@ class OrBlend(DocumentsModel):
 
     name = "or-blend"
     title = "OR gate blended with Rocchio"
+    scorer_kinds = ("blend",)
     probabilistic = False
     generative = False
     poor_score = True
@@ -104,21 +112,14 @@ class OrBlend(DocumentsModel):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Blend:  # fmt: skip
         """Both, trained on the same documents."""
         gate = OrGate(weights=self.weights).rule(Counts.of(X, Y, sample_weight))
         return Blend(gate, Rocchio(tf=self.tf).learn(X, Y, sample_weight=sample_weight), self.share)
 
 
-def _check_share(share: float) -> float:
-    if not 0 <= share <= 1:
-        raise BadData(f"the share of the OR gate is {share}; give a number from 0 to 1")
-    return share
-
-
-def _part(arrays: dict[str, NDArray[Any]], settings: Any, name: str) -> Linear:
+def _part(kind: type[Linear], arrays: dict[str, NDArray[Any]], settings: Any, name: str) -> Linear:
     start = f"{name}."
-    return Linear.from_arrays(
-        {key.removeprefix(start): value for key, value in arrays.items() if key.startswith(start)}, settings
-    )
+    own = {key.removeprefix(start): value for key, value in arrays.items() if key.startswith(start)}
+    return kind.from_arrays(own, settings[name])

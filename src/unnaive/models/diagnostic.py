@@ -19,7 +19,8 @@ from scipy.sparse import csc_array
 from unnaive.base.errors import BadModel, choose
 from unnaive.base.progress import report_classes, rounds_of
 from unnaive.base.settings import setting
-from unnaive.base.types import Floats, Ids, Progress, Sparse
+from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
+from unnaive.data.array_rules import ABOVE_ZERO, ArrayRule, check_keys, check_rules, read_whole
 from unnaive.linear.network import Network
 from unnaive.linear.scorer import Scorer
 from unnaive.models.distinct_cases import DistinctCases, learning_problems
@@ -32,8 +33,16 @@ from unnaive.models.naive_bayes import LINK_OF_SCHEME
 MOST_PARENTS = 12  # a table has 2^parents rows
 
 
+RULES = {
+    "members": ArrayRule("whole", ("mixtures",), 1, 1 << 16),
+    "n_parents": ArrayRule("whole", ("members",), 0, MOST_PARENTS),
+    "terms": ArrayRule("whole", ("parents",), 0, below="all_terms"),
+    "tables": ArrayRule("float", ("cells",), ABOVE_ZERO, 1 + 1e-9),
+}
+
+
 @dataclass(frozen=True, eq=False)
-class Member:
+class DiagnosticNetwork:
     """One diagnostic network: the terms that are parents of the class, and P(state | parents) (2^parents, n_states)."""
 
     terms: Ids
@@ -46,7 +55,7 @@ class DiagnosticNetworks(Scorer):
 
     kind: ClassVar[str] = "diagnostic-networks"
 
-    mixtures: tuple[tuple[Member, ...], ...]
+    mixtures: tuple[tuple[DiagnosticNetwork, ...], ...]
     n_terms: int
     link: str
 
@@ -63,11 +72,11 @@ class DiagnosticNetworks(Scorer):
             return np.log(posteriors[0])
         return np.stack([np.log(one[:, 1]) - np.log(one[:, 0]) for one in posteriors], axis=1)
 
-    def _posterior(self, X: Sparse, mixture: tuple[Member, ...]) -> Floats:
+    def _posterior(self, X: Sparse, mixture: tuple[DiagnosticNetwork, ...]) -> Floats:
         found = [one.table[codes_of(X[:, one.terms].toarray() > 0)] for one in mixture]
         return np.asarray(np.mean(found, axis=0))
 
-    def members(self, chosen: int) -> tuple[Member, ...]:
+    def members(self, chosen: int) -> tuple[DiagnosticNetwork, ...]:
         """The networks whose mean tells of a class."""
         return self.mixtures[0 if self.link == "softmax" else chosen]
 
@@ -107,7 +116,8 @@ class DiagnosticNetworks(Scorer):
         """The inverse of `to_arrays`; trusts nothing, since models come from files."""
         try:
             link = choose(["log-odds", "softmax"], settings["link"], "link")
-            n_terms, n_states = int(settings["n_terms"]), int(settings["n_states"])
+            check_keys(settings, "link", "n_terms", "n_states")
+            n_terms, n_states = (read_whole(settings[name], name) for name in ("n_terms", "n_states"))
             networks = _unpack(arrays, n_terms, n_states)
         except (KeyError, TypeError, ValueError, IndexError) as problem:
             raise BadModel(f"the networks in this model are damaged ({problem}); train it again") from problem
@@ -116,23 +126,20 @@ class DiagnosticNetworks(Scorer):
         return cls(networks, n_terms, link)
 
 
-def _unpack(arrays: dict[str, NDArray[Any]], n_terms: int, n_states: int) -> tuple[tuple[Member, ...], ...]:
+def _unpack(arrays: dict[str, NDArray[Any]], n_terms: int, n_states: int) -> tuple[tuple[DiagnosticNetwork, ...], ...]:
     """The mixtures of `to_arrays`; a ValueError where the arrays do not fit together."""
-    members, n_parents, terms = (np.asarray(arrays[name]) for name in ("members", "n_parents", "terms"))
-    tables = np.asarray(arrays["tables"], np.float64)
-    whole = all(part.ndim == 1 and part.dtype.kind in "iu" for part in (members, n_parents, terms))
-    if not whole or n_states < 1 or not len(members) or np.any(members < 1) or int(members.sum()) != len(n_parents):
+    check_rules(arrays, RULES, all_terms=n_terms)
+    members, n_parents, terms = (arrays[name].astype(np.int64) for name in ("members", "n_parents", "terms"))
+    if n_states < 1 or not len(members) or sum(members.tolist()) != len(n_parents):
         raise ValueError("its members are out of range")
-    if np.any((n_parents < 0) | (n_parents > MOST_PARENTS)) or int(n_parents.sum()) != len(terms):
+    if sum(n_parents.tolist()) != len(terms):
         raise ValueError("its parents are out of range")
-    sizes = n_states * (1 << n_parents.astype(np.int64))
-    if tables.ndim != 1 or int(sizes.sum()) != len(tables) or not np.all((tables > 0) & (tables <= 1)):
-        raise ValueError("a table has a value that is no probability")
-    if np.any((terms < 0) | (terms >= n_terms)):
-        raise ValueError("a term is out of range")
-    own_terms = np.split(terms.astype(np.int64), np.cumsum(n_parents)[:-1])
+    sizes, tables = n_states * (1 << n_parents), arrays["tables"].astype(np.float64)
+    if sum(sizes.tolist()) != len(tables):
+        raise ValueError("its tables are larger or smaller than its parents make them")
+    own_terms = np.split(terms, np.cumsum(n_parents)[:-1])
     own_tables = [one.reshape(-1, n_states) for one in np.split(tables, np.cumsum(sizes)[:-1])]
-    every = [Member(*pair) for pair in zip(own_terms, own_tables, strict=True)]
+    every = [DiagnosticNetwork(*pair) for pair in zip(own_terms, own_tables, strict=True)]
     ends = np.cumsum(members)
     return tuple(tuple(every[end - count : end]) for end, count in zip(ends, members, strict=True))
 
@@ -154,6 +161,7 @@ class DiagnosticMixture(DocumentsModel, HasNetwork):
 
     name = "diagnostic"
     title = "mixture of diagnostic networks"
+    scorer_kinds = ("diagnostic-networks",)
     poor_score = True
 
     features: int = setting("Terms to choose parents from, the best by information gain.", default=30, at_least=1)
@@ -170,7 +178,7 @@ class DiagnosticMixture(DocumentsModel, HasNetwork):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> DiagnosticNetworks:  # fmt: skip
         """A mixture over all classes, or one for each class."""
         scheme, mixtures = self.scheme_for(exclusive), []
@@ -178,14 +186,14 @@ class DiagnosticMixture(DocumentsModel, HasNetwork):
         n_problems = 1 if scheme == "multiclass" else Y.shape[1]
         report = rounds_of(progress if n_problems == 1 else None, self.name, self.members)
         for terms, cases in report_classes(problems, n_problems, progress, self.name):
-            tables = Tables(cases, self.alpha)
+            tables = ProbabilityTables(cases, self.alpha)
             chosen = choose_members(tables, self.members, self.parents, report)
-            mixtures.append(tuple(Member(terms[list(own)], tables.table(own)) for own in chosen))
+            mixtures.append(tuple(DiagnosticNetwork(terms[list(own)], tables.table(own)) for own in chosen))
         return DiagnosticNetworks(tuple(mixtures), int(X.shape[1]), LINK_OF_SCHEME[scheme])
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
+class ProbabilityTables:
     """P(state | parents) for any parents among the terms of the cases, with alpha made-up cases for each cell."""
 
     cases: DistinctCases
@@ -224,7 +232,7 @@ class Tables:
 
 
 def choose_members(
-    tables: Tables, members: int, parents: int, report: Callable[[int], None] = lambda number: None
+    tables: ProbabilityTables, members: int, parents: int, report: Callable[[int], None] = lambda number: None
 ) -> list[tuple[int, ...]]:
     """The parents of each network of the mixture; the first may have none, if no term helps."""
     chosen: list[tuple[int, ...]] = []
@@ -239,7 +247,9 @@ def choose_members(
     return chosen
 
 
-def _grow_member(tables: Tables, together: Floats, n_before: int, most: int) -> tuple[tuple[int, ...], Floats, float]:
+def _grow_member(
+    tables: ProbabilityTables, together: Floats, n_before: int, most: int
+) -> tuple[tuple[int, ...], Floats, float]:
     """One more network: its parents, what it says of each document left out, and the mixture's likelihood with it."""
     rows, weight = tables.cases.rows, tables.cases.weight
 

@@ -20,7 +20,7 @@ from unnaive.data.counts import Counts
 from unnaive.data.targets import class_columns, single_labels
 from unnaive.data.weighting import presence
 from unnaive.linear.selection import class_gain, information_gain, top_k
-from unnaive.models.hierarchical.cases import Rows, distinct_rows, sums_by
+from unnaive.models.hierarchical.cases import FeatureRows, distinct_rows, sums_by
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +37,13 @@ class DistinctCases:
     ([[0, 1], [1, 0]], [0, 1], [1.0, 2.0])
     """
 
-    rows: Rows
+    rows: FeatureRows
     states: Ids
     weight: Floats
     n_states: int
 
     @classmethod
-    def of(cls, rows: Rows, states: Ids, weight: Floats, n_states: int) -> DistinctCases:
+    def of(cls, rows: FeatureRows, states: Ids, weight: Floats, n_states: int) -> DistinctCases:
         """Cases of documents `rows` (n_docs, k) with the state (n_docs,) and weight (n_docs,) of each."""
         counted = weight > 0
         distinct, row_of = distinct_rows(rows[counted])

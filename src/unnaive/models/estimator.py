@@ -16,28 +16,27 @@ from numpy.typing import NDArray
 from unnaive.base.errors import BadData, UnknownName
 from unnaive.base.protocol import Protocol, available_if
 from unnaive.base.settings import Settings, setting, unknown_setting
-from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.sample_weights import check_sample_weight
 from unnaive.data.targets import Targets
+from unnaive.data.training_data import TrainingData
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
-from unnaive.learning.train import train, train_from_counts
+from unnaive.learning.train import train
 from unnaive.learning.update import (
     forget_documents,
     learn_more,
     merge_models,
     over_known_classes,
     refuse_mixed_labels,
-    statistic_of,
-    train_from,
 )
 from unnaive.linear.scorer import Scorer
 from unnaive.models.input_checks import (
     check_documents,
-    check_known_classes,
     check_labelled,
+    check_model_classes,
     check_target_type,
     has_more_columns,
     read_classes,
@@ -49,10 +48,10 @@ SCHEMES = ("multiclass", "one-vs-rest")
 def scheme_setting() -> Any:
     """The setting that several models share: one model of all classes, or one for each class."""
     return setting(
-        "One model of classes that exclude each other, or one for each class against the rest; None: the first for "
-        "single-label targets, the second for multilabel ones.",
+        "One model of exclusive classes, or one model for each class against the rest.",
         default=None,
         choices=SCHEMES,
+        more="None: the first for single-label targets, the second for multilabel ones.",
     )
 
 
@@ -85,6 +84,7 @@ class Model(Settings, Protocol):
     takes_terms: ClassVar[bool] = False  # `learn` is told the names of the terms
     keeps_choice: ClassVar[bool] = False  # it chooses on held-out documents, and updates hold to that: see `relearn`
     token_rule_changes: ClassVar[dict[str, Any]] = {}  # how TextClassifier reads texts for it, where not told otherwise
+    scorer_kinds: ClassVar[tuple[str, ...]] = ("linear",)  # of the scorers that it learns, as model files name them
     poor_score: ClassVar[bool] = False  # fails scikit-learn's accuracy check on Gaussian blobs, which are no counts
 
     @classmethod
@@ -103,7 +103,7 @@ class Model(Settings, Protocol):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Scorer:  # fmt: skip
         """The scorer made of documents X and labels Y, of models that learn from documents."""
         raise NotImplementedError
@@ -165,15 +165,15 @@ class Model(Settings, Protocol):
         wider = grow and before is not None and has_more_columns(X, before)
         documents, targets, names = self._check_labelled(X, y, None if wider else before)
         weight = check_sample_weight(sample_weight, documents.shape[0])
-        new = statistic_of(spec, documents, targets, None, weight)
+        new = TrainingData.of_rows(documents, targets, weight=weight).statistic(spec.model.statistic)
         if before is None:
             refuse_mixed_labels(new.classes, read_classes(classes))
             new = new if classes is None else over_known_classes(new, read_classes(classes))
-            return self._learn(train_from, spec, new, targets.target_type, feature_names=names)
+            return self._learn(train, TrainingData.of_kept(new, targets.target_type, feature_names=names), spec)
         check_target_type(targets, before)
         if classes is not None:
             if not grow:
-                check_known_classes(read_classes(classes), before)
+                check_model_classes(read_classes(classes), before)
             new = over_known_classes(new, {*read_classes(classes), *new.classes})
         return self._learn(learn_more, replace(before, spec=spec), new, grow=grow, feature_names=names)
 
@@ -183,7 +183,7 @@ class Model(Settings, Protocol):
         documents, targets, _ = self._check_labelled(X, y, before)
         check_target_type(targets, before)
         weight = check_sample_weight(sample_weight, documents.shape[0])
-        gone = statistic_of(spec, documents, targets, None, weight)
+        gone = TrainingData.of_rows(documents, targets, weight=weight).statistic(spec.model.statistic)
         return self._learn(forget_documents, replace(before, spec=spec), gone)
 
     def merge(self, other: Model) -> Self:
@@ -297,14 +297,14 @@ class CountsModel(Model):
         sums = counts.placed(places, np.arange(counts.n_terms), counts.n_classes, counts.n_terms)
         named = NamedCounts(tuple(names[place] for place in order), None, sums)
         model = cls(**parameters)
-        model.fitted_ = train_from_counts(model._spec(), named, "sets" if multilabel else "single")
+        model.fitted_ = train(TrainingData.of_kept(named, "sets" if multilabel else "single"), model._spec())
         return model
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from documents X and labels y alone, whatever was learnt before."""
         documents, targets, names = self._check_labelled(X, y)
         weight = check_sample_weight(sample_weight, documents.shape[0])
-        self.fitted_ = train(self._spec(), documents, targets, sample_weight=weight, feature_names=names)
+        self.fitted_ = train(TrainingData.of_rows(documents, targets, weight=weight, feature_names=names), self._spec())
         return self
 
     @property
@@ -331,18 +331,18 @@ class DocumentsModel(Model):
 
     statistic = "documents"
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Progress | None = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: ProgressCallback | None = None) -> Self:
         """Learn from documents X and labels y, each document as often as its weight says."""
         return self._fit(X, y, sample_weight, progress)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, progress: Progress | None) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, progress: ProgressCallback | None) -> Self:
         documents, targets, names = self._check_labelled(X, y)
         weight = check_sample_weight(sample_weight, documents.shape[0])
-        more: dict[str, Any] = {"sample_weight": weight, "feature_names": names, "progress": progress}
-        return self._learn(self._train, documents, targets, **more)
+        data = TrainingData.of_rows(documents, targets, weight=weight, feature_names=names)
+        return self._learn(self._train, data, progress=progress)
 
-    def _train(self, documents: Sparse, targets: Targets, **more: Any) -> FittedModel:
-        return train(self._spec(), documents, targets, **more)
+    def _train(self, data: TrainingData, progress: ProgressCallback | None) -> FittedModel:
+        return train(data, self._spec(), progress=progress)
 
 
 class IteratedModel(DocumentsModel):
@@ -353,7 +353,7 @@ class IteratedModel(DocumentsModel):
     """
 
     def _learn(
-        self, train: Callable[..., FittedModel], *about: Any, progress: Progress | None = None, **more: Any
+        self, train: Callable[..., FittedModel], *about: Any, progress: ProgressCallback | None = None, **more: Any
     ) -> Self:
         history: list[dict[str, Any]] = []
 
@@ -373,7 +373,7 @@ class UnweightedDocumentsModel(DocumentsModel):
 
     takes_sample_weight = False
 
-    def fit(self, X: Any, y: Any, *, progress: Progress | None = None) -> Self:  # type: ignore[override]
+    def fit(self, X: Any, y: Any, *, progress: ProgressCallback | None = None) -> Self:  # type: ignore[override]
         """Learn from documents X and labels y."""
         return self._fit(X, y, None, progress)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unnaive.base.errors import BadData
-from unnaive.base.settings import shorten
+from unnaive.base.settings import shorten_value
 from unnaive.base.sparse import csr_array, issparse
 from unnaive.base.types import Sparse
 from unnaive.data.arrays import find_sparse_problem
@@ -19,6 +19,9 @@ from unnaive.learning.fitted import FittedModel
 
 if TYPE_CHECKING:
     from unnaive.models.estimator import Model
+
+COLUMNS_FREELY = 1 << 24  # columns of a sparse X, whatever is in them
+COLUMNS_BY_CELL = 4  # and for each nonzero cell, where there are more
 
 
 def check_documents(estimator: Model, X: Any, fitted: FittedModel | None) -> tuple[Sparse, tuple[str, ...] | None]:
@@ -31,6 +34,7 @@ def check_documents(estimator: Model, X: Any, fitted: FittedModel | None) -> tup
     problem = find_sparse_problem(X) if issparse(X) else None
     if problem:
         raise BadData(f"X {problem}; build the matrix again, for instance with scipy.sparse.csr_array")
+    _check_width(X)
     probe = _stand_in(estimator, fitted)
     documents = csr_array(validate_data(probe, X, accept_sparse="csr", reset=fitted is None))
     if not documents.has_canonical_format:
@@ -38,6 +42,15 @@ def check_documents(estimator: Model, X: Any, fitted: FittedModel | None) -> tup
         documents.sum_duplicates()
     names = getattr(probe, "feature_names_in_", None)
     return documents, None if names is None else tuple(names.tolist())
+
+
+def _check_width(X: Any) -> None:
+    """An error for a sparse X with columns beyond all proportion to its cells: a number is kept for each column."""
+    if issparse(X) and X.ndim == 2 and X.shape[1] > max(COLUMNS_FREELY, COLUMNS_BY_CELL * X.nnz):
+        raise BadData(
+            f"X has {X.shape[1]:,} columns and {X.nnz:,} nonzero cells, and memory is kept for every column; leave out "
+            f"columns that are 0 everywhere, or hash terms into at most {COLUMNS_FREELY:,}"
+        )
 
 
 def check_labelled(
@@ -95,16 +108,16 @@ def read_classes(classes: Any) -> list[Any]:
     given = [label.item() if isinstance(label, np.generic) else label for label in np.asarray(classes).tolist()]
     if len(set(given)) != len(given):
         raise BadData(
-            f"classes={shorten(given)} is not the same as on last call to partial_fit: it names a class twice"
+            f"classes={shorten_value(given)} is not the same as on last call to partial_fit: it names a class twice"
         )
     return given
 
 
-def check_known_classes(classes: list[Any], before: FittedModel) -> None:
+def check_model_classes(classes: list[Any], before: FittedModel) -> None:
     """An error if a class was not there when the model was first fitted."""
     unknown = [label for label in classes if label not in set(before.classes)]
     if unknown:
         raise BadData(
-            f"classes={shorten(classes)} is not the same as on last call to partial_fit: class {unknown[0]!r} is none "
-            f"of the {len(before.classes)} that the model has; pass grow=True to add it"
+            f"classes={shorten_value(classes)} is not the same as on last call to partial_fit: class {unknown[0]!r} is "
+            f"none of the {len(before.classes)} that the model has; pass grow=True to add it"
         )

@@ -69,8 +69,12 @@ def _beta_setting(default: float) -> Any:
 class _SmoothedNB(_NaiveBayes):
     """What the multinomial and the Bernoulli class share: the choice of a smoothing, and its settings."""
 
-    smoothing: str = setting("How term probabilities are smoothed.", default="laplace", choices=tuple(SMOOTHINGS))
-    alpha: float = setting("Laplace: added to every count.", default=1.0, above=0, below=np.inf)
+    smoothing: str = setting(
+        "Smoothing of term probabilities: laplace, jelinek-mercer or absolute.",
+        default="laplace",
+        choices=tuple(SMOOTHINGS),
+    )
+    alpha: float = setting("Additive (Laplace) smoothing: added to every count.", default=1.0, above=0, below=np.inf)
     beta: float = _beta_setting(0.7)
     discount: float | str = setting(
         'Absolute discounting: taken off every seen count; "auto" estimates it from the counts.',

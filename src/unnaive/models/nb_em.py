@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from unnaive.base.settings import setting
-from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.targets import Targets
 from unnaive.data.unlabelled import read_partly_labelled
@@ -70,7 +70,7 @@ class NaiveBayesEM(IteratedModel):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Linear:  # fmt: skip
         """Naive Bayes from the labelled documents first, then EM over the others."""
         labelled = np.diff(Y.indptr) > 0
@@ -85,7 +85,13 @@ class NaiveBayesEM(IteratedModel):
         return self._iterate(X[inside], Y[inside], weight[inside], X[outside], weight[outside], progress)
 
     def _iterate(
-        self, X: Sparse, Y: Sparse, weight: Floats, others: Sparse, other_weight: Floats, progress: Progress | None
+        self,
+        X: Sparse,
+        Y: Sparse,
+        weight: Floats,
+        others: Sparse,
+        other_weight: Floats,
+        progress: ProgressCallback | None,
     ) -> Linear:
         own_terms = np.asarray((Y.T @ X.multiply(weight[:, None])).todense(), np.float64)
         own_docs = np.asarray(Y.T @ weight, np.float64)

@@ -11,14 +11,22 @@ from scipy.sparse import csr_array
 
 from unnaive.base.errors import BadModel
 from unnaive.base.settings import setting
-from unnaive.base.types import Floats, Progress, Sparse
-from unnaive.data.arrays import csr_arrays, read_csr, read_floats
+from unnaive.base.types import Floats, ProgressCallback, Sparse
+from unnaive.data.array_rules import LARGEST_IDF, ArrayRule, Rules, TableRule, check_keys, check_rules, read_whole
+from unnaive.data.arrays import csr_arrays, read_csr
 from unnaive.data.weighting import DOCUMENT_WEIGHTINGS, Weighting, document_weighting
 from unnaive.linear.scorer import Scorer
 from unnaive.models.estimator import UnweightedDocumentsModel
 
 BLOCK_CELLS = 1 << 22  # similarities held at once: 32 MB of float64
 TIE_DIGITS = 10  # similarities that are equal to so many digits are ties
+
+
+RULES: Rules = {
+    "documents": TableRule("documents", "terms"),
+    "labels": TableRule("documents", "classes", "number", 0, 1),
+    "idf": ArrayRule("float", ("terms",), 0, LARGEST_IDF, optional=True),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,15 +77,17 @@ class Neighbours(Scorer):
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> Neighbours:
         """The inverse of `to_arrays`; trusts nothing, since models come from files."""
         try:
-            n_train, n_classes, n_terms = (int(size) for size in settings["shape"])
+            check_keys(settings, "k", "tf", "norm", "shape")
+            n_train, n_classes, n_terms = (read_whole(size, "shape") for size in settings["shape"])
+            check_rules(arrays, RULES, documents=n_train, classes=n_classes, terms=n_terms)
             documents = read_csr(arrays, "documents", (n_train, n_terms))
             labels = read_csr(arrays, "labels", (n_train, n_classes))
-            idf = read_floats(arrays["idf"], (n_terms,), "idf") if "idf" in arrays else None
-            weighting, k = Weighting(settings["tf"], idf, settings["norm"]), int(settings["k"])
+            weighting, k = (
+                Weighting(settings["tf"], arrays.get("idf"), settings["norm"]),
+                read_whole(settings["k"], "k", least=1),
+            )
         except (KeyError, TypeError, ValueError, IndexError) as problem:
             raise BadModel(f"the neighbours in this model are damaged ({problem}); train it again") from problem
-        if k < 1:
-            raise BadModel("the neighbours in this model have sizes that do not fit; train it again")
         return cls(documents, labels, k, weighting)
 
 
@@ -111,6 +121,7 @@ class NearestNeighbours(UnweightedDocumentsModel):
 
     name = "knn"
     title = "k nearest neighbours"
+    scorer_kinds = ("neighbours",)
     probabilistic = False
     generative = False
 
@@ -119,7 +130,7 @@ class NearestNeighbours(UnweightedDocumentsModel):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Neighbours:  # fmt: skip
         """The weighted documents and their labels."""
         weighting = document_weighting(self.weights, X)

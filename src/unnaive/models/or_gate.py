@@ -18,10 +18,11 @@ from scipy.sparse import csr_array
 
 from unnaive.base.errors import BadData
 from unnaive.base.settings import setting
-from unnaive.base.types import Floats, Sparse
+from unnaive.base.types import Arrays, Floats, Sparse
+from unnaive.data.array_rules import ArrayRule, Rules
 from unnaive.data.counts import Counts
 from unnaive.data.weighting import Weighting
-from unnaive.linear.linear import Linear
+from unnaive.linear.linear import Linear, linear_rules
 from unnaive.linear.network import Network, noisy_or_table
 from unnaive.linear.selection import binary_gain, top_k
 from unnaive.models.estimator import CountsModel, class_weight_setting
@@ -254,6 +255,11 @@ class NoisyOr(Linear):
 
     kind: ClassVar[str] = "noisy-or"
 
+    @classmethod
+    def array_rules(cls, arrays: Arrays) -> Rules:
+        """Weights are 0 or more, and no class has a head start."""
+        return {**linear_rules(arrays, least=0), "bias": ArrayRule("float", ("classes",), 0, 0)}
+
     def evidence_details(self, document: Sparse, chosen: int) -> dict[int, dict[str, Any]]:
         """`alone` of each term with an arc to the class: the probability that it forces the class by itself."""
         return {one.term: {"alone": one.alone} for one in term_effects(self, document, chosen)}
@@ -287,6 +293,7 @@ class OrGate(CountsModel):
 
     name = "or-gate"
     title = "OR gate Bayesian network"
+    scorer_kinds = ("noisy-or",)
     poor_score = True
 
     weights: str = setting(
@@ -296,9 +303,9 @@ class OrGate(CountsModel):
     )
     counts: bool = setting("Count occurrences (eq. 10), or presence only (eq. 9).", default=True)
     totals: str = setting(
-        "N_•k over the corpus, a proper p(c|t), or summed over the classes, which in multilabel data counts a document "
-        "once for each of its labels.",
+        "Sum N_•k over the corpus, for a proper p(c|t), or over the classes.",
         default="corpus",
+        more="The latter counts a document of multilabel data once for each of its labels.",
         choices=tuple(TOTALS),
     )
     terms_per_class: int | None = setting(

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from unnaive.base.errors import BadData
 from unnaive.base.settings import Settings, setting
-from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.weighting import Weighting
 from unnaive.linear.linear import Linear
@@ -67,7 +67,7 @@ class Rocchio(_RocchioSettings, DocumentsModel):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Linear:  # fmt: skip
         """The centroids of X (n_docs, n_terms) with labels Y (n_docs, n_classes)."""
         weighting = Weighting(self.tf, _idf(Counts.of(X, Y, sample_weight), self.idf), "l2")

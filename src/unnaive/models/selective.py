@@ -17,7 +17,7 @@ from scipy.sparse import csc_array, csr_array
 from unnaive.base.log_functions import log_softmax
 from unnaive.base.progress import report_classes, rounds_of
 from unnaive.base.settings import setting
-from unnaive.base.types import Floats, Ids, Progress, Sparse
+from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.weighting import Weighting, presence
 from unnaive.linear.linear import Linear
@@ -53,7 +53,7 @@ class SelectiveNB(DocumentsModel):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Linear:  # fmt: skip
         """Terms chosen for all classes together, or for each class."""
         documents = _Documents(X, Y, sample_weight)
@@ -61,7 +61,7 @@ class SelectiveNB(DocumentsModel):
             pool, bernoulli, state = documents.all_classes(self.candidates, self.alpha)
             report = rounds_of(progress, self.name, self.features)
             taken = choose_terms(documents.rows(pool), state, documents.weight, bernoulli, self.features, report)
-            found = [Row(pool[taken], ratio, bias) for ratio, bias in zip(*bernoulli.over(taken), strict=True)]
+            found = [ClassWeights(pool[taken], ratio, bias) for ratio, bias in zip(*bernoulli.over(taken), strict=True)]
             return _linear(found, X.shape[1], "softmax")
         found = []
         classes = range(documents.counts.n_classes)
@@ -69,12 +69,12 @@ class SelectiveNB(DocumentsModel):
             pool, bernoulli, state = documents.one_class(c, self.candidates, self.alpha)
             taken = choose_terms(documents.rows(pool), state, documents.weight, bernoulli, self.features)
             ratio, bias = bernoulli.over(taken)
-            found.append(Row(pool[taken], ratio[1] - ratio[0], float(bias[1] - bias[0])))
+            found.append(ClassWeights(pool[taken], ratio[1] - ratio[0], float(bias[1] - bias[0])))
         return _linear(found, X.shape[1], "log-odds")
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class ClassWeights:
     """What one class says: weights of its terms, and a bias."""
 
     terms: Ids
@@ -176,7 +176,7 @@ def _log_likelihood(joint: Floats, state: Ids, weight: Floats) -> float:
     return float(weight @ log_softmax(joint)[np.arange(len(state)), state])
 
 
-def _linear(found: list[Row], n_terms: int, link: str) -> Linear:
+def _linear(found: list[ClassWeights], n_terms: int, link: str) -> Linear:
     indptr = np.cumsum([0, *(len(row.terms) for row in found)])
     cells = [np.concatenate([getattr(row, name) for row in found]) for name in ("weights", "terms")]
     arcs = csr_array((cells[0], cells[1], indptr), shape=(len(found), n_terms))

@@ -13,7 +13,7 @@ import numpy as np
 
 from unnaive.base.progress import report_classes, rounds_of
 from unnaive.base.settings import setting
-from unnaive.base.types import Floats, Ids, Progress, Sparse
+from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.models.distinct_cases import DistinctCases, learning_problems
 from unnaive.models.naive_bayes import LINK_OF_SCHEME
 from unnaive.models.tan import FeatureTrees, TreeAugmentedNB
@@ -33,13 +33,14 @@ class SuperParentTAN(TreeAugmentedNB):
 
     name = "superparent"
     title = "SuperParent tree-augmented naive Bayes"
+    scorer_kinds = ("feature-trees",)
 
     features: int = setting("Terms used, the best by information gain.", default=30, at_least=1)
     folds: int = setting("Parts of the cross-validation that measures accuracy.", default=5, at_least=2)
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> FeatureTrees:  # fmt: skip
         """A forest over the best terms, or one for each class."""
         scheme, grown = self.scheme_for(exclusive), []
@@ -89,7 +90,7 @@ class Estimates:
         return np.where((parents < 0)[:, None, None], free, self.paired[:, k, parents])
 
 
-class HeldOut:
+class SuperParentFold:
     """One fold: estimates from the other documents, and the scores of its own under any set of arcs."""
 
     def __init__(self, cases: DistinctCases, weight: Floats, prior_cases: float) -> None:
@@ -120,7 +121,7 @@ def add_arcs(
 
     `folds` (n_folds, n_cases) is the weight of each case in each fold. `report` is told how many arcs there are.
     """
-    held_out = [HeldOut(cases, weight, prior_cases) for weight in folds if weight.any()]
+    held_out = [SuperParentFold(cases, weight, prior_cases) for weight in folds if weight.any()]
     k = cases.rows.shape[1]
     parents = np.full(k, -1, np.int64)
     best = sum(fold.correct(np.zeros_like(fold.scores)) for fold in held_out)
@@ -142,7 +143,7 @@ def add_arcs(
             fold.scores = fold.scores + fold.with_parent(child, super_parent)
 
 
-def _correct(held_out: list[HeldOut], arcs: list[tuple[int, int]]) -> float:
+def _correct(held_out: list[SuperParentFold], arcs: list[tuple[int, int]]) -> float:
     """Weight of the documents of all folds that are classified right with these arcs (child, parent) added."""
     return sum(fold.correct(np.sum([fold.with_parent(*arc) for arc in arcs], axis=0)) for fold in held_out)
 

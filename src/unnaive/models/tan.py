@@ -18,8 +18,8 @@ from unnaive.base.errors import BadModel, choose
 from unnaive.base.log_functions import xlogy
 from unnaive.base.progress import report_classes
 from unnaive.base.settings import setting
-from unnaive.base.types import Floats, Ids, Progress, Sparse
-from unnaive.data.arrays import read_floats, read_places
+from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
+from unnaive.data.array_rules import ArrayRule, check_keys, check_rules, read_whole
 from unnaive.data.counts import Counts
 from unnaive.data.weighting import presence
 from unnaive.linear.network import Network
@@ -29,6 +29,13 @@ from unnaive.models.estimator import DocumentsModel, class_weight_setting, schem
 from unnaive.models.hierarchical.tree_shape import distinct_name
 from unnaive.models.mixins import HasNetwork
 from unnaive.models.naive_bayes import LINK_OF_SCHEME
+
+RULES = {
+    "terms": ArrayRule("whole", ("trees", "k"), 0, below="all_terms"),
+    "parents": ArrayRule("whole", ("trees", "k"), -1, below="k"),
+    "prior": ArrayRule("float", ("trees", "states"), most=1e-9),
+    "logs": ArrayRule("float", ("trees", "states", "k", 2, 2), most=1e-9),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +112,9 @@ class FeatureTrees(Scorer):
         """The inverse of `to_arrays`; trusts nothing, since models come from files."""
         try:
             link = choose(["softmax", "log-odds"], settings["link"], "link")
-            trees = cls(*_read_tables(arrays, int(settings["n_terms"])), int(settings["n_terms"]), link)
+            check_keys(settings, "link", "n_terms")
+            n_terms = read_whole(settings["n_terms"], "n_terms")
+            trees = cls(*_read_tables(arrays, n_terms), n_terms, link)
         except (KeyError, TypeError, ValueError, IndexError) as problem:
             raise BadModel(f"the trees in this model are damaged ({problem}); train it again") from problem
         if not _is_sound(trees):
@@ -115,14 +124,9 @@ class FeatureTrees(Scorer):
 
 def _read_tables(arrays: dict[str, NDArray[Any]], n_terms: int) -> tuple[Ids, Ids, Floats, Floats]:
     """terms, parents, logs and prior of a file, or a ValueError."""
-    n_trees, k = arrays["terms"].shape
-    states = int(arrays["prior"].shape[1])
-    return (
-        read_places(arrays["terms"], (n_trees, k), "terms", least=0, below=n_terms),
-        read_places(arrays["parents"], (n_trees, k), "parents", least=-1, below=k),
-        read_floats(arrays["logs"], (n_trees, states, k, 2, 2), "logs"),
-        read_floats(arrays["prior"], (n_trees, states), "prior"),
-    )
+    check_rules(arrays, RULES, all_terms=n_terms)
+    terms, parents = (arrays[name].astype(np.int64) for name in ("terms", "parents"))
+    return terms, parents, arrays["logs"], arrays["prior"]
 
 
 def _is_sound(trees: FeatureTrees) -> bool:
@@ -156,6 +160,7 @@ class TreeAugmentedNB(DocumentsModel, HasNetwork):
 
     name = "tan"
     title = "tree-augmented naive Bayes"
+    scorer_kinds = ("feature-trees",)
     poor_score = True
 
     features: int = setting("Terms used, the best by information gain.", default=200, at_least=1)
@@ -170,7 +175,7 @@ class TreeAugmentedNB(DocumentsModel, HasNetwork):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> FeatureTrees:  # fmt: skip
         """A Chow–Liu tree over the best terms, or one for each class."""
         scheme = self.scheme_for(exclusive)

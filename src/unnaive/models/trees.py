@@ -13,18 +13,25 @@ from scipy.sparse import csc_matrix, csr_array
 from unnaive.base.errors import BadModel, choose
 from unnaive.base.progress import report_classes
 from unnaive.base.settings import setting
-from unnaive.base.types import Floats, Progress, Sparse
-from unnaive.data.arrays import read_floats, read_places
+from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
+from unnaive.data.array_rules import ArrayRule, check_keys, check_rules, read_whole
 from unnaive.data.targets import class_columns
 from unnaive.data.weighting import with_small_indices
-from unnaive.linear.links import LINKS
 from unnaive.linear.scorer import Scorer
 from unnaive.models.estimator import UnweightedDocumentsModel, scheme_setting
 
-Integers = NDArray[np.int64]
-
 BLOCK_CELLS = 1 << 22  # counts held dense at once: 16 MB of float32
 LEAF = -1
+
+
+RULES = {
+    "feature": ArrayRule("whole", ("nodes",), LEAF, below="terms"),
+    "left": ArrayRule("whole", ("nodes",), LEAF, below="nodes"),
+    "right": ArrayRule("whole", ("nodes",), LEAF, below="nodes"),
+    "threshold": ArrayRule("float", ("nodes",)),
+    "node_scores": ArrayRule("float", ("nodes", "states")),
+    "roots": ArrayRule("whole", ("trees",), 0, below="nodes"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +44,11 @@ class Trees(Scorer):
 
     kind: ClassVar[str] = "trees"
 
-    roots: Integers
-    feature: Integers
+    roots: Ids
+    feature: Ids
     threshold: Floats
-    left: Integers
-    right: Integers
+    left: Ids
+    right: Ids
     node_scores: Floats
     n_terms: int
     link: str
@@ -65,7 +72,7 @@ class Trees(Scorer):
             )
         return scores
 
-    def _leaves(self, rows: NDArray[np.float32], asked: Integers, root: int) -> Integers:
+    def _leaves(self, rows: NDArray[np.float32], asked: Ids, root: int) -> Ids:
         """The leaf of each document in the tree that starts at `root`."""
         node = np.full(len(rows), root)
         walking = np.flatnonzero(self.feature[node] != LEAF)
@@ -85,25 +92,18 @@ class Trees(Scorer):
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> Trees:
         """The inverse of `to_arrays`; trusts nothing, since models come from files."""
         try:
-            link = choose(list(LINKS), settings["link"], "link")
-            trees = cls(**_read_nodes(arrays, int(settings["n_terms"])), n_terms=int(settings["n_terms"]), link=link)
+            link = choose(["softmax", "log-odds"], settings["link"], "link")
+            check_keys(settings, "link", "n_terms")
+            n_terms = read_whole(settings["n_terms"], "n_terms")
+            check_rules(arrays, RULES, terms=n_terms)
+            nodes = {name: arrays[name].astype(np.int64) for name in ("roots", "feature", "left", "right")}
+            trees = cls(**nodes, threshold=arrays["threshold"], node_scores=arrays["node_scores"],
+                        n_terms=n_terms, link=link)  # fmt: skip
         except (KeyError, TypeError, ValueError, IndexError) as problem:
             raise BadModel(f"the trees in this model are damaged ({problem}); train it again") from problem
         if not _is_sound(trees):
             raise BadModel("the trees in this model have branches that lead nowhere; train it again")
         return trees
-
-
-def _read_nodes(arrays: dict[str, NDArray[Any]], n_terms: int) -> dict[str, NDArray[Any]]:
-    """The arrays of a file by the names of the fields, or a ValueError."""
-    n_nodes, roots, scores = len(arrays["feature"]), arrays["roots"], arrays["node_scores"]
-    nodes = {name: read_places(arrays[name], (n_nodes,), name, least=LEAF, below=n_nodes) for name in ("left", "right")}
-    return nodes | {
-        "roots": read_places(roots, (len(roots),), "roots", least=0, below=n_nodes),
-        "feature": read_places(arrays["feature"], (n_nodes,), "feature", least=LEAF, below=n_terms),
-        "threshold": read_floats(arrays["threshold"], (n_nodes,), "threshold"),
-        "node_scores": read_floats(scores, (n_nodes, scores.shape[1]), "node_scores"),
-    }
 
 
 def _is_sound(trees: Trees) -> bool:
@@ -119,7 +119,7 @@ def join_trees(grown: Sequence[Any], node_scores: Sequence[Floats], n_terms: int
     sizes = [one.node_count for one in grown]
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
 
-    def children(name: str) -> Integers:
+    def children(name: str) -> Ids:
         moved = [
             np.where(getattr(one, name) < 0, LEAF, getattr(one, name) + root)
             for one, root in zip(grown, roots, strict=True)
@@ -147,6 +147,7 @@ class DecisionTree(UnweightedDocumentsModel):
 
     name = "tree"
     title = "decision tree"
+    scorer_kinds = ("trees",)
 
     max_depth: int | None = setting("Of the tree; None for as deep as it gets.", default=None, at_least=1)
     min_leaf: int = setting("Documents in a leaf, at least.", default=2, at_least=1)
@@ -156,7 +157,7 @@ class DecisionTree(UnweightedDocumentsModel):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Trees:  # fmt: skip
         """One tree over all classes, or one for each class against the rest."""
         from sklearn.tree import DecisionTreeClassifier

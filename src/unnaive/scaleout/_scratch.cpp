@@ -9,6 +9,8 @@
 #include <cstring>
 #include <string>
 
+#include "../base/_leak_report.h"
+
 namespace nb = nanobind;
 
 namespace unnaive {
@@ -66,6 +68,7 @@ nb::object set_handler(nb::object wanted) {
 }  // namespace unnaive
 
 NB_MODULE(_scratch, m) {
+  set_leak_report();
   m.def("set_folder",
         [](const std::string& folder, size_t least) { unnaive::ScratchFiles::instance().set_folder(folder, least); });
   m.def("set_handler", &unnaive::set_handler);

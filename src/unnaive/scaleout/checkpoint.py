@@ -1,7 +1,8 @@
 """A folder from which counting goes on after it was interrupted: the runs so far, and how many rows they stand for.
 
 Runs are written and flushed first, then a small file that names them takes the place of the one before, whole. So at
-any moment, also after kill -9, the folder stands for the documents up to some batch.
+any moment, also after kill -9, the folder stands for the documents up to some batch. Everything in it has a checksum:
+what was damaged since is refused before anything is counted on top of it.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ from typing import Any
 
 from unnaive.base.atomic_files import flush_folder, replacing
 from unnaive.base.errors import UnnaiveError
+from unnaive.base.sealed_json import read_sealed, seal_json
+from unnaive.data.accumulator import Accumulator
+from unnaive.data.run_folders import open_run
 from unnaive.io.datafiles import DataFile
 from unnaive.io.sources import STDIN
-from unnaive.scaleout.counting import DocumentCounter
 from unnaive.text.tokens import TokenRule
 
 STATE = "checkpoint.json"
-FORMAT = 1
+FORMAT = 3
 EVERY = 256 << 20  # bytes of text between two checkpoints
 
 
@@ -31,32 +34,49 @@ class Checkpoint:
     fingerprint: dict[str, Any]
     every: int = EVERY
 
-    def open(self, counter: DocumentCounter) -> int:
+    def open(self, counter: Accumulator) -> int:
         """Make the counter go on where the folder says, if it says anything; how many rows were counted already."""
         self._check_folder()
-        try:
-            state = json.loads((self.folder / STATE).read_text(encoding="utf-8"))
-        except FileNotFoundError:
+        state = self._read()
+        if state is None:
             counter.remove_stale_runs()
             return 0
-        except (OSError, ValueError) as problem:
-            raise UnnaiveError(
-                f"the checkpoint in {self.folder} cannot be read ({problem}); remove the folder to start anew"
-            ) from problem
         self._check_same(state)
-        counter.restore(state["counter"])
+        try:
+            counter.restore(state["counter"])
+            for name in counter.runs:
+                open_run(self.folder / name)
+            rows = int(state["rows"])
+        except (LookupError, TypeError, ValueError) as problem:
+            raise UnnaiveError(self._damaged(problem)) from problem
         counter.remove_stale_runs()
-        return int(state["rows"])
+        return rows
 
-    def save(self, counter: DocumentCounter, rows: int) -> None:
+    def _read(self) -> dict[str, Any] | None:
+        """What the folder says; None where it says nothing."""
+        try:
+            content = (self.folder / STATE).read_bytes()
+            if json.loads(content).get("format") != FORMAT:
+                return dict(json.loads(content))
+            return read_sealed(content)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError) as problem:
+            raise UnnaiveError(self._damaged(problem)) from problem
+
+    def _damaged(self, problem: Exception) -> str:
+        reason = " ".join(str(problem).partition("; ")[0].split())[:120]
+        return f"the checkpoint in {self.folder} is damaged ({reason}); remove the folder to start anew"
+
+    def save(self, counter: Accumulator, rows: int) -> None:
         """Record that `rows` rows are counted; what the counter holds in memory goes to disk."""
         counter.write_run()
         state = {"format": FORMAT, "of": self.fingerprint, "rows": rows, "counter": counter.state()}
         with replacing(self.folder / STATE) as file:
-            file.write(json.dumps(state).encode())
+            file.write(seal_json(state))
         counter.remove_stale_runs()
 
-    def remove(self, counter: DocumentCounter) -> None:
+    def remove(self, counter: Accumulator) -> None:
         """Remove what was recorded: the work is done."""
         (self.folder / STATE).unlink(missing_ok=True)
         counter.runs = []

@@ -21,7 +21,7 @@ from typing import Any
 
 from unnaive.base.atomic_files import replacing
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning, count_noun
-from unnaive.classifier.model_file import load, update
+from unnaive.classifier.model_file import load_model, update_model_file
 from unnaive.classifier.receipts import model_hash
 from unnaive.classifier.text_classifier import TextClassifier
 from unnaive.io.json_tables import get_key
@@ -104,7 +104,7 @@ class Journal:
 
 
 @dataclass
-class Waiting:
+class WaitingDocuments:
     """Documents that came and are not learnt yet; up to which byte they reach, and their batches' ids."""
 
     texts: list[str] = field(default_factory=list)
@@ -123,8 +123,8 @@ def follow(
     """
     path = STDIN if source == STDIN else str(check_exists(source))
     journal = Journal.open(model, path)
-    reader = _Records(load(model), options, set(journal.ids))
-    waiting, learnt, writes = Waiting(offset=journal.offset), 0, 0
+    reader = _Records(load_model(model), options, set(journal.ids))
+    waiting, learnt, writes = WaitingDocuments(offset=journal.offset), 0, 0
     deadline = time.monotonic() + options.every
 
     def learn() -> None:
@@ -134,7 +134,7 @@ def follow(
                 _learn(model, waiting, journal, options)
                 learnt, writes = learnt + len(waiting.texts), writes + 1
                 tell(f"learnt {count_noun(learnt, 'document')} in {count_noun(writes, 'write')}")
-            waiting, deadline = Waiting(offset=waiting.offset), time.monotonic() + options.every
+            waiting, deadline = WaitingDocuments(offset=waiting.offset), time.monotonic() + options.every
 
     try:
         for line, offset in _lines(path, journal.offset):
@@ -177,7 +177,7 @@ class _Records:
         """Whether the last record belongs to a batch that may go on; a batch ends where another begins."""
         return self._open is not None
 
-    def read(self, line: bytes, waiting: Waiting) -> None:
+    def read(self, line: bytes, waiting: WaitingDocuments) -> None:
         """Add what a line says to what waits."""
         if not line.strip():
             return
@@ -199,7 +199,7 @@ class _Records:
         waiting.texts.append(text)
         waiting.labels.append(labels)
 
-    def drop_open_batch(self, waiting: Waiting) -> None:
+    def drop_open_batch(self, waiting: WaitingDocuments) -> None:
         """Leave out the batch that did not come to its end, so that it is learnt whole when it comes again."""
         del waiting.texts[self._began :], waiting.labels[self._began :]
         waiting.ids.remove(self._open)  # type: ignore[arg-type]
@@ -224,7 +224,7 @@ class _Records:
         self.left_out += 1
 
 
-def _learn(model: Path, waiting: Waiting, journal: Journal, options: FollowOptions) -> None:
+def _learn(model: Path, waiting: WaitingDocuments, journal: Journal, options: FollowOptions) -> None:
     def change(fitted: FittedModel) -> FittedModel:
         classifier = TextClassifier.from_fitted(fitted)
         labels = waiting.labels if fitted.multilabel else [names[0] for names in waiting.labels]
@@ -232,7 +232,7 @@ def _learn(model: Path, waiting: Waiting, journal: Journal, options: FollowOptio
         journal.record(model, changed, waiting.offset, waiting.ids)
         return changed
 
-    update(model, change)
+    update_model_file(model, change)
 
 
 def _lines(path: str, offset: int) -> Iterator[tuple[bytes | None, int]]:

@@ -1,39 +1,36 @@
-"""A data file of any size → FittedModel in bounded memory, for models that learn from counts.
+"""A data file of any size → the sums over its documents, in bounded memory: TrainingData as documents stream by.
 
 Batches are read and decoded in one thread and counted by the kernel's; sums are merged as they come, or written to
-disk. The model is the one that `TextClassifier.fit` makes of all documents at once: its file has the same bytes.
+disk. They are those of all documents at once, and so is a model that learns from them.
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import BadData, UnnaiveError, count_noun
+from unnaive.base.errors import UnnaiveError
+from unnaive.data.accumulator import Accumulator
 from unnaive.data.memory import return_large_blocks
-from unnaive.data.sums import UNLABELLED
 from unnaive.data.text_hashes import TextHashes
 from unnaive.data.text_hashes import hash_texts as hashes_of
+from unnaive.data.training_data import TrainingData
 from unnaive.io.columns import Columns
 from unnaive.io.datafiles import DataFile
-from unnaive.learning.fitted import FittedModel
-from unnaive.learning.learner import TrainingSpec
-from unnaive.learning.train import check_spec, train_from_counts, warn_about_lone_terms
 from unnaive.learning.tuned_models import TUNED_FROM
 from unnaive.scaleout.checkpoint import Checkpoint
-from unnaive.scaleout.counting import DocumentCounter
 from unnaive.scaleout.read_ahead import counting_threads, in_small_blocks, read_ahead
 from unnaive.text.buffer import TextBuffer
 from unnaive.text.tokens import TokenRule
 
-Documents = tuple[Any, Sequence[tuple[Any, ...]]]  # texts and their label sets
+LabelledTexts = tuple[Any, Sequence[tuple[Any, ...]]]  # texts and their label sets
 OnDocuments = Callable[[Any, Sequence[tuple[Any, ...]]], None]
 
 
@@ -51,67 +48,54 @@ class Resources:
     checkpoint: Checkpoint | None = None
 
 
-@dataclass
-class Report:
-    """What became of the documents: how many, what was left out, what was written to disk on the way."""
-
-    documents: int = 0
-    resumed_at: int = 0
-    runs_written: int = 0
-    pruned_terms: int = 0
-    pruned_below_df: int = 1
-    notes: list[str] = field(default_factory=list)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, without those that say nothing."""
-        found = {"resumed_at": self.resumed_at, "runs_written": self.runs_written, "pruned_terms": self.pruned_terms}
-        shown: dict[str, Any] = {name: value for name, value in found.items() if value}
-        shown |= {"notes": self.notes} if self.notes else {}
-        return shown | ({"pruned_below_df": self.pruned_below_df} if self.pruned_terms else {})
-
-
 class NeedsDocuments(Exception):
     """The documents turned out to be multilabel, whose thresholds are tuned on the documents themselves."""
 
 
-def train_stream(
-    spec: TrainingSpec,
+@contextmanager
+def stream_documents(
     source: DataFile,
     rule: TokenRule,
     *,
     n_jobs: int | None = None,
     resources: Resources | None = None,
     hash_texts: bool = False,
-    on_counted: Callable[[int], None] = lambda n_docs: None,
-) -> tuple[FittedModel, Report]:
-    """Learn from all documents of a source, a batch at a time.
+    tunes_multilabel: bool = False,
+) -> Iterator[TrainingData]:
+    """The sums over all documents of a source, which are read a batch at a time.
 
-    With `hash_texts` the model keeps short hashes of its texts. NeedsDocuments where thresholds are to be tuned.
+    With `hash_texts` short hashes of the texts are kept. With `tunes_multilabel`, NeedsDocuments is raised as soon as
+    documents turn out to be multilabel and many enough to tune thresholds on. A checkpoint is removed when the block
+    ends without an error.
     """
-    check_spec(spec)
     return_large_blocks()
     resources = resources or Resources()
     with ExitStack() as stack:
         folder = _scratch_folder(resources, stack)
-        counter = DocumentCounter(rule, counting_threads(n_jobs), resources.memory, folder)
+        counter = Accumulator(rule, counting_threads(n_jobs), resources.memory, folder)
         source = in_small_blocks(source, n_jobs)
-        report, hashes = Report(), LearntHashes()
-        on_documents = hashes.add if hash_texts else None
-        count_source(counter, source, resources.checkpoint, report, on_documents, _refuse_tuning(spec, source, counter))
-        check_counted(source, counter)
+        hashes = LearntHashes() if hash_texts else None
+
+        def after_batch() -> None:
+            if tunes_multilabel and counter.n_docs >= TUNED_FROM and is_multilabel(source, counter):
+                raise NeedsDocuments
+
+        resumed = count_source(counter, source, resources.checkpoint, hashes.add if hashes else None, after_batch)
         multilabel = is_multilabel(source, counter)
+        unlabelled = 0 if multilabel else counter.n_unlabelled
+        source.warn_about_labels(counter.labels, counter.n_docs, unlabelled, multilabel=multilabel)
         named = counter.total(multilabel=multilabel)
         counter.clear()
-        report.documents = int(named.counts.n_docs)
-        report.runs_written = counter.n_spilled
-        report.pruned_terms, report.pruned_below_df = counter.n_pruned, counter.min_df
-        warn_about_lone_terms(named)
-        on_counted(report.documents)
-        fitted = train_from_counts(spec, named, "sets" if multilabel else "single", token_rule=rule, n_jobs=n_jobs)
+        reading = {
+            "token_rule": rule, "n_jobs": n_jobs, "columns": learnt_columns(source),
+            "text_hashes": hashes and hashes.total(multilabel=multilabel),
+        }  # fmt: skip
+        report = {"resumed_at": resumed, "runs_written": counter.n_spilled, "pruned_terms": counter.n_pruned}
+        report = {name: value for name, value in report.items() if value}
+        report |= {"pruned_below_df": counter.min_df} if counter.n_pruned else {}
+        yield TrainingData("sets" if multilabel else "single", named, reading=reading, report=report).checked()
         if resources.checkpoint is not None:
             resources.checkpoint.remove(counter)
-    found = hashes.total(multilabel=multilabel) if hash_texts else None
-    return replace(fitted, columns=learnt_columns(source), text_hashes=found), report
 
 
 class LearntHashes:
@@ -154,29 +138,18 @@ def _scratch_folder(resources: Resources, stack: ExitStack) -> Path | None:
     return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=".unnaive-", dir=resources.scratch)))
 
 
-def _refuse_tuning(spec: TrainingSpec, source: DataFile, counter: DocumentCounter) -> Callable[[], None]:
-    """Called after each batch: whether this data can be learnt from sums alone shows with the first label sets."""
-
-    def check() -> None:
-        if spec.decision is None and counter.n_docs >= TUNED_FROM and is_multilabel(source, counter):
-            raise NeedsDocuments
-
-    return check
-
-
 def count_source(
-    counter: DocumentCounter,
+    counter: Accumulator,
     source: DataFile,
     checkpoint: Checkpoint | None,
-    report: Report,
     on_documents: OnDocuments | None = None,
     after_batch: Callable[[], None] = lambda: None,
-) -> None:
-    """Count all documents of a source, from where the checkpoint says.
+) -> int:
+    """Count all documents of a source, from where the checkpoint says; how many rows stood in it.
 
     `on_documents` is told of them in the thread that reads, `after_batch` is called when some were counted.
     """
-    rows = report.resumed_at = 0 if checkpoint is None else checkpoint.open(counter)
+    rows = resumed = 0 if checkpoint is None else checkpoint.open(counter)
     held = 0
     with read_ahead(_shown(_skip_rows(source, rows), on_documents)) as batches:
         for texts, labels in batches:
@@ -187,9 +160,10 @@ def count_source(
             if checkpoint is not None and held >= checkpoint.every:
                 checkpoint.save(counter, rows)
                 held = 0
+    return resumed
 
 
-def _skip_rows(source: DataFile, rows: int) -> Iterator[Documents]:
+def _skip_rows(source: DataFile, rows: int) -> Iterator[LabelledTexts]:
     """The documents of a source without the first `rows`."""
     at = 0
     for batch in source.batches(labelled=True):
@@ -202,7 +176,7 @@ def _skip_rows(source: DataFile, rows: int) -> Iterator[Documents]:
         raise UnnaiveError(f"{source.name} has {at:,} rows, and the checkpoint is of {rows:,}; remove it to start anew")
 
 
-def _shown(batches: Iterator[Documents], on_documents: OnDocuments | None) -> Iterator[Documents]:
+def _shown(batches: Iterator[LabelledTexts], on_documents: OnDocuments | None) -> Iterator[LabelledTexts]:
     """The same batches, each shown to `on_documents` first."""
     for texts, labels in batches:
         if on_documents is not None:
@@ -215,24 +189,6 @@ def text_bytes(texts: Any) -> int:
     return int(texts.offsets[-1] - texts.offsets[0]) if isinstance(texts, TextBuffer) else sum(map(len, texts))
 
 
-def is_multilabel(source: DataFile, counter: DocumentCounter) -> bool:
+def is_multilabel(source: DataFile, counter: Accumulator) -> bool:
     """Whether documents may have any number of labels: the options say so, or some document shows it."""
     return bool(source.multilabel) or counter.n_multilabel > 0
-
-
-def check_counted(source: DataFile, counter: DocumentCounter) -> None:
-    """The errors and warnings about all documents together, as `DataFile.corpus` and `TextClassifier.fit` have them."""
-    labels = [label for label in counter.codes.labels if label != UNLABELLED]
-    multilabel = is_multilabel(source, counter)
-    source.warn_about_labels(
-        labels, counter.n_docs, 0 if multilabel else counter.n_unlabelled, multilabel=multilabel
-    )  # fmt: skip
-    if not labels:
-        raise BadData("no document has a label; a classifier needs labels to learn from")
-    if not multilabel and len(labels) < 2:
-        raise BadData(f"every document has the label {labels[0]!r}; a classifier needs at least two classes")
-    if not counter.has_terms:
-        raise BadData(
-            f"none of the {count_noun(counter.n_docs, 'text')} has a term to learn from; check the column and the "
-            "settings"
-        )

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "../base/_leak_report.h"
 #include "_kernel_chars_python.h"
 #include "_kernel_files_ahead.h"
 #include "_kernel_score.h"
@@ -282,6 +283,7 @@ nb::object best(HeldScorer& self, nb::handle texts, const Threads& threads, size
 }  // namespace unnaive
 
 NB_MODULE(_kernel, m) {
+  set_leak_report();
   using namespace unnaive;
 #if defined(__x86_64__) && defined(__POPCNT__)
   if (!__builtin_cpu_supports("popcnt")) throw nb::import_error("this processor, of before 2009, cannot count bits");

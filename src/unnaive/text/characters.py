@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unnaive.base.locks import fork_safe_lock
 from unnaive.base.sparse import csr_array
@@ -23,15 +22,14 @@ from unnaive.text.vocabulary import Vocabulary
 
 REMEMBERED = 1 << 20  # distinct units whose grams are kept from call to call,
 REMEMBERED_CELLS = 1 << 26  # and how many grams they may have in all
-Ints = NDArray[np.int64]
-Rows = tuple[Any, Any, Any]  # counts, ids, where rows end
+KernelRows = tuple[Any, Any, Any]  # counts, ids, where rows end
 NO_CELLS = np.zeros(0, np.int32)
 
 
 class MixedRows:
     """What the kernel knows of some documents: rows of units, the grams to cut them into, and rows of word terms."""
 
-    def __init__(self, grams: Any, units: Rows, words: tuple[Any, Any, Any, Any]) -> None:
+    def __init__(self, grams: Any, units: KernelRows, words: tuple[Any, Any, Any, Any]) -> None:
         self.grams, self.units, self.words = grams, units, words
 
 
@@ -71,14 +69,14 @@ class CharacterEngine:
                 self._parts = [Vocabulary.trusted(np.concatenate([blob for blob, _ in arrays]), offsets)]
             return self._parts[0]
 
-    def count(self, texts: Texts, grow: bool) -> Rows:
+    def count(self, texts: Texts, grow: bool) -> KernelRows:
         """(counts, ids, where rows end) of the texts; ids ascend in each row."""
         return self.use(texts, grow, lambda rows: rows.grams.join(rows.units, rows.words, len(self), self.threads))  # type: ignore[no-any-return]
 
-    def count_with_units(self, texts: Texts) -> tuple[Rows, GramUnits]:
+    def count_with_units(self, texts: Texts) -> tuple[KernelRows, GramUnits]:
         """The same with a growing vocabulary, and what the grams were cut from."""
 
-        def work(rows: MixedRows) -> tuple[Rows, GramUnits]:
+        def work(rows: MixedRows) -> tuple[KernelRows, GramUnits]:
             counts, ids, ends = rows.units
             found = csr_array((counts, ids, ends), shape=(len(ends) - 1, len(self._unit_engine)))
             units = GramUnits(self._unit_engine.vocabulary(), found, self._kind)
@@ -106,7 +104,7 @@ class CharacterEngine:
             self._append(self._term_engine.vocabulary().since(before))
         return counts, ids.astype(np.int32, copy=False), ends.astype(np.int64), self._term_columns
 
-    def _count_units(self, texts: Texts, grow: bool) -> Rows:
+    def _count_units(self, texts: Texts, grow: bool) -> KernelRows:
         full = len(self._unit_engine) > REMEMBERED or self._grams.cells() > REMEMBERED_CELLS
         if full or (grow and self._grams.partial()):
             self._grams.forget()

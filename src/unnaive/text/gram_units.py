@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.sparse import csr_array, hstack, vstack
+from unnaive.base.types import Ids
 from unnaive.text.backend import kernel
 from unnaive.text.tokens import GRAM, TokenRule
 from unnaive.text.unit_grams import find_grams
 from unnaive.text.vocabulary import Vocabulary
 
 GramKind = tuple[int, int, str]  # shortest and longest character n-gram, and the sign of its borders
-Ids = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

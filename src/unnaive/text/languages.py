@@ -91,7 +91,7 @@ def fold_table(turkish: bool) -> dict[int, int]:
     return table | {ord("I"): ord("ı")} if turkish else table
 
 
-def folded(text: str, language: str | None) -> str:
+def fold_case(text: str, language: str | None) -> str:
     """The text in lower case, as its language writes it."""
     return text.translate(fold_table(language == "tr"))
 

@@ -8,19 +8,22 @@ encodings, charsets, nested parts, HTML; an attachment is named and not read. Of
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from unnaive.base.errors import UnnaiveWarning
 from unnaive.text.buffer import TextBuffer
-from unnaive.text.markup import Piece, Places, strip_markup
+from unnaive.text.encoded_words import NO_TEXT, decode_bytes, decode_words
+from unnaive.text.markup import OffsetMap, Piece, strip_markup
+from unnaive.text.token_rule import MESSAGE_HEADERS
 
 if TYPE_CHECKING:
     from email.message import Message
 
 _FIELD = re.compile(r"([!-9;-~]+):")
-_PARTS = {"whole": None, "body": (), "subject-body": ("subject",), "from-subject-body": ("from", "subject")}
-MESSAGE_PARTS = tuple(_PARTS)
+MESSAGE_PARTS = tuple(MESSAGE_HEADERS)
 
 
 def _lines(text: str) -> Iterator[tuple[int, int, str]]:
@@ -91,7 +94,7 @@ def message_parts(text: str, message: str) -> list[tuple[int, int]]:
     >>> [text[start:end] for start, end in message_parts(text, "subject-body")]
     [' hi\\n', 'body']
     """
-    wanted = _PARTS[message]
+    wanted = MESSAGE_HEADERS[message]
     values, body = ([], 0) if wanted is None else _header(text, wanted)
     return [part for part in [*values, *_without_uu(text, body)] if part[0] < part[1]]
 
@@ -161,7 +164,7 @@ def decode_mime(text: str, message: str) -> str:
 
 def message_pieces(text: str, message: str) -> list[Piece]:
     """The wanted parts of a MIME message, decoded, without UU-encoded blocks."""
-    places = Places(mime_pieces(text, message))
+    places = OffsetMap(mime_pieces(text, message))
     joined = "".join(piece.text for piece in places.parts)
     return list(places.cut(_without_uu(joined, 0)))
 
@@ -169,19 +172,65 @@ def message_pieces(text: str, message: str) -> list[Piece]:
 def mime_pieces(text: str, message: str) -> list[Piece]:
     """The wanted fields of the header and all readable parts of the body, decoded.
 
-    A message that the email package gives up on is read as it stands.
+    A message that the email package gives up on, or would take too long for, is read as it stands.
     """
-    from email import message_from_string  # 15 ms, which a start without mail need not wait for
-
-    wanted = _PARTS[message]
+    wanted = MESSAGE_HEADERS[message]
     values, body = _header(text, wanted or ())
     fields = _joined(values) if wanted is not None else list(_without_mime_fields(text, body))
     head = [piece for start, end in fields for piece in _decode_field(text, start, end)]
+    problem = _find_excess(text)
+    if problem is not None:
+        warnings.warn(f"a message has {problem}; its body is read as it stands", UnnaiveWarning, stacklevel=2)
+        return [*head, Piece(text[body:], body, len(text))]
+    from email import message_from_string  # 15 ms, which a start without mail need not wait for
+
     first = 0 if _FIELD.match(text) else text.find("\n") + 1
     try:
         return head + list(_decode_body(message_from_string(text[first:]), text, body))
     except (ValueError, LookupError, TypeError, AttributeError, AssertionError, RecursionError):
         return [*head, Piece(text[body:], body, len(text))]
+
+
+# The email package takes time that grows with the square of a field's parameters, and of the depth of parts.
+LONGEST_FIELD = 1 << 12  # characters of a field on content, of any part
+DEEPEST_PART = 50  # multiparts, each in the one before
+_CONTENT_FIELD = re.compile(
+    r"^content-(?:type|disposition)[ \t]*:[^\n]*(?:\n[ \t][^\n]*)*", re.IGNORECASE | re.MULTILINE
+)
+_BOUNDARY = re.compile(r"boundary[ \t]*=[ \t]*(?:\"([^\"]*)\"|([^\s;\"]+))", re.IGNORECASE)
+
+_NO_TEXT_CHARSET = re.compile(rf"charset\*?[^;\n]*({'|'.join(NO_TEXT)})", re.IGNORECASE)
+
+
+def _find_excess(text: str) -> str | None:
+    """What a message has too much of, in words; None for all messages that people and programs send."""
+    open_parts: list[str] = []
+    at = 0
+    for field in _CONTENT_FIELD.finditer(text):
+        if field.end() - field.start() > LONGEST_FIELD:
+            return f"a field on content of more than {LONGEST_FIELD:,} characters"
+        if _NO_TEXT_CHARSET.search(field[0]):
+            return "a charset that is not for texts"
+        boundary = _BOUNDARY.search(field[0])
+        if boundary is None:
+            continue
+        _close_parts(open_parts, text, at, field.start())
+        at = field.end()
+        open_parts.append(boundary[1] or boundary[2] or "")
+        if len(open_parts) > DEEPEST_PART:
+            return f"parts more than {DEEPEST_PART} deep in one another"
+    return None
+
+
+def _close_parts(open_parts: list[str], text: str, start: int, end: int) -> None:
+    """Forget the multiparts that a line of boundary in text[start:end] ends: its own, or those inside of it."""
+    depths = {f"--{boundary}": depth for depth, boundary in enumerate(open_parts)}
+    for _, _, line in _lines(text[start:end]):
+        if line.startswith("--"):
+            line = line.rstrip(" \t")
+            depth = depths.get(line.removesuffix("--") if line not in depths else line)
+            if depth is not None:
+                del open_parts[depth if line not in depths else depth + 1 :]
 
 
 def _joined(values: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -205,35 +254,23 @@ def _without_mime_fields(text: str, body: int) -> Iterator[tuple[int, int]]:
 
 
 def _decode_field(text: str, start: int, end: int) -> list[Piece]:
-    from email.errors import HeaderParseError
-    from email.header import decode_header
-
     value = text[start:end]
     if "=?" not in value:
         return [Piece(value, start, end)]
-    try:
-        parts = decode_header(value)
-    except HeaderParseError:
-        return [Piece(value, start, end)]
-    words = (_decode(part, charset) if isinstance(part, bytes) else part for part, charset in parts)
-    return [Piece(f" {''.join(words).strip()}\n", start, end)]
-
-
-def _decode(raw: bytes, charset: str | None) -> str:
-    """Bytes by the charset that is named; by UTF-8, else as Western, where none is or it is unknown."""
-    try:
-        return raw.decode(charset or "utf-8", errors="replace" if charset else "strict")
-    except (LookupError, UnicodeError):
-        return raw.decode("cp1252", errors="replace")
+    words = decode_words(value)
+    return [Piece(value if words is None else f" {words.strip()}\n", start, end)]
 
 
 def _decode_body(message: Message, text: str, at: int) -> Iterator[Piece]:
     """The pieces of every readable part, each followed by a newline; `at` is where the body begins."""
+    searched = 0  # characters in which a payload was not found: one that the email package changed
     for part in _readable_parts(message):
         payload = part.get_payload()
         if not isinstance(payload, str):
             continue
-        start = max(text.find(payload, at), at)
+        found_at = text.find(payload, at) if searched <= 4 * len(text) else -1
+        searched += len(text) - at if found_at < 0 else 0
+        start = max(found_at, at)
         end = min(start + len(payload), len(text))
         if _is_attachment(part):
             yield from _name_attachment(part, start)
@@ -279,7 +316,7 @@ def _decode_part(part: Message, payload: str, start: int, end: int) -> Iterator[
         yield from _decode_quoted(payload, start, charset)
     elif encoding in ("base64", "quoted-printable", "x-uuencode", "uuencode", "uue", "x-uue"):
         raw = part.get_payload(decode=True)
-        yield Piece(_decode(raw if isinstance(raw, bytes) else b"", charset), start, end)
+        yield Piece(decode_bytes(raw if isinstance(raw, bytes) else b"", charset), start, end)
     else:
         yield Piece(payload, start, end)
 
@@ -288,7 +325,7 @@ def _decode_part(part: Message, payload: str, start: int, end: int) -> Iterator[
 _ASCII_CHARSET = re.compile(
     r"utf-?8|us-ascii|ascii|latin-?1|iso-?8859-?\w+|(?:windows|cp)-?12\d\d|koi8-?\w", re.IGNORECASE
 )
-_QUOTED = re.compile(r"(?P<escapes>(?:=[0-9A-Fa-f]{2})+)|=[ \t]*\r?\n|[ \t]+(?=\r?\n)")
+_QUOTED = re.compile(r"(?P<escapes>(?:=[0-9A-Fa-f]{2})+)|=[ \t]*\r?\n|(?<![ \t])[ \t]++(?=\r?\n)")
 
 
 def _decode_quoted(payload: str, start: int, charset: str | None) -> Iterator[Piece]:
@@ -299,7 +336,7 @@ def _decode_quoted(payload: str, start: int, charset: str | None) -> Iterator[Pi
             yield Piece(payload[at : match.start()], start + at, start + match.start())
         escapes = match["escapes"]
         if escapes:
-            decoded = _decode(bytes.fromhex(escapes.replace("=", "")), charset)
+            decoded = decode_bytes(bytes.fromhex(escapes.replace("=", "")), charset)
             yield Piece(decoded, start + match.start(), start + match.end())
         at = match.end()
     if at < len(payload):

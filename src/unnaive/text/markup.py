@@ -35,10 +35,10 @@ def _unescape(entity: str) -> str:
     return unescape(entity)
 
 
-def visible(text: str, start: int, end: int) -> Iterator[Piece]:
+def visible_pieces(text: str, start: int, end: int) -> Iterator[Piece]:
     """The pieces of text[start:end] without tags, comments, scripts and styles, its entities decoded.
 
-    >>> "".join(piece.text for piece in visible("<p>caf&eacute;<br>bar", 0, 21))
+    >>> "".join(piece.text for piece in visible_pieces("<p>caf&eacute;<br>bar", 0, 21))
     ' café bar'
     """
     at = start
@@ -51,10 +51,10 @@ def visible(text: str, start: int, end: int) -> Iterator[Piece]:
         yield Piece(text[at:end], at, end)
 
 
-class Places:
+class OffsetMap:
     """Offsets in the cleaned text → offsets in the original.
 
-    >>> places = Places(list(visible("<b>caf&eacute;s", 0, 15)))
+    >>> places = OffsetMap(list(visible_pieces("<b>caf&eacute;s", 0, 15)))
     >>> places.original(1, 6)   # "cafés" is written in 3..15
     (3, 15)
     """
@@ -94,6 +94,8 @@ def strip_markup(parts: list[Piece]) -> list[Piece]:
     >>> strip_markup([Piece("a <", 0, 3), Piece("b> c", 9, 13)])
     [Piece(text='a ', start=0, end=2), Piece(text=' ', start=2, end=11), Piece(text=' c', start=11, end=13)]
     """
-    places = Places(parts)
+    places = OffsetMap(parts)
     joined = "".join(piece.text for piece in parts)
-    return [Piece(found.text, *places.original(found.start, found.end)) for found in visible(joined, 0, len(joined))]
+    return [
+        Piece(found.text, *places.original(found.start, found.end)) for found in visible_pieces(joined, 0, len(joined))
+    ]

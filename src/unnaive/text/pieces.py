@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from unnaive.text.mail import MESSAGE_PARTS, decode_mime, message_parts, message_pieces, mime_rows, needs_mime
-from unnaive.text.markup import Piece, Places, strip_markup, visible
+from unnaive.text.markup import OffsetMap, Piece, strip_markup, visible_pieces
 
 __all__ = [
-    "MESSAGE_PARTS", "Piece", "Places", "decode_mime", "message_parts", "mime_rows", "needs_mime", "pieces", "visible",
+    "MESSAGE_PARTS",
+    "OffsetMap",
+    "Piece",
+    "decode_mime",
+    "message_parts",
+    "mime_rows",
+    "needs_mime",
+    "pieces",
+    "visible_pieces",
 ]  # fmt: skip
 
 
@@ -17,11 +25,11 @@ def pieces(text: str, *, message: str | None, markup: bool) -> list[Piece]:
     ' body '
     """
     if message is None:
-        return list(visible(text, 0, len(text))) if markup else [Piece(text, 0, len(text))]
+        return list(visible_pieces(text, 0, len(text))) if markup else [Piece(text, 0, len(text))]
     if needs_mime(text):
         found = message_pieces(text, message)
         return strip_markup(found) if markup else found
     parts = message_parts(text, message)
     if markup:
-        return [piece for start, end in parts for piece in visible(text, start, end)]
+        return [piece for start, end in parts for piece in visible_pieces(text, start, end)]
     return [Piece(text[start:end], start, end) for start, end in parts]

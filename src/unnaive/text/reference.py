@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from unnaive.base.errors import BadData
 from unnaive.base.locks import fork_safe_lock
 from unnaive.base.sparse import csr_array
+from unnaive.base.types import Floats
 from unnaive.text.buffer import LARGEST_TEXT, Texts
 from unnaive.text.tokens import TokenRule, tokens
 from unnaive.text.vocabulary import Vocabulary
 
-Scores = NDArray[np.float64]
 _CHUNK = 1024  # texts whose scores are held at a time while looking for the best
-Rows = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Any]]
+CsrParts = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Any]]
 
 
 class ReferenceEngine:
@@ -34,7 +34,7 @@ class ReferenceEngine:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def count(self, texts: Texts, grow: bool) -> Rows:
+    def count(self, texts: Texts, grow: bool) -> CsrParts:
         """(counts, ids, where rows end) of the texts; ids ascend in each row."""
         for place, text in enumerate(texts):
             if len(text) > LARGEST_TEXT:
@@ -64,20 +64,20 @@ class LinearArrays:
     """A linear model as plain arrays: arcs (n_classes, n_terms) dense or sparse, backgrounds and bias dense."""
 
     arcs: Any
-    class_background: Scores
-    term_background: Scores
-    bias: Scores
+    class_background: Floats
+    term_background: Floats
+    bias: Floats
     binary: bool
 
 
 class ReferenceScorer:
-    """Scores as the product of sparse counts with the weights."""
+    """Floats as the product of sparse counts with the weights."""
 
     def __init__(self, engine: ReferenceEngine, linear: LinearArrays) -> None:
         self.engine = engine
         self.linear = replace(linear, arcs=linear.arcs.tocsr()) if hasattr(linear.arcs, "tocsr") else linear
 
-    def scores_and_known(self, texts: Texts, clear: float = np.inf) -> tuple[Scores, NDArray[np.int64]]:
+    def scores_and_known(self, texts: Texts, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
         """(n_texts, n_classes) scores, and (n_texts,) how many mentions of terms each text has.
 
         The kernel need not score texts whose best class leads by more than `clear`; here they are scored all the same.

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unnaive.base.errors import BadData
+from unnaive.base.types import Floats
 from unnaive.text.backend import engine_kind, kernel, thread_count
 from unnaive.text.buffer import as_texts
 from unnaive.text.engines import engine_for, scorer_for
@@ -18,11 +19,9 @@ from unnaive.text.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from unnaive.text.characters import MixedRows
 
-Scores = NDArray[np.float64]
-
 
 class TextScorer:
-    """Scores of each class for raw texts.
+    """Floats of each class for raw texts.
 
     score(c) = bias[c] + Σ_t n_t · (arcs[c, t] + term_background[t] + class_background[c])
 
@@ -65,11 +64,11 @@ class TextScorer:
         """Copies and other processes make their own tables."""
         return TextScorer, (*self._made_of, *self._options)
 
-    def scores(self, texts: Any) -> Scores:
+    def scores(self, texts: Any) -> Floats:
         """(n_texts, n_classes) scores."""
         return self.scores_and_known(texts)[0]
 
-    def scores_and_known(self, texts: Any, clear: float = np.inf) -> tuple[Scores, NDArray[np.int64]]:
+    def scores_and_known(self, texts: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
         """The scores, and (n_texts,) how many mentions of terms of the vocabulary each text has; in one pass.
 
         A text whose best class leads every other by more than `clear` may get 0 for it and −∞ for the others, which is
@@ -98,13 +97,13 @@ class TfIdfPart(NamedTuple):
     """
 
     place: NDArray[np.int32] | None
-    idf: Scores
+    idf: Floats
     weights: NDArray[Any]
-    bias: Scores
+    bias: Floats
 
 
 class TfIdfTextScorer:
-    """Scores of each class for raw texts by the sum of linear models over tf-idf; only with the native kernel.
+    """Floats of each class for raw texts by the sum of linear models over tf-idf; only with the native kernel.
 
     score(c) = bias[c] + Σ_parts bias_part[c] + Σ_t z_t · weights[place_t, c] / √Σ_t z_t²,  z_t = (1 + log n_t) · idf_t
 
@@ -120,7 +119,7 @@ class TfIdfTextScorer:
         self,
         rule: TokenRule,
         vocabulary: Vocabulary,
-        bias: Scores,
+        bias: Floats,
         parts: list[TfIdfPart],
         threads: int | None = None,
     ) -> None:
@@ -132,7 +131,7 @@ class TfIdfTextScorer:
         tables = [(place, part.idf, part.weights, part.bias) for place, part in zip(places, parts, strict=True)]
         self._scorer = kernel.TfIdfScorer(tables, np.ascontiguousarray(bias, np.float64), len(vocabulary))
 
-    def scores(self, texts: Any) -> Scores:
+    def scores(self, texts: Any) -> Floats:
         """(n_texts, n_classes) scores."""
         documents = as_texts(texts)
         if hasattr(self._engine, "use"):
@@ -147,7 +146,7 @@ class TfIdfTextScorer:
         return self._scorer.scores(rows.grams, rows.units, rows.words, self.threads)
 
 
-def _vector(values: ArrayLike | None, length: int, name: str) -> Scores:
+def _vector(values: ArrayLike | None, length: int, name: str) -> Floats:
     vector = np.zeros(length) if values is None else np.ascontiguousarray(values, dtype=np.float64)
     if vector.shape != (length,):
         raise BadData(f"{name} has shape {vector.shape}; expected ({length},)")

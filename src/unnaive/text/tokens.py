@@ -11,18 +11,15 @@ of a run are terms whatever the lengths of word n-grams, and no n-gram goes over
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from unnaive.base.errors import BadModel, UnnaiveError, choose
 from unnaive.text import _unicode_table
-from unnaive.text.languages import check_language, folded, stemmer_name, stems, stop_list, stop_lists
-from unnaive.text.pieces import MESSAGE_PARTS, Places, pieces
+from unnaive.text.languages import fold_case, stems, stop_list
+from unnaive.text.pieces import OffsetMap, pieces
 from unnaive.text.scripts import (
-    UNSPACED,
     character_class,
     chunk_pattern,
     run_grams,
@@ -30,162 +27,26 @@ from unnaive.text.scripts import (
     sign_pattern,
     sign_term,
 )
-from unnaive.text.segmenters import check_segmenter, segments
+from unnaive.text.segmenters import segments
+from unnaive.text.token_rule import BORDERS, LONGEST_NGRAM, TokenRule
 
-STEMMERS = ("porter", "snowball")
-ANALYZERS = ("word", "char", "both")
+__all__ = [
+    "BORDERS", "GRAM", "LONGEST_NGRAM", "Part", "Span", "TokenRule", "cleaned", "spans", "term_stems", "tokens",
+    "word_pattern",
+]  # fmt: skip
+
 GRAM = "#"  # before a character gram, so that it is no word: "# ca" begins a chunk, "#at " ends one
-BORDERS = {"spaces": " ", "words": "_"}  # what character grams stay within, and the sign of its borders
-LONGEST_NGRAM = 8
-BEFORE_SCRIPTS: dict[str, Any] = {
-    "unspaced": "whole",
-    "emoji": False,
-    "char_borders": "words",
-}  # how rules were meant that were written without these
-
-
-@dataclass(frozen=True)
-class TokenRule:
-    """How texts are read; a value that travels with every model.
-
-    - `language`: an ISO 639 code; "tr" folds I→ı; it picks the Snowball stemmer. None for no language.
-    - `min_length`: shorter words are left out, in characters.
-    - `digits`: False makes digits separate words, as the pattern `[a-z]+` does.
-    - `stopwords`: "smart", a language code, or words; they are compared as whole words after folding.
-    - `stem`: "porter" or "snowball".
-    - `ngrams`: (shortest, longest) run of words that makes a term, joined by a space.
-    - `analyzer`: "word"; "char" for character n-grams; "both" for word terms and character n-grams.
-    - `char_ngrams`: (shortest, longest) character n-gram, the borders marked and counted; of all words, short and
-      frequent ones too.
-    - `char_borders`: "spaces" keeps character n-grams between spaces, with the punctuation there; "words" inside words.
-    - `html`: leave out tags, comments, scripts and styles, and decode entities.
-    - `message`: which parts of an RFC 822 message to read; UU-encoded blocks are then skipped.
-    - `unspaced`: Chinese, Japanese, Thai, Lao, Khmer and Burmese are written without spaces: "grams" makes each
-      character (with its marks) and each pair of neighbours a term, "whole" takes what is between spaces as a word.
-    - `segmenter`: "jieba", if it is installed, finds the words of Chinese by its dictionary; they stand in the place of
-      "grams", and texts are then read by Python, which is slower.
-    - `emoji`: an emoji, with its skin tone and what is joined to it, is a term.
-    - `symbols`: so is a symbol such as :-) ;) :D :/ or <3.
-
-    >>> tokens("The Cats sat", TokenRule(stopwords="en", stem="porter", ngrams=(1, 2)))
-    ['cat', 'sat', 'cat sat']
-    >>> tokens("NBA球星2024 👍🏽", TokenRule())
-    ['nba', '球', '球星', '星', '2024', '👍🏽']
-    """
-
-    language: str | None = "en"
-    lowercase: bool = True
-    min_length: int = 2
-    digits: bool = True
-    stopwords: str | tuple[str, ...] | None = None
-    stem: str | None = None
-    ngrams: tuple[int, int] = (1, 1)
-    html: bool = False
-    message: str | None = None
-    analyzer: str = "word"
-    char_ngrams: tuple[int, int] = (2, 5)
-    unspaced: str = "grams"
-    segmenter: str | None = None
-    emoji: bool = True
-    symbols: bool = False
-    char_borders: str = "spaces"
-
-    def __post_init__(self) -> None:
-        for name in ("lowercase", "digits", "html", "emoji", "symbols"):
-            if not isinstance(getattr(self, name), bool):
-                raise UnnaiveError(f"{name} is {getattr(self, name)!r}; it is either True or False")
-        check_language(self.language)
-        if not _is_count(self.min_length):
-            raise UnnaiveError(f"min_length is {self.min_length!r}; give a whole number from 1 on")
-        object.__setattr__(self, "stopwords", _checked_stopwords(self.stopwords))
-        object.__setattr__(self, "ngrams", _checked_ngrams(self.ngrams, "ngrams"))
-        object.__setattr__(self, "char_ngrams", _checked_ngrams(self.char_ngrams, "char_ngrams"))
-        choose(list(ANALYZERS), self.analyzer, "analyzer")
-        choose(list(BORDERS), self.char_borders, "borders of character n-grams")
-        choose(list(UNSPACED), self.unspaced, "treatment of scripts without spaces")
-        if self.segmenter is not None:
-            check_segmenter(self.segmenter)
-        if self.stem is not None:
-            stemmer_name(choose(list(STEMMERS), self.stem, "stemmer"), self.language)
-        if self.message is not None:
-            choose(list(MESSAGE_PARTS), self.message, "message part")
-
-    def to_dict(self) -> dict[str, Any]:
-        """The rule as plain values, for JSON.
-
-        >>> TokenRule.from_dict(TokenRule(ngrams=(1, 2)).to_dict()) == TokenRule(ngrams=(1, 2))
-        True
-        """
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> TokenRule:
-        """The rule that `to_dict` wrote; anything else is an error of one sentence."""
-        if not isinstance(values, Mapping):
-            raise BadModel(f"the token rule is {type(values).__name__}; it should be a table of settings")
-        unknown = sorted(map(str, set(values) - {field.name for field in fields(cls)}))
-        if unknown:
-            raise BadModel(f"the token rule has {', '.join(unknown)}, which this version does not know; update unnaive")
-        try:
-            return cls(**BEFORE_SCRIPTS | dict(values))
-        except UnnaiveError as error:
-            raise BadModel(f"the token rule cannot be used: {error}") from error
-
-    @classmethod
-    def field_names(cls) -> tuple[str, ...]:
-        """The names of all options, which are parameters of TextClassifier too."""
-        return tuple(field.name for field in fields(cls))
-
-    def with_defaults_changed(self, changes: Mapping[str, Any]) -> TokenRule:
-        """The rule with these options, each only where nobody chose another than the default.
-
-        >>> TokenRule(ngrams=(1, 3)).with_defaults_changed({"analyzer": "both", "ngrams": (1, 2)}).ngrams
-        (1, 3)
-        """
-        default = TokenRule()
-        free = {name: value for name, value in changes.items() if getattr(self, name) == getattr(default, name)}
-        return replace(self, **free)
-
-    @property
-    def stop_set(self) -> frozenset[str]:
-        """The stop words, folded as the text is."""
-        return _stop_set(self.stopwords, self.lowercase, self.language)
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-
-
-def _checked_stopwords(stopwords: object) -> str | tuple[str, ...] | None:
-    if stopwords is None:
-        return None
-    if isinstance(stopwords, str):
-        return choose(stop_lists(), stopwords, "stop list")
-    words = tuple(stopwords) if isinstance(stopwords, Iterable) else (None,)
-    if isinstance(stopwords, (set, frozenset)):
-        words = tuple(sorted(words, key=str))
-    if not all(isinstance(word, str) for word in words):
-        raise UnnaiveError(f"stopwords is {stopwords!r}; give the name of a list ({', '.join(stop_lists())}) or words")
-    return words
-
-
-def _checked_ngrams(ngrams: object, name: str) -> tuple[int, int]:
-    if isinstance(ngrams, (tuple, list)) and len(ngrams) == 2 and all(_is_count(n) for n in ngrams):
-        shortest, longest = ngrams
-        if shortest <= longest <= LONGEST_NGRAM:
-            return shortest, longest
-    raise UnnaiveError(f"{name} is {ngrams!r}; give (shortest, longest) with 1 ≤ shortest ≤ longest ≤ {LONGEST_NGRAM}")
 
 
 @lru_cache(maxsize=16)
-def _stop_set(stopwords: str | tuple[str, ...] | None, lowercase: bool, language: str | None) -> frozenset[str]:
+def folded_stop_words(stopwords: str | tuple[str, ...] | None, lowercase: bool, language: str | None) -> frozenset[str]:
+    """The words of a stop list, folded as texts are."""
     words = stop_list(stopwords) if isinstance(stopwords, str) else frozenset(stopwords or ())
     if not words:
         return words  # the pattern takes long to make
     signs = sign_pattern(emoji=True, symbols=True)
     words = frozenset(sign_term(word) if signs and signs.fullmatch(word) else word for word in words)
-    return frozenset(folded(word, language) for word in words) if lowercase else words
+    return frozenset(fold_case(word, language) for word in words) if lowercase else words
 
 
 @lru_cache(maxsize=2)
@@ -262,7 +123,7 @@ def _run_parts(run: re.Match[str], rule: TokenRule) -> Iterator[Part]:
 def _terms(text: str, rule: TokenRule) -> list[Span]:
     """The terms of a cleaned text with their offsets in it."""
     if rule.lowercase:
-        text = folded(text, rule.language)
+        text = fold_case(text, rule.language)
     terms: list[Span] = []
     if rule.analyzer != "char":
         for is_run, stretch in groupby(_parts(text, rule, rule.unspaced), key=lambda part: part.kind == "run"):
@@ -348,7 +209,7 @@ def spans(text: str, rule: TokenRule) -> list[Span]:
     if rule.message is None and not rule.html:
         return _terms(text, rule)
     parts = pieces(text, message=rule.message, markup=rule.html)
-    places = Places(parts)
+    places = OffsetMap(parts)
     cleaned = "".join(piece.text for piece in parts)
     return [(*places.original(start, end), term) for start, end, term in _terms(cleaned, rule)]
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from unnaive.base.types import Ids
 
 
-def find_grams(words: Sequence[str], shortest: int, longest: int, border: str = "_") -> tuple[Ints, Ints, list[str]]:
+def find_grams(words: Sequence[str], shortest: int, longest: int, border: str = "_") -> tuple[Ids, Ids, list[str]]:
     """The grams of each word, its borders marked: (word numbers, gram numbers, grams).
 
     >>> owner, gram, grams = find_grams(["cat", "at"], 2, 3)

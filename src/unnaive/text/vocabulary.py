@@ -11,11 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from unnaive.base.errors import BadData, BadModel, count_noun
 from unnaive.base.lazy import lazy_property
-from unnaive.base.types import Ids
+from unnaive.base.types import Bytes, Ids
 from unnaive.text.backend import kernel
 from unnaive.text.term_order import term_order
-
-Bytes = NDArray[np.uint8]
 
 
 class Vocabulary:

@@ -94,7 +94,7 @@ def test_mlflow_mistakes(client: TestClient) -> None:
 
 def test_label_studio(client: TestClient, trained: Path) -> None:
     model = TextClassifier.load(trained)
-    setup = client.post("/setup", json={"project": "1.0", "schema": CONFIG, "hostname": "", "access_token": ""})
+    setup = client.post("/setup", json={"project": "1.0", "schema": CONFIG, "hostname": ""}, headers=WITH_TOKEN)
     assert setup.json() == {"model_version": "tickets-0"}
     asked = {"tasks": [{"id": 1, "data": {"body": TEXTS[0], "other": "x"}}], "label_config": CONFIG}
     (found,) = client.post("/predict", json=asked).json()["results"]
@@ -104,7 +104,7 @@ def test_label_studio(client: TestClient, trained: Path) -> None:
 
 
 def test_label_studio_teaches_changes_and_forgets(client: TestClient) -> None:
-    client.post("/setup", json={"schema": CONFIG})
+    client.post("/setup", json={"schema": CONFIG}, headers=WITH_TOKEN)
 
     def send(action: str, **more: Any) -> None:
         assert client.post("/webhook", json={"action": action, **more}, headers=WITH_TOKEN).status_code == 200
@@ -131,3 +131,34 @@ def test_label_studio_teaches_changes_and_forgets(client: TestClient) -> None:
     assert client.get("/health").json()["status"] == "UP"
     assert counts() == before
     assert client.post("/webhook", json={"action": "ANNOTATION_CREATED"}).status_code == 401
+
+
+def test_label_studio_connects_with_the_token_and_keeps_no_refused_configuration(client: TestClient) -> None:
+    assert client.post("/setup", json={"schema": CONFIG}).status_code == 401
+    assert client.post("/setup", json={"schema": CONFIG}, headers=WITH_TOKEN).status_code == 200
+    for wrong in ("<View/>", "<View", "<!DOCTYPE x><View/>"):
+        assert client.post("/setup", json={"schema": wrong}, headers=WITH_TOKEN).status_code == 422
+    annotation = {"id": 7, "result": [{"type": "choices", "value": {"choices": ["bug"]}}]}
+    task = {"data": {"body": "frobnicator", "other": "x"}}  # two strings: only the configuration says which is the text
+    event = {"action": "ANNOTATION_CREATED", "annotation": annotation, "task": task}
+    assert client.post("/webhook", json=event, headers=WITH_TOKEN).json()["status"] == "done"
+
+
+@pytest.mark.parametrize("data", [[["a"], 5], [["a"], None], [["a"], {"b": 1}], ["a", ["b"]], [5], [[["a"]], ["b"]]])
+def test_open_inference_refuses_data_that_is_no_tensor(client: TestClient, data: Any) -> None:
+    body = {"inputs": [{"name": "text", "shape": [2], "datatype": "BYTES", "data": data}]}
+    answer = client.post("/v2/models/tickets/infer", json=body)
+    assert answer.status_code == 400
+    assert "the input 'text'" in answer.json()["error"]
+
+
+@pytest.mark.parametrize("length", ["9" * 5000, "99999", "-1", "²", "5.0", ""])
+def test_open_inference_refuses_a_length_that_is_none(client: TestClient, length: str) -> None:
+    body = b'{"inputs": [{"name": "text", "shape": [1], "datatype": "BYTES", "data": ["a"]}]}'
+    headers = [(b"Inference-Header-Content-Length", length.encode("latin-1"))]
+    answer = client.post("/v2/models/tickets/infer", content=body, headers=headers)  # type: ignore[arg-type]
+    assert answer.status_code == 400
+    assert "a number up to 80" in answer.json()["error"]
+    assert len(answer.json()["error"]) < 200
+    headers = [(b"Inference-Header-Content-Length", b"80")]
+    assert client.post("/v2/models/tickets/infer", content=body, headers=headers).status_code == 200  # type: ignore[arg-type]

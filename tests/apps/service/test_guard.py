@@ -11,17 +11,38 @@ import pytest
 from fastapi.testclient import TestClient
 
 from unnaive.apps.cli.main import exit_code
+from unnaive.apps.service.access import Access
 from unnaive.apps.service.app import create_app
-from unnaive.apps.service.guard import Access, Guard, Limits
+from unnaive.apps.service.effects import RouteEffects
+from unnaive.apps.service.guard import Guard
+from unnaive.apps.service.limits import Limits
 from unnaive.apps.service.metrics import Metrics
 
 from .conftest import TOKEN, WITH_TOKEN, options
 
 
-def test_other_host_names_are_refused(client: TestClient) -> None:
-    answer = client.get("/v1/models", headers={"Host": "evil.example"})
+@pytest.mark.parametrize(
+    "host", ["evil.example", "[testserver].evil.example", "[testserver]", "testserver:80:80", "testserver@evil.example"]
+)
+def test_other_host_names_are_refused(client: TestClient, host: str) -> None:
+    answer = client.get("/v1/models", headers={"Host": host})
     assert answer.status_code == 421
-    assert "evil.example" in answer.json()["error"]
+    assert repr(host) in answer.json()["error"]
+
+
+def test_the_names_of_loopback(model_file: Path) -> None:
+    with TestClient(create_app(options(model_file, hosts=("127.0.0.1", "::1", "localhost")))) as client:
+        for host in ("127.0.0.1", "127.0.0.1:8000", "[::1]:8000", "[0:0:0:0:0:0:0:1]", "LOCALHOST"):
+            assert client.get("/v1/models", headers={"Host": host}).status_code == 200
+        for host in ("[127.0.0.1].evil.example", "[127.0.0.1]", "[::1].evil.example", "[::1]evil", "::1"):
+            assert client.get("/v1/models", headers={"Host": host}).status_code == 421
+
+
+def test_what_decides_who_may_ask_comes_once(client: TestClient) -> None:
+    for name, value in (("Host", "testserver"), ("Authorization", f"Bearer {TOKEN}"), ("Origin", "http://testserver")):
+        answer = client.get("/v1/models", headers=[(name, value), (name, value)])
+        assert answer.status_code == 400
+        assert f"{name.lower()} came 2 times" in answer.json()["error"]
 
 
 @pytest.mark.parametrize("path", ["teach", "forget", "rollback"])
@@ -77,7 +98,7 @@ def test_limits_of_size(model_file: Path) -> None:
         assert client.post("/v1/classify", content=parts).status_code == 413
 
 
-def test_slow_bodies_and_too_many_requests() -> None:
+def test_slow_bodies_and_too_many_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     async def inner(scope: Any, receive: Any, send: Any) -> None:
         while (await receive()).get("more_body"):
             pass
@@ -100,10 +121,19 @@ def test_slow_bodies_and_too_many_requests() -> None:
         return int(sent[0]["status"])
 
     async def run() -> None:
-        guard = Guard(inner, Access("x", hosts=frozenset()), Limits(seconds=0.2, requests=1), Metrics())
+        guard = Guard(
+            inner, Access("x", hosts=frozenset()), Limits(seconds=0.2, requests=1), Metrics(), RouteEffects([])
+        )
         slow = asyncio.create_task(ask(guard, [{"type": "http.request", "body": b"a", "more_body": True}]))
         await asyncio.sleep(0.05)
         assert await ask(guard, [{"type": "http.request", "body": b""}]) == 503
+        assert await slow == 408
+        assert await ask(guard, [{"type": "http.request", "body": b""}]) == 200
+        guard = Guard(inner, Access("x", hosts=frozenset()), Limits(requests=1), Metrics(), RouteEffects([]))
+        slow = asyncio.create_task(ask(guard, [{"type": "http.request", "body": b"a", "more_body": True}]))
+        await asyncio.sleep(0.05)
+        monkeypatch.setattr("unnaive.apps.service.guard.SLOW", 0.01)  # it has been arriving for long
+        assert await ask(guard, [{"type": "http.request", "body": b""}]) == 200
         assert await slow == 408
         assert await ask(guard, [{"type": "http.request", "body": b""}]) == 200
 

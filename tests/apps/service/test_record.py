@@ -11,9 +11,10 @@ import pytest
 from support.killing import run_and_kill
 
 from unnaive import TextClassifier
-from unnaive.apps.service.record import Change, Document, Record
-from unnaive.apps.service.served import ServedModel
-from unnaive.base.errors import UnnaiveError
+from unnaive.apps.service.record import Change, Document, TeachingRecord
+from unnaive.apps.service.served import Refused, ServedModel
+from unnaive.base.errors import UnnaiveError, UnnaiveWarning
+from unnaive.classifier.receipts import model_hash
 
 KILLS = 200
 
@@ -26,7 +27,7 @@ def small(tmp_path: Path) -> Path:
 
 
 def test_net_change(small: Path) -> None:
-    record = Record(small)
+    record = TeachingRecord(small)
     one, two = Document("a", ("x",)), Document("b", ("y",))
     assert record.add("teach", Change((one, one, two)), {}) == 1
     assert record.add("forget", Change(forget=(one,)), {}) == 2
@@ -114,3 +115,27 @@ def _teach_forever(path: Path, number: int, into: int) -> None:
         if drawn.random() < 0.5:
             served.fold()
         at += 1
+
+
+def test_a_version_whose_calibration_is_gone_is_not_said_to_be_restored(tmp_path: Path) -> None:
+    """A calibration of each class ends with a new class; taking the class out again does not bring it back."""
+    path = tmp_path / "tuned.model"
+    texts, labels = ["good ball", "fair vote", "ball ball", "vote law"] * 5, ["sport", "politics"] * 10
+    TextClassifier("multinomial", calibrate="isotonic").fit(texts, labels).save(path)
+    served = ServedModel("tuned", path, teachable=True)
+    assert not served.change("teach", Change((Document("ball", ("sport",)),)))["tuning_lost"]
+    with pytest.warns(UnnaiveWarning, match="the classes have changed"):
+        assert served.change("teach", Change((Document("soup", ("food",)),)), grow=True)["tuning_lost"]
+    before = served.version
+    served.close()
+    served = ServedModel("tuned", path, teachable=True)
+    for number in (0, 1):
+        with pytest.raises(
+            Refused, match=f"version {number} cannot be restored exactly: version 2 changed the classes"
+        ):
+            served.roll_back(number)
+    assert served.version.number == before.number == 2
+    served.change("teach", Change((Document("ball vote", ("sport",)),)))
+    served.roll_back(2)
+    assert model_hash(served.version.fitted) == model_hash(before.fitted)
+    served.close()

@@ -9,13 +9,15 @@ from unnaive.curation.audit.classes import confused_classes, spelling_findings, 
 from unnaive.curation.audit.cleaning import plan_changes
 from unnaive.curation.audit.duplicates import leaks_between
 from unnaive.curation.audit.fields import boilerplate_findings, column_findings, field_power
-from unnaive.curation.audit.findings import KINDS, Correction, Finding, read_corrections, sort_findings, to_csv
+from unnaive.curation.audit.findings import COLUMNS, KINDS, Correction, Finding, read_corrections, sort_findings
 from unnaive.curation.audit.label_errors import LabelEvidence
 from unnaive.curation.audit.material import AuditData
 from unnaive.curation.audit.page import audit_page
 from unnaive.curation.audit.texts import main_script
 from unnaive.io.corpus import Corpus
-from unnaive.io.table_writer import without_formula
+from unnaive.io.endings import TABLES
+from unnaive.io.formats import read_rows
+from unnaive.io.table_writer import write_table
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 
@@ -203,23 +205,39 @@ def test_every_kind_says_what_to_do():
         assert about.advice, kind
 
 
-def test_csv_there_and_back():
+def written(path, findings, name="findings.csv"):
+    write_table(path / name, [one.to_dict() for one in findings], COLUMNS, excel_safe=True)
+    return path / name
+
+
+def read_back(path):
+    return read_corrections(read_rows(path), path.name)
+
+
+@pytest.mark.parametrize("name", ["findings" + ending for ending in TABLES])
+def test_findings_there_and_back(tmp_path, name):
     found = [
         Finding("label-error", 'a "reason", with\na line', "relabel", 7, "x", "ham", "spam", 0.97, (1, 2), "=text"),
         Finding("duplicate", "same", "drop", 8, label="ham"),
     ]
-    back = read_corrections(to_csv(found), "findings.csv")
-    assert back == [
+    assert read_back(written(tmp_path, found, name)) == [
         Correction("label-error", False, "relabel", 7, "ham", "spam", 0.97),
         Correction("duplicate", True, "drop", 8, "ham", "", 1.0),
     ]
 
 
-def test_formulas_of_spreadsheets_are_marked_and_read_back():
+def test_no_findings_are_a_table_too(tmp_path):
+    for ending in TABLES:
+        path = written(tmp_path, [], f"findings{ending}")
+        if "json" not in ending:  # JSON lines without a line have no columns
+            assert read_back(path) == []
+
+
+def test_formulas_of_spreadsheets_are_marked_and_read_back(tmp_path):
     found = [Finding("label-typo", "r", "relabel", 0, label="=cmd()", proposed="-x", text="+1")]
-    text = to_csv(found, without_formula)
-    assert "'=cmd()" in text
-    (back,) = read_corrections(text, "findings.csv")
+    path = written(tmp_path, found)
+    assert "'=cmd()" in path.read_text()
+    (back,) = read_back(path)
     assert (back.label, back.proposed) == ("=cmd()", "-x")
 
 
@@ -233,11 +251,12 @@ def test_formulas_of_spreadsheets_are_marked_and_read_back():
         ("duplicate,8", "duplicate,eight", "the row 'eight'"),
     ],
 )
-def test_bad_findings_are_refused_with_the_line(old, new, words):
-    text = to_csv([Finding("duplicate", "same", "drop", 8, label="ham")])
-    assert old in text
+def test_bad_findings_are_refused_with_the_row(tmp_path, old, new, words):
+    path = written(tmp_path, [Finding("duplicate", "same", "drop", 8, label="ham")])
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
     with pytest.raises(BadData, match=words):
-        read_corrections(text.replace(old, new), "findings.csv")
+        read_back(path)
 
 
 def correction(kind="label-error", accepted=True, action="relabel", row=1, label="ham", proposed="spam", score=0.9):

@@ -121,7 +121,7 @@ def test_audit_and_clean_mend_multilabel_data(tmp_path, monkeypatch, form):
     assert exit_code(["clean", name, "findings.csv", *options, *accept, "-o", out]) == 0
     from unnaive.io.datafiles import DataFile
 
-    fixed = DataFile((out,), None, separator=";" if form == "separator" else None).corpus()
+    fixed = DataFile((out,), separator=";" if form == "separator" else None).corpus()
     kept = [row for row in range(len(texts)) if texts[row] not in texts[:row]]  # the second copy of a text is dropped
     for row in wanted & {one + 1 for one in kept}:
         place = [texts[one] for one in kept].index(texts[row - 1])

@@ -8,6 +8,8 @@ import pytest
 from unnaive.apps.cli.main import exit_code
 from unnaive.io.tickets import load_records
 
+pytestmark = pytest.mark.slow  # `make quick` has fewer of these; `make test` runs all
+
 
 @pytest.fixture(scope="module")
 def rows():
@@ -112,7 +114,7 @@ def test_clean_accepts_a_kind_from_a_score_on(data, capsys):
         (["clean", "data.csv", "no.csv", "-o", "fixed.csv"], "no file or folder called no.csv"),
         (["clean", "short.csv", "out/findings.csv", "-o", "fixed.csv"], "that was audited"),
         (["clean", "data.csv", "out/findings.csv", "-o", "fixed.csv", "--accept", "label-eror"], "did you mean"),
-        (["audit", "empty.csv", "-o", "other"], "no documents below it"),
+        (["audit", "empty.csv", "-o", "other"], "there are no documents"),
         (["audit", "data.csv", "--csv", "data.csv"], "is read by this command"),
         (["audit", "data.csv", "-o", "short.csv"], "is a file"),
         (["audit", "data.csv", "--against", "few.csv", "-o", "other"], "to tell a change from chance takes 20"),

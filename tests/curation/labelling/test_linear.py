@@ -7,20 +7,20 @@ import pytest
 
 from unnaive.curation.labelling.asking import Asked, Strategy, next_question
 from unnaive.curation.labelling.linear import EVERY, FEWEST, LinearLearner, fit_linear, held_out_scores
-from unnaive.curation.labelling.pool import Pool
+from unnaive.curation.labelling.pool import TextPool
 
 from .test_pool import random_texts
 
 
-def labelled_pool(n: int = 120, labelled: int = 90, **settings: object) -> Pool:
+def labelled_pool(n: int = 120, labelled: int = 90, **settings: object) -> TextPool:
     """Texts with "ball" or "goal" are sport, others with "vote" politics, the rest weather."""
-    pool = Pool(random_texts(n, 11), ["sport", "politics", "weather"], **settings)  # type: ignore[arg-type]
+    pool = TextPool(random_texts(n, 11), ["sport", "politics", "weather"], **settings)  # type: ignore[arg-type]
     for text in range(labelled):
         pool.set_labels(text, [right_label(pool, text)])
     return pool
 
 
-def right_label(pool: Pool, text: int) -> str:
+def right_label(pool: TextPool, text: int) -> str:
     words = set(pool.texts[text].split())
     return "sport" if words & {"ball", "goal"} else "politics" if "vote" in words else "weather"
 
@@ -70,7 +70,7 @@ def test_it_learns_every_ten_labels_and_needs_fifty_of_two_classes() -> None:
         assert learner.model is first
     pool.set_labels(FEWEST + EVERY - 1, ["sport"])
     assert learner.model is not first
-    alone = Pool(["ball"] * 60)
+    alone = TextPool(["ball"] * 60)
     for text in range(60):
         alone.set_labels(text, ["sport"])
     assert LinearLearner(alone).model is None
@@ -111,7 +111,7 @@ def test_probabilities_and_margins_agree() -> None:
 
 
 def test_multilabel_margins_are_distances_from_even_odds() -> None:
-    pool = Pool(random_texts(100, 4), multilabel=True)
+    pool = TextPool(random_texts(100, 4), multilabel=True)
     for text in range(80):
         pool.set_labels(text, sorted({"ball", "vote"} & set(pool.texts[text].split())))
     learner = LinearLearner(pool)

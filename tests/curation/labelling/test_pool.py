@@ -9,7 +9,7 @@ import pytest
 
 from unnaive.base.errors import BadData
 from unnaive.curation.labelling.asking import Asked, Strategy, more_like, next_question
-from unnaive.curation.labelling.pool import Pool
+from unnaive.curation.labelling.pool import TextPool
 
 WORDS = ["ball", "goal", "game", "vote", "law", "seat", "rain", "snow", "wind", "sun"]
 
@@ -19,13 +19,13 @@ def random_texts(n: int, seed: int = 0) -> list[str]:
     return [" ".join(draw.choice(WORDS, size=draw.integers(1, 7))) for _ in range(n)]
 
 
-def all_scores(pool: Pool) -> dict[str, bytes]:
+def all_scores(pool: TextPool) -> dict[str, bytes]:
     return {label: pool.scores(place).tobytes() for place, label in enumerate(pool.classes) if pool.known(place)}
 
 
 def test_scores_by_hand() -> None:
     """Presence of terms: ball and goal in one text each of four; β = 0.7, p(t|D) = 1/4 each."""
-    pool = Pool(["ball", "goal", "vote", "law"], ["sport", "politics"])
+    pool = TextPool(["ball", "goal", "vote", "law"], ["sport", "politics"])
     pool.set_labels(0, ["sport"])
     pool.set_labels(2, ["politics"])
     # n_ball,sport / n_sport = 1: log(0.3·1/(1/4) + 0.7) = log 1.9; other terms log 0.7; prior (1 + 1)/(2 + 2)
@@ -41,7 +41,7 @@ def test_scores_by_hand() -> None:
 @pytest.mark.parametrize("multilabel", [False, True])
 def test_undo_of_any_depth_gives_the_same_scores_bit_for_bit(multilabel: bool) -> None:
     texts, draw = random_texts(60), np.random.default_rng(1)
-    pool = Pool(texts, multilabel=multilabel)
+    pool = TextPool(texts, multilabel=multilabel)
     history, states = [], [all_scores(pool)]
     for _ in range(80):
         text = int(draw.integers(60))
@@ -60,7 +60,7 @@ def test_undo_of_any_depth_gives_the_same_scores_bit_for_bit(multilabel: bool) -
 
 def test_the_order_of_labels_is_irrelevant() -> None:
     texts = random_texts(40)
-    one, two = Pool(texts, ["a", "b"]), Pool(texts, ["a", "b"])
+    one, two = TextPool(texts, ["a", "b"]), TextPool(texts, ["a", "b"])
     given = {text: ["ab"[text % 3 == 0]] for text in range(20)}
     for text, labels in given.items():
         one.set_labels(text, labels)
@@ -71,7 +71,7 @@ def test_the_order_of_labels_is_irrelevant() -> None:
 
 def test_leaving_one_out_is_taking_its_label_away() -> None:
     texts = random_texts(40, 3)
-    pool = Pool(texts, ["a", "b", "c"])
+    pool = TextPool(texts, ["a", "b", "c"])
     for text in range(30):
         pool.set_labels(text, ["abc"[text % 3]])
     left_out = pool.left_out_scores(np.arange(30))
@@ -83,7 +83,7 @@ def test_leaving_one_out_is_taking_its_label_away() -> None:
 
 
 def test_evidence_adds_up_to_the_score_above_the_mean() -> None:
-    pool = Pool(["good ball", "fair vote", "good vote"], ["sport", "politics"])
+    pool = TextPool(["good ball", "fair vote", "good vote"], ["sport", "politics"])
     pool.set_labels(0, ["sport"])
     pool.set_labels(1, ["politics"])
     why = pool.explain(2, "sport")
@@ -93,32 +93,32 @@ def test_evidence_adds_up_to_the_score_above_the_mean() -> None:
 
 
 def test_hints_suggest_before_any_label_and_are_outweighed() -> None:
-    pool = Pool(["a ball", "a vote", "rain"], hints={"sport": ["ball"], "politics": ["vote", "nowhere"]})
+    pool = TextPool(["a ball", "a vote", "rain"], hints={"sport": ["ball"], "politics": ["vote", "nowhere"]})
     ranked = pool.ranking()
     assert [pool.classes[c] for c in ranked.best[:2]] == ["sport", "politics"]
 
 
 def test_search_needs_all_words() -> None:
-    pool = Pool(["good ball", "good vote", "ball"])
+    pool = TextPool(["good ball", "good vote", "ball"])
     assert pool.search("Good ball").tolist() == [0]
     assert pool.search("nowhere").tolist() == []
     assert pool.search("").tolist() == []
 
 
 def test_a_class_with_texts_stays() -> None:
-    pool = Pool(["ball"], ["sport"])
+    pool = TextPool(["ball"], ["sport"])
     pool.set_labels(0, ["sport"])
     with pytest.raises(BadData, match="1 texts have it"):
         pool.remove_class("sport")
 
 
 def test_no_near_duplicates_in_a_row() -> None:
-    pool = Pool(["ball goal game vote"] * 3 + ["law seat rain snow", "sun wind"], ["a", "b"])
+    pool = TextPool(["ball goal game vote"] * 3 + ["law seat rain snow", "sun wind"], ["a", "b"])
     pool.set_labels(3, ["a"])
     pool.set_labels(4, ["b"])
     question = next_question(pool, Asked({3, 4, 0}, [0], 30), Strategy("uncertain"))
     assert question is not None  # only duplicates of the last are left: better than nothing
-    pool2 = Pool(["ball goal game vote"] * 3 + ["law seat rain snow", "sun wind", "ball law"], ["a", "b"])
+    pool2 = TextPool(["ball goal game vote"] * 3 + ["law seat rain snow", "sun wind", "ball law"], ["a", "b"])
     pool2.set_labels(3, ["a"])
     pool2.set_labels(4, ["b"])
     found = next_question(pool2, Asked({3, 4, 0}, [0], 30), Strategy("uncertain"))
@@ -128,7 +128,7 @@ def test_no_near_duplicates_in_a_row() -> None:
 
 def test_one_question_in_ten_is_random_and_the_first_twenty() -> None:
     texts = random_texts(400, 5)
-    pool = Pool(texts, ["a", "b"])
+    pool = TextPool(texts, ["a", "b"])
     for text in range(20):
         pool.set_labels(text, ["ab"[text % 2]])
     ways = [next_question(pool, Asked(range(20), [], number)) for number in range(400)]
@@ -140,7 +140,7 @@ def test_one_question_in_ten_is_random_and_the_first_twenty() -> None:
 
 
 def test_one_class_is_explored_and_more_like_it_is_found() -> None:
-    pool = Pool(["ball game", "ball goal", "vote law", "vote seat"], ["sport"])
+    pool = TextPool(["ball game", "ball goal", "vote law", "vote seat"], ["sport"])
     pool.set_labels(0, ["sport"])
     question = next_question(pool, Asked({0}, [0], 25), Strategy(random_share=0))
     assert question is not None
@@ -151,14 +151,14 @@ def test_one_class_is_explored_and_more_like_it_is_found() -> None:
 
 
 def test_nothing_left() -> None:
-    pool = Pool(["ball"])
+    pool = TextPool(["ball"])
     assert next_question(pool, Asked({0})) is None
     assert more_like(pool, "sport", Asked()) is None
 
 
 def test_what_a_search_found_is_never_called_random() -> None:
     """Else the sample that accuracy is measured on would be of somebody's choosing."""
-    pool = Pool(random_texts(30))
+    pool = TextPool(random_texts(30))
     found = pool.search("ball")
     for number in range(30):
         question = next_question(pool, Asked((), (), number, found))

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from unnaive.curation.labelling.linear import LinearLearner
-from unnaive.curation.labelling.pool import Pool
-from unnaive.curation.labelling.simulate import Curve, sign_test, simulate
+from unnaive.curation.labelling.pool import TextPool
+from unnaive.curation.labelling.simulate import LabellingCurve, seed_sign_test, simulate
 from unnaive.curation.labelling.stopping import (
     Accuracy,
     Stability,
     change_bound,
-    describe,
+    describe_outlook,
     outlook,
     running_accuracy,
     to_dict,
@@ -26,7 +26,7 @@ from .test_pool import random_texts
 
 def test_running_accuracy_takes_each_text_out_first() -> None:
     """Two texts of a class support each other; a text alone in its class cannot be right."""
-    pool = Pool(["ball goal", "ball game", "vote law", "vote seat", "rain"], ["a", "b", "c"])
+    pool = TextPool(["ball goal", "ball game", "vote law", "vote seat", "rain"], ["a", "b", "c"])
     for text, label in enumerate("aabbc"):
         pool.set_labels(text, [label])
     assert running_accuracy(LinearLearner(pool), range(5)) == Accuracy(4, 5)
@@ -40,14 +40,14 @@ def test_change_bound() -> None:
 
 
 def test_models_that_no_longer_change_are_stable() -> None:
-    pool, stability = Pool(["ball goal", "vote law"] * 50, ["a", "b"]), Stability()
+    pool, stability = TextPool(["ball goal", "vote law"] * 50, ["a", "b"]), Stability()
     for text in range(60):
         pool.set_labels(text, ["ab"[text % 2]])
         stability.look(LinearLearner(pool))
     assert [labels for labels, _ in stability.kappas] == [11, 21, 31, 41, 51]
     assert stability.kappas[-1][1] == 1.0
     assert stability.stable
-    assert any("you may stop" in one for one in describe(Accuracy(9, 10), stability, None))
+    assert any("you may stop" in one for one in describe_outlook(Accuracy(9, 10), stability, None))
     pool.set_labels(59, None)
     for text in range(40, 59):
         pool.set_labels(text, None)
@@ -78,16 +78,16 @@ def test_the_outlook_finds_the_curve_that_answers_were_drawn_from() -> None:
 
 
 def test_labels_for() -> None:
-    curve = Curve("mixed", (20, 40, 60), np.array([[0.5, 0.6, 0.8], [0.5, 0.6, 0.8]]))
+    curve = LabellingCurve("mixed", (20, 40, 60), np.array([[0.5, 0.6, 0.8], [0.5, 0.6, 0.8]]))
     assert curve.labels_for(0.7) == pytest.approx(50)
     assert curve.labels_for(0.4) == 20
     assert curve.labels_for(0.9) is None
 
 
 def test_sign_test_by_hand() -> None:
-    assert sign_test(np.zeros(5)) == 1.0
-    assert sign_test(np.ones(10)) == pytest.approx(2 / 1024)
-    assert sign_test(np.array([1.0, -1.0])) == 1.0
+    assert seed_sign_test(np.zeros(5)) == 1.0
+    assert seed_sign_test(np.ones(10)) == pytest.approx(2 / 1024)
+    assert seed_sign_test(np.array([1.0, -1.0])) == 1.0
 
 
 def test_a_simulation_is_repeatable_and_ends_with_an_empty_pool() -> None:

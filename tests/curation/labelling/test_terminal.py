@@ -16,6 +16,8 @@ import pytest
 from unnaive import TextClassifier
 from unnaive.curation.labelling.record import LabelRecord
 
+pytestmark = pytest.mark.slow  # `make quick` has fewer of these; `make test` runs all
+
 TEXTS = ["good ball", "fair vote", "ball game", "vote count", "goal", "law"]
 
 

@@ -1,70 +1,115 @@
-"""No command writes over what it reads, nor anything but a model over a model: one check before every verb."""
+"""Refuse to overwrite an input file, or a model with anything that is not a model: one check before every command."""
 
 from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from unnaive.apps.cli.paths import PathUse, path_uses
 from unnaive.base.errors import UnnaiveError
 
-# parameters of verbs by what they are for
-READ = (
-    "data", "model", "models", "test", "stopwords", "optimise", "records", "receipt", "against", "key", "findings",
-    "hints", "queue", "import_",
-)  # fmt: skip
-WRITTEN = ("output", "path", "html", "markdown", "json_file", "csv_file", "records", "receipt", "export")
-ONLY_READ = {"evaluate": ("records",), "verify": ("receipt",)}  # which others write
-WRITE_MODELS = ("train", "update", "forget", "merge", "remake", "compress")
+SQLITE = "sqlite:"  # sqlite:FILE?table=NAME
 
 
 def guarded(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """The verb, refused before it starts if a file that it would write is one that it reads, or somebody's model."""
+    """The command, refused before it starts if it would overwrite one of its inputs or somebody's model."""
 
     @functools.wraps(verb)
     def wrapper(**given: Any) -> Any:
-        check_outputs(verb.__name__, given)
+        check_outputs(path_uses(verb), given)
         return verb(**given)
 
     return wrapper
 
 
-def check_outputs(verb: str, given: dict[str, Any]) -> None:
-    """An error of one sentence if an output is an input, or a model that the verb would not replace by another."""
-    for name, path in _paths(given, WRITTEN):
-        if name in ONLY_READ.get(verb, ()) or not path.is_file():
+def check_outputs(uses: Mapping[str, PathUse], given: Mapping[str, Any]) -> None:
+    """An error of one sentence if an output is also an input, another output, or a model that is to be replaced.
+
+    uses   what the command does with each of its path options
+    given  the values of its options
+    """
+    seen: dict[Path, str] = {}
+    for name, use in uses.items():
+        for path in _outputs(given.get(name), use):
+            sources = (
+                source for other, its in uses.items() if other != name for source in _inputs(given.get(other), its)
+            )
+            refuse_inputs([path], sources)
+            if path.is_file() and not use.model and _is_model(path):
+                raise UnnaiveError(f"{path} is a model; name another file to write, or remove that one")
+            if not use.folder and str(path) != "-" and seen.setdefault(_resolved(path), name) != name:
+                raise UnnaiveError(f"{path} would be written twice by this command; name two files")
+
+
+def refuse_inputs(outputs: Iterable[Path | None], sources: Iterable[str]) -> None:
+    """An error of one sentence if a file or folder to write is one of the sources, or lies in a folder that is read."""
+    inputs = list(sources)
+    for path in outputs:
+        if path is None or not path.exists():
             continue
-        for other, source in _paths(given, READ):
-            if other != name and _stands_for(source, path):
-                raise UnnaiveError(f"{path} is read by this command; name another file to write")
-        if not (name == "output" and verb in WRITE_MODELS) and _is_model(path):
-            raise UnnaiveError(f"{path} is a model; name another file to write, or remove that one")
+        if any(_stands_for(Path(source), path) for source in inputs):
+            raise UnnaiveError(f"{path} is read by this command; name another file to write")
 
 
-def _paths(given: dict[str, Any], names: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
-    for name in names:
-        value = given.get(name)
-        for one in value if isinstance(value, (list, tuple)) else [value]:
-            if isinstance(one, (str, Path)) and str(one):
-                yield from ((name, Path(path)) for path in _expand(str(one)))
+def _values(value: Any) -> Iterator[str]:
+    for one in value if isinstance(value, (list, tuple)) else [value]:
+        if isinstance(one, (str, Path)) and str(one):
+            yield str(one)
+
+
+def _outputs(value: Any, use: PathUse) -> Iterator[Path]:
+    """The files and folders that are written."""
+    if not use.written:
+        return
+    for one in _values(value):
+        for path in _spellings(one, use):
+            if use.files and Path(path).is_dir():
+                yield from (Path(path, name) for name in use.files)
+            else:
+                yield Path(path)
+
+
+def _inputs(value: Any, use: PathUse) -> Iterator[str]:
+    """The files and folders that are read; "-" for stdin."""
+    if not use.read:
+        return
+    for one in _values(value):
+        if not use.inline or one == "-":
+            for path in _spellings(one, use):
+                yield from _expand(path)
+
+
+def _spellings(word: str, use: PathUse) -> list[str]:
+    """The word as a path and, of NAME=PATH, the path."""
+    return [word, word.partition("=")[2]] if use.named and "=" in word else [word]
 
 
 def _expand(path: str) -> list[str]:
     """The files that a pattern stands for; a path that is none stands for itself."""
     import glob
 
+    if path.startswith(SQLITE):
+        return [path.removeprefix(SQLITE).partition("?")[0]]
     plain = not glob.has_magic(path) or Path(path).exists()
     return [path] if plain else glob.glob(path, recursive=True)  # noqa: PTH207  # Path.glob has none from the root
 
 
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):  # a loop of links
+        return path.absolute()
+
+
 def _stands_for(source: Path, path: Path) -> bool:
-    """Whether `source` is the file at `path`, by whatever name, or a folder that has it in it."""
+    """Whether `source` is the file or folder at `path`, by whatever name, or a folder that has this file in it."""
     try:
         if str(source) == "-":
             return os.path.samestat(os.fstat(0), path.stat())
-        if source.is_dir():
+        if source.is_dir() and path.is_file():
             return path.resolve().is_relative_to(source.resolve())
         return source.exists() and source.samefile(path)
     except (OSError, ValueError):  # not there, not to be looked at, or no path at all

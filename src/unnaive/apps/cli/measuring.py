@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unnaive.base.types import Progress
+    from unnaive.base.types import ProgressCallback
     from unnaive.classifier.text_classifier import TextClassifier
     from unnaive.evaluation.tally import Tally
     from unnaive.io.corpus import Corpus
     from unnaive.learning.fitted import FittedModel
 
 
-def measure(fitted: FittedModel, corpus: Corpus) -> dict[str, Any]:
+def measure_model(fitted: FittedModel, corpus: Corpus) -> dict[str, Any]:
     """Documents, accuracy and F1 of a model on a corpus."""
     from unnaive.evaluation.evaluate import evaluate
 
@@ -37,7 +37,7 @@ def headline(measured: dict[str, Any], multilabel: bool) -> str:
 
 
 def measure_holdout(
-    classifier: TextClassifier, corpus: Corpus, share: float, multilabel: bool, progress: Progress | None = None
+    classifier: TextClassifier, corpus: Corpus, share: float, multilabel: bool, progress: ProgressCallback | None = None
 ) -> dict[str, Any]:
     """Measures of the same model on documents set aside; every class is in both parts where it can be."""
     import warnings
@@ -62,7 +62,7 @@ def measure_holdout(
     with warnings.catch_warnings():  # the same is said of all documents
         warnings.simplefilter("ignore", UnnaiveWarning)
         copy.fit(rest.texts, as_targets(rest, multilabel), progress=progress)
-    return measure(copy.fitted_, kept)
+    return measure_model(copy.fitted_, kept)
 
 
 def as_targets(corpus: Corpus, multilabel: bool) -> list[Any]:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from unnaive.base.errors import BadData, MissingExtra, choose, count_noun
+from unnaive.base.errors import BadData, choose, count_noun
+from unnaive.io.endings import FIGURES, NETWORKS, choose_ending
 from unnaive.io.output_files import open_output
 from unnaive.linear.network import Network, mixture_network
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from unnaive.models.or_gate import Arc
 
 ALL = "all"
-FIGURES = (".png", ".svg", ".pdf")
 
 
 class NetworkView(Protocol):
@@ -92,20 +92,10 @@ class GateView:
 
     def figure(self) -> Any:
         """Terms on the left, the class on the right, arcs as wide as their weights."""
-        try:
-            from matplotlib.figure import Figure
-        except ImportError as problem:
-            raise MissingExtra("plots need matplotlib; install it with: pip install matplotlib") from problem
-        figure = Figure(figsize=(6, 0.6 + 0.3 * len(self.arcs)), layout="constrained")
-        axes = figure.add_subplot()
-        axes.axis("off")
-        middle = (len(self.arcs) - 1) / 2
-        for place, (term, arc, share) in enumerate(self._shares()):
-            axes.plot([0, 1], [-place, -middle], color="C0", lw=0.3 + 4 * share, alpha=0.6, zorder=1)
-            axes.text(-0.02, -place, f"{term}  {arc.weight:.3g}", ha="right", va="center", fontsize=9)
-        axes.text(1.02, -middle, self.class_name, ha="left", va="center", fontsize=11, weight="bold")
-        axes.set_xlim(-0.6, 1.4)
-        return _with_note(figure, self.about)
+        from unnaive.evaluation.reports.network_figures import gate_figure
+
+        arcs = [(term, arc.weight, share) for term, arc, share in self._shares()]
+        return gate_figure(self.class_name, arcs, note=self.about)
 
     def _shares(self) -> Iterator[tuple[str, Arc, float]]:
         """Term, arc, and the arc's weight over the largest."""
@@ -140,9 +130,9 @@ class TreeView:
 
     def figure(self) -> Any:
         """Features above, the class at the bottom, arrows along the arcs."""
-        from unnaive.models.hierarchical.tree_view import draw_tree
+        from unnaive.evaluation.reports.network_figures import tree_figure
 
-        return _with_note(draw_tree(self.shown), self.about)
+        return tree_figure(self.shown, note=self.about)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,10 +168,10 @@ class TanView:
 
     def figure(self) -> Any:
         """The tree of terms; those that depend on no other hang on the class."""
-        from unnaive.models.hierarchical.tree_view import draw_tree
+        from unnaive.evaluation.reports.network_figures import tree_figure
 
         note = f"{self.about}; every term also depends on {self.value.nodes[0]}"
-        return _with_note(draw_tree(self._tree(), root=0), note)
+        return tree_figure(self._tree(), root=0, note=note)
 
     def _tree(self) -> Network:
         """The arcs to look at: of each term that from its other parent, or from the class where it has none."""
@@ -191,11 +181,6 @@ class TanView:
             np.full((*(sizes[one] for one in own), size), 1 / size) for own, size in zip(parents, sizes, strict=True)
         )
         return Network(self.value.nodes, parents, tuple(tables), self.value.states)
-
-
-def _with_note(figure: Any, note: str) -> Any:
-    figure.suptitle(note, fontsize=7, color="#666666")
-    return figure
 
 
 def gate_view(fitted: FittedModel, place: int, k: int, members: str) -> GateView:
@@ -277,12 +262,11 @@ def write_network(view: NetworkView, path: Path) -> list[Path]:
 
     Several networks go to as many files, numbered: billing.bif becomes billing-1.bif, billing-2.bif and so on.
     """
-    ending = path.suffix.lower()
+    ending = choose_ending(path, (*NETWORKS, *FIGURES), "a network")
     if ending in FIGURES:
-        view.figure().savefig(path)
-        return [path]
-    if ending not in (".bif", ".uai"):
-        raise BadData(f"{path.name} ends in none of .bif, .uai, .png, .svg, .pdf; name the file by what it should be")
+        from unnaive.evaluation.reports.plots import save_figure
+
+        return [save_figure(view.figure(), path)]
     several = len(view.networks) > 1
     written = []
     for number, network in enumerate(view.networks, 1):

@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unnaive.apps.cli.declared import command_option, command_parameter
+from unnaive.apps.cli.paths import CHANGED_MODEL, READ, WRITTEN
 from unnaive.base.errors import BadData, UnnaiveError, choose
+from unnaive.io.options import COLUMN_OPTIONS, MAX_LINE, READ_OPTIONS
+from unnaive.learning.training_options import TrainingOptions
 
 if TYPE_CHECKING:
     from unnaive.io.corpus import Corpus
@@ -20,67 +24,6 @@ if TYPE_CHECKING:
 INPUT = "Input"  # panels of the help
 OUTPUT = "Output"
 STDOUT = Path("-")
-
-COLUMN = "COLUMN"
-
-Text = Annotated[
-    list[str] | None,
-    typer.Option("--text", metavar=COLUMN, help="Column of text; several are joined.", rich_help_panel=INPUT),
-]
-Label = Annotated[str | None, typer.Option("--label", metavar=COLUMN, help="Column of labels.", rich_help_panel=INPUT)]
-Id = Annotated[
-    str | None, typer.Option("--id", metavar=COLUMN, help="Column that names the documents.", rich_help_panel=INPUT)
-]
-Separator = Annotated[
-    str | None,
-    typer.Option(
-        "--label-separator",
-        help="Between the labels of one document: ';', …, or list for cells such as ['a', 'b'].",
-        rich_help_panel=INPUT,
-    ),
-]
-Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        help="csv, tsv, jsonl, parquet, excel, sqlite, fasttext, lines, files, folder or dataset; found by default.",
-        rich_help_panel=INPUT,
-    ),
-]
-Delimiter = Annotated[
-    str | None, typer.Option("--delimiter", help="Between CSV fields; found by default.", rich_help_panel=INPUT)
-]
-Header = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header",
-        help="Whether the first row names the columns, which are else 1, 2, 3, …; found by default.",
-        show_default=False,
-        rich_help_panel=INPUT,
-    ),
-]
-LabelColumns = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--label-columns",
-        metavar="PATTERN",
-        help="Columns of 0 and 1, a label each, such as 'tag_*'.",
-        rich_help_panel=INPUT,
-    ),
-]
-TableName = Annotated[
-    str | None, typer.Option("--table", help="Table of a database, sheet of a workbook.", rich_help_panel=INPUT)
-]
-FollowLinks = Annotated[
-    bool, typer.Option("--follow-links", help="Read what links lead to, outside a folder.", rich_help_panel=INPUT)
-]
-MaxLine = Annotated[
-    int, typer.Option("--max-line", metavar="MIB", min=1, help="Longest line or field, in MiB.", rich_help_panel=INPUT)
-]
-Encoding = Annotated[
-    str | None, typer.Option("--encoding", help="UTF-8 by default, else found.", rich_help_panel=INPUT)
-]
-SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out rows that cannot be read.", rich_help_panel=INPUT)]
 
 
 def _set_quiet(quiet: bool) -> bool:
@@ -92,35 +35,46 @@ def _set_quiet(quiet: bool) -> bool:
 
 
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", callback=_set_quiet, help="Print results and errors, no notes, no summaries.")
+    bool,
+    typer.Option("--quiet", "-q", callback=_set_quiet, help="Print only results and errors, no notes or summaries."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+ModelFile = Annotated[Path, READ, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
+ChangedModel = Annotated[
+    Path,
+    CHANGED_MODEL,
+    typer.Argument(metavar="MODEL", help="The model file to change, unless --output is given.", show_default=False),
+]
 KeyFile = Annotated[
     Path | None,
-    typer.Option("--key", metavar="FILE", help="Secret bytes that document hashes are keyed with.", show_default=False),
+    READ,
+    typer.Option("--key", metavar="FILE", help="File with the secret key of the document hashes.", show_default=False),
 ]
-Archives = Annotated[Path | None, typer.Option("--data", help="Folder with the collections' archives.")]
-Seed = Annotated[int, typer.Option(min=0, help="Of everything random.")]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes; the numbers do not depend on it.")]
-Html = Annotated[Path | None, typer.Option("--html", help="Write a page.", rich_help_panel=OUTPUT)]
-JsonFile = Annotated[Path | None, typer.Option("--json", help="Write JSON; - for stdout.", rich_help_panel=OUTPUT)]
+Archives = Annotated[
+    Path | None, READ, typer.Option("--data", metavar="FOLDER", help="Folder with the archives of the collections.")
+]
+Seed = Annotated[int, command_option(TrainingOptions.declared()["random_state"], min=0)]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Number of processes; results do not depend on it.")]
+Html = Annotated[Path | None, WRITTEN, typer.Option("--html", help="Write an HTML report.", rich_help_panel=OUTPUT)]
+Markdown = Annotated[
+    Path | None, WRITTEN, typer.Option("--markdown", help="Write the tables as Markdown.", rich_help_panel=OUTPUT)
+]
+JsonFile = Annotated[
+    Path | None,
+    WRITTEN,
+    typer.Option("--json", help="Write the results as JSON; - for stdout.", rich_help_panel=OUTPUT),
+]
 
-_SHARED: dict[str, tuple[Any, Any]] = {
-    "text": (Text, None),
-    "label": (Label, None),
-    "id": (Id, None),
-    "label_separator": (Separator, None),
-    "label_columns": (LabelColumns, None),
-    "format": (Format, None),
-    "delimiter": (Delimiter, None),
-    "header": (Header, None),
-    "encoding": (Encoding, None),
-    "table": (TableName, None),
-    "skip_bad": (SkipBad, False),
-    "follow_links": (FollowLinks, False),
-    "max_line": (MaxLine, 64),
+# the options of every command that reads data, in the order of its help
+_COLUMNS = ("text", "label", "id", "separator", "label_columns", "format")
+_READING = ("delimiter", "header", "encoding", "table", "skip_bad", "follow_links", "max_line")
+_SHARED = {
+    **{name: command_parameter(COLUMN_OPTIONS[name], name, INPUT) for name in _COLUMNS},
+    **{name: command_parameter(READ_OPTIONS[name], name, INPUT) for name in _READING},
 }
+_SHARED["max_line"] = command_parameter(READ_OPTIONS["max_line"], "max_line", INPUT, min=1).replace(
+    default=MAX_LINE >> 20
+)
 
 
 def reading(
@@ -132,7 +86,7 @@ def reading(
     verb is no option: it gets a function that makes the data file of other paths, read with the same options. With
     `ahead`, labelled files of a folder are read from now on, while the verb imports what it needs.
     """
-    data = Annotated[list[str] | None, typer.Argument(metavar="DATA", help=help, show_default=False)]
+    data = Annotated[list[str] | None, READ, typer.Argument(metavar="DATA", help=help, show_default=False)]
     if optional:
         default = ["-"]
 
@@ -155,7 +109,7 @@ def reading(
                 shown.append(inspect.Parameter("data", keyword, default=default, annotation=data))
             elif name != "read_like":
                 shown.append(parameter.replace(kind=keyword))
-        shown += [inspect.Parameter(n, keyword, default=d, annotation=a) for n, (a, d) in _SHARED.items()]
+        shown += _SHARED.values()
         wrapper.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
         wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
         return wrapper
@@ -189,55 +143,23 @@ def with_quiet(verb: Callable[..., Any]) -> Callable[..., Any]:
 
 def shared_defaults() -> dict[str, Any]:
     """The options of reading as they are when none is given."""
-    return {name: default for name, (_, default) in _SHARED.items()}
+    return {name: one.default for name, one in _SHARED.items()}
 
 
-def data_file(
-    paths: list[str],
-    *,
-    text: list[str] | None,
-    label: str | None,
-    id: str | None,
-    label_separator: str | None,
-    label_columns: list[str] | None,
-    format: str | None,
-    delimiter: str | None,
-    header: bool | None,
-    encoding: str | None,
-    table: str | None,
-    skip_bad: bool,
-    follow_links: bool,
-    max_line: int,
-    ahead: FolderAhead | None = None,
-) -> DataFile:
-    """The data file that the options describe."""
+def data_file(paths: list[str], *, ahead: FolderAhead | None = None, **given: Any) -> DataFile:
+    """The data file that the options describe: `given` has a value for each of them."""
     from unnaive.io.datafiles import DataFile
     from unnaive.io.options import ReadOptions
 
-    if delimiter is not None:
-        delimiter = delimiter.replace("\\t", "\t")
+    reading = {name: given[name] for name in _READING} | {"max_line": given["max_line"] << 20, "ahead": ahead}
+    if reading["delimiter"] is not None:
+        reading["delimiter"] = delimiter = reading["delimiter"].replace("\\t", "\t")
         if len(delimiter) != 1:
             raise UnnaiveError(f"the delimiter is {delimiter!r}; give one character, such as ';' or '\\t'")
-    options = ReadOptions(
-        delimiter=delimiter,
-        header=header,
-        encoding=encoding,
-        table=table,
-        skip_bad=skip_bad,
-        follow_links=follow_links,
-        max_line=max_line << 20,
-        ahead=ahead,
-    )
-    return DataFile(
-        tuple(paths),
-        format,
-        text=tuple(text or ()),
-        label=label,
-        id=id,
-        separator=label_separator or None,
-        label_columns=tuple(label_columns or ()),
-        options=options,
-    )
+    columns = {name: given[name] for name in _COLUMNS}
+    columns |= {name: tuple(columns[name] or ()) for name in ("text", "label_columns")}
+    columns["separator"] = columns["separator"] or None
+    return DataFile(tuple(paths), options=ReadOptions(**reading), **columns)
 
 
 class Interrupted(UnnaiveError):

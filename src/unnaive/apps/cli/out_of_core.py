@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,10 +12,9 @@ from unnaive.base.errors import UnnaiveError, count_noun
 
 if TYPE_CHECKING:
     from unnaive.classifier.text_classifier import TextClassifier
+    from unnaive.data.training_data import TrainingData
     from unnaive.io.datafiles import DataFile
-    from unnaive.learning.fitted import FittedModel
     from unnaive.learning.learner import TrainingSpec
-    from unnaive.scaleout.streaming import Report
     from unnaive.text.tokens import TokenRule
 
 CHECKPOINT_EVERY = "256M"
@@ -22,7 +22,7 @@ LARGE = 256 << 20  # bytes of input from which documents models are trained thro
 
 
 @dataclass(frozen=True)
-class Limits:
+class LargeDataOptions:
     """The options about large data, as they were given.
 
     memory            such as 2G
@@ -44,14 +44,14 @@ class Limits:
         return self.memory is not None or self.checkpoint is not None or self.cache is not None
 
 
-def learn_out_of_core(
-    classifier: TextClassifier, source: DataFile, limits: Limits, *, needs_corpus: str | None, progress: Any = None,
-    on_counted: Callable[[int], None] = lambda n_docs: None,
-) -> tuple[FittedModel, Report] | None:  # fmt: skip
-    """The model and what became of the documents; None where training takes them into memory.
+def open_large_data(
+    stack: ExitStack, classifier: TextClassifier, spec: TrainingSpec, source: DataFile, limits: LargeDataOptions,
+    needs_corpus: str | None,
+) -> TrainingData | None:  # fmt: skip
+    """The documents as they stream by or in a matrix on disk, open as long as the stack; None: they go into memory.
 
-    `needs_corpus` names an option that needs all documents in memory, if one was given. `on_counted` is told how many
-    documents there are when all of them are counted.
+    `spec` is the model that is to be trained on them, made of `classifier`, which says how texts are read.
+    `needs_corpus` names an option that needs all documents in memory, if one was given.
     """
     if needs_corpus is not None:
         if limits.asked:
@@ -59,23 +59,19 @@ def learn_out_of_core(
                 f"{needs_corpus} needs all documents in memory; it does not go with --memory, --checkpoint or --cache"
             )
         return None
-    from unnaive.scaleout.streaming import NeedsDocuments, train_stream
+    from unnaive.scaleout.streaming import NeedsDocuments, stream_documents
 
-    spec, rule = classifier.spec(), classifier.token_rule
-    if not learns_from_sums(spec) and _is_large(limits, source):
-        rule = classifier.token_rule_of(lambda: input_size(source))
+    from_sums = learns_from_sums(spec)
+    large = not from_sums and _is_large(limits, source)
+    rule = classifier.token_rule_of(lambda: input_size(source)) if large else classifier.token_rule
     resources = _resources(limits, source, rule)
     # 8 bytes a document are kept in memory only where that is not limited, and where nothing is recorded on the way
     hashed = limits.memory is None and limits.checkpoint is None
-    common: dict[str, Any] = {
-        "n_jobs": classifier.n_jobs,
-        "resources": resources,
-        "hash_texts": hashed,
-        "on_counted": on_counted,
-    }
-    if learns_from_sums(spec) and limits.cache is None and not (is_stdin(source) and spec.decision is None):
+    common: dict[str, Any] = {"n_jobs": classifier.n_jobs, "resources": resources, "hash_texts": hashed}
+    if from_sums and limits.cache is None and not (is_stdin(source) and spec.decision is None):
         try:
-            return train_stream(spec, source, rule, **common)
+            data = stream_documents(source, rule, tunes_multilabel=spec.decision is None, **common)
+            return stack.enter_context(data)
         except NeedsDocuments:
             if limits.checkpoint is not None:
                 raise UnnaiveError(
@@ -87,19 +83,19 @@ def learn_out_of_core(
             f"--checkpoint is for models that learn from counts, which {spec.model.title} with these options does not; "
             "--cache FOLDER keeps its counted documents"
         )
-    if not _is_large(limits, source):
+    if not large and not _is_large(limits, source):
         return None
-    from unnaive.scaleout.cached_training import train_cached
+    from unnaive.scaleout.matrix import documents_on_disk
 
-    return train_cached(spec, source, rule, keep=limits.cache, progress=progress, **common)
+    return stack.enter_context(documents_on_disk(source, rule, keep=limits.cache, **common))
 
 
-def _is_large(limits: Limits, source: DataFile) -> bool:
+def _is_large(limits: LargeDataOptions, source: DataFile) -> bool:
     """Whether documents go through a matrix on disk."""
     return limits.memory is not None or limits.cache is not None or input_size(source) >= LARGE
 
 
-def _resources(limits: Limits, source: DataFile, rule: TokenRule) -> Any:
+def _resources(limits: LargeDataOptions, source: DataFile, rule: TokenRule) -> Any:
     from unnaive.base.byte_sizes import parse_size
     from unnaive.data.memory import parse_memory
     from unnaive.scaleout.checkpoint import Checkpoint, fingerprint

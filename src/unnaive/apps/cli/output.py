@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from unnaive.apps.cli.screen import echo, is_quiet
 from unnaive.io.output_files import open_output
 
 if TYPE_CHECKING:
+    from unnaive.base.types import RowValues
     from unnaive.io.corpus import Corpus
     from unnaive.io.datafiles import DataFile
     from unnaive.learning.fitted import FittedModel
@@ -19,6 +21,21 @@ def write_text(path: Path, text: str) -> None:
     """Write a file, whole or not at all, and tell on stderr; - is stdout."""
     with open_output(path) as file:
         file.write(text)
+    say_what_was_written(path)
+
+
+def write_whole_table(
+    path: Path, rows: Sequence[RowValues], columns: Sequence[str], *, excel_safe: bool = False
+) -> None:
+    """Write a table in the format of its name, whole or not at all, and tell on stderr; - is stdout."""
+    from unnaive.io.table_writer import write_table
+
+    write_table(path, rows, columns, excel_safe=excel_safe)
+    say_what_was_written(path)
+
+
+def say_what_was_written(path: Path) -> None:
+    """One line on stderr, unless --quiet or it is stdout."""
     if str(path) != "-" and not is_quiet():
         echo(f"wrote {path}", err=True)
 
@@ -83,7 +100,7 @@ def respell_labels(fitted: FittedModel, corpus: Corpus) -> Corpus:
     return replace(corpus, labels=[tuple(str(classes.get(name, name)) for name in names) for names in corpus.labels])
 
 
-def parse_labels(fitted: FittedModel, corpus: Corpus) -> list[tuple[Any, ...]]:
+def parse_class_labels(fitted: FittedModel, corpus: Corpus) -> list[tuple[Any, ...]]:
     """The corpus's labels as values of the type that the model's classes have."""
     classes = class_spellings(fitted)
     whole = isinstance(next(iter(classes.values())), int)

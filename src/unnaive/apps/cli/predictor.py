@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unnaive.base.types import Floats
+    from unnaive.base.types import Floats, RowValues
     from unnaive.learning.fitted import FittedModel
 
-Record = dict[str, Any]
 REJECTED = "unknown"  # the label of rejected documents, unless --unknown names another
 
 
@@ -61,9 +60,7 @@ class Predictor:
     @property
     def one_label(self) -> bool:
         """Whether every document gets the best class alone, or a name for none."""
-        from unnaive.learning.decisions import Argmax
-
-        return isinstance(self.fitted.decision, Argmax) and not self.fitted.multilabel
+        return self.fitted.takes_best_score
 
     def predict_columns(self, texts: Sequence[str]) -> tuple[list[str], list[float], list[int]]:
         """(labels, their values, known_terms) of documents with `one_label`, whose scores are held at once.
@@ -89,7 +86,7 @@ class Predictor:
     @cached_property
     def _clear_lead(self) -> float:
         """The lead of the best score from which nobody sees, in six digits, that its probability is not 1."""
-        from unnaive.io.table_writer import WRITTEN_AS_ONE
+        from unnaive.apps.cli.prediction_columns import WRITTEN_AS_ONE
 
         seen = self.kind != "probability" or (self.below is not None and self.below > WRITTEN_AS_ONE)
         return float("inf") if seen else self.fitted.clear_lead(WRITTEN_AS_ONE)
@@ -99,22 +96,22 @@ class Predictor:
         scores, known = self.fitted.scores_and_known(texts, clear)
         return scores, self.fitted.probabilities(scores) if self.kind == "probability" else scores, known
 
-    def predict(self, ids: Sequence[str], texts: Sequence[str]) -> list[Record]:
+    def predict(self, ids: Sequence[str], texts: Sequence[str]) -> list[RowValues]:
         """A record for each document, whose scores are held at once."""
-        import numpy as np
-
         scores, values, known = self._score(texts)
         self.count_seen(known.tolist())
         given = self.fitted.label_sets_of(scores)
-        order = np.argsort(-scores, axis=1, kind="stable")[:, : self.top] if self.top > 1 else None
+        shown = min(self.top, len(self.fitted.classes))
+        order = self.fitted.best_classes(scores, scores, shown) if self.top > 1 else None
+        first = self.fitted.first_labels(scores) if self.explain else ()
         sets = None
         if self.confidence is not None:
             sets = self.fitted.sets_of(
                 scores, self.confidence, by_class=self.by_class, at_least_one=self.at_least_one
             )  # fmt: skip
-        records, kind = [], self.kind
+        records = []
         for row, (name, n_known) in enumerate(zip(ids, known.tolist(), strict=True)):
-            record = self._record(values[row], list(given[row]), n_known, kind)
+            record = self._record(scores[row], values[row], list(given[row]), n_known)
             record["id"] = name
             if self.show_text:
                 record["text"] = texts[row]
@@ -123,21 +120,21 @@ class Predictor:
             if order is not None:
                 record["top"] = [(self.fitted.classes[c], float(values[row, c])) for c in order[row]]
             if self.explain:
-                record["why"] = self.fitted.explain(texts[row], given[row][0] if given[row] else None)
+                record["why"] = self.fitted.explain(texts[row], self.fitted.classes[first[row]])
             records.append(record)
         return records
 
-    def _record(self, values: Floats, labels: list[Any], known: int, kind: str) -> Record:
-        """Labels, the most probable first, unless they are rejected."""
+    def _record(self, scores: Floats, values: Floats, labels: list[Any], known: int) -> RowValues:
+        """Labels, the one with the highest score first, unless they are rejected."""
         place = self._places
         if len(labels) > 1:
-            labels.sort(key=lambda label: -values[place[label]])
+            labels.sort(key=lambda label: -scores[place[label]])
         shown = [float(values[place[label]]) for label in labels]
         if self.unknown is not None and not known:
             labels, shown = [self.unknown], [float(values.max())]
         elif self.below is not None and max(shown, default=0.0) < self.below:
             labels, shown = [self.unknown or REJECTED], [float(values.max())]
-        record: Record = {"labels": labels, "values": shown, "kind": kind, "known_terms": known}
+        record: RowValues = {"labels": labels, "values": shown, "kind": self.kind, "known_terms": known}
         if self.every:
             record["all"] = values.tolist()
         return record

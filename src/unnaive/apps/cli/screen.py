@@ -75,7 +75,7 @@ def note(sentence: str) -> None:
         echo(f"note: {sentence}", err=True)
 
 
-def summary(line: str) -> None:
+def say_summary(line: str) -> None:
     """A line on what was done, on stdout, unless --quiet."""
     if not _quiet:
         echo(line)

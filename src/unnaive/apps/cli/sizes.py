@@ -32,9 +32,9 @@ def measure_cost(classifier: TextClassifier, corpus: Corpus, limit: int, multila
 
 def compare_measures(before: FittedModel, after: FittedModel, corpus: Corpus) -> dict[str, Any]:
     """What was measured of two models on the same documents."""
-    from unnaive.apps.cli.measuring import measure
+    from unnaive.apps.cli.measuring import measure_model
 
-    return {"before": measure(before, corpus), "after": measure(after, corpus)}
+    return {"before": measure_model(before, corpus), "after": measure_model(after, corpus)}
 
 
 def describe_size(small: Compressed, limit: int) -> dict[str, Any]:

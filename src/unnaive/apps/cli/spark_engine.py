@@ -16,26 +16,29 @@ from unnaive.base.errors import UnnaiveError, choose, count_noun
 if TYPE_CHECKING:
     from unnaive.classifier.text_classifier import TextClassifier
     from unnaive.evaluation.records import Record
-    from unnaive.evaluation.trials import Plan
+    from unnaive.evaluation.trials import ExperimentPlan
     from unnaive.io.datafiles import DataFile
     from unnaive.learning.fitted import FittedModel
     from unnaive.text.tokens import TokenRule
 
 ENGINES = ("local", "spark")
 PANEL = "Engine"
-WRITERS = {".parquet": "parquet", ".csv": "csv", ".tsv": "csv", ".jsonl": "json", ".json": "json", ".orc": "orc"}
+WRITERS = {"tsv": "csv", "jsonl": "json"}  # formats that Spark calls by another name
 
 Engine = Annotated[
-    str, typer.Option("--engine", metavar="local|spark", help="Where the work is done.", rich_help_panel=PANEL)
+    str, typer.Option("--engine", metavar="local|spark", help="Run on this machine or on Spark.", rich_help_panel=PANEL)
 ]
 Master = Annotated[
     str | None,
     typer.Option(
-        "--master", metavar="URL", help="Of Spark: local[*], spark://HOST:7077, yarn, k8s://…", rich_help_panel=PANEL
+        "--master",
+        metavar="URL",
+        help="Address of the Spark master, e.g. local[*], spark://HOST:7077 or yarn.",
+        rich_help_panel=PANEL,
     ),
 ]
 Ship = Annotated[
-    bool, typer.Option("--ship", help="Send this package to Spark's executors.", rich_help_panel=PANEL)
+    bool, typer.Option("--ship", help="Send this package to the Spark executors.", rich_help_panel=PANEL)
 ]  # fmt: skip
 
 
@@ -99,29 +102,37 @@ def train_on_spark(
     """Train, measure if asked, write; the sizes and measures as plain values, as `train_file` has them."""
     from unnaive.apps.cli.train_summary import describe_training
     from unnaive.classifier.model_file import check_writable, save
+    from unnaive.learning.train import train
+    from unnaive.scaleout.spark.counting import count_complete_rows
     from unnaive.scaleout.spark.files import label_column, read_source, text_column
-    from unnaive.scaleout.spark.fitting import check_trainable, fit
+    from unnaive.scaleout.spark.fitting import check_trainable, partitions_data
 
     check_writable(output)
-    check_trainable(classifier.spec())
+    spec = classifier.spec()
+    check_trainable(spec)
     start = time.perf_counter()
     with engine.session() as spark:
         df, columns = read_source(spark, source, labelled=True)
         rows = df.select(text_column(df, columns), label_column(df, columns))
-        trained = fit(rows, missing="skip", **classifier.get_params())
-        fitted = replace(trained.fitted_, columns=columns)
+        counted = count_complete_rows(rows, classifier.token_rule)
+        multilabel = bool(source.multilabel) or counted.n_several > 0
+        named = counted.named(multilabel=multilabel)
+        unlabelled = counted.n_rows - int(named.n_docs)
+        source.warn_about_labels(list(map(str, named.classes)), counted.n_rows, unlabelled, multilabel=multilabel)
+        data = partitions_data(rows, classifier.token_rule, counted, multilabel=multilabel)
+        fitted = train(data.with_reading(columns=columns, n_jobs=classifier.n_jobs), spec)
         measured = {"test": _measure(spark, replace(source, paths=tuple(test)), fitted)} if test else {}
         save(fitted, output, frozen=frozen)
-    n_docs = None if fitted.counts is None else int(fitted.counts.counts.n_docs)
     seconds, read = time.perf_counter() - start, f"{source.name} on Spark: {columns.describe()}"
-    found = describe_training(classifier.model, fitted, output, n_docs=n_docs, seconds=seconds, read=read)
+    found = describe_training(classifier.model, fitted, output, n_docs=data.n_docs, seconds=seconds, read=read)
     return found | measured
 
 
 def predict_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile, output: Path | None) -> None:
     """Write the DataFrame with predictions, as Spark writes: a folder of part files."""
     from unnaive.apps.cli.output import read_as_trained
-    from unnaive.apps.cli.screen import summary
+    from unnaive.apps.cli.screen import say_summary
+    from unnaive.io.endings import DELIMITERS, ENDINGS, SPARK, choose_ending
     from unnaive.scaleout.spark.files import read_source, text_column
     from unnaive.scaleout.spark.rows import TEXT
     from unnaive.scaleout.spark.scoring import transform
@@ -129,9 +140,7 @@ def predict_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile,
 
     if output is None:
         raise UnnaiveError("where to? Spark writes a folder of part files: say -o labelled.parquet (or .csv, .jsonl)")
-    kind = WRITERS.get(output.suffix.casefold())
-    if kind is None:
-        raise UnnaiveError(f"{output} has an ending that Spark does not write; there are {', '.join(sorted(WRITERS))}")
+    format = ENDINGS[choose_ending(output, SPARK, "a table of Spark")].format
     if output.exists():
         raise UnnaiveError(f"{output} is there already; name another, or remove it first")
     with engine.session() as spark:
@@ -145,14 +154,14 @@ def predict_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile,
         for name, column in scores.items():
             out = out.withColumn(_new_name(name, df.columns), F.array_max(column)).drop(column)
         out = out.drop(taken)
-        if kind == "csv" and fitted.multilabel:
+        if format in DELIMITERS and fitted.multilabel:
             out = out.withColumn(new, F.concat_ws(columns.separator or ";", new))
         writer = out.write.option("header", True).option("escape", '"')
-        if output.suffix.casefold() == ".tsv":
-            writer = writer.option("sep", "\t")
+        if format in DELIMITERS:
+            writer = writer.option("sep", DELIMITERS[format])
         with reading_errors():
-            writer.format(kind).save(str(output))
-    summary(f"wrote {output}, a folder of part files ({columns.describe()})")
+            writer.format(WRITERS.get(format, format)).save(str(output))
+    say_summary(f"wrote {output}, a folder of part files ({columns.describe()})")
 
 
 def evaluate_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile) -> dict[str, Any]:
@@ -164,12 +173,12 @@ def evaluate_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile
 def _measure(spark: Any, source: DataFile, fitted: FittedModel, *, classes: bool = False) -> dict[str, Any]:
     from unnaive.apps.cli.measuring import describe_tally
     from unnaive.apps.cli.output import read_as_trained
-    from unnaive.scaleout.spark.evaluating import evaluate
+    from unnaive.scaleout.spark.evaluating import tally_on_spark
     from unnaive.scaleout.spark.files import label_column, read_source, text_column
 
     df, columns = read_source(spark, read_as_trained(source, fitted), labelled=True)
     rows = df.select(text_column(df, columns), label_column(df, columns))
-    names, tally = evaluate(rows, fitted, missing="skip")
+    names, tally = tally_on_spark(rows, fitted, missing="skip")
     found = describe_tally(tally)
     if classes:
         found["multilabel"] = fitted.multilabel
@@ -184,7 +193,7 @@ def _measure(spark: Any, source: DataFile, fitted: FittedModel, *, classes: bool
     return found
 
 
-def show_measures(found: dict[str, Any]) -> None:
+def show_spark_measures(found: dict[str, Any]) -> None:
     """What `evaluate_on_spark` found, for people: the measures, then the classes, the largest first."""
     from rich.markup import escape
 
@@ -207,7 +216,7 @@ def show_measures(found: dict[str, Any]) -> None:
     screen.print(table)
 
 
-def compare_on_spark(engine: SparkEngine, plan: Plan, source: DataFile, rule: TokenRule) -> list[Record]:
+def compare_on_spark(engine: SparkEngine, plan: ExperimentPlan, source: DataFile, rule: TokenRule) -> list[Record]:
     """The models of a plan in cross-validation; folds go by a hash of the text, the same for all of them."""
     from unnaive.scaleout.spark.comparing import cross_validate
     from unnaive.scaleout.spark.files import label_column, read_source, text_column

@@ -4,39 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unnaive.apps.cli.out_of_core import Limits
+from unnaive.apps.cli.out_of_core import LargeDataOptions, open_large_data
 from unnaive.base.errors import UnnaiveError, count_noun
 
 if TYPE_CHECKING:
     from unnaive.apps.cli.screen import Progress
     from unnaive.classifier.compress import Compressed
     from unnaive.classifier.text_classifier import TextClassifier
+    from unnaive.data.training_data import TrainingData
     from unnaive.io.corpus import Corpus
     from unnaive.io.datafiles import DataFile
     from unnaive.learning.fitted import FittedModel
 
     Finish = Callable[[FittedModel, Corpus], FittedModel]
-
-
-@dataclass(frozen=True)
-class Learnt:
-    """A model, and what it was learnt from.
-
-    corpus      the documents; None where they streamed by
-    multilabel  whether they were taken to have any number of labels each
-    measured    what was measured on the way, by name
-    """
-
-    fitted: FittedModel
-    n_docs: int
-    corpus: Corpus | None = None
-    multilabel: bool = False
-    measured: dict[str, Any] = field(default_factory=dict)
 
 
 def train_file(
@@ -49,20 +34,21 @@ def train_file(
     frozen: bool = False,
     finish: Finish | None = None,
     max_size: str | None = None,
-    limits: Limits | None = None,
+    limits: LargeDataOptions | None = None,
 ) -> dict[str, Any]:
     """Train, measure if asked, write; the sizes and measures as plain values. `finish` is applied before writing."""
-    from unnaive.apps.cli.measuring import measure
+    from unnaive.apps.cli.measuring import measure_holdout, measure_model
     from unnaive.apps.cli.output import read_as_trained, warn_about_learnt
     from unnaive.apps.cli.screen import reading_progress
     from unnaive.apps.cli.train_summary import describe_training
     from unnaive.base.byte_sizes import parse_size
+    from unnaive.base.work_start import work_begins
     from unnaive.classifier.model_file import check_writable, save
-    from unnaive.scaleout.scratch import arrays_on_disk
+    from unnaive.learning.train import train
 
     limit = None if max_size is None else parse_size(max_size)
     check_writable(output)  # before minutes of work
-    classifier.spec()  # likewise: an error if a setting is wrong
+    spec = classifier.spec()  # likewise: an error if a setting is wrong
     start = time.perf_counter()
     source = replace(
         source, options=replace(source.options, language=classifier.language or "en", threads=classifier.n_jobs)
@@ -71,75 +57,61 @@ def train_file(
     needs_corpus = next((name for name, given in needs.items() if given), None)
     steps = 3 + (holdout is not None) + bool(test)  # reading, learning and writing are always among them
     steps += 0 if limit is None else 2
-    with reading_progress(source, steps=steps) as (watched, bar):
-        learnt = _learn_large(classifier, watched, limits or Limits(), bar, needs_corpus)
-        learnt = learnt or _learn_in_memory(classifier, watched, bar, holdout)
-        fitted, corpus, measured = learnt.fitted, learnt.corpus, learnt.measured
+    with reading_progress(source, steps=steps) as (watched, bar), ExitStack() as stack:
+        corpus, measured, learning = None, {}, f"learning {classifier.model} from {{}}"
+        data = open_large_data(stack, classifier, spec, watched, limits or LargeDataOptions(), needs_corpus)
+        if data is None:
+            corpus, multilabel = _read_corpus(classifier, watched)
+            if holdout is not None:
+                bar.rename(f"measuring {classifier.model} on documents set aside")
+                measured["holdout"] = measure_holdout(classifier, corpus, holdout, multilabel, bar.event)
+            bar.rename(learning.format(count_noun(len(corpus), "document")))
+            stack.enter_context(work_begins())  # of a budget in seconds, unless it began with reading
+            data = _count_corpus(classifier, corpus, watched, multilabel)
+        else:
+            bar.rename(learning.format(count_noun(data.n_docs, "document")))
+        fitted = train(data, spec, progress=bar.event)
+        measured |= {"out_of_core": data.report} if data.report else {}
         read = watched.describe()
         if test:
             bar.rename("measuring")
             aside = read_as_trained(replace(source, paths=tuple(test)), fitted).corpus()
-            measured["test"] = measure(fitted, aside)
+            measured["test"] = measure_model(fitted, aside)
             warn_about_learnt(fitted, aside)
         if finish and corpus is not None:
             fitted = finish(fitted, corpus)
         if limit is not None and corpus is not None:
             fitted = replace(fitted, counts=None) if frozen else fitted
             small, measured["size"] = _make_smaller(
-                fitted, limit, classifier, corpus, bar, multilabel=learnt.multilabel, registered=finish is not None
+                fitted, limit, classifier, corpus, bar, multilabel=multilabel, registered=finish is not None
             )
             fitted, frozen = small.fitted, frozen or small.frozen
         bar.rename("writing")
-        large = corpus is None and fitted.documents is not None
-        with arrays_on_disk(output.absolute().parent) if large else nullcontext():
-            save(fitted, output, frozen=frozen)
+        save(fitted, output, frozen=frozen)
     seconds = time.perf_counter() - start
-    found = describe_training(classifier.model, fitted, output, n_docs=learnt.n_docs, seconds=seconds, read=read)
+    found = describe_training(classifier.model, fitted, output, n_docs=data.n_docs, seconds=seconds, read=read)
     return found | measured
 
 
-def _learn_large(
-    classifier: TextClassifier, source: DataFile, limits: Limits, bar: Progress, needs_corpus: str | None
-) -> Learnt | None:
-    """The model of documents that stream by, or that lie in a matrix on disk; None where they go into memory."""
-    from unnaive.apps.cli.out_of_core import learn_out_of_core
-
-    found = learn_out_of_core(
-        classifier, source, limits, progress=bar.event, needs_corpus=needs_corpus,
-        on_counted=lambda n: bar.rename(_learning(classifier, n)),
-    )  # fmt: skip
-    if found is None:
-        return None
-    fitted, report = found
-    told = report.to_dict()
-    return Learnt(fitted, report.documents, measured={"out_of_core": told} if told else {})
-
-
-def _learn_in_memory(classifier: TextClassifier, source: DataFile, bar: Progress, holdout: float | None) -> Learnt:
-    """The model of all documents at once, measured before on a share of them if one was given."""
-    from unnaive.apps.cli.measuring import as_targets, measure_holdout
-    from unnaive.data.text_hashes import TextHashes
+def _read_corpus(classifier: TextClassifier, source: DataFile) -> tuple[Corpus, bool]:
+    """All documents in memory, and whether they may have any number of labels."""
     from unnaive.models.catalogue import find_model
 
     takes_unlabelled = find_model(classifier.model).takes_unlabelled
     corpus = source.corpus(unlabelled=takes_unlabelled)
     multilabel = bool(source.multilabel) or any(len(names) > 1 for names in corpus.labels)
-    multilabel = multilabel or (corpus.multilabel and not takes_unlabelled)
-    measured = {}
-    if holdout is not None:
-        bar.rename(f"measuring {classifier.model} on documents set aside")
-        measured["holdout"] = measure_holdout(classifier, corpus, holdout, multilabel, bar.event)
-    bar.rename(_learning(classifier, len(corpus)))
-    classifier.fit(corpus.texts, as_targets(corpus, multilabel), progress=bar.event)
+    return corpus, multilabel or (corpus.multilabel and not takes_unlabelled)
+
+
+def _count_corpus(classifier: TextClassifier, corpus: Corpus, source: DataFile, multilabel: bool) -> TrainingData:
+    """What a model is trained on: the documents, counted, and what it remembers of the files."""
+    from unnaive.apps.cli.measuring import as_targets
+    from unnaive.data.text_hashes import TextHashes
+
     columns = source.options.log.columns
     columns = columns and replace(columns, separator=source.separator)
-    fitted = replace(classifier.fitted_, columns=columns, text_hashes=TextHashes.of(corpus.texts))
-    return Learnt(fitted, len(corpus), corpus, multilabel, measured)
-
-
-def _learning(classifier: TextClassifier, n_docs: int) -> str:
-    """What the progress bar says."""
-    return f"learning {classifier.model} from {count_noun(n_docs, 'document')}"
+    data = classifier.count_texts(corpus.texts, as_targets(corpus, multilabel))
+    return data.with_reading(columns=columns, text_hashes=TextHashes.of(corpus.texts))
 
 
 def _make_smaller(

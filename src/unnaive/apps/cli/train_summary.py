@@ -56,7 +56,7 @@ def show_summary(summary: dict[str, Any], memory: str | None = None) -> None:
     from unnaive.apps.cli.measuring import headline
     from unnaive.apps.cli.out_of_core import describe_report
     from unnaive.apps.cli.screen import format_size
-    from unnaive.apps.cli.screen import summary as say
+    from unnaive.apps.cli.screen import say_summary as say
     from unnaive.base.errors import count_noun
 
     kind = "any number of labels" if summary["multilabel"] else "one label each"

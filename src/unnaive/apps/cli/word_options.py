@@ -1,4 +1,4 @@
-"""How texts become terms, as options: one place for every command that learns."""
+"""The options of reading words, made from the fields of TokenRule: one place for every command that learns."""
 
 from __future__ import annotations
 
@@ -6,46 +6,13 @@ import functools
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+from unnaive.apps.cli.declared import command_parameter
+from unnaive.text.token_rule import OPTIONS
 
 WORDS = "Words"  # panel of the help
-
-
-def _option(help: str, *names: str, **more: Any) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel=WORDS, **more)
-
-
-# by the names of the options, each with its type and default; `token_settings` makes TokenRule's settings of them
-_OPTIONS: dict[str, tuple[Any, Any]] = {
-    "language": (Annotated[str, _option("Of the texts: en, tr, de, … (ISO 639).", metavar="CODE")], "en"),
-    "stopwords": (
-        Annotated[str | None, _option("smart, a language code, or a file of words.", metavar="LIST")], None
-    ),
-    "stem": (Annotated[str | None, _option("porter or snowball.", metavar="NAME")], None),
-    "ngrams": (Annotated[str, _option("Words in a term.", metavar="N[-M]")], "1"),
-    "analyzer": (
-        Annotated[str, _option("word; char: pieces of words; both.", metavar="KIND")], "word"
-    ),
-    "char_ngrams": (Annotated[str, _option("Characters in a piece of a word.", metavar="N[-M]")], "2-5"),
-    "char_borders": (
-        Annotated[str, _option("Pieces lie between spaces, punctuation with them, or inside words.", metavar="KIND")],
-        "spaces",
-    ),
-    "min_length": (Annotated[int, _option("Shortest word.")], 2),
-    "digits": (Annotated[bool, _option("Whether digits belong to words.")], True),
-    "keep_case": (Annotated[bool, _option("Tell Cat from cat.", "--keep-case")], False),
-    "markup": (Annotated[bool, _option("Read through HTML.", "--markup", "--html")], False),
-    "message": (Annotated[str | None, _option("Mail: whole, body, subject-body, …", metavar="PARTS")], None),
-    "unspaced": (
-        Annotated[str, _option("Chinese, Japanese, Thai, …: grams (characters and pairs) or whole.", metavar="KIND")],
-        "grams",
-    ),
-    "segmenter": (Annotated[str | None, _option("jieba: words of Chinese.", metavar="NAME")], None),
-    "emoji": (Annotated[bool, _option("Whether emoji are terms.")], True),
-    "symbols": (Annotated[bool, _option(":-) and <3 are terms.", "--symbols")], False),
-}  # fmt: skip
+NAMES = {"html": "markup"}  # parameters of commands that are not called as the option: --html may be a page to write
 
 
 def token_options(*, page: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -53,44 +20,42 @@ def token_options(*, page: bool = False) -> Callable[[Callable[..., Any]], Calla
 
     `page` says that --html of this verb is a page to write, so that only --markup is for texts.
     """
-    markup = (Annotated[bool, _option("Read through HTML.", "--markup")], False)
-    options = _OPTIONS | ({"markup": markup} if page else {})
+    flags = {"html": {"flags": ("--markup",)}} if page else {}
+    options = {
+        name: command_parameter(one, NAMES.get(name, name), WORDS, **flags.get(name, {}))
+        for name, one in OPTIONS.items()
+    }
 
     def decorate(verb: Callable[..., Any]) -> Callable[..., Any]:
         own = inspect.signature(verb, eval_str=True, locals={"DataFile": Any}).parameters
 
         @functools.wraps(verb)
         def wrapper(**given: Any) -> Any:
-            return verb(words=token_settings(**{name: given.pop(name) for name in options}), **given)
+            words = {name: given.pop(option.name) for name, option in options.items()}
+            return verb(words=token_settings(**words), **given)
 
-        keyword = inspect.Parameter.KEYWORD_ONLY
         shown: list[inspect.Parameter] = []
-        for name, parameter in own.items():
-            if name == "words":
-                shown += [inspect.Parameter(n, keyword, default=d, annotation=a) for n, (a, d) in options.items()]
-            else:
-                shown.append(parameter.replace(kind=keyword))
+        for name, one in own.items():
+            shown += options.values() if name == "words" else [one.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
         wrapper.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
-        wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
+        wrapper.__annotations__ = {one.name: one.annotation for one in shown}
         return wrapper
 
     return decorate
 
 
 def token_settings(**options: Any) -> dict[str, Any]:
-    """Options as settings of TokenRule, by its names.
+    """Values of the command line as values of TokenRule.
 
-    >>> token_settings(ngrams="1-2", keep_case=True)
+    >>> token_settings(ngrams="1-2", lowercase=False)
     {'ngrams': (1, 2), 'lowercase': False}
     """
     read: dict[str, Callable[[Any], Any]] = {
         "ngrams": lambda text: parse_ngrams(text, "--ngrams", "words"),
         "char_ngrams": lambda text: parse_ngrams(text, "--char-ngrams", "characters"),
         "stopwords": read_stop_words,
-        "keep_case": lambda keep: not keep,
     }
-    names = {"keep_case": "lowercase", "markup": "html"}
-    return {names.get(name, name): read.get(name, lambda value: value)(value) for name, value in options.items()}
+    return {name: read.get(name, lambda value: value)(value) for name, value in options.items()}
 
 
 def parse_ngrams(text: str, option: str = "--ngrams", what: str = "words") -> tuple[int, int]:

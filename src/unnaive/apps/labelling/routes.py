@@ -13,8 +13,11 @@ from starlette.concurrency import run_in_threadpool
 from unnaive.apps.cli.screen import echo, note
 from unnaive.apps.labelling.keys import keys_of
 from unnaive.apps.labelling.progress import Standing, describe_agreement
-from unnaive.apps.service.app import answer_errors_in_sentences
-from unnaive.apps.service.guard import LOOPBACK, Access, Guard, Limits
+from unnaive.apps.service.access import LOOPBACK, Access
+from unnaive.apps.service.app import answer_errors_in_sentences, include_routers
+from unnaive.apps.service.effects import Effect, declares
+from unnaive.apps.service.guard import Guard
+from unnaive.apps.service.limits import Limits
 from unnaive.apps.service.metrics import Metrics
 from unnaive.apps.service.page import make_page_router, read_static
 from unnaive.apps.service.routes import json_response
@@ -63,14 +66,17 @@ def make_label_router(labelling: Labelling, who: str) -> APIRouter:
         return json_response(await run_in_threadpool(view, person))
 
     @router.get("/who")
+    @declares(Effect.READ)
     async def user() -> Response:
         return json_response({"who": who})
 
     @router.post("/next")
+    @declares(Effect.COMPUTE)
     async def next_text(asked: Name) -> Response:
         return await viewed(asked.who)
 
     @router.post("/answer")
+    @declares(Effect.CHANGE)
     async def answer(asked: Answer) -> Response:
         def work() -> None:
             shown = labelling.show(asked.who)
@@ -80,6 +86,7 @@ def make_label_router(labelling: Labelling, who: str) -> APIRouter:
         return await viewed(asked.who)
 
     @router.post("/undo")
+    @declares(Effect.CHANGE)
     async def undo(asked: Name) -> Response:
         gone = await run_in_threadpool(labelling.undo, asked.who)
         if gone is None:
@@ -87,11 +94,13 @@ def make_label_router(labelling: Labelling, who: str) -> APIRouter:
         return await viewed(asked.who)
 
     @router.post("/class")
+    @declares(Effect.CHANGE)
     async def new_class(asked: Name) -> Response:
         await run_in_threadpool(labelling.add_class, asked.who, asked.label or "")
         return await viewed(asked.who)
 
     @router.post("/look")
+    @declares(Effect.CHANGE)
     async def look(asked: Name) -> Response:
         found = await run_in_threadpool(labelling.look_for, asked.who, asked.label, asked.words)
         if asked.words and not found:
@@ -100,6 +109,7 @@ def make_label_router(labelling: Labelling, who: str) -> APIRouter:
         return await viewed(asked.who)
 
     @router.get("/standing")
+    @declares(Effect.READ)
     async def stand() -> Response:  # apart from the next text, which need not wait for it
         def look() -> dict[str, Any]:
             with labelling.lock:
@@ -108,6 +118,7 @@ def make_label_router(labelling: Labelling, who: str) -> APIRouter:
         return json_response(await run_in_threadpool(look))
 
     @router.get("/agreement")
+    @declares(Effect.READ)
     async def agreement() -> Response:
         return json_response({"agreement": await run_in_threadpool(describe_agreement, labelling)})
 
@@ -127,17 +138,16 @@ def describe_shown(labelling: Labelling, shown: Shown) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def make_label_app(labelling: Labelling, who: str, token: str) -> FastAPI:
+def make_label_app(labelling: Labelling, who: str, token: str) -> Guard:
     """The application of one labelling."""
     app = FastAPI(title="unnaive label", docs_url=None, redoc_url=None, openapi_url=None)
     shared = {name: file for name, file in read_static().items() if name in SHARED}
-    app.include_router(make_page_router(shared | read_static(STATIC), "label.html"))
-    app.include_router(make_label_router(labelling, who))
-    answer_errors_in_sentences(app)
-    app.add_middleware(
-        Guard, access=Access(token, True, frozenset(LOOPBACK)), limits=Limits(body=1 << 20), metrics=Metrics()
+    routes = include_routers(
+        app, make_page_router(shared | read_static(STATIC), "label.html"), make_label_router(labelling, who)
     )
-    return app
+    answer_errors_in_sentences(app)
+    access = Access(token, True, frozenset(LOOPBACK))
+    return Guard(app, access=access, limits=Limits(body=1 << 20), metrics=Metrics(), routes=routes)
 
 
 def serve_page(labelling: Labelling, who: str, *, host: str, port: int) -> None:

@@ -9,7 +9,7 @@ from unnaive.apps.cli.options import make_output_folders, read_corpus
 from unnaive.apps.cli.screen import Progress, console, echo, plain_table
 from unnaive.base.errors import count_noun
 from unnaive.base.visible_text import visible_json
-from unnaive.curation.labelling.simulate import WAYS, Curve, sign_test, simulate
+from unnaive.curation.labelling.simulate import WAYS, LabellingCurve, seed_sign_test, simulate
 from unnaive.io.corpus import Corpus
 from unnaive.io.datafiles import DataFile
 
@@ -56,7 +56,7 @@ def split_corpus(corpus: Corpus, seed: int) -> tuple[Corpus, Corpus]:
     return corpus.take(np.sort(order[:cut])), corpus.take(np.sort(order[cut:]))
 
 
-def describe_curves(curves: list[Curve], at: int | None = None) -> dict[str, Any]:
+def describe_curves(curves: list[LabellingCurve], at: int | None = None) -> dict[str, Any]:
     """Accuracy at so many labels (the last point), labels needed for that of random sampling, and significance."""
     base = next(one for one in curves if one.way == "random")
     place = len(base.labels) - 1 if at is None else max(p for p, n in enumerate(base.labels) if n <= at)
@@ -67,37 +67,33 @@ def describe_curves(curves: list[Curve], at: int | None = None) -> dict[str, Any
         ways.append({
             "way": one.way, "accuracy": float(one.mean[place]), "labels_needed": needed,
             "share": None if needed is None else needed / base.labels[place],
-            "p": None if one is base else sign_test(one.accuracy[:, place] - base.accuracy[:, place]),
+            "p": None if one is base else seed_sign_test(one.accuracy[:, place] - base.accuracy[:, place]),
             "curve": [{"labels": n, "accuracy": float(value)} for n, value in zip(one.labels, one.mean, strict=True)],
         })  # fmt: skip
     return {"labels": base.labels[place], "seeds": len(base.accuracy), "goal": goal, "ways": ways}
 
 
-def write_page(curves: list[Curve], path: Path, name: str) -> None:
+def write_page(curves: list[LabellingCurve], path: Path, name: str) -> None:
     """A page with the plot: mean accuracy against labels, with the band of one standard deviation over the seeds."""
-    import io
-    from html import escape
+    from unnaive.evaluation.reports import page as html
+    from unnaive.evaluation.reports.plots import curves_figure
+    from unnaive.evaluation.summaries import MeasureCurve as MeasuredCurve
+    from unnaive.io.output_files import open_output
 
-    from matplotlib.figure import Figure
-
-    from unnaive.base.atomic_files import replacing
-
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
-    axes = figure.add_subplot()
-    for one in curves:
-        spread = one.accuracy.std(axis=0)
-        axes.plot(one.labels, one.mean, label=one.way)
-        axes.fill_between(one.labels, one.mean - spread, one.mean + spread, alpha=0.15)
-    axes.set_xlabel("labels given")
-    axes.set_ylabel("accuracy")
-    axes.legend()
-    axes.set_title(name)
-    out = io.StringIO()
-    figure.savefig(out, format="svg")
-    picture = out.getvalue()
-    page = (
-        f"<!doctype html><html lang='en'><meta charset='utf-8'><title>Ways of asking: {escape(name)}</title>"
-        f"<h1>Ways of asking: {escape(name)}</h1>{picture[picture.index('<svg') :]}</html>\n"
+    shown = [
+        MeasuredCurve(one.way, one.labels, tuple(one.mean.tolist()), tuple(one.accuracy.std(axis=0).tolist()))
+        for one in curves
+    ]
+    ends = ", ".join(f"{one.name} {one.mean[0]:.3f} to {one.mean[-1]:.3f}" for one in shown)
+    drawn = html.figure(
+        curves_figure,
+        shown,
+        title=name,
+        x="labels given",
+        y="accuracy",
+        alt=f"Accuracy by labels given: {ends}",
+        caption="Mean over the seeds; the band is one standard deviation on either side.",
+        kind="wide",
     )
-    with replacing(path) as file:
-        file.write(page.encode())
+    with open_output(path) as file:
+        file.write(html.page(f"Ways of asking: {name}", "Labelling replayed", [html.Section("Accuracy", drawn)]))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from unnaive.apps.service.served import Refused
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.types import Floats, Label
+from unnaive.data.targets import label_sets
 from unnaive.learning.fitted import FittedModel
 from unnaive.text.tokens import TokenRule
 
@@ -36,29 +37,22 @@ class Answers:
         return "probability" if self.fitted.probabilistic else "score"
 
     def labels(self) -> list[list[Label]]:
-        """The labels that the model's decision gives to each text, the most probable first."""
+        """The labels that the model's decision gives to each text, in the order in which `predict` has them."""
         classes = self.fitted.classes
-        if not self.fitted.multilabel and self.fitted.decision.exclusive:
-            return [[classes[best]] for best in self.fitted.decide(self.scores).indices.tolist()]
         chosen = self.fitted.decide(self.scores)
-        found = []
-        for at, (start, end) in enumerate(zip(chosen.indptr[:-1], chosen.indptr[1:], strict=True)):
-            columns = chosen.indices[start:end]
-            order = np.argsort(-self.values[at, columns], kind="stable")
-            found.append([classes[column] for column in columns[order].tolist()])
-        return found
+        if not self.fitted.multilabel and self.fitted.decision.exclusive:
+            return [[classes[best]] for best in chosen.indices.tolist()]
+        return [list(labels) for labels in label_sets(chosen, classes, self.scores)]
 
     def best(self, limit: int | None) -> tuple[NDArray[np.intp], Floats]:
-        """The columns of the best classes of each text, at most `limit`, the best first; and their values."""
+        """The columns of the best classes of each text, at most `limit`, and their values.
+
+        The first is the one that the model decides for, whatever costs or thresholds made it so; others come by value.
+        """
         n_classes = len(self.fitted.classes)
-        most = n_classes if limit is None else min(limit, n_classes)
-        if most == 1:
-            order = self.values.argmax(axis=1)[:, None]
-        elif most < n_classes // 4:
-            part = np.argpartition(-self.values, most - 1, axis=1)[:, :most]
-            order = np.take_along_axis(part, np.argsort(-np.take_along_axis(self.values, part, 1), 1, "stable"), 1)
-        else:
-            order = np.argsort(-self.values, axis=1, kind="stable")[:, :most]
+        order = self.fitted.best_classes(
+            self.scores, self.values, n_classes if limit is None else min(limit, n_classes)
+        )
         return order, np.take_along_axis(self.values, order, axis=1)
 
     def ranked(self, limit: int | None, above: float | None = None) -> Iterator[list[tuple[Label, float]]]:

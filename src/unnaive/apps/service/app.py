@@ -13,19 +13,23 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.cors import CORSMiddleware
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from unnaive import __version__
+from unnaive.apps.service.access import Access
 from unnaive.apps.service.classify import DirectClassify
 from unnaive.apps.service.compatible import make_compatible_router
-from unnaive.apps.service.guard import Access, Application, Guard, Limits
+from unnaive.apps.service.effects import Effect, RouteEffects, declares
+from unnaive.apps.service.guard import Guard, refusal
 from unnaive.apps.service.label_studio import make_label_studio_router
+from unnaive.apps.service.limits import Limits
 from unnaive.apps.service.metrics import Metrics
 from unnaive.apps.service.models import Models
-from unnaive.apps.service.openapi import describe
+from unnaive.apps.service.openapi import describe_bodies
 from unnaive.apps.service.page import make_page_router, read_static
 from unnaive.apps.service.routes import json_response, make_router
 from unnaive.apps.service.served import Refused
@@ -62,7 +66,7 @@ class ServiceOptions:
         return cls(**{**given, "limits": Limits(**given["limits"])})
 
 
-def create_app(options: ServiceOptions) -> Application:
+def create_app(options: ServiceOptions) -> Guard:
     """The application; models are loaded now, so that a bad file is found before the port is open."""
     metrics = Metrics()
     models = Models(
@@ -87,14 +91,12 @@ def create_app(options: ServiceOptions) -> Application:
 
     app = FastAPI(
         title="unnaive", version=__version__, description="Text classification with the Bayesian family.",
-        lifespan=life, docs_url=None, redoc_url=None,
+        lifespan=life, docs_url=None, redoc_url=None, openapi_url=None,
     )  # fmt: skip
-    app.openapi = lambda: describe(app)  # type: ignore[method-assign]
-    for router in (
-        make_router(models), make_compatible_router(models), make_label_studio_router(models),
-        make_page_router(read_static()),
-    ):  # fmt: skip
-        app.include_router(router)
+    routes = include_routers(
+        app, make_router(models), make_compatible_router(models), make_label_studio_router(models),
+        make_page_router(read_static()), make_description_router(app),
+    )  # fmt: skip
     answer_errors_in_sentences(app)
     access = Access(options.token, options.token_always, frozenset(options.hosts), tuple(options.origins))
     inner: Any = DirectClassify(app, models)
@@ -103,7 +105,26 @@ def create_app(options: ServiceOptions) -> Application:
             inner, allow_origins=list(options.origins), allow_methods=["GET", "POST"],
             allow_headers=["Authorization", "Content-Type", "Idempotency-Key"],
         )  # fmt: skip
-    return Guard(inner, access=access, limits=options.limits, metrics=metrics)
+    return Guard(inner, access=access, limits=options.limits, metrics=metrics, routes=routes)
+
+
+def include_routers(app: FastAPI, *routers: APIRouter) -> RouteEffects:
+    """Add routes to an application; what each of them does, for the guard. One that does not declare it is an error."""
+    for router in routers:
+        app.include_router(router)
+    return RouteEffects(routers)
+
+
+def make_description_router(app: FastAPI) -> APIRouter:
+    """The OpenAPI description, as a route that declares what it does, like all others."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/openapi.json")
+    @declares(Effect.READ)
+    async def description() -> Response:
+        return json_response(describe_bodies(app))
+
+    return router
 
 
 def read_evaluation(path: str) -> dict[str, Any]:
@@ -117,7 +138,7 @@ def read_evaluation(path: str) -> dict[str, Any]:
     return found
 
 
-def app_of_worker() -> Application:
+def app_of_worker() -> Guard:
     """The application of one of several worker processes."""
     return create_app(ServiceOptions.from_json(os.environ[OPTIONS]))
 
@@ -137,10 +158,8 @@ def answer_errors_in_sentences(app: FastAPI) -> None:
 
     @app.exception_handler(Refused)
     async def refused(_: Request, problem: Refused) -> Response:
-        headers = {"Retry-After": "1"} if problem.status == 503 else {}
-        answer = json_response({"error": str(problem)}, problem.status)
-        answer.headers.update(headers)
-        return answer
+        body, headers = refusal(problem)
+        return Response(body, problem.status, {name.decode(): value.decode() for name, value in headers})
 
     @app.exception_handler(UnnaiveError)
     async def mistake(_: Request, problem: UnnaiveError) -> Response:
@@ -158,6 +177,10 @@ def answer_errors_in_sentences(app: FastAPI) -> None:
         answer = json_response({"error": sentence or str(problem.detail)}, problem.status_code)
         answer.headers.update(problem.headers or {})
         return answer
+
+    @app.exception_handler(ClientDisconnect)
+    async def gone(_: Request, problem: ClientDisconnect) -> Response:
+        return json_response({"error": "the client left before its request was complete"}, 400)  # which nobody gets
 
     @app.exception_handler(Exception)
     async def broken(_: Request, problem: Exception) -> Response:

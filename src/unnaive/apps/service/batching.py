@@ -48,7 +48,7 @@ class Scored:
         return self._json or b""
 
 
-Waiting = tuple[list[str], int | None, asyncio.Future[Scored]]  # texts, classes to list, and the answer
+WaitingRequest = tuple[list[str], int | None, asyncio.Future[Scored]]  # texts, classes to list, and the answer
 
 
 class Batcher:
@@ -62,7 +62,7 @@ class Batcher:
     def __init__(self, model: ServedModel, executor: ThreadPoolExecutor) -> None:
         self.model, self._executor = model, executor
         self.recent = RecentScores()
-        self._waiting: list[Waiting] = []
+        self._waiting: list[WaitingRequest] = []
         self._waiting_texts = 0
         self._calls = 0  # under way, or about to be
         self._tasks: set[asyncio.Task[None]] = set()
@@ -92,7 +92,7 @@ class Batcher:
         finally:
             self._calls -= 1
 
-    async def _score_batch(self, loop: asyncio.AbstractEventLoop, batch: list[Waiting]) -> None:
+    async def _score_batch(self, loop: asyncio.AbstractEventLoop, batch: list[WaitingRequest]) -> None:
         texts = [text for part, _, _ in batch for text in part]
         try:
             version, scores = await loop.run_in_executor(self._executor, score_texts, self.model, texts)
@@ -110,7 +110,7 @@ class Batcher:
                 answer.set_result(together[-1])
             at += len(part)
 
-    def _take(self) -> list[Waiting]:
+    def _take(self) -> list[WaitingRequest]:
         """As many requests as fit into one call, the first ones first."""
         size = taken = 0
         while taken < len(self._waiting) and (not taken or size + len(self._waiting[taken][0]) <= MOST):

@@ -8,8 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
 from unnaive.apps.service.served import Refused
-
-Label = str | int | float | bool
+from unnaive.base.types import Label
 
 
 def _one_of(*names: str) -> dict[str, Any]:
@@ -52,7 +51,7 @@ class ClassValue(BaseModel):
     score: float | None = None
 
 
-class Result(BaseModel):
+class TextResult(BaseModel):
     """What the model says of one text."""
 
     label: Label | None = Field(description="The label, of several the most probable; null where none was given.")
@@ -67,7 +66,7 @@ class ClassifyAnswer(BaseModel):
 
     model: str
     version: int
-    results: list[Result]
+    results: list[TextResult]
 
 
 class LabelledDocument(Body):
@@ -102,6 +101,9 @@ class ChangeAnswer(BaseModel):
     forgotten: int
     repeated: bool = Field(description="Whether the idempotency key was seen before, and nothing was done again.")
     changed: list[dict[str, Any]] = Field(description="The prediction of each document before and after.")
+    tuning_lost: bool = Field(
+        description="Whether new or vanished classes ended a calibration or a tuned decision; no rollback restores it."
+    )
 
 
 class ErrorAnswer(BaseModel):

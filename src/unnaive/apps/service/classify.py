@@ -49,7 +49,6 @@ class DirectClassify:
         if scope["type"] != "http" or scope["path"] != PATH or scope["method"] != "POST":
             await self.app(scope, receive, send)
             return
-        scope["unnaive.route"] = PATH
         try:
             answer = await classify_texts(self.models, await read_body(receive))
         except Refused:

@@ -5,6 +5,7 @@ Hugging Face text-classification, text-embeddings-inference, the Open Inference 
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -12,10 +13,11 @@ from fastapi import APIRouter, Request, Response
 from unnaive import __version__
 from unnaive.apps.service import bodies
 from unnaive.apps.service.answers import Answers
+from unnaive.apps.service.effects import Effect, declares
 from unnaive.apps.service.label_studio import predict_tasks
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import described
-from unnaive.apps.service.routes import json_response, summary
+from unnaive.apps.service.routes import json_response, model_summary
 from unnaive.apps.service.served import Refused, ServedModel
 
 ANSWER = bodies.Foreign
@@ -51,16 +53,19 @@ def _add_hugging_face(router: APIRouter, models: Models) -> None:
         return json_response(_scored(await _answers(models, model, texts), limit))
 
     @router.post("/", **described(bodies.HuggingFaceRequest, ANSWER))
+    @declares(Effect.COMPUTE)
     async def hugging_face(request: Request) -> Response:
         """Hugging Face text-classification with the first model: a list of labels and scores for each text."""
         return await classify(models.find(None), await request.body())
 
     @router.post("/models/{name}", **described(bodies.HuggingFaceRequest, ANSWER, 404))
+    @declares(Effect.COMPUTE)
     async def hugging_face_model(name: str, request: Request) -> Response:
         """The same with a model by name."""
         return await classify(models.find(name), await request.body())
 
     @router.post("/predict", **described(bodies.PredictRequest, ANSWER, 404))
+    @declares(Effect.COMPUTE)
     async def predict(request: Request, model: str | None = None) -> Response:
         """text-embeddings-inference (`inputs`), and the ML backend of Label Studio (`tasks`)."""
         asked = bodies.parse(bodies.PredictRequest, await request.body())
@@ -83,21 +88,25 @@ def _sequence(one: str | list[str]) -> str:
 
 def _add_open_inference(router: APIRouter, models: Models) -> None:
     @router.get("/v2", **described(None, ANSWER))
+    @declares(Effect.READ)
     async def server() -> Response:
         """The server's name and version."""
         return json_response({"name": "unnaive", "version": __version__, "extensions": ["binary_tensor_data"]})
 
     @router.get("/v2/health/live", **described(None, ANSWER))
+    @declares(Effect.READ)
     async def live() -> Response:
         """Whether the server lives."""
         return json_response({"live": True})
 
     @router.get("/v2/health/ready", **described(None, ANSWER))
+    @declares(Effect.READ)
     async def ready() -> Response:
         """Whether all models are ready."""
         return json_response({"ready": True})
 
     @router.get("/v2/models/{name}", **described(None, ANSWER, 404))
+    @declares(Effect.READ)
     async def metadata(name: str) -> Response:
         """The tensors that a model takes and gives."""
         model = models.find(name)
@@ -113,11 +122,13 @@ def _add_open_inference(router: APIRouter, models: Models) -> None:
         })  # fmt: skip
 
     @router.get("/v2/models/{name}/ready", **described(None, ANSWER, 404))
+    @declares(Effect.READ)
     async def model_ready(name: str) -> Response:
         """Whether a model is ready."""
         return json_response({"name": models.find(name).name, "ready": True})
 
     @router.post("/v2/models/{name}/infer", **described(bodies.InferRequest, ANSWER, 404))
+    @declares(Effect.COMPUTE)
     async def infer(name: str, request: Request) -> Response:
         """The label of each text of the input tensor, and the probabilities of all classes."""
         model = models.find(name)
@@ -144,7 +155,7 @@ def _add_open_inference(router: APIRouter, models: Models) -> None:
 
 def read_tensors(body: bytes, header_length: str | None) -> tuple[bodies.InferRequest, list[str]]:
     """The request and its texts, which come as JSON or, behind the JSON, each with its length in four bytes."""
-    length = int(header_length) if header_length and header_length.isdigit() else len(body)
+    length = len(body) if header_length is None else read_length(header_length, len(body))
     asked = bodies.parse(bodies.InferRequest, body[:length])
     tensor = next((one for one in asked.inputs if one.name == INPUT), asked.inputs[0])
     if tensor.datatype != "BYTES":
@@ -152,11 +163,26 @@ def read_tensors(body: bytes, header_length: str | None) -> tuple[bodies.InferRe
     if tensor.data is None:
         return asked, _binary_texts(body[length:])
     values = tensor.data if isinstance(tensor.data, list) else [tensor.data]
-    while values and isinstance(values[0], list):
+    while any(isinstance(one, list) for one in values):
+        if not all(isinstance(one, list) for one in values):
+            raise Refused(
+                400, f"the input {tensor.name!r} has lists beside other values; give strings, or rows of strings"
+            )
         values = [one for row in values for one in row]
     if not all(isinstance(one, str) for one in values):
-        raise Refused(422, f"the input {tensor.name!r} must hold strings")
+        raise Refused(400, f"the input {tensor.name!r} must hold strings")
     return asked, values
+
+
+def read_length(given: str, most: int) -> int:
+    """The bytes of a request that are JSON, of `most` there are."""
+    length = int(given) if re.fullmatch("[0-9]{1,15}", given) else -1
+    if not 0 <= length <= most:
+        shown = given if len(given) <= 20 else f"{given[:20]}…"
+        raise Refused(
+            400, f"{HEADER_LENGTH} is {shown!r}; give the bytes of JSON in the request, a number up to {most}"
+        )
+    return length
 
 
 def _binary_texts(data: bytes) -> list[str]:
@@ -172,6 +198,7 @@ def _binary_texts(data: bytes) -> list[str]:
 
 def _add_mlflow(router: APIRouter, models: Models) -> None:
     @router.post("/invocations", **described(bodies.InvocationsRequest, ANSWER, 404))
+    @declares(Effect.COMPUTE)
     async def invocations(request: Request, model: str | None = None) -> Response:
         """MLflow's scoring server: the label of each text or row."""
         asked = bodies.parse(bodies.InvocationsRequest, await request.body())
@@ -181,23 +208,26 @@ def _add_mlflow(router: APIRouter, models: Models) -> None:
         return json_response({"predictions": labels if many else [one[0] if one else None for one in labels]})
 
     @router.get("/ping", **described(None, ANSWER))
+    @declares(Effect.READ)
     async def ping() -> Response:
         """Whether the server lives."""
         return json_response({"status": "ok"})
 
     @router.get("/version", **described(None, ANSWER))
+    @declares(Effect.READ)
     async def version() -> Response:
         """The version of unnaive."""
         return json_response(__version__)
 
     @router.get("/info", **described(None, ANSWER))
+    @declares(Effect.READ)
     async def info() -> Response:
         """What text-embeddings-inference says of itself: the model and its labels."""
         model = models.find(None)
         labels = {str(number): str(label) for number, label in enumerate(model.version.fitted.classes)}
         return json_response({
             "model_id": model.name, "model_type": {"classifier": {"id2label": labels}}, "version": __version__,
-            "max_client_batch_size": models.limits.batch, "models": [summary(one)["name"] for one in models],
+            "max_client_batch_size": models.limits.batch, "models": [model_summary(one)["name"] for one in models],
         })  # fmt: skip
 
 

@@ -41,7 +41,7 @@ class RecentScores:
 
 
 @dataclass(frozen=True)
-class Drift:
+class DriftGauge:
     """Shares of the classes among the documents that were learnt and, estimated, among recent texts (n_classes,)."""
 
     learnt: Floats
@@ -54,7 +54,7 @@ class Drift:
         return float(np.abs(self.recent - self.learnt).sum() / 2)
 
 
-def measure_drift(fitted: FittedModel, scores: Floats) -> Drift | None:
+def measure_drift(fitted: FittedModel, scores: Floats) -> DriftGauge | None:
     """The drift of texts with these scores; None where it cannot be told.
 
     It can where classes exclude each other, the model has probabilities and knows how many documents of each class it
@@ -70,4 +70,4 @@ def measure_drift(fitted: FittedModel, scores: Floats) -> Drift | None:
     learnt = np.asarray(kept.class_docs, np.float64)
     if scores.shape[1] != len(learnt) or not learnt.sum() > 0:
         return None
-    return Drift(learnt / learnt.sum(), fitted.probabilities(scores).mean(axis=0), len(scores))
+    return DriftGauge(learnt / learnt.sum(), fitted.probabilities(scores).mean(axis=0), len(scores))

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
 import json
 import logging
 import time
-from base64 import b64decode
 from collections.abc import Awaitable, Callable, MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+from unnaive.apps.service.access import Access, Headers, WrongTokens, read_headers
+from unnaive.apps.service.edge import Edge
+from unnaive.apps.service.effects import Effect, RouteEffect, RouteEffects
+from unnaive.apps.service.limits import Limits
 from unnaive.apps.service.metrics import Metrics
+from unnaive.apps.service.quotas import Quotas, Use
 from unnaive.apps.service.served import Refused
+from unnaive.base.visible_text import visible
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -21,12 +25,9 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
-CHANGING = ("/teach", "/forget", "/rollback", "/webhook")  # ends of paths that change a model
-OPEN = ("/healthz", "/readyz")  # for load balancers, which have no token
-UNLIMITED = "/v1/classify/stream"  # has limits by line
-READING = ("GET", "HEAD", "OPTIONS")  # methods that change nothing
-PAGE = "/page/"  # what the page is made of
+STREAM = "/v1/classify/stream"  # what to use for more than a body may have
+SLOW = 1.0  # seconds after which a body that is still arriving makes room for another request
+LONGEST_PATH = 500  # characters in a line of the log
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -45,49 +46,29 @@ HEADERS = [
 log = logging.getLogger("unnaive.service")
 
 
-@dataclass(frozen=True)
-class Limits:
-    """How much a client may ask for."""
+@dataclass(eq=False, slots=True)
+class Arriving:
+    """A request whose body may be waited for: of whom, since when, its timer, and whether that ended it early."""
 
-    body: int = 10 << 20  # bytes
-    batch: int = 10_000  # texts
-    text: int = 2_000_000  # characters
-    seconds: float = 30.0  # for a body to arrive
-    requests: int = 256  # at once
-
-
-@dataclass(frozen=True)
-class Access:
-    """Who may ask: the token, whether it is needed for everything, and the names by which the service may be called."""
-
-    token: str = field(repr=False)
-    always: bool = False
-    hosts: frozenset[str] = frozenset(LOOPBACK)
-    origins: tuple[str, ...] = ()
-
-    def has_token(self, headers: dict[bytes, bytes]) -> bool:
-        """Whether the request carries the token, or has it as the password of any user; compared in constant time.
-
-        Label Studio knows no tokens, but users and passwords.
-        """
-        kind, _, given = headers.get(b"authorization", b"").partition(b" ")
-        if kind.lower() == b"basic":
-            try:
-                given = b64decode(given, validate=True).partition(b":")[2]
-            except ValueError:
-                return False
-        elif kind.lower() != b"bearer":
-            return False
-        return hmac.compare_digest(given, self.token.encode())
+    use: Use | None
+    since: float
+    timer: asyncio.Timeout | None = None
+    evicted: bool = False
 
 
 class Guard:
     """The outermost layer of the application."""
 
-    def __init__(self, app: Application, access: Access, limits: Limits, metrics: Metrics) -> None:
-        self.app, self.access, self.limits, self.metrics = app, access, limits, metrics
-        self._at_once = 0
+    def __init__(
+        self, app: Application, access: Access, limits: Limits, metrics: Metrics, routes: RouteEffects
+    ) -> None:  # fmt: skip
+        self.app, self.access, self.limits, self.metrics, self.routes = app, access, limits, metrics, routes
+        self.edge = Edge(limits)  # for the protocol, which has the application
+        self._quotas, self._wrong_tokens = Quotas(limits), WrongTokens()
+        self._at_once = self._streams = 0
+        self._arriving: dict[Arriving, None] = {}
         metrics.at_once.set_function(lambda: self._at_once)
+        metrics.connections.set_function(lambda: self.edge.connections)
         sentence = f"{limits.requests} requests are being answered already; try again in a second"
         self._busy, headers = refusal(Refused(503, sentence))
         self._busy_headers = [*headers, *HEADERS]
@@ -98,9 +79,8 @@ class Guard:
             await self.app(scope, receive, send)
             return
         start, status = time.perf_counter(), 500
-        path = scope["path"]
-        counted = path not in OPEN
-        if counted and self._at_once >= self.limits.requests:
+        route = self.routes.find(scope["method"], scope["path"])
+        if self._at_once >= self.limits.requests and self._is_turned_away(route.effect):
             await self._turn_away(send)
             return
 
@@ -111,18 +91,23 @@ class Guard:
                 message["headers"] = [*message.get("headers", ()), *HEADERS]
             await send(message)
 
-        self._at_once += counted
         try:
-            self._check(scope, path)
-            limited = receive if path == UNLIMITED else self._limited(scope, receive)
-            await self.app(scope, limited, send_with_headers)
+            headers = self._check(scope, route.effect)
+            if b"authorization" in headers:
+                scope["unnaive.token"] = await self._has_token(scope, headers)
+            self._check_token(scope, route.effect)
+            await self._answer(scope, receive, send_with_headers, route.effect)
         except Refused as problem:
             await refuse(send_with_headers, problem)
         finally:
-            self._at_once -= counted
             seconds = time.perf_counter() - start
-            self.metrics.request(_route(scope), status, seconds)
-            log.info("%s %s %d %.1f ms", scope["method"], path, status, 1000 * seconds)
+            self.metrics.request(route.path, status, seconds)
+            if log.isEnabledFor(logging.INFO):
+                write_log(scope, route, status, seconds)
+
+    def _is_turned_away(self, effect: Effect) -> bool:
+        """Whether a request that is one too many must go; streams have a number of their own."""
+        return effect not in (Effect.HEALTH, Effect.STREAM) and not self._end_slowest()
 
     async def _turn_away(self, send: Send) -> None:
         """Say that there is too much to do, before anything is looked at: what is refused must cost next to nothing."""
@@ -130,53 +115,106 @@ class Guard:
         await send({"type": "http.response.start", "status": 503, "headers": self._busy_headers})
         await send({"type": "http.response.body", "body": self._busy})
 
-    def _check(self, scope: Scope, path: str) -> None:
-        headers = dict(scope["headers"])
-        host = _host_name(headers.get(b"host", b"").decode("latin-1"))
-        if self.access.hosts and host not in self.access.hosts:
-            raise Refused(421, f"this service is not called {host!r}; name it with --allow-host if it should be")
-        if scope["method"] not in READING and self._is_foreign(headers):
-            raise Refused(403, "a page of another site may not ask; name the site with --allow-origin if it should")
+    def _check(self, scope: Scope, effect: Effect) -> Headers:
+        """The header by name, if the host may be called so, the page may ask, and the body is not too large."""
+        headers = read_headers(scope["headers"])
+        self.access.check_host(headers)
+        if effect.own_pages_only:
+            self.access.check_origin(headers)
         length = headers.get(b"content-length", b"0")
-        if path != UNLIMITED and length.isdigit() and int(length) > self.limits.body:
+        if effect is not Effect.STREAM and length.isdigit() and (len(length) > 18 or int(length) > self.limits.body):
             raise self._too_large()
-        scope["unnaive.token"] = self.access.has_token(headers)
-        if not scope["unnaive.token"] and self._needs_token(path, scope["method"]):
+        return headers
+
+    async def _has_token(self, scope: Scope, headers: Headers) -> bool:
+        """Whether the right token came; after wrong ones this takes a while, but not where it came right before."""
+        connection, address = scope.get("unnaive.connection"), _address(scope)
+        if connection is None or not connection.trusted:
+            await self._wrong_tokens.wait(address)
+        right = self.access.has_token(headers)
+        if not right:
+            self._wrong_tokens.note(address)
+        if connection is not None:
+            connection.trusted = right
+        return right
+
+    def _check_token(self, scope: Scope, effect: Effect) -> None:
+        """Refuse a request without the token: what changes anything always needs it, the rest off loopback."""
+        needed = effect is Effect.CHANGE or (self.access.always and not effect.public)
+        if needed and not scope.get("unnaive.token"):
             raise Refused(401, "this request needs the token of the service: Authorization: Bearer TOKEN")
 
-    def _is_foreign(self, headers: dict[bytes, bytes]) -> bool:
-        """Whether a browser says that a page of another site asks; programs say nothing of the kind."""
-        origin = headers.get(b"origin")
-        if origin is None or origin.decode("latin-1") in self.access.origins:
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, effect: Effect) -> None:
+        """Hand a request on to the application, as one of the client's and of all."""
+        if effect is Effect.HEALTH:
+            await self.app(scope, self._limited(receive, Arriving(None, time.monotonic()), None), send)
+            return
+        with_token = scope.get("unnaive.token", False)
+        use = self._quotas.of(_address(scope), with_token)
+        self._quotas.check_rate(use)
+        if effect is Effect.STREAM:
+            self._quotas.check_streams(use, with_token, self._streams)
+            use.streams += 1
+            self._streams += 1
+            try:
+                await self.app(scope, self._limited_by_line(receive), send)
+            finally:
+                use.streams -= 1
+                self._streams -= 1
+            return
+        if self._quotas.is_full(use, with_token) and not self._end_slowest(use):
+            raise Refused(429, f"{use.requests} requests of this client are being answered already; wait a second")
+        use.requests += 1
+        self._at_once += 1
+        arriving = Arriving(use, time.monotonic())
+        try:
+            await self.app(scope, self._limited(receive, arriving, scope.get("unnaive.connection")), send)
+        finally:
+            if not arriving.evicted:
+                self._leave(use)
+
+    def _leave(self, use: Use) -> None:
+        """A request is not one of its client's and of all any more."""
+        use.requests -= 1
+        self._at_once -= 1
+
+    def _end_slowest(self, use: Use | None = None) -> bool:
+        """End the request, of a client or of all, whose body has been arriving for longest; whether there is one."""
+        before = time.monotonic() - SLOW
+        slow = [one for one in self._arriving if one.since < before and (use is None or one.use is use)]
+        slowest = min(slow, key=lambda one: one.since, default=None)
+        if slowest is None or slowest.timer is None or slowest.use is None:
             return False
-        if b"sec-fetch-site" in headers:  # what the browser knows, also behind a proxy that changes the host
-            return headers[b"sec-fetch-site"] != b"same-origin"
-        return origin.partition(b"://")[2].lower() != headers.get(b"host", b"").lower()
+        del self._arriving[slowest]
+        slowest.evicted = True
+        slowest.timer.reschedule(asyncio.get_running_loop().time())
+        self._leave(slowest.use)
+        return True
 
-    def _needs_token(self, path: str, method: str) -> bool:
-        """Whether a request does: what changes a model always, the rest where the service says so.
+    async def _wait(self, receive: Receive, arriving: Arriving) -> Message:
+        """A part of a body, as long as there is time for it, and nobody else needs the place."""
+        if arriving.use is not None:
+            self._arriving[arriving] = None
+        try:
+            left = arriving.since + self.limits.seconds - time.monotonic()
+            async with asyncio.timeout(max(0.0, left)) as arriving.timer:
+                return await receive()
+        except TimeoutError:
+            why = "while others wait" if arriving.evicted else f"within {self.limits.seconds:g} seconds"
+            raise Refused(408, f"the request did not arrive {why}") from None
+        finally:
+            self._arriving.pop(arriving, None)
 
-        The page itself, its preflights and what load balancers ask are open: none of them says anything of a model.
-        """
-        if path.endswith(CHANGING):
-            return method != "OPTIONS"
-        page = path.startswith(PAGE) or (path == "/" and method in ("GET", "HEAD"))
-        return self.access.always and path not in OPEN and not page and method != "OPTIONS"
-
-    def _limited(self, scope: Scope, receive: Receive) -> Receive:
+    def _limited(self, receive: Receive, arriving: Arriving, connection: Any) -> Receive:
         """A `receive` that ends with 413 or 408 when a body is too large or too slow."""
-        size, end = 0, time.monotonic() + self.limits.seconds
-        complete = False
+        size, complete = 0, False
 
         async def limited() -> Message:
             nonlocal size, complete
             if complete:
                 return await receive()  # waits for the client to leave
-            try:
-                async with asyncio.timeout(max(0.0, end - time.monotonic())):
-                    message = await receive()
-            except TimeoutError:
-                raise Refused(408, f"the request did not arrive within {self.limits.seconds:g} seconds") from None
+            here = connection is not None and connection.has_body()  # as mostly, and then a timer would be wasted
+            message = await receive() if here else await self._wait(receive, arriving)
             size += len(message.get("body", b""))
             if size > self.limits.body:
                 raise self._too_large()
@@ -185,8 +223,33 @@ class Guard:
 
         return limited
 
+    def _limited_by_line(self, receive: Receive) -> Receive:
+        """A `receive` that ends with 408 when no whole line of a stream comes for a while."""
+        left = self.limits.seconds  # of waiting; the time in which lines are answered does not count
+
+        async def limited() -> Message:
+            nonlocal left
+            start = time.monotonic()
+            try:
+                async with asyncio.timeout(left):
+                    message = await receive()
+            except TimeoutError:
+                raise Refused(408, f"no line of the stream came within {self.limits.seconds:g} seconds") from None
+            whole = b"\n" in message.get("body", b"")
+            left = self.limits.seconds if whole else max(0.0, left - (time.monotonic() - start))
+            return message
+
+        return limited
+
     def _too_large(self) -> Refused:
-        return Refused(413, f"the request is larger than {self.limits.body:,} bytes; send less, or use {UNLIMITED}")
+        return Refused(413, f"the request is larger than {self.limits.body:,} bytes; send less, or use {STREAM}")
+
+
+def write_log(scope: Scope, route: RouteEffect, status: int, seconds: float) -> None:
+    """A line for a request; what the client sent cannot look like another line, nor command the terminal."""
+    if route.effect is not Effect.HEALTH:
+        path = visible(scope["path"][:LONGEST_PATH], lines=False)
+        log.info("%s %s %d %.1f ms %s", scope["method"], path, status, 1000 * seconds, route.effect.value)
 
 
 async def refuse(send: Send, problem: Refused) -> None:
@@ -198,28 +261,18 @@ async def refuse(send: Send, problem: Refused) -> None:
 
 def refusal(problem: Refused) -> tuple[bytes, list[tuple[bytes, bytes]]]:
     """The body and the headers that say why a request is refused."""
-    body = json.dumps({"error": str(problem)}, ensure_ascii=False).encode()
+    body = json.dumps({"error": str(problem)}, ensure_ascii=False).encode("utf-8", "backslashreplace")
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    if problem.status == 503:
+    if problem.status in (429, 503):
         headers.append((b"retry-after", b"1"))
     if problem.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
-    if problem.status in (408, 413):
+    if problem.status in (408, 413, 431):
         headers.append((b"connection", b"close"))  # the rest of the body is not read
     return body, headers
 
 
-def _host_name(host: str) -> str:
-    """The name in a Host header, without the port.
-
-    >>> _host_name("localhost:8000"), _host_name("[::1]:8000"), _host_name("Example.org")
-    ('localhost', '::1', 'example.org')
-    """
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0].lower()
-
-
-def _route(scope: Scope) -> str:
-    """The pattern of the path, so that metrics do not grow with what clients make up."""
-    return str(scope.get("unnaive.route") or getattr(scope.get("route"), "path", "other"))
+def _address(scope: Scope) -> str:
+    """Who asks, as the system sees it."""
+    client = scope.get("client")
+    return str(client[0]) if client else ""

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 from fastapi import APIRouter, Request, Response
 
 from unnaive.apps.service import bodies
+from unnaive.apps.service.effects import Effect, declares
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import described
 from unnaive.apps.service.record import Document
@@ -24,21 +25,24 @@ def make_label_studio_router(models: Models) -> APIRouter:
     router = APIRouter()
     configs: dict[str, str] = {}  # by model
 
-    @router.post("/setup", **described(bodies.LabelStudioSetup, bodies.Foreign, 404))
+    @router.post("/setup", **described(bodies.LabelStudioSetup, bodies.Foreign, 401, 404))
+    @declares(Effect.CHANGE)
     async def setup(request: Request, model: str | None = None) -> Response:
         """Label Studio connects: its labelling configuration names the controls that predictions must name."""
         asked = bodies.parse(bodies.LabelStudioSetup, await request.body())
         found = models.find(model)
+        read_config(asked.label_config)  # which refuses what cannot be used; only then is it kept
         configs[found.name] = asked.label_config or ""
-        read_config(asked.label_config)
         return json_response({"model_version": _version(found)})
 
     @router.get("/health", **described(None, bodies.Foreign))
+    @declares(Effect.READ)
     async def health() -> Response:
         """Whether the backend lives."""
         return json_response({"status": "UP", "model_class": "unnaive"})
 
     @router.post("/webhook", **described(bodies.Webhook, bodies.Foreign, 401, 403, 404))
+    @declares(Effect.CHANGE)
     async def webhook(request: Request, model: str | None = None) -> Response:
         """A created or changed annotation teaches, a deleted one forgets; the same event twice does nothing."""
         asked = bodies.parse(bodies.Webhook, await request.body())

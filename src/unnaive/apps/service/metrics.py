@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from unnaive.apps.service.drift import Drift
+from unnaive.apps.service.drift import DriftGauge
 from unnaive.base.types import Label
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
@@ -25,6 +25,7 @@ class Metrics:
             "unnaive_request_seconds", "Time to answer.", ["path"], buckets=SECONDS, registry=self.registry
         )
         self.at_once = Gauge("unnaive_requests_at_once", "Requests being answered now.", registry=self.registry)
+        self.connections = Gauge("unnaive_connections", "Connections that are open now.", registry=self.registry)
         self.texts = Counter("unnaive_texts", "Texts classified.", ["model"], registry=self.registry)
         self.changes = Counter(
             "unnaive_documents_changed", "Documents taught or forgotten.", ["model", "kind"], registry=self.registry
@@ -56,7 +57,7 @@ class Metrics:
         found[0].inc()
         found[1].observe(seconds)
 
-    def set_drift(self, model: str, classes: Sequence[Label], drift: Drift | None) -> None:
+    def set_drift(self, model: str, classes: Sequence[Label], drift: DriftGauge | None) -> None:
         """Show how recent texts differ from those learnt; nothing where that is not known."""
         if drift is None:
             return

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from unnaive.apps.service.batching import Batcher, Scored
 from unnaive.apps.service.drift import measure_drift
-from unnaive.apps.service.guard import Limits
+from unnaive.apps.service.limits import Limits
 from unnaive.apps.service.metrics import Metrics
 from unnaive.apps.service.served import Refused, ServedModel
 from unnaive.base.errors import count_noun

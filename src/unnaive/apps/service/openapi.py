@@ -12,8 +12,9 @@ from pydantic.json_schema import models_json_schema
 from unnaive.apps.service import bodies
 
 REFERENCE = "#/components/schemas/{model}"
-ALWAYS = (403, 408, 421, 503)  # the guard may give them for any request
+ALWAYS = (400, 403, 408, 421, 429, 431, 503)  # the guard may give them for any request
 MEANINGS = {
+    400: "This is not HTTP, or not what this protocol sends.",
     401: "The token is missing or wrong.",
     403: "The service only reads its models, or a page of another site asks.",
     404: "There is no such model.",
@@ -22,6 +23,8 @@ MEANINGS = {
     413: "The request, a batch or a text is too large.",
     421: "The service is not called by this host name.",
     422: "The request cannot be understood.",
+    429: "The client has too many requests or streams under way, or sent too many wrong tokens; wait.",
+    431: "The header of the request is too large.",
     503: "Too much to do, or not ready; try again.",
 }
 
@@ -39,7 +42,7 @@ def _content(kind: type[BaseModel]) -> dict[str, Any]:
     return {"content": {"application/json": {"schema": {"$ref": REFERENCE.format(model=kind.__name__)}}}}
 
 
-def describe(app: FastAPI) -> dict[str, Any]:
+def describe_bodies(app: FastAPI) -> dict[str, Any]:
     """The whole description, with the schemas that routes refer to."""
     if app.openapi_schema is None:
         found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)

@@ -7,6 +7,7 @@ from importlib.resources.abc import Traversable
 
 from fastapi import APIRouter, Response
 
+from unnaive.apps.service.effects import Effect, declares
 from unnaive.apps.service.served import Refused
 
 TYPES = {
@@ -38,11 +39,13 @@ def make_page_router(known: Files, first: str = "index.html") -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
     @router.get("/")
+    @declares(Effect.PAGE)
     async def index() -> Response:
         body, kind = known[first]
         return Response(body, media_type=kind)
 
     @router.get("/page/{name}")
+    @declares(Effect.PAGE)
     async def part(name: str) -> Response:
         if name not in known:
             raise Refused(404, f"the page has no part called {name!r}")

@@ -2,7 +2,9 @@
 
 The model file is a fold of the record: the model that `serve` was first started with, plus and minus the documents of
 all events up to one. The table `folds` says up to which, by the hash of the model file; so a process that is killed at
-any moment finds out at its next start which events the file has, and none is lost or applied twice.
+any moment finds out at its next start which events the file has, and none is lost or applied twice. A record that was
+damaged since is found out at the next start too (record_seals.py): events that were changed are refused, and the loss
+of the last ones is told and counted.
 """
 
 from __future__ import annotations
@@ -11,17 +13,21 @@ import fcntl
 import json
 import os
 import sqlite3
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from unnaive.base.errors import UnnaiveError
+from unnaive.apps.service.record_seals import TABLE as SEALS
+from unnaive.apps.service.record_seals import LastFile, LastKnown, find_changed_events, seal_event, seal_unsealed
+from unnaive.base.errors import UnnaiveError, UnnaiveWarning, count_noun
 from unnaive.base.sqlite_files import connect_durable, transaction
 from unnaive.base.types import Label
 
 SUFFIX = ".record"  # of the model's file name
+REMEDY = "restore it from a copy, or move it away: the model file then serves as it is, and a new record begins"
 TABLES = """
 CREATE TABLE IF NOT EXISTS events (
     id INTEGER PRIMARY KEY, at TEXT NOT NULL, kind TEXT NOT NULL, key TEXT UNIQUE, request TEXT, answer TEXT NOT NULL
@@ -60,19 +66,78 @@ class Change:
         return Change(self.forget, self.learn)
 
 
-class Record:
+class TeachingRecord:
     """The events of one model, durable: an event is on disk when `add` returns."""
 
     def __init__(self, model: Path) -> None:
         self.path = model.with_name(model.name + SUFFIX)
         self._lock = _take_lock(self.path)
+        self._last_file = LastFile(self.path)
+        if not self.path.exists():
+            self._tell_absence(self._last_file.begin_anew())
         try:
             self._data = connect_durable(self.path)
-            self._data.executescript(TABLES)
+            self._data.executescript(TABLES + SEALS)
+            self._check_sound()
         except sqlite3.DatabaseError as problem:
+            os.close(self._lock)
             raise UnnaiveError(
-                f"{self.path} is not a record of a served model ({problem}); move it away to begin a new one"
+                f"{self.path} is damaged, or no record of a served model ({problem}); {REMEDY}"
             ) from problem
+        except UnnaiveError:
+            self.close()
+            raise
+
+    def _check_sound(self) -> None:
+        """An error if the file or an event in it is damaged; a warning if the last events are gone."""
+        problem = self._data.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        if problem != "ok":
+            raise UnnaiveError(f"{self.path} is damaged ({' '.join(str(problem).split())[:80]}); {REMEDY}")
+        with transaction(self._data) as data:
+            seal_unsealed(data)
+        changed = find_changed_events(self._data)
+        if changed:
+            raise UnnaiveError(
+                f"{self.path} is damaged: {len(changed):,} of {count_noun(self.last, 'event')}, the first of them "
+                f"number {changed[0]}, {'is' if len(changed) == 1 else 'are'} not what was written; {REMEDY}"
+            )
+        self._tell_loss(self._last_file.read())
+
+    def _tell_absence(self, known: LastKnown) -> None:
+        """Warn if there was a record with events."""
+        if known.event:
+            warnings.warn(
+                f"{self.path} with its {count_noun(known.event, 'event')} is gone, so a new record begins; what was "
+                "taught and is not in the model file is lost",
+                UnnaiveWarning,
+                stacklevel=4,
+            )
+
+    def _tell_loss(self, known: LastKnown) -> None:
+        """Warn of acknowledged events that are gone, and go on after their numbers."""
+        last = self.last
+        lost = known.event - last
+        if lost <= 0:
+            return
+        folded = max((event for event in known.folds.values() if event > last), default=last)
+        inside = f"; those up to number {folded} are in the model file" if folded > last else ""
+        warnings.warn(
+            f"{self.path} lost its last {count_noun(lost, 'event')}, numbers {last + 1} to {known.event}: what they "
+            f"taught was acknowledged and is gone{inside}; teach it again, or restore the record and its files -wal "
+            f"and {self._last_file.path.suffix} from a copy",
+            UnnaiveWarning,
+            stacklevel=3,
+        )
+        with transaction(self._data) as data:
+            for sha256, event in known.folds.items():
+                data.execute("INSERT OR IGNORE INTO folds VALUES (?, ?)", (sha256, event))
+            at = datetime.now(UTC).isoformat(timespec="milliseconds")
+            data.execute(
+                "INSERT INTO events (id, at, kind, answer) VALUES (?, ?, 'loss', ?)",
+                (known.event + 1, at, json.dumps({"lost": lost})),
+            )
+            found = seal_event(data, known.event + 1)
+        self._last_file.add_event(known.event + 1, found)
 
     @property
     def last(self) -> int:
@@ -84,16 +149,18 @@ class Record:
     ) -> int:
         """Write an event and give its number; `key` and `request` are those of an idempotent request."""
         with transaction(self._data) as data:
-            found = data.execute(
+            number = data.execute(
                 "INSERT INTO events (at, kind, key, request, answer) VALUES (?, ?, ?, ?, ?)",
                 (datetime.now(UTC).isoformat(timespec="milliseconds"), kind, key, request, json.dumps(answer)),
             ).lastrowid
-            event = int(found or 0)
+            event = int(number or 0)
             rows = [(event, sign, one) for sign, part in ((1, change.learn), (-1, change.forget)) for one in part]
             data.executemany(
                 "INSERT INTO documents VALUES (?, ?, ?, ?, ?)",
                 [(number, sign, one.text, json.dumps(one.labels), one.source) for number, sign, one in rows],
             )
+            found = seal_event(data, event)
+        self._last_file.add_event(event, found)
         return event
 
     def answered(self, key: str) -> tuple[int, str, dict[str, Any]] | None:
@@ -114,6 +181,11 @@ class Record:
             (learn if times > 0 else forget).extend([_document(text, labels)] * abs(times))
         return Change(tuple(learn), tuple(forget))
 
+    def first_loss_of_tuning(self, event: int) -> int | None:
+        """The first event after `event` that ended what was tuned on held-out documents; None for none."""
+        rows = self._data.execute("SELECT id, answer FROM events WHERE id > ? ORDER BY id", (event,))
+        return next((int(number) for number, answer in rows if json.loads(answer).get("tuning_lost")), None)
+
     def current(self, source: str) -> Document | None:
         """The document that a source stands for now; None where it was never taught or was forgotten since."""
         row = self._data.execute(
@@ -122,6 +194,11 @@ class Record:
             (source,),
         ).fetchone()
         return None if row is None else _document(*row)
+
+    def first_loss(self, event: int) -> int | None:
+        """The first number after `event` behind which events are missing from the record; None for none."""
+        row = self._data.execute("SELECT min(id) FROM events WHERE kind = 'loss' AND id > ?", (event,)).fetchone()
+        return None if row[0] is None else int(row[0])
 
     def events(self, limit: int, before: int | None = None, *, documents: bool = False) -> list[dict[str, Any]]:
         """Events as plain values, the newest first, those before the number `before`; with their documents if asked."""
@@ -143,6 +220,7 @@ class Record:
     def note_fold(self, sha256: str, event: int) -> None:
         """Write, before a model file takes its place, up to which event it goes."""
         self._data.execute("INSERT OR REPLACE INTO folds VALUES (?, ?)", (sha256, event))
+        self._last_file.add_fold(sha256, event)
 
     def fold_of(self, sha256: str) -> int | None:
         """Up to which event a model file goes; None for a file that this record knows nothing of."""

@@ -9,10 +9,12 @@ from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Header, Query, Request, Response
+from starlette.requests import ClientDisconnect
 
 from unnaive.apps.service import bodies
 from unnaive.apps.service.answers import model_card, network_picture
 from unnaive.apps.service.classify import classify_texts
+from unnaive.apps.service.effects import Effect, declares
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import described
 from unnaive.apps.service.record import Change, Document
@@ -21,7 +23,7 @@ from unnaive.apps.service.served import Refused, ServedModel
 from unnaive.base.errors import UnnaiveError
 
 LINES = 256  # of a stream, scored at a time
-Key = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, min_length=1)]
+IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, min_length=1)]
 
 
 def json_response(value: Any, status: int = 200) -> Response:
@@ -55,6 +57,7 @@ def make_router(models: Models) -> APIRouter:
     router = APIRouter()
 
     @router.post("/v1/classify", **described(bodies.ClassifyRequest, bodies.ClassifyAnswer, 404, 409))
+    @declares(Effect.COMPUTE)
     async def classify(request: Request) -> Response:
         """The labels of one text or of several, with the probability of every class."""
         return Response(await classify_texts(models, await request.body()), media_type="application/json")
@@ -66,6 +69,7 @@ def make_router(models: Models) -> APIRouter:
         },
         openapi_extra={"requestBody": {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}},
     )  # fmt: skip
+    @declares(Effect.STREAM)
     async def classify_stream(
         request: Request, model: str | None = None, top_k: Annotated[int, Query(ge=1)] = 1
     ) -> LinesResponse:
@@ -74,11 +78,13 @@ def make_router(models: Models) -> APIRouter:
         return LinesResponse(stream(models, found, request, top_k))
 
     @router.get("/v1/models", **described(None, bodies.ModelList))
+    @declares(Effect.READ)
     async def list_models() -> Response:
         """The models; the first answers requests that name none."""
-        return json_response({"models": [summary(one) for one in models]})
+        return json_response({"models": [model_summary(one) for one in models]})
 
     @router.get("/v1/models/{name}", **described(None, bodies.ModelCard, 404))
+    @declares(Effect.READ)
     async def card(name: str, terms: Annotated[int, Query(ge=0, le=100)] = 10) -> Response:
         """The card of a model: its settings, sizes, classes and their strongest terms."""
         model = models.find(name)
@@ -93,22 +99,26 @@ def make_router(models: Models) -> APIRouter:
             200: {"description": "Done.", "content": {"image/svg+xml": {"schema": {"type": "string"}}}}
         },
     )  # fmt: skip
+    @declares(Effect.READ)
     async def network(name: str, label: str) -> Response:
         """The Bayesian network of a class as a picture, of models that have one."""
         found = await models.work(network_picture, models.find(name).version.fitted, label)
         return Response(found, media_type="image/svg+xml")
 
     @router.post("/v1/models/{name}/teach", **described(bodies.ChangeRequest, bodies.ChangeAnswer, 401, 403, 404, 409))
-    async def teach(name: str, request: Request, key: Key = None) -> Response:
+    @declares(Effect.CHANGE)
+    async def teach(name: str, request: Request, key: IdempotencyKey = None) -> Response:
         """Teach documents: they are on disk, and the model has them, when the answer comes."""
         return await change(models, name, "teach", await request.body(), key)
 
     @router.post("/v1/models/{name}/forget", **described(bodies.ChangeRequest, bodies.ChangeAnswer, 401, 403, 404, 409))
-    async def forget(name: str, request: Request, key: Key = None) -> Response:
+    @declares(Effect.CHANGE)
+    async def forget(name: str, request: Request, key: IdempotencyKey = None) -> Response:
         """Forget documents exactly: the model becomes the one that never saw them."""
         return await change(models, name, "forget", await request.body(), key)
 
     @router.get("/v1/models/{name}/versions", **described(None, bodies.VersionList, 401, 404))
+    @declares(Effect.READ)
     async def versions(
         name: str, request: Request, limit: Annotated[int, Query(ge=1, le=1000)] = 50,
         before: Annotated[int | None, Query(ge=0, le=1 << 53)] = None, documents: bool = False,
@@ -124,6 +134,7 @@ def make_router(models: Models) -> APIRouter:
     @router.post(
         "/v1/models/{name}/rollback", **described(bodies.RollbackRequest, bodies.ChangeAnswer, 401, 403, 404, 409)
     )
+    @declares(Effect.CHANGE)
     async def rollback(name: str, request: Request) -> Response:
         """Make the model what it was at a version, exactly."""
         asked = bodies.parse(bodies.RollbackRequest, await request.body())
@@ -133,17 +144,20 @@ def make_router(models: Models) -> APIRouter:
         return json_response({"model": model.name, **found})
 
     @router.get("/healthz", **described(None, bodies.Status))
+    @declares(Effect.HEALTH)
     async def healthz() -> Response:
         """Whether the process answers."""
         return json_response({"status": "ok"})
 
     @router.get("/readyz", **described(None, bodies.Status, 503))
+    @declares(Effect.HEALTH)
     async def readyz() -> Response:
         """Whether the service can do its work: all models are loaded and what they were taught can be written."""
         problems = [one.problem for one in models if one.problem]
         return json_response({"status": problems[0] if problems else "ready"}, 503 if problems else 200)
 
     @router.get("/metrics", response_class=Response)
+    @declares(Effect.READ)
     async def metrics() -> Response:
         """Counters, times and drift in Prometheus's text format."""
         await models.update_gauges()
@@ -152,7 +166,7 @@ def make_router(models: Models) -> APIRouter:
     return router
 
 
-def summary(model: ServedModel) -> dict[str, Any]:
+def model_summary(model: ServedModel) -> dict[str, Any]:
     """A model in a list."""
     version = model.version
     spec = version.fitted.spec
@@ -187,14 +201,26 @@ def _labels_of(document: bodies.LabelledDocument) -> tuple[Any, ...]:
 
 
 async def stream(models: Models, model: ServedModel, request: Request, top_k: int) -> AsyncIterator[bytes]:
-    """Answers line by line; the next lines are only read when those before were taken."""
+    """Answers line by line; the next lines are only read when those before were taken.
+
+    What ends the stream early, such as a client that sends no more lines, is said in a last line.
+    """
+    try:
+        async for answers in _answer_parts(models, model, request, top_k):
+            yield answers
+    except ClientDisconnect:
+        return  # who has gone is told nothing
+    except Refused as problem:
+        yield orjson.dumps({"error": str(problem)}) + b"\n"
+
+
+async def _answer_parts(models: Models, model: ServedModel, request: Request, top_k: int) -> AsyncIterator[bytes]:
     waiting: list[bytes] = []
     rest = b""
     async for part in request.stream():
         *lines, rest = (rest + part).split(b"\n")
         if len(rest) > models.limits.body:
-            yield orjson.dumps({"error": f"a line is longer than {models.limits.body:,} bytes; the rest is not read"})
-            return
+            raise Refused(413, f"a line is longer than {models.limits.body:,} bytes; the rest is not read")
         waiting += [line for line in lines if line.strip()]
         while len(waiting) >= LINES:
             yield await answer_lines(models, model, waiting[:LINES], top_k)

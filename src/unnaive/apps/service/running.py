@@ -10,18 +10,46 @@ from typing import Any
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
+from unnaive.apps.service.limits import Limits
+from unnaive.apps.service.protocol import EdgeProtocol
 from unnaive.base.errors import UnnaiveError
 
 SERVER: dict[str, Any] = {
     "log_level": "warning",
     "access_log": False,  # the guard writes lines without texts
     "server_header": False,
+    "http": EdgeProtocol,
     "ws": "none",
     "proxy_headers": False,  # nothing here depends on who a proxy says is asking
     "backlog": 16_384,  # connections that wait to be accepted; the system has a limit of its own
     "timeout_graceful_shutdown": 10,  # seconds that requests get to end when the service stops
 }
-ACCEPTED_AT_ONCE = 32  # new connections
+ACCEPTED_AT_ONCE = 32  # new connections, or one of 16 descriptors where those are few
+
+
+def count_descriptors() -> int:
+    """How many files, connections included, the system lets this process have open."""
+    try:
+        import resource
+    except ImportError:  # Windows, which has no such limit
+        return 1 << 16
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 1 << 16 if most == resource.RLIM_INFINITY else most
+
+
+def count_listening(descriptors: int) -> int:
+    """How many descriptors new connections come by.
+
+    >>> count_listening(1024), count_listening(300)
+    (32, 18)
+    """
+    return max(1, min(ACCEPTED_AT_ONCE, descriptors // 16))
+
+
+def fit_limits(limits: Limits) -> Limits:
+    """The limits, lower where the system allows few open files: who finds none left drops everybody."""
+    descriptors = count_descriptors()
+    return limits.fit_to(descriptors, count_listening(descriptors))
 
 
 def address(host: str, port: int, token: str | None = None) -> str:
@@ -46,7 +74,7 @@ def run_app(app: Any, host: str, port: int, announce: Callable[[int], None], *, 
         raise UnnaiveError(f"port {port} of {host} cannot be opened; choose another with --port") from problem
     sockets[0].listen(SERVER["backlog"])  # who comes between the announcement and the first turn waits
     # the event loop takes one connection from each in a turn, and under load a turn is long
-    sockets += [sockets[0].dup() for _ in range(ACCEPTED_AT_ONCE - 1)]
+    sockets += [sockets[0].dup() for _ in range(count_listening(count_descriptors()) - 1)]
     announce(sockets[0].getsockname()[1])
     server = uvicorn.Server(config)
     if workers > 1:

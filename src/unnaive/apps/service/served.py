@@ -11,16 +11,17 @@ from typing import IO, Any
 
 import orjson
 
-from unnaive.apps.service.record import Change, Document, Record
+from unnaive.apps.service.record import Change, Document, TeachingRecord
 from unnaive.base.atomic_files import replacing
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.lazy import lazy_property
 from unnaive.base.types import Label
-from unnaive.classifier.model_file import load, write_arrays
+from unnaive.classifier.model_file import load_model, write_arrays
 from unnaive.classifier.packing import pack
 from unnaive.classifier.text_classifier import TextClassifier
 from unnaive.io.sources import hash_file
 from unnaive.learning.fitted import FittedModel
+from unnaive.learning.tuned_models import lost_tuning
 from unnaive.text.backend import thread_count
 
 
@@ -82,10 +83,13 @@ class ServedModel:
     def __init__(self, name: str, path: Path, *, teachable: bool) -> None:
         self.name, self.path = name, path
         self._changing = threading.RLock()
-        self.record: Record | None = None
+        self.record: TeachingRecord | None = None
         self.measures: dict[str, Any] = {}  # what `unnaive evaluate --json` said of it, for its card
         self.problem: str | None = None  # why the model file could not be rewritten, for /readyz
-        self.version = make_version(load(path, mapped=not teachable), 0)
+        fitted = load_model(path, mapped=not teachable)
+        if fitted.file is not None:
+            fitted.file.check()  # before the first request
+        self.version = make_version(fitted, 0)
         if self.version.fitted.token_rule is None:
             raise UnnaiveError(f"{path} was trained on counts, not on texts, and cannot be served")
         self._hash = ""
@@ -95,7 +99,7 @@ class ServedModel:
 
     def _open_record(self) -> None:
         """Find out which events the model file has, and apply the rest."""
-        self.record = Record(self.path)
+        self.record = TeachingRecord(self.path)
         self._hash = hash_file(self.path)
         folded = self.record.fold_of(self._hash)
         if folded is None and not self.record.empty:
@@ -133,7 +137,12 @@ class ServedModel:
             return done[2] | {"version": done[0], "repeated": True}
         old = self.version.fitted
         new = _changed(old, change, grow=grow)
-        answer = {"taught": len(change.learn), "forgotten": len(change.forget), "changed": compare(old, new, change)}
+        answer = {
+            "taught": len(change.learn),
+            "forgotten": len(change.forget),
+            "changed": compare_versions(old, new, change),
+            "tuning_lost": lost_tuning(old, new),
+        }
         number = record.add(kind, change, answer, key=key, request=request)
         self.version = make_version(new, number)
         return answer | {"version": number, "repeated": False}
@@ -147,7 +156,10 @@ class ServedModel:
                 old is not None and document is not None and (old.text, old.labels) == (document.text, document.labels)
             )
             if same or (old is None and document is None):
-                return {"taught": 0, "forgotten": 0, "changed": [], "version": self.version.number, "repeated": True}
+                return {
+                    "taught": 0, "forgotten": 0, "changed": [], "tuning_lost": False, "version": self.version.number,
+                    "repeated": True,
+                }  # fmt: skip
             return self._change("annotation", Change(learn, () if old is None else (old,)), True, key, "")
 
     def roll_back(self, number: int) -> dict[str, Any]:
@@ -156,6 +168,20 @@ class ServedModel:
             record = self._teachable_record()
             if not 0 <= number <= record.last:
                 raise Refused(404, f"there is no version {number}; there are 0 to {record.last}")
+            gap = record.first_loss(number)
+            if gap is not None:
+                raise Refused(
+                    409,
+                    f"version {number} cannot be restored: events before version {gap} were lost with a part of the "
+                    "record; choose a later version",
+                )
+            lost = record.first_loss_of_tuning(number)
+            if lost is not None:
+                raise Refused(
+                    409,
+                    f"version {number} cannot be restored exactly: version {lost} changed the classes, which ended the "
+                    "calibration or the decision that was tuned for them; forget the documents taught since instead",
+                )
             return self._change(f"rollback to {number}", record.change_since(number).inverse(), True, None, "")
 
     def fold(self) -> bool:
@@ -182,7 +208,7 @@ class ServedModel:
             finally:
                 self.record.close()
 
-    def _teachable_record(self) -> Record:
+    def _teachable_record(self) -> TeachingRecord:
         if self.record is None:
             raise Refused(
                 403, "this service only reads its models; start it without --read-only and --workers to teach"
@@ -207,7 +233,7 @@ class HashingFile:
         return self._hash.hexdigest()
 
 
-def compare(old: FittedModel, new: FittedModel, change: Change) -> list[dict[str, Any]]:
+def compare_versions(old: FittedModel, new: FittedModel, change: Change) -> list[dict[str, Any]]:
     """The prediction of each changed text before and after, as plain values."""
     texts = [one.text for one in (*change.learn, *change.forget)][:100]
     return [
@@ -220,7 +246,7 @@ def _best(fitted: FittedModel, texts: Sequence[str]) -> list[dict[str, Any]]:
         return []
     scores = fitted.scores(list(texts))
     values = fitted.probabilities(scores) if fitted.probabilistic else scores
-    best = values.argmax(axis=1)
+    best = fitted.first_labels(scores)
     name = "probability" if fitted.probabilistic else "score"
     return [{"label": fitted.classes[one], name: float(row[one])} for one, row in zip(best, values, strict=True)]
 

@@ -44,7 +44,7 @@ from unnaive.text.vocabulary import Vocabulary
 FEWEST_FOR_ERRORS = 20  # documents
 TERMS_SHOWN = 5
 
-Tell = Callable[[str, int, int], None]  # (what is being done, done, of how many)
+AuditProgress = Callable[[str, int, int], None]  # (what is being done, done, of how many)
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def audit(
     *,
     test: Corpus | None = None,
     new: Corpus | None = None,
-    tell: Tell | None = None,
+    tell: AuditProgress | None = None,
     kept: Unfinished | None = None,
 ) -> Audit:
     """Ask everything of the data, what it shares with a test file, and how new texts differ from it.
@@ -164,7 +164,7 @@ def _too_large(X: Sparse, n_classes: int) -> str:
 
 
 def multilabel_errors(
-    data: AuditData, X: Sparse, options: AuditOptions, say: Tell, kept: Unfinished | None = None
+    data: AuditData, X: Sparse, options: AuditOptions, say: AuditProgress, kept: Unfinished | None = None
 ) -> tuple[list[Finding], ErrorEstimate]:
     """Findings on documents whose labels are doubtful, and about how many labels are wrong or missing."""
     rows = np.flatnonzero(data.codes >= 0)
@@ -176,7 +176,7 @@ def multilabel_errors(
 
 
 def label_evidence(
-    data: AuditData, X: Sparse, options: AuditOptions, say: Tell, kept: Unfinished | None = None
+    data: AuditData, X: Sparse, options: AuditOptions, say: AuditProgress, kept: Unfinished | None = None
 ) -> tuple[Ids, LabelEvidence, LeaveOneOut]:
     """(the labelled rows, how probable their labels are, the counts that name disagreeing terms)."""
     rows = np.flatnonzero(data.codes >= 0)

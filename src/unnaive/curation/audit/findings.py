@@ -1,14 +1,14 @@
-"""A finding is one thing that may be wrong with the data: what, where, why, and what to do; and its CSV."""
+"""A finding is one thing that may be wrong with the data: what, where, why, and what to do; and its row of a table."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from unnaive.base.errors import BadData
+from unnaive.io.csv_writer import cell_text
 
 DROP, RELABEL, LOOK = "drop", "relabel", "look"  # what `unnaive clean` does with an accepted finding
 ACTIONS = (DROP, RELABEL, LOOK)
@@ -103,7 +103,7 @@ class Finding:
         return KINDS[self.kind].advice
 
     def to_dict(self) -> dict[str, str]:
-        """The cells of its row of CSV, by column.
+        """The cells of its row of a table, by column.
 
         >>> Finding("empty-text", "the text is empty", "drop", row=3).to_dict()["accept"]
         'yes'
@@ -139,15 +139,6 @@ def count_kinds(findings: Iterable[Finding]) -> dict[str, int]:
     return {kind: counted[kind] for kind in KINDS if counted[kind]}
 
 
-def to_csv(findings: Sequence[Finding], spell: Callable[[str], str] = str) -> str:
-    """All findings as CSV, one row each; `spell` writes a cell, for instance so that no spreadsheet runs it."""
-    out = io.StringIO()
-    table = csv.DictWriter(out, COLUMNS, lineterminator="\n")
-    table.writeheader()
-    table.writerows({name: spell(cell) for name, cell in one.to_dict().items()} for one in findings)
-    return out.getvalue()
-
-
 @dataclass(frozen=True)
 class Correction:
     """A row of a findings file as `clean` reads it: the kind, whether it is accepted, and what it asks for."""
@@ -161,37 +152,37 @@ class Correction:
     score: float
 
 
-def read_corrections(text: str, name: str) -> list[Correction]:
+def read_corrections(rows: Iterable[Mapping[str, Any]], name: str) -> list[Correction]:
     """The rows of a findings file; the column `accept` may say yes or no, y or n, 1 or 0, true or false, or nothing.
 
-    >>> found = read_corrections(to_csv([Finding("empty-text", "the text is empty", "drop", row=3)]), "findings.csv")
+    >>> found = read_corrections([Finding("empty-text", "the text is empty", "drop", row=3).to_dict()], "findings.csv")
     >>> found[0].accepted, found[0].action, found[0].row
     (True, 'drop', 3)
     """
-    rows = csv.DictReader(io.StringIO(text))
-    missing = {"kind", "row", "label", "proposed", "action", "accept"} - set(rows.fieldnames or ())
+    return [_correction(_check_columns(row, name), f"row {number} of {name}") for number, row in enumerate(rows, 1)]
+
+
+def _check_columns(row: Mapping[str, Any], name: str) -> dict[str, str]:
+    missing = {"kind", "row", "label", "proposed", "action", "accept"} - row.keys()
     if missing:
         raise BadData(
             f"{name} has no column {min(missing)!r}; give the findings file that `unnaive audit` wrote, with all of "
             "its columns"
         )
-    try:
-        return [_correction(row, f"line {number} of {name}") for number, row in enumerate(rows, 2)]
-    except csv.Error as problem:
-        raise BadData(f"{name} is no CSV that can be read ({problem}); save the findings as CSV again") from problem
+    return {column: cell_text(value).strip() for column, value in row.items()}
 
 
-def _correction(row: dict[str, str | None], where: str) -> Correction:
-    kind, action = ((row[name] or "").strip() for name in ("kind", "action"))
+def _correction(row: dict[str, str], where: str) -> Correction:
+    kind, action = row["kind"], row["action"]
     if kind not in KINDS:
         raise BadData(f"{where} has the kind {kind!r}; there are {', '.join(KINDS)}")
     if action not in ACTIONS:
         raise BadData(f"{where} has the action {action!r}; there are {', '.join(ACTIONS)}")
-    place = (row["row"] or "").strip()
+    place = row["row"]
     if place and not place.isdecimal():
         raise BadData(f"{where} has the row {place!r}; expected a number from 1 on, or nothing")
-    label, proposed = (_without_mark((row[name] or "").strip()) for name in ("label", "proposed"))
-    accepted = _is_yes(row["accept"] or "", where)
+    label, proposed = _without_mark(row["label"]), _without_mark(row["proposed"])
+    accepted = _is_yes(row["accept"], where)
     if accepted and action == RELABEL and not proposed:
         raise BadData(f"{where} is accepted and proposes no label; fill in `proposed`, or say no in `accept`")
     try:

@@ -24,7 +24,7 @@ from unnaive.learning.fit_calibration import fit_temperature
 from unnaive.learning.intervals import wilson_interval
 from unnaive.models.held_out_scores import nbsvm_scores, softmax_scores
 
-Tell = Callable[[int, int], None]  # (done, of how many)
+FoldProgress = Callable[[int, int], None]  # (done, of how many)
 
 N_FOLDS = 5
 REPEATS = 3  # foldings whose log-probabilities are averaged: what one fold happens to lack, another has
@@ -68,7 +68,7 @@ class LabelEvidence:
 
 
 def out_of_fold_evidence(
-    X: Sparse, targets: NDArray[np.integer], n_classes: int, *, seed: int = 0, progress: Tell | None = None,
+    X: Sparse, targets: NDArray[np.integer], n_classes: int, *, seed: int = 0, progress: FoldProgress | None = None,
     kept: Unfinished | None = None,
 ) -> LabelEvidence:  # fmt: skip
     """Evidence from calibrated out-of-fold probabilities, pooled over two models and three foldings.
@@ -87,7 +87,7 @@ def out_of_fold_evidence(
     for repeat in range(REPEATS):
         for member in MEMBERS:
 
-            def score(train: Ids, held_out: Ids, member: Member = member) -> Floats:
+            def score(train: Ids, held_out: Ids, member: FoldScorer = member) -> Floats:
                 nonlocal done
 
                 def compute() -> Floats:
@@ -110,10 +110,10 @@ def out_of_fold_evidence(
     return _evidence(codes, pooled, judged)
 
 
-Member = Callable[[Sparse, Ids, int, Sparse], Floats]
+FoldScorer = Callable[[Sparse, Ids, int, Sparse], Floats]
 
 
-MEMBERS: tuple[Member, ...] = (softmax_scores, nbsvm_scores)
+MEMBERS: tuple[FoldScorer, ...] = (softmax_scores, nbsvm_scores)
 
 
 def _evidence(codes: Ids, log_p: Floats, judged: NDArray[np.bool_]) -> LabelEvidence:
@@ -124,7 +124,7 @@ def _evidence(codes: Ids, log_p: Floats, judged: NDArray[np.bool_]) -> LabelEvid
     return LabelEvidence(codes, rival, log_given, log_p[rows, rival], judged)
 
 
-def leave_one_out_evidence(model: LeaveOneOut, *, seed: int = 0, progress: Tell | None = None) -> LabelEvidence:
+def leave_one_out_evidence(model: LeaveOneOut, *, seed: int = 0, progress: FoldProgress | None = None) -> LabelEvidence:
     """Evidence from exact leave-one-out scores, tempered; a block of documents × classes is held at a time.
 
     >>> from scipy.sparse import csr_array

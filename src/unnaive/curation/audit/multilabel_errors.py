@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 
 from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.curation.audit.findings import LOOK, RELABEL, Finding
-from unnaive.curation.audit.label_errors import N_FOLDS, ErrorEstimate, Tell, count_errors
+from unnaive.curation.audit.label_errors import N_FOLDS, ErrorEstimate, FoldProgress, count_errors
 from unnaive.curation.audit.material import AuditData
 from unnaive.curation.audit.unfinished import Unfinished
 from unnaive.data.folds import out_of_fold
@@ -26,7 +26,7 @@ from unnaive.learning.explain import percent
 from unnaive.learning.fit_calibration import fit_platt
 from unnaive.models.held_out_scores import multilabel_hinge_scores, multilabel_nbsvm_scores
 
-Member = Callable[[Sparse, Sparse, Sparse], Floats]
+MultilabelFoldScorer = Callable[[Sparse, Sparse, Sparse], Floats]
 
 FEWEST = 2  # documents of a class, without which nothing is said of it
 
@@ -62,7 +62,7 @@ class MultilabelEvidence:
 
 
 def multilabel_evidence(
-    X: Sparse, Y: Sparse, *, seed: int = 0, progress: Tell | None = None, kept: Unfinished | None = None
+    X: Sparse, Y: Sparse, *, seed: int = 0, progress: FoldProgress | None = None, kept: Unfinished | None = None
 ) -> MultilabelEvidence:
     """Calibrated out-of-fold probabilities of every class for every document.
 
@@ -82,7 +82,7 @@ def multilabel_evidence(
     total = np.zeros(Y.shape)
     for member in MEMBERS:
 
-        def score(train: Ids, held_out: Ids, member: Member = member) -> Floats:
+        def score(train: Ids, held_out: Ids, member: MultilabelFoldScorer = member) -> Floats:
             nonlocal done
             shape = (len(held_out), Y.shape[1])
 
@@ -102,7 +102,7 @@ def multilabel_evidence(
     return MultilabelEvidence(given, total / len(MEMBERS), known)
 
 
-MEMBERS: tuple[Member, ...] = (multilabel_hinge_scores, multilabel_nbsvm_scores)
+MEMBERS: tuple[MultilabelFoldScorer, ...] = (multilabel_hinge_scores, multilabel_nbsvm_scores)
 
 
 def estimate_label_errors(evidence: MultilabelEvidence) -> ErrorEstimate:

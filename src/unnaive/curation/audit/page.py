@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from math import ceil
 
-from unnaive.base.errors import count_noun
 from unnaive.curation.audit.audit import Audit
 from unnaive.curation.audit.findings import KINDS, Finding, count_kinds
 from unnaive.evaluation.drift import Drift
@@ -18,13 +17,7 @@ OPEN = 20  # of which so many are shown at once, the others behind a line that o
 
 def audit_page(found: Audit) -> str:
     """The whole document."""
-    sizes = ", ".join(
-        [
-            count_noun(found.n_docs, "document"),
-            count_noun(found.n_classes, "class", "classes"),
-            count_noun(found.n_terms, "term"),
-        ]
-    )
+    sizes = html.describe_sizes(found.n_docs, found.n_classes, found.n_terms)
     kinds = count_kinds(found.findings)
     sections = [html.Section("Summary", summary_section(found, kinds))]
     if found.drift is not None:
@@ -68,10 +61,10 @@ def _capital(sentence: str) -> str:
 def kind_section(kind: str, findings: Sequence[Finding]) -> str:
     """The findings of a kind as a table, the surest first."""
     shown, rest = findings[:OPEN], findings[OPEN:SHOWN]
-    note = f'<p class="note">{escape(_capital(KINDS[kind].advice))}</p>'
-    more = html.folded(f"{len(rest)} more", findings_table(kind, rest)) if rest else ""
+    note = html.page_note(escape(_capital(KINDS[kind].advice)))
+    more = html.collapsible(f"{len(rest)} more", findings_table(kind, rest)) if rest else ""
     left = len(findings) - SHOWN
-    last = f'<p class="note">{left:,} more are in the CSV.</p>' if left > 0 else ""
+    last = html.page_note(f"{left:,} more are in the CSV.") if left > 0 else ""
     return note + findings_table(kind, shown) + more + last
 
 
@@ -99,13 +92,8 @@ def _name(one: Finding) -> str:
 
 def drift_section(drift: Drift) -> str:
     """The verdict, the class shares, the terms."""
-    return (
-        f"<p>{escape(_capital(drift_sentence(drift)))}</p>"
-        + '<div class="side">'
-        + _share_table(drift)
-        + _term_table(drift)
-        + "</div>"
-    )
+    sentence = f"<p>{escape(_capital(drift_sentence(drift)))}</p>"
+    return sentence + html.side_by_side(_share_table(drift), _term_table(drift))
 
 
 def drift_sentence(drift: Drift) -> str:
@@ -135,20 +123,20 @@ def _share_table(drift: Drift) -> str:
         for one in ordered[:30]
     ]
     head = ("class", "old share", "new share", "95 % interval", "p", "")
-    note = (
-        '<p class="note">Estimated by EM on the shares, which takes it that texts of a class are as they were. The '
-        "interval is that of the share among these new texts; p, corrected for the number of classes (Holm), is of the "
-        "test that the share is the same where old and new texts come from.</p>"
+    note = html.page_note(
+        "Estimated by EM on the shares, which takes it that texts of a class are as they were. The interval is that of "
+        "the share among these new texts; p, corrected for the number of classes (Holm), is of the test that the share "
+        "is the same where old and new texts come from."
     )
-    return f"<div><h3>Class shares</h3>{note}{html.table(head, rows, label='Class shares, old and new')}</div>"
+    return html.headed("Class shares", note + html.table(head, rows, label="Class shares, old and new"))
 
 
 def _term_table(drift: Drift) -> str:
-    note = f'<p class="note">Exact test of {drift.tested_terms:,} terms, corrected for their number (Holm).</p>'
+    note = html.page_note(f"Exact test of {drift.tested_terms:,} terms, corrected for their number (Holm).")
     if not drift.terms:
-        return f"<div><h3>Terms that changed</h3>{note}<p>None did, beyond chance.</p></div>"
+        return html.headed("Terms that changed", f"{note}<p>None did, beyond chance.</p>")
     rows = [
         (escape(one.term), f"{100 * one.old:.1f} %", f"{100 * one.new:.1f} %", f"{one.p:.1g}") for one in drift.terms
     ]
     head = ("term", "old texts", "new texts", "p")
-    return f"<div><h3>Terms that changed</h3>{note}{html.table(head, rows, label='Terms that changed most')}</div>"
+    return html.headed("Terms that changed", note + html.table(head, rows, label="Terms that changed most"))

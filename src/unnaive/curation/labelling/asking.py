@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from unnaive.base.errors import UnknownName, choose
 from unnaive.base.types import Ids
 from unnaive.curation.labelling.linear import LinearLearner
-from unnaive.curation.labelling.pool import Pool
+from unnaive.curation.labelling.pool import TextPool
 
 FIRST = 20  # questions at random before the model is asked
 RANDOM_SHARE = 0.1
@@ -78,11 +78,11 @@ class Asked:
 
 
 def next_question(
-    pool: Pool, asked: Asked, strategy: Strategy | None = None, learner: LinearLearner | None = None
+    pool: TextPool, asked: Asked, strategy: Strategy | None = None, learner: LinearLearner | None = None
 ) -> Question | None:
     """The next question; None if no text is left. `learner` has the linear model; naive Bayes is asked without it.
 
-    >>> pool = Pool(["good ball", "fair vote", "ball game"])
+    >>> pool = TextPool(["good ball", "fair vote", "ball game"])
     >>> next_question(pool, Asked(closed=[0, 2])), next_question(pool, Asked(closed=[0, 1, 2]))
     (Question(text=1, way='random'), None)
     """
@@ -111,7 +111,7 @@ def next_question(
     return Question(_draw(pool, left, learner.margins(left), UNSURE, asked.recent, draw), "uncertain")
 
 
-def more_like(pool: Pool, label: str, asked: Asked) -> Question | None:
+def more_like(pool: TextPool, label: str, asked: Asked) -> Question | None:
     """The text that is most likely of a class: how to find more of a rare one; None if no text is left."""
     left = open_texts(pool, asked)
     if label not in pool.classes or not len(left):
@@ -123,7 +123,7 @@ def more_like(pool: Pool, label: str, asked: Asked) -> Question | None:
     return Question(_pick(pool, left, lead, asked.recent), "similar")
 
 
-def open_texts(pool: Pool, asked: Asked) -> Ids:
+def open_texts(pool: TextPool, asked: Asked) -> Ids:
     """Texts that may be asked about."""
     free = np.ones(len(pool), bool)
     free[np.fromiter(asked.closed, np.int64, len(asked.closed))] = False
@@ -131,17 +131,17 @@ def open_texts(pool: Pool, asked: Asked) -> Ids:
     return left if asked.among is None else np.intersect1d(asked.among, left)
 
 
-def _any_known(pool: Pool) -> bool:
+def _any_known(pool: TextPool) -> bool:
     return any(pool.known(place) for place in range(len(pool.classes)))
 
 
-def _has_start(pool: Pool) -> bool:
+def _has_start(pool: TextPool) -> bool:
     """Whether every class is known from keywords or from a model before any label."""
     return bool(pool.classes) and all(label in pool.prior_scores or label in pool.hinted for label in pool.classes)
 
 
 def _draw(
-    pool: Pool, left: Ids, margin: NDArray[np.floating], part: int, recent: Sequence[int], draw: np.random.Generator
+    pool: TextPool, left: Ids, margin: NDArray[np.floating], part: int, recent: Sequence[int], draw: np.random.Generator
 ) -> int:
     """One of the n/part texts that the model is least sure of, at random: the least sure of all are much alike."""
     few = max(1, len(left) // part)
@@ -150,7 +150,7 @@ def _draw(
     return _pick(pool, left, -margin, recent) if found is None else found
 
 
-def _pick(pool: Pool, left: Ids, value: np.ndarray, recent: Sequence[int]) -> int:
+def _pick(pool: TextPool, left: Ids, value: np.ndarray, recent: Sequence[int]) -> int:
     """The text of the highest value that is no near-duplicate of a recent one; of equals the first."""
     few = min(CANDIDATES, len(left))
     best = np.argpartition(-value, few - 1)[:few]
@@ -159,7 +159,7 @@ def _pick(pool: Pool, left: Ids, value: np.ndarray, recent: Sequence[int]) -> in
     return int(left[order[0]]) if found is None else found
 
 
-def _first_unlike(pool: Pool, candidates: list[int], recent: Sequence[int]) -> int | None:
+def _first_unlike(pool: TextPool, candidates: list[int], recent: Sequence[int]) -> int | None:
     """The first that is no near-duplicate of a recent text; None if each is one."""
     near = list(recent)[-RECENT:]
     return next((one for one in candidates if pool.similarity(one, near) < ALIKE), None)

@@ -12,11 +12,11 @@ from unnaive.learning.explain import Evidence, Explanation
 from unnaive.text.tokens import spans
 
 if TYPE_CHECKING:
-    from unnaive.curation.labelling.pool import Pool
+    from unnaive.curation.labelling.pool import TextPool
 
 
 def explain_terms(
-    pool: Pool, text: int, label: str, columns: NDArray[np.integer], values: Floats, base: float,
+    pool: TextPool, text: int, label: str, columns: NDArray[np.integer], values: Floats, base: float,
     probability: float | None,
 ) -> Explanation:  # fmt: skip
     """base + Σ values, by term and with the places in the text; `columns` are the terms of `values` (n_terms,)."""

@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 
 from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.curation.labelling.evidence import explain_terms
-from unnaive.curation.labelling.pool import HINT_DOCUMENTS, Pool
+from unnaive.curation.labelling.pool import HINT_DOCUMENTS, TextPool
 from unnaive.data.products import product
 from unnaive.learning.calibration import Temperature
 from unnaive.learning.explain import Explanation
@@ -62,7 +62,7 @@ class LinearModel:
         return product(known, self.weights) + self.bias
 
 
-class HeldOut(NamedTuple):
+class HeldOutTexts(NamedTuple):
     """Scores of labelled texts by models that were fitted without them (n_texts, n_classes)."""
 
     texts: Ids
@@ -75,7 +75,7 @@ class LinearLearner:
 
     That is: fewer than fifty labels, fewer than two classes, or a model to start from, whose scores are then used.
 
-    >>> pool = Pool(["good ball", "fair vote"] * 30)
+    >>> pool = TextPool(["good ball", "fair vote"] * 30)
     >>> for text in range(50):
     ...     pool.set_labels(text, ["sport" if text % 2 == 0 else "politics"])
     >>> learner = LinearLearner(pool)
@@ -83,10 +83,10 @@ class LinearLearner:
     ('sport', 'politics')
     """
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: TextPool) -> None:
         self.pool = pool
         self._fitted: tuple[object, LinearModel] | None = None
-        self._held_out: tuple[object, HeldOut] | None = None
+        self._held_out: tuple[object, HeldOutTexts] | None = None
         self._temperature: tuple[object, Temperature] | None = None
         self._margins: tuple[LinearModel, Temperature, Floats] | None = None
 
@@ -110,7 +110,7 @@ class LinearLearner:
         known = tuple(label for label in pool.classes if label in seen or label in pool.hinted)
         return (known, chosen) if len(known) > 1 or (pool.multilabel and known) else None
 
-    def held_out(self) -> HeldOut | None:
+    def held_out(self) -> HeldOutTexts | None:
         """Scores of the texts that the model is fitted on, out of fold; None while there is no model."""
         key = self._labels(len(self.pool.labels) // EVERY * EVERY)
         if key is None:
@@ -186,7 +186,7 @@ class LinearLearner:
         return explain_terms(self.pool, text, label, documents.indices, values, base, probability)
 
 
-def fit_linear(pool: Pool, texts: Sequence[int], classes: Sequence[str] | None = None) -> LinearModel:
+def fit_linear(pool: TextPool, texts: Sequence[int], classes: Sequence[str] | None = None) -> LinearModel:
     """The squared hinge of every class against the rest, on these labelled texts and the keywords of classes."""
     hints = pool.hint_documents()
     labels = [pool.labels[text] for text in texts] + [(label,) for label in hints]
@@ -207,7 +207,7 @@ def fit_linear(pool: Pool, texts: Sequence[int], classes: Sequence[str] | None =
     return LinearModel(known, place, np.vstack([found.weights.T, np.zeros(len(known))]), found.bias)
 
 
-def held_out_scores(pool: Pool, texts: Sequence[int], classes: tuple[str, ...]) -> HeldOut:
+def held_out_scores(pool: TextPool, texts: Sequence[int], classes: tuple[str, ...]) -> HeldOutTexts:
     """Scores of labelled texts, each by a model of the folds that it is not in."""
     rows = np.sort(np.asarray(texts, np.int64))
     scores = np.full((len(rows), len(classes)), -np.inf)  # stays where a fold lacks the class
@@ -216,10 +216,10 @@ def held_out_scores(pool: Pool, texts: Sequence[int], classes: tuple[str, ...]) 
         model = fit_linear(pool, rows[~inside].tolist(), classes)
         columns = [classes.index(label) for label in model.classes]
         scores[np.ix_(inside, columns)] = model.scores(pool.documents[rows[inside]])
-    return HeldOut(rows, classes, scores)
+    return HeldOutTexts(rows, classes, scores)
 
 
-def _calibrate(pool: Pool, found: HeldOut) -> Temperature:
+def _calibrate(pool: TextPool, found: HeldOutTexts) -> Temperature:
     labels = [pool.labels[int(text)] for text in found.texts]
     truth = _label_matrix(labels, found.classes)
     return fit_temperature("margin", found.scores, truth, exclusive=not pool.multilabel)

@@ -1,84 +1,83 @@
-"""Labels to other tools and from them: CSV, JSONL, Parquet, Prodigy's JSONL and Label Studio's JSON."""
+"""Labels to tables and other tools and from them: CSV, JSONL, Parquet, Prodigy's JSONL and Label Studio's JSON."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from unnaive.base.atomic_files import replacing
 from unnaive.base.errors import BadData, choose
 from unnaive.curation.labelling.record import IMPORTED, LabelRecord, is_label_record
+from unnaive.io.endings import DELIMITERS, ENDINGS, TABLES, split_ending, written_format
+from unnaive.io.output_files import open_output
 from unnaive.io.sources import check_exists
+from unnaive.io.table_writer import open_table_writer
 
 SEPARATOR = ";"  # between the labels of a text, in CSV
-ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".parquet": "parquet", ".json": "label-studio"}
+TABLE_FORMATS = tuple(dict.fromkeys(ENDINGS[ending].format for ending in TABLES))
+PRODIGY, LABEL_STUDIO = "prodigy", "label-studio"
 
-Labelled = tuple[str, str, tuple[str, ...], str]  # name, text, labels, who
+LabelledText = tuple[str, str, tuple[str, ...]]  # name, text, labels
+Vote = tuple[str, str, tuple[str, ...], str]  # and who gave them
 
 
 def export_labels(record: LabelRecord, path: Path, form: str | None = None) -> int:
-    """Write all labels that stand to a file, whole or not at all; how many texts there are."""
-    form = choose(list(WRITERS), form or ENDINGS.get(path.suffix.lower(), "jsonl"), "format of labels")
+    """Write all labels that stand to a file, whole or not at all; how many texts there are.
+
+    form  a format of tables, "prodigy" or "label-studio"; by default what the name ends in, .json for Label Studio
+    """
+    if form is None:
+        form = LABEL_STUDIO if split_ending(path)[0] == ".json" else written_format(path)
+    form = choose([*TABLE_FORMATS, PRODIGY, LABEL_STUDIO], form, "format of labels")
     if path.exists() and is_label_record(path):
         raise BadData(f"{path} is a record of labels; name another file to write")
     final, names, texts = record.final(), record.names(), record.texts()
     if not final:
         raise BadData(f"{record.path} has no label yet, so there is nothing to export; label some texts first")
     rows = [(names[text], texts[text], labels) for text, labels in final.items()]
-    with replacing(path) as file:
-        file.write(WRITERS[form](rows, record))
+    if form == LABEL_STUDIO:
+        with open_output(path) as file:
+            file.write(json.dumps(_label_studio_tasks(rows), ensure_ascii=False, indent=1) + "\n")
+    else:
+        table = _prodigy_rows(rows, record) if form == PRODIGY else _table_rows(rows, record.multilabel, form)
+        types = partial(_label_types, record.multilabel)
+        with open_table_writer(path, "jsonl" if form == PRODIGY else form, types=types) as write:
+            write(table)
     return len(rows)
 
 
-def _csv(rows: Sequence[tuple[str, str, tuple[str, ...]]], record: LabelRecord) -> bytes:
-    out = io.StringIO(newline="")
-    writer = csv.writer(out)
-    writer.writerow(["id", "text", "label"])
-    for name, text, labels in rows:
-        odd = next((one for one in labels if SEPARATOR in one), None)
-        if record.multilabel and odd is not None:
-            raise BadData(
-                f"the label {odd!r} has a {SEPARATOR!r} in it, which separates labels in CSV; export as jsonl"
-            )
-        writer.writerow([name, text, SEPARATOR.join(labels)])
-    return out.getvalue().encode()
+def _table_rows(rows: Sequence[LabelledText], multilabel: bool, form: str) -> list[dict[str, Any]]:
+    """Rows with id, text and label; several labels are a list, in CSV and TSV one cell."""
+    if not multilabel:
+        return [{"id": name, "text": text, "label": labels[0]} for name, text, labels in rows]
+    if form not in DELIMITERS:
+        return [{"id": name, "text": text, "label": list(labels)} for name, text, labels in rows]
+    odd = next((label for _, _, labels in rows for label in labels if SEPARATOR in label), None)
+    if odd is not None:
+        raise BadData(f"the label {odd!r} has a {SEPARATOR!r} in it, which separates labels in CSV; export as jsonl")
+    return [{"id": name, "text": text, "label": SEPARATOR.join(labels)} for name, text, labels in rows]
 
 
-def _jsonl(rows: Sequence[tuple[str, str, tuple[str, ...]]], record: LabelRecord) -> bytes:
-    lines = [
-        {"id": name, "text": text, "label": list(labels) if record.multilabel else labels[0]}
-        for name, text, labels in rows
-    ]
-    return _lines(lines)
-
-
-def _parquet(rows: Sequence[tuple[str, str, tuple[str, ...]]], record: LabelRecord) -> bytes:
+def _label_types(multilabel: bool) -> dict[str, Any]:
     import pyarrow
-    import pyarrow.parquet
 
-    labels = [list(one) if record.multilabel else one[0] for _, _, one in rows]
-    out = io.BytesIO()
-    table = pyarrow.table({"id": [one[0] for one in rows], "text": [one[1] for one in rows], "label": labels})
-    pyarrow.parquet.write_table(table, out)
-    return out.getvalue()
+    return {"label": pyarrow.list_(pyarrow.string()) if multilabel else pyarrow.string()}
 
 
-def _prodigy(rows: Sequence[tuple[str, str, tuple[str, ...]]], record: LabelRecord) -> bytes:
+def _prodigy_rows(rows: Sequence[LabelledText], record: LabelRecord) -> list[dict[str, Any]]:
     """Prodigy's form of a choice among options."""
     options = [{"id": label, "text": label} for label in record.classes()]
     style = {"choice_style": "multiple" if record.multilabel else "single"}
-    return _lines([
+    return [
         {"text": text, "meta": {"id": name}, "options": options, "accept": list(labels), "answer": "accept",
          "config": style}
         for name, text, labels in rows
-    ])  # fmt: skip
+    ]  # fmt: skip
 
 
-def _label_studio(rows: Sequence[tuple[str, str, tuple[str, ...]]], record: LabelRecord) -> bytes:
+def _label_studio_tasks(rows: Sequence[LabelledText]) -> list[dict[str, Any]]:
     """Label Studio's tasks with annotations, for a configuration with Choices called label on a Text called text."""
     tasks = []
     for number, (name, text, labels) in enumerate(rows, start=1):
@@ -87,16 +86,7 @@ def _label_studio(rows: Sequence[tuple[str, str, tuple[str, ...]]], record: Labe
             "id": number, "data": {"text": text, "id": name},
             "annotations": [{"result": [result], "was_cancelled": False, "ground_truth": False}],
         })  # fmt: skip
-    return json.dumps(tasks, ensure_ascii=False, indent=1).encode() + b"\n"
-
-
-def _lines(values: Sequence[dict[str, Any]]) -> bytes:
-    return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in values).encode()
-
-
-WRITERS: dict[str, Callable[[Sequence[tuple[str, str, tuple[str, ...]]], LabelRecord], bytes]] = {
-    "csv": _csv, "jsonl": _jsonl, "parquet": _parquet, "prodigy": _prodigy, "label-studio": _label_studio,
-}  # fmt: skip
+    return tasks
 
 
 def import_labels(record: LabelRecord, path: Path, form: str | None = None) -> tuple[int, int]:
@@ -123,12 +113,12 @@ def import_labels(record: LabelRecord, path: Path, form: str | None = None) -> t
     return sum(map(len, people.values())), unknown
 
 
-def _read(path: Path, form: str | None) -> Iterator[Labelled]:
+def _read(path: Path, form: str | None) -> Iterator[Vote]:
     values = _read_json(path)
     if form is None:
         first = values[0] if values and isinstance(values[0], dict) else {}
-        form = "label-studio" if "data" in first else "prodigy"
-    if choose(["prodigy", "label-studio"], form, "format of labels to import") == "prodigy":
+        form = LABEL_STUDIO if "data" in first else PRODIGY
+    if choose([PRODIGY, LABEL_STUDIO], form, "format of labels to import") == PRODIGY:
         return _read_prodigy(path, values)
     return _read_label_studio(path, values)
 
@@ -149,7 +139,7 @@ def _read_json(path: Path) -> list[Any]:
     return found
 
 
-def _read_prodigy(path: Path, values: Sequence[dict[str, Any]]) -> Iterator[Labelled]:
+def _read_prodigy(path: Path, values: Sequence[dict[str, Any]]) -> Iterator[Vote]:
     """Accepted examples: of a choice the options ticked, of a binary question its label; others say nothing final."""
     for number, one in enumerate(values, start=1):
         text = one.get("text")
@@ -166,7 +156,7 @@ def _read_prodigy(path: Path, values: Sequence[dict[str, Any]]) -> Iterator[Labe
         yield str(number), text, tuple(sorted({str(label) for label in given})), who
 
 
-def _read_label_studio(path: Path, values: Sequence[dict[str, Any]]) -> Iterator[Labelled]:
+def _read_label_studio(path: Path, values: Sequence[dict[str, Any]]) -> Iterator[Vote]:
     for number, one in enumerate(values, start=1):
         data = one.get("data")
         strings = [value for value in data.values() if isinstance(value, str)] if isinstance(data, dict) else []

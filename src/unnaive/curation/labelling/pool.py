@@ -33,7 +33,7 @@ TEMPERATURES = np.geomspace(0.05, 20.0, 41)
 Floats32 = NDArray[np.float32]
 
 
-class Ranking(NamedTuple):
+class TextRanking(NamedTuple):
     """What the model says of every text: the best class and the second, and how far they are apart.
 
     best    index of the class with the highest score (n_texts,); −1 where no class has a score
@@ -46,10 +46,10 @@ class Ranking(NamedTuple):
     margin: Floats32
 
 
-class Pool:
+class TextPool:
     """Texts, classes, and which texts have which labels.
 
-    >>> pool = Pool(["good ball", "fair vote", "ball game", "vote count"], ["sport", "politics"])
+    >>> pool = TextPool(["good ball", "fair vote", "ball game", "vote count"], ["sport", "politics"])
     >>> pool.set_labels(0, ["sport"])
     >>> pool.set_labels(1, ["politics"])
     >>> [pool.classes[best] for best in pool.ranking().best]
@@ -192,7 +192,7 @@ class Pool:
         """The score of every class of which something is known, for one text."""
         return {label: float(self.scores(place)[text]) for place, label in enumerate(self.classes) if self.known(place)}
 
-    def ranking(self) -> Ranking:
+    def ranking(self) -> TextRanking:
         """Best class and margin of every text; all that changed since the last label is computed now."""
         n = len(self)
         best, top = np.full(n, -1, np.int32), np.full(n, -np.inf, np.float32)
@@ -210,7 +210,7 @@ class Pool:
             np.maximum(top, scores, out=top)
         with np.errstate(invalid="ignore"):  # no class is known: −∞ less −∞
             margin = -second if self.multilabel else np.where(np.isfinite(second), top - second, np.inf)
-        return Ranking(best, top, margin.astype(np.float32))
+        return TextRanking(best, top, margin.astype(np.float32))
 
     # Probabilities: scores of labelled texts, each with itself taken out again, say how sharp they should be.
 
@@ -292,7 +292,7 @@ class Pool:
     def similarity(self, text: int, others: Sequence[int]) -> float:
         """The highest Jaccard coefficient of a text's terms with those of other texts; 0 without any.
 
-        >>> Pool(["good ball", "good ball game"]).similarity(0, [1])
+        >>> TextPool(["good ball", "good ball game"]).similarity(0, [1])
         0.6666666666666666
         """
         mine = set(self._terms_of(text))

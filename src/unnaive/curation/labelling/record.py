@@ -61,7 +61,7 @@ CREATE VIEW IF NOT EXISTS all_texts AS
 
 
 @dataclass(frozen=True)
-class Decision:
+class RecordedAnswer:
     """One line of the record.
 
     kind         "label", "skip", "flag", "reject" (the suggested label is wrong), "class" (a new one) or "undo"
@@ -152,7 +152,7 @@ class LabelRecord:
     def add(
         self, who: str, kind: str, text: int | None, labels: Sequence[str] = (), *, suggested: str | None = None,
         probability: float | None = None, way: str | None = None,
-    ) -> Decision:  # fmt: skip
+    ) -> RecordedAnswer:  # fmt: skip
         """Write a decision; it is on disk when this returns."""
         at = _now()
         one = (at, who, kind, text, _labels_json(labels), suggested, probability, way)
@@ -163,7 +163,7 @@ class LabelRecord:
                 one,
             ).lastrowid
             data.execute("DELETE FROM leases WHERE text = ? AND who = ?", (text, who))
-        return Decision(
+        return RecordedAnswer(
             int(found or 0), at, who, kind, text, tuple(sorted(set(labels))), suggested, probability, way
         )  # fmt: skip
 
@@ -176,7 +176,12 @@ class LabelRecord:
                 [(at, who, text, _labels_json(labels), way) for text, labels in rows],
             )
 
-    def undo(self, who: str) -> Decision | None:
+    def insert(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Decisions of another record as they are, with their numbers: all of COLUMNS in order, all or none."""
+        with transaction(self._data) as data:
+            data.executemany(f"INSERT INTO decisions ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def undo(self, who: str) -> RecordedAnswer | None:
         """Take back the last decision of a person that was not taken back yet; None if there is none."""
         with transaction(self._data) as data:
             row = data.execute(
@@ -210,12 +215,12 @@ class LabelRecord:
 
     # Reading.
 
-    def decisions(self, since: int = 0) -> list[Decision]:
+    def decisions(self, since: int = 0) -> list[RecordedAnswer]:
         """All decisions after the one numbered `since`, in order; those taken back and the undos are among them."""
         rows = self._data.execute(f"SELECT {COLUMNS} FROM decisions WHERE id > ? ORDER BY id", (since,))
         return [_decision(row) for row in rows]
 
-    def standing(self) -> list[Decision]:
+    def standing(self) -> list[RecordedAnswer]:
         """All decisions that were not taken back, in order."""
         rows = self._data.execute(
             f"SELECT {COLUMNS} FROM decisions AS one WHERE kind <> 'undo'"
@@ -269,16 +274,47 @@ def _connect(path: Path, *, new: bool = False) -> sqlite3.Connection:
     if not new and not path.is_file():
         raise BadData(f"no record of labels called {path}; make one with: unnaive label TEXTS -o {path}")
     if not new and not is_label_record(path):
-        raise BadData(f"{path} is not a record of labels; name another file")
+        raise BadData(
+            f"{path} is not a record of labels, or its first page is damaged; name another file, or restore it from a "
+            "copy"
+        )
     try:
         data = connect_durable(path)
         if new:
             data.executescript(TABLES)
         else:
             _check_format(path, data)
-    except sqlite3.DatabaseError as problem:
-        raise BadData(f"{path} cannot be used as a record of labels ({problem}); name another file") from problem
+            _check_sound(data)
+    except (sqlite3.DatabaseError, ValueError) as problem:
+        raise BadData(
+            f"{path} is damaged ({' '.join(str(problem).split())[:80]}); restore it from a copy, or save what can be "
+            f"read with: python -m unnaive.curation.labelling.recover {path} NEW.db"
+        ) from problem
     return data
+
+
+def _check_sound(data: sqlite3.Connection) -> None:
+    """An error if the file is damaged, or holds what no record does."""
+    problem = data.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    if problem != "ok":
+        raise ValueError(problem)
+    ((number, first, last),) = data.execute("SELECT count(*), min(id), max(id) FROM texts").fetchall()
+    if number == 0 or (first, last) != (0, number - 1):
+        raise ValueError("texts are missing")
+    for _ in data.execute("SELECT name, text FROM texts"):
+        pass  # which fails where one is no UTF-8
+    known = ", ".join(f"'{kind}'" for kind in KINDS)
+    odd = data.execute(
+        f"SELECT count(*) FROM decisions WHERE kind NOT IN ({known}) OR NOT json_valid(labels)"
+        " OR json_type(labels) <> 'array' OR text NOT IN (SELECT id FROM texts)"
+    ).fetchone()[0]
+    if odd:
+        raise ValueError(f"{odd:,} decisions cannot be")
+    settings = dict(data.execute("SELECT name, value FROM labelling"))
+    if settings.get("multilabel") not in ("0", "1") or not isinstance(
+        json.loads(settings.get("classes", "null")), list
+    ):
+        raise ValueError("its settings cannot be")
 
 
 def _check_format(path: Path, data: sqlite3.Connection) -> None:
@@ -287,9 +323,9 @@ def _check_format(path: Path, data: sqlite3.Connection) -> None:
         raise BadData(f"{path} was written by a newer version; this one knows format {FORMAT}")
 
 
-def _decision(row: Sequence[Any]) -> Decision:
+def _decision(row: Sequence[Any]) -> RecordedAnswer:
     number, at, who, kind, text, labels, *more = row
-    return Decision(number, at, who, kind, text, tuple(json.loads(labels)), *more)
+    return RecordedAnswer(number, at, who, kind, text, tuple(json.loads(labels)), *more)
 
 
 def _labels_json(labels: Sequence[str]) -> str:

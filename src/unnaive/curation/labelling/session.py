@@ -18,8 +18,8 @@ import numpy as np
 from unnaive.base.errors import BadData, count_noun
 from unnaive.curation.labelling.asking import Asked, Question, Strategy, more_like, next_question
 from unnaive.curation.labelling.linear import LinearLearner
-from unnaive.curation.labelling.pool import Pool
-from unnaive.curation.labelling.record import ANSWERS, IMPORTED, Decision, LabelRecord
+from unnaive.curation.labelling.pool import TextPool
+from unnaive.curation.labelling.record import ANSWERS, IMPORTED, LabelRecord, RecordedAnswer
 from unnaive.learning.explain import Explanation
 from unnaive.text.tokens import TokenRule
 
@@ -68,15 +68,15 @@ class Labelling:
         self.record, self.strategy, self.double, self.again = record, strategy or Strategy(), double, again
         rule = TokenRule(language=record.setting("language") or "en")
         self._hinted = list(hints or {})
-        self.pool = Pool(
+        self.pool = TextPool(
             record.texts(), record.classes(), rule=rule, multilabel=record.multilabel, hints=hints, threads=threads
         )
         self.learner = LinearLearner(self.pool)
         self.names = record.names()
         self.lock = threading.RLock()
         self._seen = 0
-        self._standing: dict[int, Decision] = {}
-        self._votes: dict[str, dict[int, Decision]] = {}  # by person and text, the last that stands
+        self._standing: dict[int, RecordedAnswer] = {}
+        self._votes: dict[str, dict[int, RecordedAnswer]] = {}  # by person and text, the last that stands
         self._open: dict[str, Question] = {}
         self._temperature: tuple[int, float] = (-RETEMPER, 1.0)  # of naive Bayes
         self._queues: dict[str, list[int]] = {}
@@ -114,7 +114,7 @@ class Labelling:
                 found = self.record.classes()
                 self.pool.set_classes([*found, *(one for one in self._hinted if one not in found)])
 
-    def _follow_vote(self, one: Decision, gone: Decision | None) -> None:
+    def _follow_vote(self, one: RecordedAnswer, gone: RecordedAnswer | None) -> None:
         text = one.text
         if text is None:
             return
@@ -264,7 +264,7 @@ class Labelling:
 
     def answer(
         self, who: str, text: int, kind: str, labels: Sequence[str] = (), shown: Shown | None = None
-    ) -> Decision:
+    ) -> RecordedAnswer:
         """Write an answer: "label" with labels, "skip", "flag", or "reject" with the label that is wrong."""
         with self.lock:
             self._check(text, kind, labels)
@@ -301,7 +301,7 @@ class Labelling:
             self.record.add(who, "class", None, [label])
             self.sync()
 
-    def undo(self, who: str) -> Decision | None:
+    def undo(self, who: str) -> RecordedAnswer | None:
         """Take back a person's last decision, and ask about that text again; None if there is nothing to take back."""
         with self.lock:
             self.sync()
@@ -338,7 +338,7 @@ class Labelling:
                 "skipped": kinds.count("skip"), "flagged": kinds.count("flag"), "classes": self.pool.class_sizes(),
             }  # fmt: skip
 
-    def random_answers(self) -> list[Decision]:
+    def random_answers(self) -> list[RecordedAnswer]:
         """Labels of texts that were drawn at random, in order: the sample that accuracy is measured on."""
         with self.lock:
             return [one for one in self._standing.values() if one.kind == "label" and one.way == "random"]

@@ -16,7 +16,7 @@ from unnaive.base.errors import BadData
 from unnaive.base.types import Floats, Sparse
 from unnaive.curation.labelling.asking import Asked, Strategy, next_question
 from unnaive.curation.labelling.linear import LinearLearner
-from unnaive.curation.labelling.pool import Pool
+from unnaive.curation.labelling.pool import TextPool
 from unnaive.io.corpus import Corpus
 from unnaive.text.counting import TextCounter
 
@@ -25,7 +25,7 @@ STEP = 20  # labels between two measurements
 
 
 @dataclass(frozen=True)
-class Curve:
+class LabellingCurve:
     """Accuracy on texts aside against labels given, of every seed (n_seeds, n_points)."""
 
     way: str
@@ -40,7 +40,7 @@ class Curve:
     def labels_for(self, accuracy: float) -> float | None:
         """The fewest labels with which the mean reaches an accuracy, interpolated; None if it does not.
 
-        >>> Curve("random", (10, 20), np.array([[0.5, 0.7]])).labels_for(0.6)
+        >>> LabellingCurve("random", (10, 20), np.array([[0.5, 0.7]])).labels_for(0.6)
         15.0
         """
         mean = np.maximum.accumulate(self.mean)
@@ -57,7 +57,7 @@ class Curve:
 def simulate(
     pool_corpus: Corpus, test_corpus: Corpus, *, labels: int = 500, seeds: int = 10, ways: Sequence[str] = WAYS,
     seed: int = 0, progress: Callable[[str, int], None] | None = None,
-) -> list[Curve]:  # fmt: skip
+) -> list[LabellingCurve]:  # fmt: skip
     """Curves of the ways of asking. The texts are counted once; every seed draws its own random questions."""
     if any(len(one) != 1 for one in (*pool_corpus.labels, *test_corpus.labels)):
         raise BadData("a simulation needs exactly one label for each text")
@@ -65,7 +65,7 @@ def simulate(
     if labels < STEP:
         raise BadData(f"{len(pool_corpus)} texts are too few for a simulation; give at least {STEP}")
     truth = [one[0] for one in pool_corpus.labels]
-    pool = Pool(list(pool_corpus.texts), sorted(set(truth)))
+    pool = TextPool(list(pool_corpus.texts), sorted(set(truth)))
     test = _counted(pool, test_corpus)
     right = np.array([one[0] for one in test_corpus.labels], object)
     points = tuple(range(STEP, labels + 1, STEP))
@@ -76,12 +76,12 @@ def simulate(
             if progress is not None:
                 progress(way, number)
             rows.append(_replay(pool, truth, test, right, Strategy(way, seed=seed + number), points))
-        curves.append(Curve(way, points, np.array(rows)))
+        curves.append(LabellingCurve(way, points, np.array(rows)))
     return curves
 
 
 def _replay(
-    pool: Pool, truth: Sequence[str], test: Sparse, right: np.ndarray, strategy: Strategy, points: Sequence[int]
+    pool: TextPool, truth: Sequence[str], test: Sparse, right: np.ndarray, strategy: Strategy, points: Sequence[int]
 ) -> list[float]:
     """Accuracies of one run; the pool is empty of labels before and after."""
     asked: list[int] = []
@@ -102,12 +102,12 @@ def _replay(
     return measured
 
 
-def _counted(pool: Pool, corpus: Corpus) -> Sparse:
+def _counted(pool: TextPool, corpus: Corpus) -> Sparse:
     counts = TextCounter(pool.rule, pool.vocabulary).count(list(corpus.texts))
     return csr_array((np.ones(counts.nnz, np.float32), counts.indices, counts.indptr), shape=counts.shape)
 
 
-def _predict(pool: Pool, learner: LinearLearner, test: Sparse) -> np.ndarray:
+def _predict(pool: TextPool, learner: LinearLearner, test: Sparse) -> np.ndarray:
     """The best class of every text aside. Naive Bayes' division by the length changes no order, so it is left out."""
     model = learner.model
     if model is not None:
@@ -117,12 +117,12 @@ def _predict(pool: Pool, learner: LinearLearner, test: Sparse) -> np.ndarray:
     return np.asarray(np.array(pool.classes, object)[scores.argmax(axis=1)])
 
 
-def sign_test(differences: Floats) -> float:
+def seed_sign_test(differences: Floats) -> float:
     """The two-sided p-value that a difference is as often above zero as below; ties are left out.
 
     p = 2 Σ_{k ≤ fewer} C(n, k) / 2^n, at most 1
 
-    >>> round(sign_test(np.array([0.1] * 9 + [-0.1])), 4)    # 2 (1 + 10) / 1024
+    >>> round(seed_sign_test(np.array([0.1] * 9 + [-0.1])), 4)    # 2 (1 + 10) / 1024
     0.0215
     """
     above, below = int((differences > 0).sum()), int((differences < 0).sum())

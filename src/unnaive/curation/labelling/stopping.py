@@ -166,10 +166,10 @@ def _quantiles(values: Floats, weight: Floats, at: tuple[float, ...]) -> list[fl
     return [float(values[order[place]]) for place in places]
 
 
-def describe(accuracy: Accuracy, stability: Stability, ahead: Outlook | None) -> list[str]:
+def describe_outlook(accuracy: Accuracy, stability: Stability, ahead: Outlook | None) -> list[str]:
     """What to tell people, a sentence each.
 
-    >>> describe(Accuracy(9, 10), Stability(), None)
+    >>> describe_outlook(Accuracy(9, 10), Stability(), None)
     ['accuracy 90 % (60 to 98 %) on 10 texts drawn at random']
     """
     told = []
@@ -213,7 +213,7 @@ def to_dict(accuracy: Accuracy, stability: Stability, ahead: Outlook | None) -> 
         "kappas": [{"labels": labels, "kappa": kappa} for labels, kappa in stability.kappas],
         "stable": stability.stable,
         "outlook": finite,
-        "sentences": describe(accuracy, stability, ahead),
+        "sentences": describe_outlook(accuracy, stability, ahead),
     }
 
 

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from unnaive.base.errors import BadData
-from unnaive.evaluation.papers.runs import Measurement, Run
-from unnaive.evaluation.papers.tables import Band, Paper, Table, read_paper
+from unnaive.evaluation.papers.runs import Measurement, PaperRun
+from unnaive.evaluation.papers.tables import Band, Paper, PublishedTable, read_paper
 from unnaive.models.catalogue import MODELS
 
 REPRODUCED, EXPLAINED, UNEXPLAINED, UNMARKED = "reproduced", "explained", "unexplained", ""
@@ -65,7 +65,7 @@ class CellComparison:
 class TableComparison:
     """A table with all its cells, and the seconds that it took."""
 
-    table: Table
+    table: PublishedTable
     cells: tuple[CellComparison, ...]
     seconds: float = 0.0
 
@@ -116,21 +116,21 @@ def summary_line(comparisons: Iterable[TableComparison]) -> str:
     )
 
 
-def reproduce(key: str, run: Run, *, table: str | None = None) -> Iterator[TableComparison]:
+def reproduce(key: str, run: PaperRun, *, table: str | None = None) -> Iterator[TableComparison]:
     """Run the tables of the paper `key`, one after the other, and compare each as it is done."""
     paper = read_paper(key)
     for selected in paper.select_tables(table):
         yield compare_table(paper, selected, run)
 
 
-def compare_table(paper: Paper, table: Table, run: Run) -> TableComparison:
+def compare_table(paper: Paper, table: PublishedTable, run: PaperRun) -> TableComparison:
     """Run one table, and set its cells beside the published ones."""
     started = time.perf_counter()
     measurements, problem = measure_table(paper, table, run)
     return compare_measurements(table, measurements, run, problem, time.perf_counter() - started)
 
 
-def measure_table(paper: Paper, table: Table, run: Run) -> tuple[list[Measurement], str]:
+def measure_table(paper: Paper, table: PublishedTable, run: PaperRun) -> tuple[list[Measurement], str]:
     """What the runner of a table yields, and why it could not run, where a collection is not here for instance."""
     runner = paper.runners().get(table.id)
     if runner is None:
@@ -142,7 +142,7 @@ def measure_table(paper: Paper, table: Table, run: Run) -> tuple[list[Measuremen
 
 
 def compare_measurements(
-    table: Table, measurements: Iterable[Measurement], run: Run, problem: str = "", seconds: float = 0.0
+    table: PublishedTable, measurements: Iterable[Measurement], run: PaperRun, problem: str = "", seconds: float = 0.0
 ) -> TableComparison:
     """The cells of a table beside figures of ours that were measured now or earlier."""
     measured = {(one.row, one.column): one for one in measurements}
@@ -155,7 +155,7 @@ def compare_measurements(
 
 
 def _compare_cell(
-    table: Table, row: str, column: str, ours: Measurement | None, problem: str, run: Run
+    table: PublishedTable, row: str, column: str, ours: Measurement | None, problem: str, run: PaperRun
 ) -> CellComparison:
     place = row, column
     theirs, spread = table.theirs(row, column), table.their_spread(row, column)
@@ -189,13 +189,13 @@ def mark_value(value: float, around: Band | None, reason: str) -> str:
     return EXPLAINED if reason else UNEXPLAINED
 
 
-def _known_reason(table: Table, row: str, column: str, ours: Measurement) -> str:
+def _known_reason(table: PublishedTable, row: str, column: str, ours: Measurement) -> str:
     if (row, column) in table.doubts:
         return f"printed value doubtful: {table.doubts[row, column]}"
     return ours.reason or table.reasons.get((row, column), "")
 
 
-def _why_absent(table: Table, row: str, column: str, problem: str, run: Run) -> str:
+def _why_absent(table: PublishedTable, row: str, column: str, problem: str, run: PaperRun) -> str:
     """Why a cell has no figure of ours, most telling reason first."""
     if row in table.unavailable or column in table.unavailable:
         return "the data cannot be had"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from unnaive.base.errors import count_noun
 from unnaive.base.types import Sparse
 from unnaive.data.targets import label_matrix
-from unnaive.evaluation.papers.runs import Run
+from unnaive.evaluation.papers.runs import PaperRun
 from unnaive.text.counting import TextCounter
 from unnaive.text.languages import stop_list
 from unnaive.text.tokens import TokenRule
@@ -71,13 +71,13 @@ class PreparedData:
         return self.take_terms(np.flatnonzero((X > 0).sum(axis=0) >= min_df))
 
 
-def prepare(run: Run, collection: str, rule: str, *, view: str | None = None, split: bool = True) -> PreparedData:
+def prepare(run: PaperRun, collection: str, rule: str, *, view: str | None = None, split: bool = True) -> PreparedData:
     """A collection counted by one of TOKEN_RULES; without `split` all documents make the vocabulary."""
     return _prepare(run, collection, rule, view, split)
 
 
 @lru_cache(maxsize=4)
-def _prepare(run: Run, collection: str, rule: str, view: str | None, split: bool) -> PreparedData:
+def _prepare(run: PaperRun, collection: str, rule: str, view: str | None, split: bool) -> PreparedData:
     corpus = run.corpus(collection, view)
     run.tell(f"counting the terms of {count_noun(len(corpus), 'document')}")
     classes = corpus.classes

@@ -21,14 +21,14 @@ from unnaive.base.errors import count_noun
 from unnaive.base.types import Floats
 from unnaive.data.counts import Counts
 from unnaive.evaluation.papers.data import PreparedData, prepare
-from unnaive.evaluation.papers.runs import Measurement, Run, Runner
+from unnaive.evaluation.papers.runs import Measurement, PaperRun, Runner
 from unnaive.evaluation.ranking import breakeven, weighted_mean
 from unnaive.evaluation.tally import class_sizes
 from unnaive.evaluation.trials import train_scorer
 from unnaive.linear.selection import information_gain, top_k
 from unnaive.models.hierarchical.learner import TUNED, in_threads
 
-Settings = tuple[tuple[str, Any], ...]
+SettingsKey = tuple[tuple[str, Any], ...]
 
 CLASSES = ("earn", "acq", "money-fx", "grain", "crude", "trade", "interest", "ship", "wheat", "corn")
 VALIDATION = 0.25  # the last quarter of the training documents, by date
@@ -44,13 +44,13 @@ FINER = {"avg": (-0.02, -0.01, 0.01, 0.02), "or": (-0.02, -0.01, 0.01, 0.02), "d
 
 
 @dataclass(frozen=True)
-class Classifier:
+class ThesisModel:
     """A column of table 4.10: as printed, the model of ours, features per class, its settings."""
 
     label: str
     model: str
     features: int = 30
-    settings: Settings = ()
+    settings: SettingsKey = ()
 
     @property
     def random(self) -> bool:
@@ -64,41 +64,41 @@ SVM = (("C", 0.1), ("weights", "binary"))
 ONE_VS_REST = (("scheme", "one-vs-rest"),)
 
 
-def network(family: str, kind: str, features: int = 30, **settings: Any) -> Classifier:
+def network(family: str, kind: str, features: int = 30, **settings: Any) -> ThesisModel:
     """HBN or HNB of one kind of clusters with the settings of the thesis, unless others are given."""
     own = {"average": 1, "n_jobs": 1} | settings
     named = (("clustering", kind), ("features", features), *own.items())
-    return Classifier(f"{family}-{kind.upper()}", NETWORKS[family], features, named)
+    return ThesisModel(f"{family}-{kind.upper()}", NETWORKS[family], features, named)
 
 
-def averaged_network(label: str, kind: str, features: int = 30) -> Classifier:
+def averaged_network(label: str, kind: str, features: int = 30) -> ThesisModel:
     """Beyond the thesis: the mean of the best 8 of 64 starts."""
-    return Classifier(label, "hierarchical", features, network("HBN", kind, features, average=8).settings)
+    return ThesisModel(label, "hierarchical", features, network("HBN", kind, features, average=8).settings)
 
 
 CLASSIFIERS = (
     *(network("HBN", kind) for kind in ("avg", "or", "dep")),
-    Classifier("NB (30 feat.)", "bernoulli", 30, NAIVE_BAYES),
-    Classifier("NB (100 feat.)", "bernoulli", 100, NAIVE_BAYES),
-    Classifier("SVM (30 feat.)", "svm", 30, SVM),
-    Classifier("SVM (200 feat.)", "svm", 200, SVM),
+    ThesisModel("NB (30 feat.)", "bernoulli", 30, NAIVE_BAYES),
+    ThesisModel("NB (100 feat.)", "bernoulli", 100, NAIVE_BAYES),
+    ThesisModel("SVM (30 feat.)", "svm", 30, SVM),
+    ThesisModel("SVM (200 feat.)", "svm", 200, SVM),
     averaged_network("HBN-OR, 8 averaged", "or"),
     averaged_network("HBN-OR, 8 averaged (60 feat.)", "or", 60),
-    Classifier("Selective NB (100 feat.)", "selective", 100, ONE_VS_REST),
+    ThesisModel("Selective NB (100 feat.)", "selective", 100, ONE_VS_REST),
 )
 
 
 # neighbours that the thesis reviews and did not measure
 RELATED_WORK = (
-    Classifier("TAN (30 feat.)", "tan", 30, ONE_VS_REST),
-    Classifier("SuperParent TAN (30 feat.)", "superparent", 30, ONE_VS_REST),
-    Classifier("Diagnostic mixture (30 feat.)", "diagnostic", 30, ONE_VS_REST),
-    Classifier("NB on 30 word clusters (500 feat.)", "word-clusters", 500, (*ONE_VS_REST, ("clusters", 30))),
+    ThesisModel("TAN (30 feat.)", "tan", 30, ONE_VS_REST),
+    ThesisModel("SuperParent TAN (30 feat.)", "superparent", 30, ONE_VS_REST),
+    ThesisModel("Diagnostic mixture (30 feat.)", "diagnostic", 30, ONE_VS_REST),
+    ThesisModel("NB on 30 word clusters (500 feat.)", "word-clusters", 500, (*ONE_VS_REST, ("clusters", 30))),
 )
 
 
 @lru_cache(maxsize=2)
-def load_data(run: Run) -> PreparedData:
+def load_data(run: PaperRun) -> PreparedData:
     """Presence of words in more than one training document."""
     found = prepare(run, "reuters", "hierarchical", view="modapte-90").take_frequent(2)
     present = csr_array((np.ones(found.X.nnz, np.int64), found.X.indices, found.X.indptr), shape=found.X.shape)
@@ -107,14 +107,14 @@ def load_data(run: Run) -> PreparedData:
 
 
 @lru_cache(maxsize=2)
-def ranked_features(run: Run) -> tuple[Any, ...]:
+def ranked_features(run: PaperRun) -> tuple[Any, ...]:
     """For each class its features, best first, from all training documents."""
     X, Y = load_data(run).part("train")
     gains = information_gain(Counts.of(X, Y), per_class=True)
     return tuple(top_k(gain, max(FEATURES)) for gain in gains)
 
 
-def split_rows(run: Run, *, validation: bool) -> tuple[Any, Any]:
+def split_rows(run: PaperRun, *, validation: bool) -> tuple[Any, Any]:
     """(train, test) rows: of the split, or for validation the first three quarters of training and the last."""
     train = load_data(run).rows("train")
     if not validation:
@@ -143,7 +143,7 @@ class Breakevens:
 
 
 @lru_cache(maxsize=256)
-def measure_breakevens(run: Run, classifier: Classifier, *, validation: bool = False) -> Breakevens:
+def measure_breakevens(run: PaperRun, classifier: ThesisModel, *, validation: bool = False) -> Breakevens:
     """A classifier trained and measured, with every seed if it is random."""
     found, (train, test) = load_data(run), split_rows(run, validation=validation)
     run.tell(f"{classifier.label}, {count_noun(classifier.features, 'feature')}: {len(CLASSES)} classes")
@@ -158,7 +158,9 @@ def measure_breakevens(run: Run, classifier: Classifier, *, validation: bool = F
     return Breakevens(np.stack(points), class_sizes(truth), float(np.mean(seconds)))
 
 
-def _score_class(run: Run, classifier: Classifier, train: Any, test: Any, seed: int, c: int) -> tuple[Floats, float]:
+def _score_class(
+    run: PaperRun, classifier: ThesisModel, train: Any, test: Any, seed: int, c: int
+) -> tuple[Floats, float]:
     """Scores of the test documents for one class, and the seconds that training took."""
     found = load_data(run)
     X = found.X[:, np.sort(ranked_features(run)[c][: classifier.features])]
@@ -168,7 +170,7 @@ def _score_class(run: Run, classifier: Classifier, train: Any, test: Any, seed: 
     return model.scores(X[test])[:, 0], time.perf_counter() - started
 
 
-def measure_test_table(run: Run, *, classifiers: tuple[Classifier, ...] = CLASSIFIERS) -> Iterator[Measurement]:
+def measure_test_table(run: PaperRun, *, classifiers: tuple[ThesisModel, ...] = CLASSIFIERS) -> Iterator[Measurement]:
     """Table 4.10: each class, and both averages."""
     for classifier in classifiers:
         if run.wants(classifier.label, classifier.model):
@@ -179,7 +181,7 @@ def measure_test_table(run: Run, *, classifiers: tuple[Classifier, ...] = CLASSI
             yield Measurement.of_values("Macro-averaged", classifier.label, found.macro.tolist())
 
 
-def measure_hierarchical_naive_bayes(run: Run) -> Iterator[Measurement]:
+def measure_hierarchical_naive_bayes(run: PaperRun) -> Iterator[Measurement]:
     """HNB on the test documents, which the thesis measured on validation data only."""
     for kind in ("avg", "or", "dep"):
         one = network("HNB", kind)
@@ -189,23 +191,23 @@ def measure_hierarchical_naive_bayes(run: Run) -> Iterator[Measurement]:
             yield Measurement.of_values("Macro-averaged", one.label, found.macro.tolist())
 
 
-def measure_running_time(run: Run) -> Iterator[Measurement]:
+def measure_running_time(run: PaperRun) -> Iterator[Measurement]:
     """What section 4.2.2 says of running time."""
     for classifier in CLASSIFIERS:
         if run.wants(classifier.label, classifier.model):
             yield Measurement(classifier.label, "seconds per class", measure_breakevens(run, classifier).seconds)
 
 
-def vary_features(run: Run, *, label: str, model: str, settings: Settings) -> Iterator[Measurement]:
+def vary_features(run: PaperRun, *, label: str, model: str, settings: SettingsKey) -> Iterator[Measurement]:
     """Tables 4.8 and 4.9: the number of features, on validation data."""
     if not run.wants(label, model):
         return
     for features in FEATURES[:2] if run.quick else FEATURES:
-        found = measure_breakevens(run, Classifier(label, model, features, settings), validation=True)
+        found = measure_breakevens(run, ThesisModel(label, model, features, settings), validation=True)
         yield Measurement.of_values(str(features), label, found.micro.tolist())
 
 
-def vary_alpha(run: Run, *, kind: str, columns: dict[str, tuple[str, int]]) -> Iterator[Measurement]:
+def vary_alpha(run: PaperRun, *, kind: str, columns: dict[str, tuple[str, int]]) -> Iterator[Measurement]:
     """Tables 4.2 to 4.7: alpha by the number of features, or by the direction of arcs; B = 7, on validation data."""
     for column, (family, features) in columns.items():
         if run.wants(column, NETWORKS[family]):
@@ -215,7 +217,7 @@ def vary_alpha(run: Run, *, kind: str, columns: dict[str, tuple[str, int]]) -> I
                 yield Measurement.of_values(alpha, column, micro.tolist())
 
 
-def tune_settings(run: Run) -> Iterator[Measurement]:
+def tune_settings(run: PaperRun) -> Iterator[Measurement]:
     """Table 4.1, found again as the thesis did: alpha with B = 7, then B, then alpha in smaller steps."""
     for kind, label in (("avg", "HBN-AVG"), ("or", "HBN-OR"), ("dep", "HBN-DEP")):
         if run.quick or not run.wants(label, NETWORKS["HBN"]):
@@ -231,7 +233,7 @@ def tune_settings(run: Run) -> Iterator[Measurement]:
         yield Measurement(label, "alpha", finer)
 
 
-def _validation_breakeven(run: Run, kind: str, branching: int, alpha: float) -> float:
+def _validation_breakeven(run: PaperRun, kind: str, branching: int, alpha: float) -> float:
     one = network("HBN", kind, branching=branching, alpha=alpha)
     return float(measure_breakevens(run, one, validation=True).micro.mean())
 

@@ -20,10 +20,10 @@ from unnaive.data.counts import Counts
 from unnaive.evaluation.experiments import run as run_plan
 from unnaive.evaluation.material import Material
 from unnaive.evaluation.papers.data import PreparedData, prepare
-from unnaive.evaluation.papers.runs import Measurement, Run, Runner
+from unnaive.evaluation.papers.runs import Measurement, PaperRun, Runner
 from unnaive.evaluation.records import Record
 from unnaive.evaluation.significance import corrected_t, paired_t
-from unnaive.evaluation.trials import Contender, Plan
+from unnaive.evaluation.trials import Contender, ExperimentPlan
 from unnaive.linear.selection import information_gain, top_k
 
 Values = dict[tuple[str, str], list[float]]  # (classifier, measure) → in % for each split
@@ -42,7 +42,7 @@ UNPREPARED = {"20NEWS-18828": "words", "WEBKB4": "words", "1150HABER": "words-tu
 
 
 @dataclass(frozen=True)
-class Classifier:
+class HigherOrderColumn:
     """A column of the tables: as printed, the model of ours, its settings."""
 
     label: str
@@ -61,17 +61,17 @@ def _svm_settings(name: str, size: float) -> tuple[tuple[str, Any], ...]:
 
 
 CLASSIFIERS = (
-    Classifier("MVNB", "bernoulli"),
-    Classifier("MVNB+JM", "bernoulli", (("beta", 0.1), ("smoothing", "jelinek-mercer"))),
-    Classifier("HOS", "hos"),
-    Classifier("HONB", "honb"),
-    Classifier("SVM", "svm"),
-    Classifier("HONB path prior", "honb", (("prior", "paths"),)),
-    Classifier("HOS l2", "hos", (("norm", "l2"),)),
+    HigherOrderColumn("MVNB", "bernoulli"),
+    HigherOrderColumn("MVNB+JM", "bernoulli", (("beta", 0.1), ("smoothing", "jelinek-mercer"))),
+    HigherOrderColumn("HOS", "hos"),
+    HigherOrderColumn("HONB", "honb"),
+    HigherOrderColumn("SVM", "svm"),
+    HigherOrderColumn("HONB path prior", "honb", (("prior", "paths"),)),
+    HigherOrderColumn("HOS l2", "hos", (("norm", "l2"),)),
 )
 
 
-def describe_collections(run: Run) -> Iterator[Measurement]:
+def describe_collections(run: PaperRun) -> Iterator[Measurement]:
     """Table 1: classes, documents, and terms in three documents or more."""
     for row, (collection, _, view) in COLLECTIONS.items():
         data = prepare(run, collection, UNPREPARED[row], view=view, split=False)
@@ -81,7 +81,7 @@ def describe_collections(run: Run) -> Iterator[Measurement]:
 
 
 @lru_cache(maxsize=2)
-def load_material(run: Run, name: str, protocol: str) -> Material:
+def load_material(run: PaperRun, name: str, protocol: str) -> Material:
     """Presence of terms: of all of them, or with the protocol "paper" of those that it chooses on all documents."""
     collection, rule, view = COLLECTIONS[name]
     data = prepare(run, collection, rule, view=view, split=False)
@@ -98,11 +98,11 @@ def select_terms_on_all_documents(data: PreparedData) -> PreparedData:
 
 
 @lru_cache(maxsize=64)
-def measure_splits(run: Run, name: str, protocol: str, size: int) -> Values:
+def measure_splits(run: PaperRun, name: str, protocol: str, size: int) -> Values:
     """Every measure of every classifier, split by split."""
     terms = None if protocol == "paper" else TERMS
     contenders = {one.label: one.contender(name, size) for one in _wanted(run)}
-    plan = Plan(
+    plan = ExperimentPlan(
         tuple(contenders.values()),
         MEASURES,
         splits=3 if run.quick else 10,
@@ -118,7 +118,7 @@ def measure_splits(run: Run, name: str, protocol: str, size: int) -> Values:
     }
 
 
-def _run_splits(run: Run, material: Material, plan: Plan) -> list[Record]:
+def _run_splits(run: PaperRun, material: Material, plan: ExperimentPlan) -> list[Record]:
     """The records of a plan, with the processes of this run; kept in its folder of records if it has one."""
 
     def tell(done: int, total: int, words: str) -> None:
@@ -141,15 +141,15 @@ def _values_by_split(records: list[Record], contender: Contender, measure: str) 
     ]
 
 
-def _wanted(run: Run) -> list[Classifier]:
+def _wanted(run: PaperRun) -> list[HigherOrderColumn]:
     return [one for one in CLASSIFIERS if run.wants(one.label, one.model)]
 
 
-def _sizes(run: Run) -> tuple[int, ...]:
+def _sizes(run: PaperRun) -> tuple[int, ...]:
     return QUICK_SIZES if run.quick else SIZES
 
 
-def measure_accuracies(run: Run, *, name: str, protocol: str) -> Iterator[Measurement]:
+def measure_accuracies(run: PaperRun, *, name: str, protocol: str) -> Iterator[Measurement]:
     """Tables 2 to 4: accuracy by training size."""
     for size in _sizes(run):
         for (label, measure), values in measure_splits(run, name, protocol, size).items():
@@ -157,7 +157,7 @@ def measure_accuracies(run: Run, *, name: str, protocol: str) -> Iterator[Measur
                 yield Measurement.of_values(str(size), label, values)
 
 
-def _pairs_with_hos(run: Run, name: str, protocol: str) -> Iterator[tuple[int, str, list[float], list[float]]]:
+def _pairs_with_hos(run: PaperRun, name: str, protocol: str) -> Iterator[tuple[int, str, list[float], list[float]]]:
     """(size, classifier, accuracies of HOS, accuracies of the classifier), from 10 % training on."""
     for size in _sizes(run):
         found = {
@@ -167,14 +167,14 @@ def _pairs_with_hos(run: Run, name: str, protocol: str) -> Iterator[tuple[int, s
             yield from ((size, label, found["HOS"], values) for label, values in found.items() if label != "HOS")
 
 
-def measure_gains(run: Run, *, name: str, protocol: str) -> Iterator[Measurement]:
+def measure_gains(run: PaperRun, *, name: str, protocol: str) -> Iterator[Measurement]:
     """Tables 5 to 7: (accuracy of HOS − other) / other, in % (eq. 12)."""
     for size, label, smoothed, other in _pairs_with_hos(run, name, protocol):
         ours, theirs = np.mean(smoothed), np.mean(other)
         yield Measurement(str(size), label, float(100 * (ours - theirs) / theirs))
 
 
-def test_significance(run: Run, *, name: str, protocol: str) -> Iterator[Measurement]:
+def test_significance(run: PaperRun, *, name: str, protocol: str) -> Iterator[Measurement]:
     """p of Student's paired t-test of HOS against the others, two-sided; remarks where HOS is the worse.
 
     And where nothing is left of the significance once the overlap of training sets is corrected for.
@@ -188,7 +188,7 @@ def test_significance(run: Run, *, name: str, protocol: str) -> Iterator[Measure
         yield Measurement(str(size), label, plain.p, note="; ".join(notes))
 
 
-def measure_at_80_percent(run: Run, *, measure: str, protocol: str) -> Iterator[Measurement]:
+def measure_at_80_percent(run: PaperRun, *, measure: str, protocol: str) -> Iterator[Measurement]:
     """Tables 8 and 9: one measure on the three collections."""
     for name in COLLECTIONS:
         for (label, what), values in measure_splits(run, name, protocol, 80).items():

@@ -19,7 +19,7 @@ from unnaive.base.types import Floats, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.folds import out_of_fold
 from unnaive.evaluation.papers.data import PreparedData, prepare
-from unnaive.evaluation.papers.runs import Classifier, Measurement, Run, Runner
+from unnaive.evaluation.papers.runs import Measurement, PaperModel, PaperRun, Runner
 from unnaive.evaluation.splits import stratified_split
 from unnaive.evaluation.tally import Tally
 from unnaive.evaluation.trials import train_scorer
@@ -38,20 +38,20 @@ MULTICLASS = ("scheme", "multiclass")
 SELECTED_TERMS = 2000
 
 CLASSIFIERS = (
-    Classifier("NB", "multinomial"),
-    Classifier("Rocchio", "rocchio"),
-    Classifier("kNN", "knn", (("k", 30),)),
-    Classifier("trees", "tree"),
-    Classifier("SVM", "svm"),
+    PaperModel("NB", "multinomial"),
+    PaperModel("Rocchio", "rocchio"),
+    PaperModel("kNN", "knn", (("k", 30),)),
+    PaperModel("trees", "tree"),
+    PaperModel("SVM", "svm"),
 )
 # one multi-class model, as the slides define it, in place of 90 binary ones; by how P(t|c) is smoothed
 SLIDES_NB = (
-    Classifier("NB multi-class, 2,000 terms, add-one", "multinomial", (MULTICLASS,)),
-    Classifier("NB multi-class, 2,000 terms, discounting", "multinomial", (MULTICLASS, ("smoothing", "absolute"))),
+    PaperModel("NB multi-class, 2,000 terms, add-one", "multinomial", (MULTICLASS,)),
+    PaperModel("NB multi-class, 2,000 terms, discounting", "multinomial", (MULTICLASS, ("smoothing", "absolute"))),
 )
 
 
-def worked_example(run: Run) -> Iterator[Measurement]:
+def worked_example(run: PaperRun) -> Iterator[Measurement]:
     """Priors, conditional probabilities and the two products of slides 34 and 35."""
     if not run.wants("NB", "multinomial"):
         return
@@ -67,7 +67,7 @@ def worked_example(run: Run) -> Iterator[Measurement]:
         yield Measurement("P(class) ∏ P(t|class) of document 5", column, float(products[c]))
 
 
-def all_classes(run: Run) -> Iterator[Measurement]:
+def all_classes(run: PaperRun) -> Iterator[Measurement]:
     """Table a: micro and macro F1 over the 90 classes."""
     for classifier in _wanted(run, "NB", "Rocchio", "kNN", "SVM"):
         tally = decisions(run, classifier, "modapte-90")
@@ -80,7 +80,7 @@ def all_classes(run: Run) -> Iterator[Measurement]:
             yield Measurement("macro-avg (90 classes)", classifier.label, 100 * tally.macro("f1"))
 
 
-def largest_classes(run: Run) -> Iterator[Measurement]:
+def largest_classes(run: PaperRun) -> Iterator[Measurement]:
     """Table b: F1 of each of the ten largest classes, their micro average, and that over all classes in training."""
     for classifier in _wanted(run, *(one.label for one in CLASSIFIERS)):
         tally = decisions(run, classifier, "modapte-90")
@@ -94,16 +94,16 @@ def largest_classes(run: Run) -> Iterator[Measurement]:
             yield Measurement("micro-avg-D (118 classes)", classifier.label, 100 * every.micro("f1"))
 
 
-def _wanted(run: Run, *labels: str) -> list[Classifier]:
+def _wanted(run: PaperRun, *labels: str) -> list[PaperModel]:
     return [one for one in CLASSIFIERS if one.label in labels and run.wants(one.label, one.model)]
 
 
-def _data(run: Run, view: str) -> PreparedData:
+def _data(run: PaperRun, view: str) -> PreparedData:
     return prepare(run, "reuters", "or-gate", view=view)
 
 
 @lru_cache(maxsize=16)
-def decisions(run: Run, classifier: Classifier, view: str, n_terms: int | None = None) -> Tally:
+def decisions(run: PaperRun, classifier: PaperModel, view: str, n_terms: int | None = None) -> Tally:
     """Right and wrong decisions on the test documents, with a threshold for each class.
 
     Thresholds come from scores of training documents by models that have not seen them (2 folds when quick, else 5).
@@ -129,7 +129,7 @@ def decisions(run: Run, classifier: Classifier, view: str, n_terms: int | None =
     return Tally.of(truth, rule.decide(score(X, Y, test)))
 
 
-def growth_of_time(run: Run) -> Iterator[Measurement]:
+def growth_of_time(run: PaperRun) -> Iterator[Measurement]:
     """Slide 36: the exponent b in time ~ size^b of naive Bayes, by least squares on a range of sizes."""
     if not run.wants("NB", "multinomial"):
         return
@@ -193,7 +193,7 @@ ROBUST = tuple(one for one in CLASSIFIERS if one.label != "Rocchio")
 CLAIM = "NB loses less than some other method (1 = yes)"
 
 
-def losses(run: Run) -> Iterator[Measurement]:
+def losses(run: PaperRun) -> Iterator[Measurement]:
     """Slide 47: points of accuracy that each method loses to irrelevant terms, and to drift."""
     for column, measure in (("irrelevant terms", irrelevant_terms), ("drift", drift)):
         found: dict[str, float] = {}
@@ -209,7 +209,7 @@ def losses(run: Run) -> Iterator[Measurement]:
 
 
 @lru_cache(maxsize=8)
-def irrelevant_terms(run: Run, classifier: Classifier) -> tuple[float, float]:
+def irrelevant_terms(run: PaperRun, classifier: PaperModel) -> tuple[float, float]:
     """Accuracy on R8 before and after as many terms again are added, each in documents drawn by lot.
 
     The added terms are the same terms with the documents shuffled: as frequent, and of no use.
@@ -225,7 +225,7 @@ def irrelevant_terms(run: Run, classifier: Classifier) -> tuple[float, float]:
 
 
 @lru_cache(maxsize=8)
-def drift(run: Run, classifier: Classifier) -> tuple[float, float]:
+def drift(run: PaperRun, classifier: PaperModel) -> tuple[float, float]:
     """Accuracy on 20 Newsgroups where test documents are drawn at random, and where they are later than all others.
 
     Both splits are of one size, with 2,000 terms by information gain; three random splits, one when quick.
@@ -238,13 +238,13 @@ def drift(run: Run, classifier: Classifier) -> tuple[float, float]:
     return float(np.mean(at_random)), _selected_accuracy(run, classifier, data, train, test)
 
 
-def _selected_accuracy(run: Run, classifier: Classifier, data: PreparedData, train: Any, test: Any) -> float:
+def _selected_accuracy(run: PaperRun, classifier: PaperModel, data: PreparedData, train: Any, test: Any) -> float:
     gains = information_gain(Counts.of(data.X[train], data.Y[train]))
     X = data.X[:, np.sort(top_k(gains, SELECTED_TERMS))]
     return _accuracy(run, classifier, (X[train], data.Y[train]), (X[test], data.Y[test]))
 
 
-def _accuracy(run: Run, classifier: Classifier, train: tuple[Any, Any], test: tuple[Any, Any]) -> float:
+def _accuracy(run: PaperRun, classifier: PaperModel, train: tuple[Any, Any], test: tuple[Any, Any]) -> float:
     """Share of test documents whose best class is theirs, in %."""
     documents, terms = count_noun(train[0].shape[0], "document"), count_noun(train[0].shape[1], "term")
     run.tell(f"{classifier.label}: training on {documents}, {terms}")

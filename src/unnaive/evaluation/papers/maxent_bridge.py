@@ -28,10 +28,10 @@ from unnaive.data.counts import Counts
 from unnaive.data.weighting import Weighting
 from unnaive.evaluation.material import Material
 from unnaive.evaluation.papers.data import PreparedData, prepare
-from unnaive.evaluation.papers.runs import Measurement, Run, Runner, mean_and_spread
+from unnaive.evaluation.papers.runs import Measurement, PaperRun, Runner, mean_and_spread
 from unnaive.evaluation.papers.tables import read_paper
 from unnaive.evaluation.splits import stratified_split
-from unnaive.evaluation.summaries import Curve
+from unnaive.evaluation.summaries import MeasureCurve
 from unnaive.evaluation.trials import train_scorer
 from unnaive.linear.scorer import Scorer
 from unnaive.linear.selection import information_gain, top_k
@@ -83,12 +83,12 @@ CURVES = (NB, BEST, CONVERGED)
 MODELS = {NB: "multinomial", BEST: "maxent", HELD_OUT: "maxent", CONVERGED: "maxent"}
 
 
-def load_dataset(run: Run, dataset: Dataset) -> PreparedData:
+def load_dataset(run: PaperRun, dataset: Dataset) -> PreparedData:
     """All documents of a collection, whatever their part: splits are random."""
     return prepare(run, dataset.collection, dataset.rule, split=False)
 
 
-def describe_datasets(run: Run) -> Iterator[Measurement]:
+def describe_datasets(run: PaperRun) -> Iterator[Measurement]:
     """Table 1: what is in the collections."""
     for dataset in PRINTED:
         data = load_dataset(run, dataset)
@@ -170,7 +170,7 @@ def _error(scorer: Scorer, documents: Sparse, truth: NDArray[Any]) -> float:
 
 
 @lru_cache(maxsize=64)
-def all_errors(run: Run, collection: str, rule: str, n_terms: int | None) -> tuple[Errors, ...]:
+def all_errors(run: PaperRun, collection: str, rule: str, n_terms: int | None) -> tuple[Errors, ...]:
     """The errors of every split; of those that the folder of records has, nothing is run again."""
     data = prepare(run, collection, rule, split=False)
     models = {model for label, model in MODELS.items() if run.wants(label, model)}
@@ -231,14 +231,14 @@ def best_iterations(found: Sequence[Errors]) -> list[str]:
     return [min(errors, key=lambda iteration: errors[iteration]) for errors in by_split]
 
 
-def vocabulary_sizes(run: Run, dataset: Dataset) -> list[int | None]:
+def vocabulary_sizes(run: PaperRun, dataset: Dataset) -> list[int | None]:
     """The D that are smaller than the vocabulary, and all of it."""
     n_terms = load_dataset(run, dataset).X.shape[1]
     offered = [size for size in dataset.vocabularies if not run.quick or size in QUICK_VOCABULARIES]
     return [size for size in offered if size is None or size < n_terms]
 
 
-def vocabulary_curves(run: Run, dataset: Dataset) -> list[Curve]:
+def bridge_vocabulary_curves(run: PaperRun, dataset: Dataset) -> list[MeasureCurve]:
     """A panel of figure 1: error in % against the number of terms, the last being all of them."""
     sizes = vocabulary_sizes(run, dataset)
     n_terms = load_dataset(run, dataset).X.shape[1]
@@ -248,15 +248,17 @@ def vocabulary_curves(run: Run, dataset: Dataset) -> list[Curve]:
         if run.wants(label, MODELS[label]):
             found = [all_errors(run, dataset.collection, dataset.rule, size) for size in sizes]
             points = [mean_and_spread(column_errors(label, dataset.reading, errors)) for errors in found]
-            curves.append(Curve(label, x, tuple(mean for mean, _ in points), tuple(spread for _, spread in points)))
+            curves.append(
+                MeasureCurve(label, x, tuple(mean for mean, _ in points), tuple(spread for _, spread in points))
+            )
     return curves
 
 
-def error_rates(run: Run) -> Iterator[Measurement]:
+def error_rates(run: PaperRun) -> Iterator[Measurement]:
     """Table 2: the best error over vocabulary sizes, and beside it the error with all terms."""
     for dataset in DATASETS:
         full = all_errors(run, dataset.collection, dataset.rule, None)
-        for curve in vocabulary_curves(run, dataset):
+        for curve in bridge_vocabulary_curves(run, dataset):
             place = int(np.argmin(curve.mean))
             best_size = "all" if place == len(curve.x) - 1 else f"{curve.x[place]:,.0f}"
             note = f"best with {best_size} terms"
@@ -276,10 +278,10 @@ def _remark(label: str, dataset: Dataset, full: Sequence[Errors]) -> str:
     return ""
 
 
-def figure_in_numbers(run: Run) -> Iterator[Measurement]:
+def figure_in_numbers(run: PaperRun) -> Iterator[Measurement]:
     """Figure 1: the offset of the two curves of GIS at full D, and for each curve whether no smaller D errs less."""
     for dataset in PRINTED:
-        curves = {curve.name: curve for curve in vocabulary_curves(run, dataset)}
+        curves = {curve.name: curve for curve in bridge_vocabulary_curves(run, dataset)}
         if BEST in curves and CONVERGED in curves:
             offset = curves[CONVERGED].mean[-1] - curves[BEST].mean[-1]
             yield Measurement(dataset.row, "converged − best, points of error", offset)
@@ -288,19 +290,19 @@ def figure_in_numbers(run: Run) -> Iterator[Measurement]:
             yield Measurement(dataset.row, f"full D is best: {name}", full_is_best, note=_points(dataset, curve))
 
 
-def _points(dataset: Dataset, curve: Curve) -> str:
+def _points(dataset: Dataset, curve: MeasureCurve) -> str:
     points = ", ".join(f"{x:,.0f}: {mean:.1f}" for x, mean in zip(curve.x, curve.mean, strict=True))
     return f"{dataset.row}, {curve.name}, error in % by vocabulary size: {points}"
 
 
-def draw_figure(run: Run, *, ink: str = "black") -> Any:
+def draw_figure(run: PaperRun, *, ink: str = "black") -> Any:
     """Figure 1, a panel for each collection; the crosses are the paper's best error rates, which table 2 prints."""
     from unnaive.evaluation.reports.plots import panels_figure
 
     (table,) = read_paper("maxent-bridge").select_tables("2")
     panels, marks = {}, {}
     for dataset in PRINTED:
-        panels[dataset.row] = vocabulary_curves(run, dataset)
+        panels[dataset.row] = bridge_vocabulary_curves(run, dataset)
         printed = [(curve.x[-1], table.theirs(dataset.row, curve.name)) for curve in panels[dataset.row]]
         marks[dataset.row] = [(x, value) for x, value in printed if value is not None]
     return panels_figure(

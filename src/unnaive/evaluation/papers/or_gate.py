@@ -10,16 +10,16 @@ import numpy as np
 from unnaive.base.errors import BadData, count_noun
 from unnaive.evaluation.measures import measure
 from unnaive.evaluation.papers.data import PreparedData, prepare
-from unnaive.evaluation.papers.runs import Classifier, Measurement, Run, Runner
+from unnaive.evaluation.papers.runs import Measurement, PaperModel, PaperRun, Runner
 from unnaive.evaluation.trials import train_scorer
 
 CLASSIFIERS = (
-    Classifier("NBayes", "multinomial", (("scheme", "one-vs-rest"),)),
-    Classifier("Rocchio", "rocchio", (("beta", 16.0), ("gamma", 4.0))),
-    Classifier("OR-eq12", "or-gate", (("weights", "laplace"),)),
-    Classifier("OR-eq17", "or-gate", (("weights", "relaxed"),)),
-    Classifier("OR-eq17 50 terms", "or-gate", (("weights", "relaxed"), ("terms_per_class", 50))),
-    Classifier("OR-eq17 + Rocchio", "or-blend", (("weights", "relaxed"),)),
+    PaperModel("NBayes", "multinomial", (("scheme", "one-vs-rest"),)),
+    PaperModel("Rocchio", "rocchio", (("beta", 16.0), ("gamma", 4.0))),
+    PaperModel("OR-eq12", "or-gate", (("weights", "laplace"),)),
+    PaperModel("OR-eq17", "or-gate", (("weights", "relaxed"),)),
+    PaperModel("OR-eq17 50 terms", "or-gate", (("weights", "relaxed"), ("terms_per_class", 50))),
+    PaperModel("OR-eq17 + Rocchio", "or-blend", (("weights", "relaxed"),)),
 )
 
 # table → column as printed → name of the measure
@@ -36,17 +36,17 @@ COLUMNS: dict[str, dict[str, str]] = {
 }
 
 
-def load_reuters(run: Run) -> tuple[PreparedData, str]:
+def load_reuters(run: PaperRun) -> tuple[PreparedData, str]:
     """All 9,603 training documents, labelled or not, with all of their text (`blah blah blah` among it)."""
     return prepare(run, "reuters", "or-gate", view="modapte-90-all-literal"), ""
 
 
-def load_newsgroups(run: Run) -> tuple[PreparedData, str]:
+def load_newsgroups(run: PaperRun) -> tuple[PreparedData, str]:
     """Subject and body, split by date."""
     return prepare(run, "20newsgroups", "or-gate", view="subject-body"), ""
 
 
-def load_ohsumed(run: Run) -> tuple[PreparedData, str]:
+def load_ohsumed(run: PaperRun) -> tuple[PreparedData, str]:
     """The multi-label abstracts of the paper if they are here, else those with one category."""
     try:
         return prepare(run, "ohsumed-20000", "or-gate"), ""
@@ -59,7 +59,7 @@ COLLECTIONS = {"reuters": load_reuters, "ohsumed": load_ohsumed, "20newsgroups":
 
 
 @lru_cache(maxsize=32)
-def measure_classifier(run: Run, collection: str, classifier: Classifier) -> tuple[dict[str, float], str]:
+def measure_classifier(run: PaperRun, collection: str, classifier: PaperModel) -> tuple[dict[str, float], str]:
     """All measures of the three tables on the test documents that have a label, and how the data differ, if they do."""
     data, reason = COLLECTIONS[collection](run)
     X, Y = data.part("train")
@@ -71,7 +71,7 @@ def measure_classifier(run: Run, collection: str, classifier: Classifier) -> tup
     return measure(names, truth[labelled], scores=model.scores(test[labelled])), reason
 
 
-def measure_table(run: Run, *, number: str, collection: str) -> Iterator[Measurement]:
+def or_gate_measures(run: PaperRun, *, number: str, collection: str) -> Iterator[Measurement]:
     """One table on one collection."""
     for classifier in CLASSIFIERS:
         if run.wants(classifier.label, classifier.model):
@@ -81,7 +81,7 @@ def measure_table(run: Run, *, number: str, collection: str) -> Iterator[Measure
 
 
 TABLES: dict[str, Runner] = {
-    f"{number}/{collection}": partial(measure_table, number=number, collection=collection)
+    f"{number}/{collection}": partial(or_gate_measures, number=number, collection=collection)
     for number in COLUMNS
     for collection in COLLECTIONS
 }

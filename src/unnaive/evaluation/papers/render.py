@@ -15,8 +15,8 @@ from unnaive.evaluation.papers.comparison import (
     count_marks,
     summary_line,
 )
-from unnaive.evaluation.papers.runs import Run
-from unnaive.evaluation.papers.tables import Band, Paper, Table
+from unnaive.evaluation.papers.runs import PaperRun
+from unnaive.evaluation.papers.tables import Band, Paper, PublishedTable
 from unnaive.evaluation.reports import page as html
 
 LEGEND = (
@@ -52,7 +52,7 @@ class Footnotes:
         return self.texts.index(remark) + 1
 
 
-def format_value(value: float | None, table: Table, *, signed: bool = False) -> str:
+def format_cell(value: float | None, table: PublishedTable, *, signed: bool = False) -> str:
     """A value with the decimals of its table, none from a thousand up; a dash for no value."""
     if value is None:
         return "–"
@@ -62,12 +62,12 @@ def format_value(value: float | None, table: Table, *, signed: bool = False) -> 
     return f"{rounded:{'+' if signed else ''}.{table.decimals}f}"
 
 
-def format_mean(value: float | None, spread: float | None, table: Table) -> str:
+def format_mean(value: float | None, spread: float | None, table: PublishedTable) -> str:
     """Mean and standard deviation."""
-    return format_value(value, table) + ("" if spread is None else f"±{spread:.{table.decimals}f}")
+    return format_cell(value, table) + ("" if spread is None else f"±{spread:.{table.decimals}f}")
 
 
-def as_text(comparison: TableComparison, *, width: int = 110) -> str:
+def tables_as_text(comparison: TableComparison, *, width: int = 110) -> str:
     """The table for a terminal: blocks of as many columns as fit, then the footnotes."""
     table, remarks = comparison.table, Footnotes()
     rows, columns = comparison.rows, comparison.columns
@@ -81,16 +81,16 @@ def as_text(comparison: TableComparison, *, width: int = 110) -> str:
     return "\n".join([_head(table), *blocks, *notes, *(f"  {note}" for note in table.notes), *sources])
 
 
-def _head(table: Table) -> str:
+def _head(table: PublishedTable) -> str:
     unit = f" [{table.unit}]" if table.unit else ""
     return f"Table {table.id}. {table.title}{unit}\n{table.what}"
 
 
-def _cell(cell: CellComparison, table: Table, remarks: Footnotes, separator: str = SEPARATOR) -> str:
+def _cell(cell: CellComparison, table: PublishedTable, remarks: Footnotes, separator: str = SEPARATOR) -> str:
     """For instance `0.773 | 0.759 +0.014 ✓`."""
     ours = format_mean(cell.ours, cell.our_spread, table)
     theirs = format_mean(cell.theirs, cell.their_spread, table)
-    apart = "" if cell.difference is None else format_value(cell.difference, table, signed=True)
+    apart = "" if cell.difference is None else format_cell(cell.difference, table, signed=True)
     parts = (f"{ours}{separator}{theirs}", apart, SYMBOLS.get(cell.mark, ""), remarks.mark(cell.remarks))
     return " ".join(part for part in parts if part)
 
@@ -101,7 +101,7 @@ def _block(rows: Sequence[str], columns: list[tuple[str, int]], cells: dict[tupl
     return "\n".join(line.rstrip() for line in (head, *body))
 
 
-def band_sources(table: Table) -> list[str]:
+def band_sources(table: PublishedTable) -> list[str]:
     """A line for each source of this table's bands."""
     sources = [band.source for band in table.bands.values()]
     lines = [f"bands: {one.text} ({one.kind})" for one in dict.fromkeys(sources)]
@@ -114,7 +114,7 @@ def band_sources(table: Table) -> list[str]:
     return lines
 
 
-def as_markdown(paper: Paper, comparisons: Sequence[TableComparison], run: Run) -> str:
+def tables_as_markdown(paper: Paper, comparisons: Sequence[TableComparison], run: PaperRun) -> str:
     """A paper as a section of a Markdown page: what ran, on what data, every table, what could not be had."""
     blocks = [
         f"## {paper.title}",
@@ -147,7 +147,7 @@ def _markdown_table(comparison: TableComparison) -> str:
     return "\n".join([head, "", *lines, "", *notes])
 
 
-def as_html(paper: Paper, comparisons: Sequence[TableComparison], run: Run) -> str:
+def as_html(paper: Paper, comparisons: Sequence[TableComparison], run: PaperRun) -> str:
     """The tables of a paper, ours and theirs, with a summary of the marks."""
     about = f"{paper.source}. Seed {run.seed}." + (f" {QUICK}" if run.quick else "")
     tables = [
@@ -158,7 +158,7 @@ def as_html(paper: Paper, comparisons: Sequence[TableComparison], run: Run) -> s
     return html.page(f"{paper.title}: theirs and ours", about, [summary, *tables])
 
 
-def _html_figure(paper: Paper, comparison: TableComparison, run: Run) -> str:
+def _html_figure(paper: Paper, comparison: TableComparison, run: PaperRun) -> str:
     """The figure of a table that has one and was measured."""
     draw = paper.figures().get(comparison.table.id)
     if draw is None or all(cell.ours is None for cell in comparison.cells):
@@ -181,13 +181,12 @@ def _html_summary(comparisons: Sequence[TableComparison]) -> str:
             ("not measured", f"{len(cells) - measured:,}"),
         ]
     )
-    listed = "".join(
-        f"<li>table {escape(one.table.id)}, {escape(cell.row)}, {escape(cell.column)}: "
-        f"{format_value(cell.ours, one.table)} is not in {_band_words(cell.around, one.table)}</li>"
+    return shown + html.bullets(
+        f"table {escape(one.table.id)}, {escape(cell.row)}, {escape(cell.column)}: "
+        f"{format_cell(cell.ours, one.table)} is not in {_band_words(cell.around, one.table)}"
         for one in comparisons
         for cell in one.marked(UNEXPLAINED)
     )
-    return shown + (f"<ul>{listed}</ul>" if listed else "")
 
 
 def _html_table(comparison: TableComparison) -> str:
@@ -199,36 +198,34 @@ def _html_table(comparison: TableComparison) -> str:
         for row in comparison.rows
     ]
     shown = html.table(("", *map(escape, comparison.columns)), rows, kind="lineup", label=f"Table {table.id}")
-    about = f"<p><b>{escape(table.title)}{escape(unit)}</b></p><p class='note'>{escape(table.what)}</p>"
-    legend = f"<p class='note'>{escape(LEGEND)}</p>"
+    about = f"<p><b>{escape(table.title)}{escape(unit)}</b></p>" + html.page_note(escape(table.what))
+    legend = html.page_note(escape(LEGEND))
     notes = _html_notes(remarks.texts, numbered=True) + _html_notes([*table.notes, *band_sources(table)])
     return about + legend + shown + notes
 
 
-def _html_cell(cell: CellComparison, table: Table, remarks: Footnotes) -> str:
+def _html_cell(cell: CellComparison, table: PublishedTable, remarks: Footnotes) -> str:
     ours = f'<span class="ours">{format_mean(cell.ours, cell.our_spread, table)}</span>'
     theirs = format_mean(cell.theirs, cell.their_spread, table)
-    apart = "" if cell.difference is None else f" {format_value(cell.difference, table, signed=True)}"
+    apart = "" if cell.difference is None else f" {format_cell(cell.difference, table, signed=True)}"
     title = f' title="band {_band_words(cell.around, table)}"' if cell.around else ""
     mark = f' <span class="{cell.mark}"{title}>{SYMBOLS[cell.mark]}</span>' if cell.mark else ""
     numbers = remarks.mark(cell.remarks)
     return f"{ours} | {theirs}{apart}{mark}" + (f"<sup>{numbers}</sup>" if numbers else "")
 
 
-def _band_words(band: Band | None, table: Table) -> str:
+def _band_words(band: Band | None, table: PublishedTable) -> str:
     if band is None:
         return "any band"
-    return f"{format_value(band.low, table)} to {format_value(band.high, table)}"
+    return f"{format_cell(band.low, table)} to {format_cell(band.high, table)}"
 
 
 def _html_notes(texts: Iterable[str], *, numbered: bool = False) -> str:
     """Remarks below a table."""
-    items = "".join(f"<li>{escape(text)}</li>" for text in texts)
-    kind = "ol" if numbered else "ul"
-    return f'<{kind} class="notes">{items}</{kind}>' if items else ""
+    return html.bullets(map(escape, texts), kind="notes", numbered=numbered)
 
 
-def as_json(paper: Paper, comparisons: Sequence[TableComparison], run: Run) -> dict[str, Any]:
+def tables_as_json(paper: Paper, comparisons: Sequence[TableComparison], run: PaperRun) -> dict[str, Any]:
     """Everything as plain values, with the versions that produced it."""
     from unnaive.evaluation.records import versions
 

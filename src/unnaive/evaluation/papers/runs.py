@@ -47,7 +47,7 @@ def mean_and_spread(values: Sequence[float]) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class Classifier:
+class PaperModel:
     """A row or column of a table: as printed, the model of ours, its settings."""
 
     label: str
@@ -56,7 +56,7 @@ class Classifier:
 
 
 @dataclass(frozen=True)
-class Run:
+class PaperRun:
     """How to repeat a paper's experiments; hashable, so that tables can share what they computed.
 
     `models` keeps only these: labels of the table, names of models, or families ("naive-bayes", "baselines"). `records`
@@ -74,8 +74,10 @@ class Run:
     def wants(self, label: str, model: str) -> bool:
         """Whether the classifier printed as `label` is there, and not filtered out.
 
-        >>> Run(models=("naive-bayes",)).wants("NBayes", "multinomial"), Run().wants("Oracle", "does-not-exist")
-        (True, False)
+        >>> PaperRun(models=("naive-bayes",)).wants("NBayes", "multinomial")
+        True
+        >>> PaperRun().wants("Oracle", "does-not-exist")
+        False
         """
         return model in MODELS and self.keeps(label, model)
 
@@ -108,4 +110,4 @@ def family(model: str) -> str:
     return MODELS[model].split(":")[0].split(".")[2].replace("_", "-")
 
 
-Runner = Callable[[Run], Iterable[Measurement]]
+Runner = Callable[[PaperRun], Iterable[Measurement]]

@@ -20,7 +20,7 @@ from unnaive.evaluation.papers.runs import Runner
 
 FOLDER = Path(__file__).parent
 SOURCE_KINDS = ("paper", "earlier measurement", "noise")
-Place = tuple[str, str]  # row, column of a cell
+CellPosition = tuple[str, str]  # row, column of a cell
 Figures = tuple[tuple[float | None, ...], ...]
 
 
@@ -45,7 +45,7 @@ class Band:
 
 
 @dataclass(frozen=True)
-class Table:
+class PublishedTable:
     """A printed table, or the part of it that is about one collection.
 
     values[row][column] are as printed, None where nothing is. `models` names the classifier behind a row or a column.
@@ -68,13 +68,13 @@ class Table:
     decimals: int = 2
     spreads: Figures | None = None
     models: dict[str, str] = field(default_factory=dict)
-    bands: dict[Place, Band] = field(default_factory=dict)
+    bands: dict[CellPosition, Band] = field(default_factory=dict)
     tolerance: tuple[float, Source] | None = None
     tolerance_in_spreads: tuple[float, Source] | None = None
-    tolerances: dict[Place, tuple[float, Source]] = field(default_factory=dict)
-    reasons: dict[Place, str] = field(default_factory=dict)
-    doubts: dict[Place, str] = field(default_factory=dict)
-    inferred: dict[Place, str] = field(default_factory=dict)
+    tolerances: dict[CellPosition, tuple[float, Source]] = field(default_factory=dict)
+    reasons: dict[CellPosition, str] = field(default_factory=dict)
+    doubts: dict[CellPosition, str] = field(default_factory=dict)
+    inferred: dict[CellPosition, str] = field(default_factory=dict)
     unavailable: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -125,11 +125,11 @@ class Paper:
     title: str
     source: str
     notes: tuple[str, ...]
-    tables: tuple[Table, ...]
+    tables: tuple[PublishedTable, ...]
     data: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
 
-    def select_tables(self, number: str | None) -> tuple[Table, ...]:
+    def select_tables(self, number: str | None) -> tuple[PublishedTable, ...]:
         """The tables of that number or id, all by default."""
         if number is None:
             return self.tables
@@ -195,10 +195,10 @@ def _fill_entry(entry: dict[str, Any], entries: list[dict[str, Any]]) -> dict[st
     return {name: value for name, value in model.items() if name not in ("bands", "notes")} | entry
 
 
-def _read_table(entry: dict[str, Any], sources: dict[str, Source]) -> Table:
+def _read_table(entry: dict[str, Any], sources: dict[str, Source]) -> PublishedTable:
     rows, columns = tuple(entry["rows"]), tuple(entry["columns"])
     values, spreads = _read_figures(entry["values"]), entry.get("spreads")
-    table = Table(
+    table = PublishedTable(
         **{name: entry[name] for name in ("number", "title", "collection", "what")},
         **{name: entry[name] for name in ("part", "unit", "decimals", "models") if name in entry},
         rows=rows,
@@ -229,7 +229,7 @@ def _read_tolerance(entry: dict[str, Any], name: str, sources: dict[str, Source]
     return None if line is None else (line[0], _named_source(entry["number"], line, 1, sources))
 
 
-def _read_band(number: str, line: list[Any], sources: dict[str, Source]) -> tuple[Place, Band]:
+def _read_band(number: str, line: list[Any], sources: dict[str, Source]) -> tuple[CellPosition, Band]:
     """A band is written [row, column, low, high, name of its source]."""
     source = _named_source(number, line, 4, sources)
     row, column, low, high = line[:4]
@@ -244,16 +244,16 @@ def _named_source(number: str, line: list[Any], place: int, sources: dict[str, S
     return sources[line[place]]
 
 
-def _read_reasons(lines: Iterable[list[str]], rows: Sequence[str], columns: Sequence[str]) -> dict[Place, str]:
+def _read_reasons(lines: Iterable[list[str]], rows: Sequence[str], columns: Sequence[str]) -> dict[CellPosition, str]:
     """Reasons are written [row, column, text]; "*" is every row or column, and the first line that fits counts."""
-    reasons: dict[Place, str] = {}
+    reasons: dict[CellPosition, str] = {}
     for row, column, text in lines:
         for place in _places(row, column, rows, columns):
             reasons.setdefault(place, text)
     return reasons
 
 
-def _places(row: str, column: str, rows: Sequence[str], columns: Sequence[str]) -> list[Place]:
+def _places(row: str, column: str, rows: Sequence[str], columns: Sequence[str]) -> list[CellPosition]:
     """The cells of a row and a column, each of which may be "*" for all of them.
 
     >>> _places("*", "x", ["a", "b"], ["x", "y"])
@@ -268,7 +268,7 @@ def _read_figures(grid: list[list[float]]) -> Figures:
     return tuple(tuple(None if math.isnan(value) else float(value) for value in line) for line in grid)
 
 
-def _check_table(table: Table) -> None:
+def _check_table(table: PublishedTable) -> None:
     """A misspelt row in a band would silently never be looked at."""
     shapes = {tuple(len(line) for line in grid) for grid in (table.values, table.spreads or table.values)}
     named = [*table.bands, *table.tolerances, *table.doubts, *table.reasons, *table.inferred]

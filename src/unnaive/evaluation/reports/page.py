@@ -12,7 +12,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from unnaive.base.errors import MissingExtra
+from unnaive.base.errors import MissingExtra, count_noun
 from unnaive.evaluation.records import versions
 from unnaive.evaluation.reports.plots import INK, Figure, inline_svg
 
@@ -92,7 +92,7 @@ def figure(
     try:
         svg = inline_svg(draw(*values, ink=INK, **settings), alt)
     except MissingExtra as problem:
-        return f'<p class="note">{escape(alt)}: {escape(str(problem))}</p>'
+        return page_note(f"{escape(alt)}: {escape(str(problem))}")
     text = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
     return f'<figure class="{kind}">{svg}{text}</figure>'
 
@@ -111,6 +111,62 @@ def figures(*drawn: str) -> str:
     return f'<div class="figures">{"".join(drawn)}</div>' if any(drawn) else ""
 
 
-def folded(summary: str, content: str) -> str:
+def page_note(content: str) -> str:
+    """A remark in small print above or below what it is about; content is HTML."""
+    return f'<p class="note">{content}</p>'
+
+
+def bullets(items: Iterable[str], *, kind: str = "", numbered: bool = False) -> str:
+    """A list of HTML items; nothing where there are none.
+
+    >>> bullets(["ham", "eggs"], numbered=True)
+    '<ol><li>ham</li><li>eggs</li></ol>'
+    """
+    inside = "".join(f"<li>{item}</li>" for item in items)
+    name, marked = "ol" if numbered else "ul", f' class="{kind}"' if kind else ""
+    return f"<{name}{marked}>{inside}</{name}>" if inside else ""
+
+
+def headed(title: str, content: str) -> str:
+    """Content in a box below a small heading, to stand beside others."""
+    return f"<div><h3>{escape(title)}</h3>{content}</div>"
+
+
+def side_by_side(*parts: str) -> str:
+    """Parts beside each other where the page is wide enough."""
+    return f'<div class="side">{"".join(parts)}</div>'
+
+
+def marked(text: str, share: float) -> str:
+    """A stretch of text with its evidence: shaded by |share|, from −1 against the class to 1 for it.
+
+    >>> marked("ball", 0.5), marked("the", 0.01)
+    ('<mark class="for" style="--weight:45%">ball</mark>', 'the')
+    """
+    if abs(share) < 0.05:
+        return escape(text)
+    kind = "for" if share > 0 else "against"
+    return f'<mark class="{kind}" style="--weight:{15 + 60 * abs(share):.0f}%">{escape(text)}</mark>'
+
+
+def evidence_legend(class_name: str = "the class") -> str:
+    """What the marks of a text mean."""
+    return page_note(
+        f'<mark class="for" style="--weight:40%">solid line</mark> speaks for {escape(class_name)}, '
+        '<mark class="against" style="--weight:40%">dashed line</mark> against it; more shade, more weight.'
+    )
+
+
+def describe_sizes(documents: int, classes: int, terms: int) -> str:
+    """How large the data is, in words.
+
+    >>> describe_sizes(300, 1, 2_500)
+    '300 documents, 1 class, 2,500 terms'
+    """
+    parts = (count_noun(documents, "document"), count_noun(classes, "class", "classes"), count_noun(terms, "term"))
+    return ", ".join(parts)
+
+
+def collapsible(summary: str, content: str) -> str:
     """Content behind a line that opens it."""
     return f"<details><summary>{escape(summary)}</summary>{content}</details>"

@@ -20,12 +20,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import MissingExtra, UnnaiveError, UnnaiveWarning
+from unnaive.base.errors import MissingExtra, UnnaiveWarning
 from unnaive.base.types import Floats
 from unnaive.evaluation.abstention import RiskCoverage
 from unnaive.evaluation.ranking import precision_recall, r_precision
 from unnaive.evaluation.reliability import Reliability
-from unnaive.evaluation.summaries import Curve
+from unnaive.evaluation.summaries import MeasureCurve
+from unnaive.io.endings import FIGURES, choose_ending
+from unnaive.io.output_files import open_output
 
 Figure = Any  # matplotlib.figure.Figure, which ships no types that strict mode can use
 
@@ -33,7 +35,6 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.", ":")
 INK = "#010203"  # replaced by currentColor in pages
-FORMATS = ("png", "svg", "pdf")
 STYLE = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans", "Verdana", "Geneva"],
@@ -95,7 +96,7 @@ def _legend(drawing: Figure, axes: Any, columns: int = 2, title: str | None = No
 
 
 def curves_figure(
-    curves: Sequence[Curve], *, title: str, x: str, y: str, logarithmic: bool = False, ink: str = "black"
+    curves: Sequence[MeasureCurve], *, title: str, x: str, y: str, logarithmic: bool = False, ink: str = "black"
 ) -> Figure:
     """Means along an axis, with bands of one standard deviation on either side."""
     with style(ink) as library:
@@ -135,7 +136,7 @@ def _logarithmic(axes: Any, points: Sequence[float]) -> None:
 
 
 def panels_figure(
-    panels: Mapping[str, Sequence[Curve]],
+    panels: Mapping[str, Sequence[MeasureCurve]],
     marks: Mapping[str, Sequence[tuple[float, float]]],
     *,
     x: str,
@@ -164,7 +165,7 @@ def panels_figure(
 
 
 @dataclass(frozen=True, eq=False)
-class Ranking:
+class PrecisionRecallCurve:
     """Precision and recall of one class, or of all decisions pooled, and the point where they are equal."""
 
     name: str
@@ -173,14 +174,14 @@ class Ranking:
     breakeven: float
 
     @classmethod
-    def of(cls, name: str, scores: Floats, positives: Floats) -> Ranking:
+    def of(cls, name: str, scores: Floats, positives: Floats) -> PrecisionRecallCurve:
         """From all scores, and those of the true documents."""
         precision, recall, _ = precision_recall(scores, positives)
         return cls(name, precision, recall, r_precision(scores, positives))
 
 
 def precision_recall_figure(
-    rankings: Sequence[Ranking], *, title: str = "Precision and recall", ink: str = "black"
+    rankings: Sequence[PrecisionRecallCurve], *, title: str = "Precision and recall", ink: str = "black"
 ) -> Figure:
     """Precision against recall as the threshold falls, with the breakeven point of each curve marked."""
     with style(ink) as library:
@@ -303,7 +304,8 @@ def save_figure(drawing: Figure, path: Path | str) -> Path:
         sentence = f"no font of the figure has some letters of its labels, which {path} shows as boxes"
         warnings.warn(f"{sentence}; an .svg has them as text, for the viewer's fonts", UnnaiveWarning, stacklevel=2)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content.getvalue())
+    with open_output(path, binary=True) as file:
+        file.write(content.getvalue())
     return path
 
 
@@ -312,12 +314,9 @@ def figure_format(path: Path) -> str:
 
     >>> figure_format(Path("curve.gif"))
     Traceback (most recent call last):
-    unnaive.base.errors.UnnaiveError: the figure is to be written to curve.gif; give a name that ends in .png, ...
+    unnaive.base.errors.UnnaiveError: curve.gif: a figure cannot be written as .gif; give a name in .png, .svg or .pdf
     """
-    kind = path.suffix.lower().lstrip(".")
-    if kind not in FORMATS:
-        raise UnnaiveError(f"the figure is to be written to {path}; give a name that ends in .png, .svg or .pdf")
-    return kind
+    return choose_ending(path, FIGURES, "a figure").removeprefix(".")
 
 
 def inline_svg(drawing: Figure, alt: str) -> str:

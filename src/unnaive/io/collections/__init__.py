@@ -17,14 +17,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unnaive.base.errors import BadData, choose, count_noun
-from unnaive.io.collections.archives import Member, read_members
+from unnaive.io.collections.archives import ArchiveMember, read_members
 from unnaive.io.collections.catalogue import COLLECTIONS, Collection
 from unnaive.io.corpus import Corpus
 from unnaive.io.sources import hash_file
 
-__all__ = ["COLLECTIONS", "Check", "Collection", "check", "collection_path", "data_folder", "data_folders", "load"]
+__all__ = [
+    "COLLECTIONS",
+    "Collection",
+    "CollectionCheck",
+    "check",
+    "collection_path",
+    "data_folder",
+    "data_folders",
+    "load",
+]
 
-Place = str | Path | None
+CollectionSource = str | Path | None
 
 
 def cache_folder() -> Path:
@@ -33,7 +42,7 @@ def cache_folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "unnaive"
 
 
-def data_folders(data: Place = None) -> list[Path]:
+def data_folders(data: CollectionSource = None) -> list[Path]:
     """Where collections are looked for, first to last; `data`, if given, is the only place."""
     if data is not None:
         return [Path(data)]
@@ -41,12 +50,12 @@ def data_folders(data: Place = None) -> list[Path]:
     return [*([Path(named)] if named else []), cache_folder()]
 
 
-def data_folder(data: Place = None) -> Path | None:
+def data_folder(data: CollectionSource = None) -> Path | None:
     """The first place that exists, or None."""
     return next((folder for folder in data_folders(data) if folder.exists()), None)
 
 
-def collection_path(name: str, data: Place = None) -> Path:
+def collection_path(name: str, data: CollectionSource = None) -> Path:
     """The archive or unpacked folder of a collection; an error that says where to get it if it is nowhere."""
     collection = COLLECTIONS[choose(list(COLLECTIONS), name, "collection")]
     folders = data_folders(data)
@@ -75,7 +84,7 @@ def find_in_folder(place: Path, collection: Collection) -> Path | None:
     return place if (place / collection.marker).exists() else None
 
 
-def load(name: str, *, view: str | None = None, data: Place = None) -> Corpus:
+def load(name: str, *, view: str | None = None, data: CollectionSource = None) -> Corpus:
     """A collection as a Corpus; `view` is one of the collection's views, the first of them by default.
 
     >>> load("reuters-21578")
@@ -89,7 +98,7 @@ def load(name: str, *, view: str | None = None, data: Place = None) -> Corpus:
 
 
 @dataclass(frozen=True)
-class Check:
+class CollectionCheck:
     """What a check of one collection found; `verified` names the checksum that fits, nothing if none does."""
 
     name: str
@@ -105,20 +114,20 @@ class Check:
         return not self.problem
 
 
-def check(name: str, data: Place = None) -> Check:
+def check(name: str, data: CollectionSource = None) -> CollectionCheck:
     """The collection read whole and compared with its known checksums and document counts."""
     path = collection_path(name, data)
     return check_archive(COLLECTIONS[name], path)
 
 
-def check_archive(collection: Collection, path: Path) -> Check:
+def check_archive(collection: Collection, path: Path) -> CollectionCheck:
     """The comparison itself, for a collection that lies at `path`."""
     files = read_members(path, collection.pattern)
     corpus = collection.read(files, collection.views[0])
     whole = collection.read(files, collection.widest)
     parts = dict(sorted(Counter(corpus.split or ()).items()))
     verified = match_checksum(collection, path, files)
-    return Check(
+    return CollectionCheck(
         collection.name, path, verified, len(whole), parts, describe_problem(collection, verified, len(whole), parts)
     )
 
@@ -134,14 +143,14 @@ def describe_problem(collection: Collection, verified: str, documents: int, part
     return "" if verified or not collection.contents else "no known checksum fits; fetch it again"
 
 
-def match_checksum(collection: Collection, path: Path, files: Sequence[Member]) -> str:
+def match_checksum(collection: Collection, path: Path, files: Sequence[ArchiveMember]) -> str:
     """ "archive" if the file's sha256 is a known one, else "contents" if its documents' digest is, else nothing."""
     if path.is_file() and hash_file(path) in collection.sha256:
         return "archive"
     return "contents" if hash_contents(files) == collection.contents else ""
 
 
-def hash_contents(files: Sequence[Member]) -> str:
+def hash_contents(files: Sequence[ArchiveMember]) -> str:
     """The sha256 of the files' names and contents, the same for every way in which they are packed."""
     digest = hashlib.sha256()
     for parts, content in files:

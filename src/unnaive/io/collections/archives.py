@@ -16,14 +16,14 @@ from unnaive.base.errors import BadData
 LARGEST = 1 << 30  # bytes after decompression; the largest collection has 50 MB, more is a bomb or a mistake
 
 
-class Member(NamedTuple):
+class ArchiveMember(NamedTuple):
     """One file: what the pattern's groups matched in its name, and its content."""
 
     parts: tuple[str, ...]
     content: bytes
 
 
-def read_members(path: Path, pattern: str) -> list[Member]:
+def read_members(path: Path, pattern: str) -> list[ArchiveMember]:
     """The files of the archive or folder at `path` whose name matches `pattern`, sorted by what the groups matched.
 
     Nothing is written to disk. The order depends on the groups alone, so an archive and the folder that it
@@ -35,11 +35,11 @@ def read_members(path: Path, pattern: str) -> list[Member]:
     >>> (folder / "spor" / "2.txt").write_bytes(b"gol")
     3
     >>> read_members(folder, r"(\\w+)/(\\d+)[.]txt$")
-    [Member(parts=('spor', '2'), content=b'gol')]
+    [ArchiveMember(parts=('spor', '2'), content=b'gol')]
     """
     wanted = re.compile("(?:^|/)" + pattern)
     files = walk_folder(path, wanted) if path.is_dir() else walk_archive(path, wanted)
-    found = sorted(Member(match.groups(), content) for match, content in files)
+    found = sorted(ArchiveMember(match.groups(), content) for match, content in files)
     if not found:
         raise BadData(f"{path} holds no file named like {pattern}; expected the collection's original layout")
     return found

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from unnaive.io.collections import readers, reuters
-from unnaive.io.collections.archives import Member
+from unnaive.io.collections.archives import ArchiveMember
 from unnaive.io.corpus import Corpus
 
 
@@ -34,7 +34,7 @@ class Collection:
     contents: str
     pattern: str
     views: tuple[str, ...]
-    read: Callable[[Sequence[Member], str], Corpus] = field(repr=False)
+    read: Callable[[Sequence[ArchiveMember], str], Corpus] = field(repr=False)
 
     @property
     def widest(self) -> str:

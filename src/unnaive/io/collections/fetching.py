@@ -21,7 +21,7 @@ from unnaive.io.collections.archives import LARGEST
 from unnaive.io.collections.catalogue import COLLECTIONS, Collection
 from unnaive.io.sources import hash_file
 
-Progress = Callable[[int, int | None], None]
+DownloadProgress = Callable[[int, int | None], None]
 """Called with bytes so far and, where the server tells, bytes in all."""
 
 
@@ -49,7 +49,7 @@ def fetch(
     folder: str | Path | None = None,
     *,
     url: str | None = None,
-    progress: Progress | None = None,
+    progress: DownloadProgress | None = None,
     patience: Patience | None = None,
 ) -> Path:
     """The path of the collection's verified archive in `folder`, downloaded if it is not there yet.
@@ -84,7 +84,9 @@ def fetch(
     )
 
 
-def try_address(collection: Collection, url: str, part: Path, progress: Progress | None, patience: Patience) -> str:
+def try_address(
+    collection: Collection, url: str, part: Path, progress: DownloadProgress | None, patience: Patience
+) -> str:
     """Why `part`, filled from `url`, is not the collection's archive; nothing if it is.
 
     A wrong part is deleted. If it was resumed, its beginning may stem from another edition of the file, so it is
@@ -102,7 +104,7 @@ def try_address(collection: Collection, url: str, part: Path, progress: Progress
     return try_address(collection, url, part, progress, patience) if resumed else f"not the collection: {problem}"
 
 
-def download(url: str, part: Path, progress: Progress | None, patience: Patience) -> None:
+def download(url: str, part: Path, progress: DownloadProgress | None, patience: Patience) -> None:
     """All bytes of `url` in `part`, over as many connections as it takes and patience allows."""
     reason = ""
     for attempt in range(patience.attempts):
@@ -114,7 +116,7 @@ def download(url: str, part: Path, progress: Progress | None, patience: Patience
     raise Unavailable(f"{reason}, {patience.attempts} attempts")
 
 
-def download_rest(url: str, part: Path, progress: Progress | None, patience: Patience) -> None:
+def download_rest(url: str, part: Path, progress: DownloadProgress | None, patience: Patience) -> None:
     """One connection: the bytes that `part` still lacks, or Stopped, or Unavailable."""
     have = part.stat().st_size if part.exists() else 0
     try:
@@ -174,7 +176,7 @@ def read_extent(response: Any, have: int) -> tuple[int, int | None]:
 
 
 def copy_stream(
-    response: Any, file: BinaryIO, total: int | None, progress: Progress | None, patience: Patience
+    response: Any, file: BinaryIO, total: int | None, progress: DownloadProgress | None, patience: Patience
 ) -> None:
     """Bytes from the response to the file until its end; too few a second is Unavailable, too few in all is Stopped."""
     done = file.tell()

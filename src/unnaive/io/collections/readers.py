@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from unnaive.base.errors import BadData, choose
-from unnaive.io.collections.archives import Member
+from unnaive.io.collections.archives import ArchiveMember
 from unnaive.io.corpus import Corpus, Labels
 
 NEWSGROUPS = r"20news-bydate-(train|test)/([^/]+)/(\d+)$"
@@ -60,7 +60,7 @@ MESSAGE_VIEWS: dict[str, Callable[[str], str]] = {
 }
 
 
-def read_newsgroups(files: Sequence[Member], view: str) -> Corpus:
+def read_newsgroups(files: Sequence[ArchiveMember], view: str) -> Corpus:
     """20 Newsgroups by date; files are (part, group, number), ids `group/number`."""
     shown = MESSAGE_VIEWS[choose(list(MESSAGE_VIEWS), view, "view of 20newsgroups")]
     return Corpus(
@@ -77,7 +77,7 @@ def normalize_newlines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def read_ohsumed(files: Sequence[Member], view: str) -> Corpus:
+def read_ohsumed(files: Sequence[ArchiveMember], view: str) -> Corpus:
     """Ohsumed; files are (part, category, document), and one document may lie under several categories."""
     texts: dict[tuple[str, str], str] = {}
     labels: dict[tuple[str, str], Labels] = {}
@@ -95,7 +95,7 @@ def read_ohsumed(files: Sequence[Member], view: str) -> Corpus:
     )
 
 
-def read_webkb(files: Sequence[Member], view: str) -> Corpus:
+def read_webkb(files: Sequence[ArchiveMember], view: str) -> Corpus:
     """WebKB-4, stemmed and stopped; a line is a label, a tab and the text; ids are `part-line`."""
     rows = [
         (file.parts[0], number, line)
@@ -114,7 +114,7 @@ def read_webkb(files: Sequence[Member], view: str) -> Corpus:
     )
 
 
-def read_haber(files: Sequence[Member], view: str) -> Corpus:
+def read_haber(files: Sequence[ArchiveMember], view: str) -> Corpus:
     """1150haber, Turkish news in Windows cp1254; files are (class, number); it has no split of its own."""
     return Corpus(
         [normalize_newlines(file.content.decode("cp1254", errors="replace")) for file in files],
@@ -125,7 +125,7 @@ def read_haber(files: Sequence[Member], view: str) -> Corpus:
     )
 
 
-def read_banking(files: Sequence[Member], view: str) -> Corpus:
+def read_banking(files: Sequence[ArchiveMember], view: str) -> Corpus:
     """Banking77; each part is a CSV file with the columns text and category; ids are `part-row`."""
     rows = []
     for file in files:

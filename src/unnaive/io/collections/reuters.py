@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from unnaive.base.errors import choose
-from unnaive.io.collections.archives import Member
+from unnaive.io.collections.archives import ArchiveMember
 from unnaive.io.corpus import Corpus, Labels
 
 PATTERN = r"(reut2-\d{3}[.]sgm)$"
@@ -193,7 +193,7 @@ LITERAL = {f"{view}-literal": view for view in ("modapte-90", "modapte-90-all", 
 VIEWS |= {name: VIEWS[view] for name, view in LITERAL.items()}
 
 
-def read_reuters(files: Sequence[Member], view: str) -> Corpus:
+def read_reuters(files: Sequence[ArchiveMember], view: str) -> Corpus:
     """The collection as one of VIEWS shows it."""
     build, literal = VIEWS[choose(list(VIEWS), view, "view of reuters")], view in LITERAL
     return build([one for file in files for one in parse_stories(file.content.decode("latin-1"), literal=literal)])

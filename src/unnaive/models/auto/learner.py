@@ -12,20 +12,21 @@ from scipy.sparse import csr_array
 
 from unnaive.base.blas import one_blas_thread
 from unnaive.base.errors import BadData, UnnaiveError, count_noun
-from unnaive.base.settings import setting, shorten
-from unnaive.base.types import Floats, Ids, Progress, Sparse
+from unnaive.base.settings import setting, shorten_value
+from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.targets import single_labels
 from unnaive.linear.scorer import Scorer
+from unnaive.models.auto.candidates import usual_first
 from unnaive.models.auto.clock import Clock
 from unnaive.models.auto.members import NEVER
 from unnaive.models.auto.multilabel import choose_multilabel
-from unnaive.models.auto.plan import BUDGETS, FEW, Plan, Size, default_members, make_plan, usual_first
+from unnaive.models.auto.plan import BUDGETS, FEW, SearchPlan, Size, default_members, make_plan
 from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe, place_classes
 from unnaive.models.auto.refit import count_classes, order_classes, refit
 from unnaive.models.auto.report import make_report
-from unnaive.models.auto.search import ChosenView, Search, block_splits, count_right, pool_views
+from unnaive.models.auto.search import CandidateSearch, ChosenView, block_splits, count_right, pool_views
 from unnaive.models.auto.views import View, find_views
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
 
@@ -60,15 +61,20 @@ class Auto(DocumentsModel):
 
     name = "auto"
     title = "pool of models on several views"
+    scorer_kinds = ("pool",)
     generative = False
     poor_score = True
     token_rule_changes: ClassVar[dict[str, Any]] = {"analyzer": "both", "ngrams": (1, 2)}
     takes_terms: ClassVar[bool] = True
     keeps_choice: ClassVar[bool] = True
 
-    budget: str | float = setting('Work to spend: "fast", "normal", "thorough", or seconds.', default="normal", above=0)
+    budget: str | float = setting(
+        "Work that auto may do: fast, normal, thorough, or a number of seconds.", default="normal", above=0
+    )
     random_state: int = setting("Seed of samples and of the solvers.", default=0, at_least=0)
-    n_jobs: int | None = setting("Threads; None for all cores. Results do not depend on it.", default=None)
+    n_jobs: int | None = setting(
+        "Number of threads, by default one for each core; results do not depend on it.", default=None
+    )
     class_weight: Any = class_weight_setting()
 
     @classmethod
@@ -82,11 +88,13 @@ class Auto(DocumentsModel):
         """An error of one sentence if a setting is of the wrong type or out of range."""
         super().check_settings()
         if isinstance(self.budget, str) and self.budget not in BUDGETS:
-            raise UnnaiveError(f"budget of auto came as {shorten(self.budget)}; give {', '.join(BUDGETS)}, or seconds")
+            raise UnnaiveError(
+                f"budget of auto came as {shorten_value(self.budget)}; give {', '.join(BUDGETS)}, or seconds"
+            )
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None, terms: Sequence[str] | None = None,
+        progress: ProgressCallback | None = None, terms: Sequence[str] | None = None,
     ) -> Pool:  # fmt: skip
         """Choose on held-out documents, then train on all."""
         X, Y = csr_array(X), csr_array(Y)
@@ -106,7 +114,7 @@ class Auto(DocumentsModel):
         return pool
 
     def _search(
-        self, X: Sparse, Y: Sparse, exclusive: bool, sample_weight: Floats | None, progress: Progress | None,
+        self, X: Sparse, Y: Sparse, exclusive: bool, sample_weight: Floats | None, progress: ProgressCallback | None,
         terms: Sequence[str] | None,
     ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
         """The recipe, and rows with their held-out scores, where any were held out."""
@@ -133,8 +141,8 @@ class Auto(DocumentsModel):
         )  # fmt: skip
 
     def _choose_single(
-        self, X: Sparse, targets: Ids, views: list[View], size: Size, plan: Plan, weight: Floats | None,
-        progress: Progress | None, clock: Clock | None, terms: Sequence[str] | None,
+        self, X: Sparse, targets: Ids, views: list[View], size: Size, plan: SearchPlan, weight: Floats | None,
+        progress: ProgressCallback | None, clock: Clock | None, terms: Sequence[str] | None,
     ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
         """The same for documents with one class each."""
         if len(np.unique(targets)) < 2:
@@ -154,7 +162,7 @@ class Auto(DocumentsModel):
             report = {"budget": self.budget, "no-search": "no class has two documents, one to be held out"}
             return {"kind": "single", "members": members, "bias": [-2.0] * size.classes, "report": report}, None
         tell = _Teller(progress, len(planned) * len(plan.candidates) * len(splits))
-        search = Search(
+        search = CandidateSearch(
             X, targets, size.classes, splits, weight=weight, random_state=self.random_state, n_jobs=self.n_jobs,
             on_candidate=tell, now=time.perf_counter if clock is None else clock.now,
         )  # fmt: skip
@@ -168,8 +176,8 @@ class Auto(DocumentsModel):
 
 
 def _choose_views(
-    search: Search, views: Sequence[View], size: Size, plan: Plan, clock: Clock | None
-) -> tuple[list[ChosenView], Plan]:
+    search: CandidateSearch, views: Sequence[View], size: Size, plan: SearchPlan, clock: Clock | None
+) -> tuple[list[ChosenView], SearchPlan]:
     """What is chosen for each view, and the plan, which names what there was no time for; without a clock, nothing."""
     chosen: list[ChosenView] = []
     for number, view in enumerate(views):
@@ -194,7 +202,7 @@ def _choose_views(
 class _Teller:
     """Tells `progress` of every candidate that is about to be fitted, and how many there are."""
 
-    def __init__(self, progress: Progress | None, total: int) -> None:
+    def __init__(self, progress: ProgressCallback | None, total: int) -> None:
         self.progress, self.total, self.done = progress, total, 0
 
     def __call__(self, what: str) -> None:

@@ -188,19 +188,6 @@ FAMILIES: dict[str, Family] = {
 }
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A family with its settings."""
-
-    family: str
-    settings: tuple[float, ...]
-
-    def __str__(self) -> str:
-        family = FAMILIES[self.family]
-        named = zip(family.arguments, self.settings, strict=True)
-        return f"{family.title}, {', '.join(f'{name} {value:g}' for name, value in named)}"
-
-
 def fit_family(family: str, settings: Sequence[float], data: Training) -> Weights:
     """The weights and bias of a member; a class without documents is never chosen."""
     weights, bias = FAMILIES[family].fit(data, *settings)

@@ -16,15 +16,15 @@ from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.weighting import tf_idf
 from unnaive.learning.fit_calibration import soft_targets
 from unnaive.learning.tuning import best_cut
+from unnaive.models.auto.candidates import MULTILABEL, Candidate
 from unnaive.models.auto.clock import Clock
-from unnaive.models.auto.members import FAMILIES, Candidate, Training, fit_family, member_scores, weight_rows
+from unnaive.models.auto.members import FAMILIES, Training, fit_family, member_scores, weight_rows
 from unnaive.models.auto.plan import FEW
 from unnaive.models.auto.recipe import Recipe, make_member
 from unnaive.models.auto.search import TOL
 from unnaive.models.auto.views import View
 from unnaive.text.vocabulary import Vocabulary
 
-MEMBERS = (Candidate("svm", (1.0,)), Candidate("nbsvm", (0.3,)), Candidate("rocchio", (0.6,)))
 SHRINK = 5.0  # documents of a class that the level of all classes is worth
 LEAST = 10  # documents: with fewer, none is held out
 
@@ -41,9 +41,9 @@ def choose_multilabel(
     passages, as far as the names `terms` of the columns tell, are in one fold. With a clock, members and
     folds for which there is no time are left out.
     """
-    chosen: Sequence[Candidate] = MEMBERS
+    chosen: Sequence[Candidate] = MULTILABEL
     if X.shape[0] < LEAST:
-        factors, slope, levels, held_out = np.ones(len(MEMBERS)), 1.0, np.zeros(Y.shape[1]), None
+        factors, slope, levels, held_out = np.ones(len(MULTILABEL)), 1.0, np.zeros(Y.shape[1]), None
         report: dict[str, Any] = {"budget": budget, "no-search": f"fewer than {LEAST} documents came"}
     else:
         n_folds = 5 if X.shape[0] < FEW else 3
@@ -74,10 +74,10 @@ def _out_of_fold(
     documents = take_columns(X, view.columns)
     n_folds = int(fold.max()) + 1
     watch, now, left_out = None, time.perf_counter, list[str]()
-    members = list(MEMBERS)
+    members = list(MULTILABEL)
     if clock is not None:
         clock.expect_pooling(Y.shape[0] * Y.shape[1])
-        now, members = clock.now, sorted(MEMBERS, key=lambda one: FAMILIES[one.family].cost)
+        now, members = clock.now, sorted(MULTILABEL, key=lambda one: FAMILIES[one.family].cost)
         watch = clock.start_view(1, 0, rounds=n_folds, scale=n_folds / (n_folds - 1))
     scores: dict[Candidate, Floats] = {}
     done = 0

@@ -10,36 +10,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from unnaive.models.auto.members import FAMILIES, Candidate
+from unnaive.models.auto.candidates import BRIEF, CLOSED_FORMS, LONG, UNTRIED, USUAL, Candidate
+from unnaive.models.auto.members import FAMILIES
 from unnaive.models.auto.recipe import make_member
 from unnaive.models.auto.views import CHARACTERS, PAIRS
 
 BUDGETS = {"fast": 30.0, "normal": 64.0, "thorough": 600.0}  # estimated processor seconds: about twice what it takes
 PREPARING = 60.0  # processor seconds for 10⁹ cells that are weighted and summed once for all members of a view
 FEW, SOME = 1_500, 4_500  # documents: under the second all folds are judged by, else one; three or four save time
-
-CLOSED_FORMS = (
-    *(Candidate("complement", (alpha,)) for alpha in (0.03, 0.1, 0.3, 1.0)),
-    *(Candidate("power", (alpha,)) for alpha in (0.01, 0.03, 0.1, 1.0)),
-)
-BRIEF = (
-    *(Candidate("complement", (alpha,)) for alpha in (0.1, 0.3)),
-    *(Candidate("maxent", (C, 1.0, 0.1)) for C in (1.0, 10.0)),
-    Candidate("nbsvm", (0.3,)),
-)
-USUAL = (
-    *(Candidate("complement", (alpha,)) for alpha in (0.03, 0.1, 0.3, 1.0)),
-    *(Candidate("maxent", (C, s, alpha)) for alpha in (0.1, 1.0) for C, s in ((1.0, 1.0), (10.0, 1.0), (10.0, 0.5))),
-    *(Candidate("nbsvm", (C,)) for C in (0.1, 0.3, 1.0)),
-    *(Candidate("svm", (C,)) for C in (0.3, 1.0, 3.0)),
-)
-LONG = (
-    *USUAL,
-    *(Candidate("power", (alpha,)) for alpha in (0.01, 0.1, 1.0)),
-    *(Candidate("maxent", (C, 1.0, alpha)) for C in (3.0, 30.0) for alpha in (0.1, 1.0)),
-    *(Candidate("nbsvm", (C,)) for C in (0.03, 3.0)),
-    *(Candidate("svm", (C,)) for C in (0.1, 10.0)),
-)
 
 
 @dataclass(frozen=True)
@@ -52,7 +30,7 @@ class Size:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SearchPlan:
     """What will be tried.
 
     views       the names of the views
@@ -89,7 +67,7 @@ class Plan:
         return sum(self.search_cost(size, view) + self.refit_cost(size, view) for view in self.views)
 
 
-def make_plan(size: Size, budget: str | float) -> Plan:
+def make_plan(size: Size, budget: str | float) -> SearchPlan:
     """The first of the plans, from the fullest to the leanest, that fits; the leanest where none does.
 
     >>> make_plan(Size(500, 4, {"words": 20_000}), "normal").left_out
@@ -100,31 +78,16 @@ def make_plan(size: Size, budget: str | float) -> Plan:
     return next((plan for plan in plans if plan.cost(size) <= most), plans[-1])
 
 
-def usual_first(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """The order in which candidates are tried while the clock runs: if the time ends early, no family is missing.
-
-    >>> [str(one) for one in usual_first([Candidate("svm", (3.0,)), *BRIEF[1::3]])][-1]
-    'linear SVM, C 3'
-    """
-    place = {one: number for number, one in enumerate(BRIEF)}
-    seen: dict[str, int] = {}
-    rank = {}
-    for one in candidates:
-        rank[one] = seen.setdefault(one.family, 0)
-        seen[one.family] += 1
-    return tuple(sorted(candidates, key=lambda one: (place.get(one, len(BRIEF)), rank[one])))
-
-
-def _plans(size: Size, budget: str | float) -> Iterator[Plan]:
+def _plans(size: Size, budget: str | float) -> Iterator[SearchPlan]:
     """Fuller plans first; each leaves out what costs most for least, and says so."""
     n = size.documents
     few = n < SOME
     n_folds = 5 if n < FEW else 3 if few else 4
     views = tuple(size.cells)
     if budget == "fast":
-        yield Plan(views, CLOSED_FORMS, n_folds, few)
+        yield SearchPlan(views, CLOSED_FORMS, n_folds, few)
         return
-    plan = Plan(views, USUAL, n_folds, few)
+    plan = SearchPlan(views, USUAL, n_folds, few)
     if budget == "thorough" or isinstance(budget, float):
         yield replace(plan, candidates=LONG, n_folds=5, all_folds=True, training=n, held_out=n)
         yield replace(plan, candidates=LONG, training=2 * plan.training, held_out=2 * plan.held_out)
@@ -155,17 +118,16 @@ def _plans(size: Size, budget: str | float) -> Iterator[Plan]:
     yield _without(plan, "maxent")
 
 
-def _leave(plan: Plan, what: str, **changes: object) -> Plan:
+def _leave(plan: SearchPlan, what: str, **changes: object) -> SearchPlan:
     return replace(plan, left_out=(*plan.left_out, what), **changes)  # type: ignore[arg-type]
 
 
-def _without(plan: Plan, family: str) -> Plan:
+def _without(plan: SearchPlan, family: str) -> SearchPlan:
     kept = tuple(one for one in plan.candidates if one.family != family)
     return _leave(plan, FAMILIES[family].title, candidates=kept)
 
 
 def default_members(views: Sequence[str]) -> list[dict[str, Any]]:
     """The members of a pool that nothing could be held out for: alike on every view, with a usual scale."""
-    usual = (Candidate("maxent", (10.0, 1.0, 0.1)), Candidate("nbsvm", (0.3,)))
     scale = {"maxent": 0.25, "nbsvm": 1.5}
-    return [make_member(view, one, scale[one.family] / len(views)) for view in views for one in usual]
+    return [make_member(view, one, scale[one.family] / len(views)) for view in views for one in UNTRIED]

@@ -8,9 +8,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from unnaive.base.errors import BadModel
+from unnaive.base.errors import BadModel, choose
 from unnaive.base.lazy import lazy_property
 from unnaive.base.types import Arrays, Floats, Ids, Sparse
+from unnaive.data.array_rules import ArrayRule, check_keys, check_rules, read_whole
 from unnaive.data.products import add_tf_idf, places_of, take_columns
 from unnaive.linear.linear import Linear
 from unnaive.linear.scorer import Contributions, Scorer
@@ -117,35 +118,40 @@ class Pool(Scorer):
     def from_arrays(cls, arrays: Arrays, settings: dict[str, Any]) -> Self:
         """The inverse of `to_arrays`; trusts nothing, since models come from files."""
         try:
-            n_terms, bias, parts = int(settings["n_terms"]), arrays["bias"], []
-            for number, about in enumerate(settings["parts"]):
-                start = f"{number}."
-                own = {name.removeprefix(start): one for name, one in arrays.items() if name.startswith(start)}
-                columns = own.pop("columns")
-                linear = Linear.from_arrays(own, about)
-                if (
-                    columns.dtype.kind not in "iu"
-                    or columns.shape != (linear.n_terms,)
-                    or linear.n_classes != len(bias)
-                ):
-                    raise BadModel("a part of the pool in this model does not fit; train it again")
-                if len(columns) and (int(columns.min()) < 0 or int(columns.max()) >= n_terms):
-                    raise BadModel("a part of the pool in this model points outside of its terms; train it again")
-                if bool((columns[1:] <= columns[:-1]).any()):
-                    raise BadModel("a part of the pool in this model has its terms out of order; train it again")
-                parts.append((columns.astype(np.int64), linear))
-            if (
-                bias.dtype != np.float64
-                or bias.ndim != 1
-                or not bool(np.all(np.isfinite(bias)))
-                or settings["link"] not in ("one-of-all", "log-odds")
-            ):
-                raise BadModel("the pool in this model has a bias or a link that does not fit; train it again")
+            check_keys(settings, "n_terms", "link", "parts", "recipe")
+            n_terms = read_whole(settings["n_terms"], "n_terms")
+            link = choose(["one-of-all", "log-odds"], settings["link"], "link")
+            own = {name: one for name, one in arrays.items() if not _part_number(name, settings["parts"])}
+            check_rules(own, {"bias": ArrayRule("float", ("classes",))})
+            bias = own["bias"].astype(np.float64, copy=False)
+            parts = [_read_part(arrays, number, about, n_terms, len(bias))
+                     for number, about in enumerate(settings["parts"])]  # fmt: skip
             recipe = check_recipe(settings["recipe"], len(bias))
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             raise BadModel(f"the pool in this model is damaged ({problem}); train it again") from problem
-        return cls(tuple(parts), bias, n_terms, settings["link"], recipe)
+        return cls(tuple(parts), bias, n_terms, link, recipe)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the fields."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
+
+
+def _part_number(name: str, parts: Any) -> bool:
+    """Whether an array belongs to one of the parts."""
+    number, dot, _ = name.partition(".")
+    return bool(dot) and number.isdecimal() and number == str(int(number)) and int(number) < len(parts)
+
+
+def _read_part(arrays: Arrays, number: int, about: Any, n_terms: int, n_classes: int) -> tuple[Ids, Linear]:
+    """The columns and the linear model of a part, or an error."""
+    start = f"{number}."
+    own = {name.removeprefix(start): one for name, one in arrays.items() if name.startswith(start)}
+    rule = ArrayRule("whole", ("columns",), 0, below="terms")
+    columns = {"columns": own.pop("columns")}
+    check_rules(columns, {"columns": rule}, terms=n_terms)
+    linear, places = Linear.from_arrays(own, about), columns["columns"].astype(np.int64)
+    if linear.n_terms != len(places) or linear.n_classes != n_classes:
+        raise ValueError(f"part {number} has other terms or classes than the pool")
+    if bool((places[1:] <= places[:-1]).any()):
+        raise ValueError(f"part {number} has its terms out of order")
+    return places, linear

@@ -50,7 +50,7 @@ def soft_log_loss(scores: Floats, soft_targets: Floats) -> float:
     return float(-np.where(soft_targets > 0, soft_targets * logs, 0.0).sum() / len(scores))
 
 
-def log_loss(scores: Floats, targets: Ids) -> float:
+def pool_log_loss(scores: Floats, targets: Ids) -> float:
     """Mean −log p of the right class under a softmax."""
     return float(-log_softmax(scores)[np.arange(len(targets)), targets].mean())
 

@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from unnaive.base.errors import BadModel
-from unnaive.models.auto.members import FAMILIES, Candidate
+from unnaive.models.auto.candidates import Candidate
+from unnaive.models.auto.members import FAMILIES
 from unnaive.models.auto.report import check_report
 from unnaive.models.auto.views import CHARACTERS, COLUMNS, PAIRS, WORDS
 

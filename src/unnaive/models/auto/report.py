@@ -9,7 +9,7 @@ from unnaive.base.errors import count_noun
 from unnaive.learning.intervals import wilson_interval
 
 if TYPE_CHECKING:
-    from unnaive.models.auto.plan import Plan
+    from unnaive.models.auto.plan import SearchPlan
     from unnaive.models.auto.search import ChosenView
 
 SHOWN = 12  # rows of the table
@@ -17,7 +17,7 @@ SHOWN_SHARING = 0.05  # of the documents: with fewer, it makes no difference to 
 
 
 def make_report(
-    budget: str | float, plan: Plan, chosen: Sequence[ChosenView], shares: dict[tuple[str, str], float],
+    budget: str | float, plan: SearchPlan, chosen: Sequence[ChosenView], shares: dict[tuple[str, str], float],
     right: int, judged: int, sharing: float,
 ) -> dict[str, Any]:  # fmt: skip
     """The report of a search: every candidate with its held-out accuracy and log-loss, and its share in the pool.

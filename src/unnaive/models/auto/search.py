@@ -14,16 +14,23 @@ from unnaive.data.folds import block_folds
 from unnaive.data.products import take_columns
 from unnaive.data.targets import one_label_matrix
 from unnaive.data.weighting import tf_idf
+from unnaive.models.auto.candidates import Candidate
 from unnaive.models.auto.clock import ViewClock
 from unnaive.models.auto.members import (
     FAMILIES,
-    Candidate,
     Training,
     fit_family,
     member_scores,
     weight_rows,
 )
-from unnaive.models.auto.pooling import PoolWeights, fit_pool, fit_saturation, fit_temperature_scale, log_loss, soften
+from unnaive.models.auto.pooling import (
+    PoolWeights,
+    fit_pool,
+    fit_saturation,
+    fit_temperature_scale,
+    pool_log_loss,
+    soften,
+)
 from unnaive.models.auto.recipe import make_member
 from unnaive.models.auto.views import PRIOR, View
 
@@ -101,7 +108,7 @@ def _sample(rows: Ids, targets: Ids, most: int, random: np.random.Generator) -> 
     return np.sort(order[kept])
 
 
-class Search:
+class CandidateSearch:
     """Candidates on shared splits of documents X with one class each.
 
     `on_candidate` is called with the name of every candidate that is about to be fitted. Held-out documents are `rows`,
@@ -130,7 +137,7 @@ class Search:
         tried = []
         for one, found in scores.items():
             scale = fit_temperature_scale(found, self.soft_targets)
-            accuracy, loss = self.accuracy(found), log_loss(scale * found, self.truth)
+            accuracy, loss = self.accuracy(found), pool_log_loss(scale * found, self.truth)
             tried.append(Tried(view.name, one, accuracy, loss))
             if one.family not in best or accuracy - 0.1 * loss > best[one.family][0]:
                 best[one.family] = (accuracy - 0.1 * loss, one, scale)

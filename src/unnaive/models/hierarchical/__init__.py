@@ -6,5 +6,5 @@ tree_shape          from clusters to the shape of a network, and the shape compi
 em                  many random starts; em_to_class and em_from_class are its steps
 hidden_tree         a fitted network with arcs to the class; hidden_naive_bayes one with arcs from it
 hidden_networks     the scorer, a network for each class: how well it fits, how it is stored
-tree_view           a network as text and as a figure
+tree_view           a network as a tree and as text
 """

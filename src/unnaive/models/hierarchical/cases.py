@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.types import Floats, Ids
 
-Rows = NDArray[np.int8]
+FeatureRows = NDArray[np.int8]
 
 UNKNOWN = -1
 
@@ -30,12 +30,12 @@ class Cases:
     array([0., 1.])
     """
 
-    rows: Rows
+    rows: FeatureRows
     positive: Floats
     negative: Floats
 
     @classmethod
-    def of(cls, rows: Rows, inside: NDArray[np.bool_], weight: Floats | None = None) -> Cases:
+    def of(cls, rows: FeatureRows, inside: NDArray[np.bool_], weight: Floats | None = None) -> Cases:
         """Cases of documents `rows` (n_docs, n_features), the class's where `inside` (n_docs,)."""
         if weight is None:
             weight = np.ones(len(rows))
@@ -79,7 +79,7 @@ def sums_by(index: Ids, values: Floats) -> Floats:
     return sums
 
 
-def distinct_rows(rows: Rows) -> tuple[Rows, Ids]:
+def distinct_rows(rows: FeatureRows) -> tuple[FeatureRows, Ids]:
     """The distinct rows in lexicographic order, and for each row which of them it is.
 
     Bits are pack_networks into 64-bit words first: sorting numbers is several times faster than sorting rows.
@@ -96,7 +96,7 @@ def distinct_rows(rows: Rows) -> tuple[Rows, Ids]:
     return rows[first], which.reshape(-1)
 
 
-def _words(rows: Rows) -> NDArray[Any]:
+def _words(rows: FeatureRows) -> NDArray[Any]:
     """Rows as big-endian bits, which sort as the rows do; two bits for each value where some are unknown."""
     bits = (
         rows if rows.size == 0 or rows.min() >= 0 else np.stack([rows == UNKNOWN, rows == 1], 2).reshape(len(rows), -1)
@@ -108,7 +108,7 @@ def _words(rows: Rows) -> NDArray[Any]:
     return padded.view(">u8").astype(np.uint64)
 
 
-def codes_of(rows: Rows) -> Ids:
+def codes_of(rows: FeatureRows) -> Ids:
     """A row of bits as a number, the first column the highest bit; (n_rows, n) → (n_rows,).
 
     >>> codes_of(np.array([[1, 0], [1, 1]], np.int8))

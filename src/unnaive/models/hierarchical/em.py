@@ -18,28 +18,28 @@ from unnaive.base.types import Floats
 TINY = 1e-12  # probabilities stay in [TINY, 1 − TINY], so that no logarithm is infinite
 SEEN = 1e-9  # expected counts below this teach nothing: the table keeps its value
 
-Tables = list[Floats]  # of probabilities, with an axis of starts in front; each step says which
+StartTables = list[Floats]  # of probabilities, with an axis of starts in front; each step says which
 
 STOPPING = ("per-case", "absolute")
 
 
-class Problem(Protocol):
+class EmProblem(Protocol):
     """What EM works on. Tables have an axis of starts in front."""
 
     weight: float
 
-    def start(self, random: np.random.Generator, n_starts: int) -> Tables:
+    def start(self, random: np.random.Generator, n_starts: int) -> StartTables:
         """Random tables."""
 
-    def step(self, tables: Tables) -> tuple[Tables, Floats]:
+    def step(self, tables: StartTables) -> tuple[StartTables, Floats]:
         """Tables after one iteration, and the log-likelihood (starts,) before it."""
 
-    def log_likelihood(self, tables: Tables) -> Floats:
+    def log_likelihood(self, tables: StartTables) -> Floats:
         """The log-likelihood of each start (starts,)."""
 
 
 @dataclass(frozen=True)
-class Search:
+class EmSearch:
     """How EM looks for the best tables.
 
     restarts   random starts
@@ -73,8 +73,11 @@ class Search:
 
 
 def run_em(
-    problem: Problem, search: Search, random: np.random.Generator, progress: Callable[[int, Floats], None] | None = None
-) -> tuple[Tables, Floats]:
+    problem: EmProblem,
+    search: EmSearch,
+    random: np.random.Generator,
+    progress: Callable[[int, Floats], None] | None = None,
+) -> tuple[StartTables, Floats]:
     """The best `search.average` tables found, best first, with their log-likelihoods.
 
     `progress(iteration, log_likelihoods)` is called after every iteration.
@@ -105,14 +108,14 @@ def halving_rounds(starts: int, keep: int) -> Iterator[tuple[int, int]]:
         iterations *= 2
 
 
-def _keep_best(tables: Tables, likelihoods: Floats, keep: int) -> Tables:
+def _keep_best(tables: StartTables, likelihoods: Floats, keep: int) -> StartTables:
     order = np.sort(np.argsort(-likelihoods, kind="stable")[:keep])
     return [table[order] for table in tables]
 
 
 def _run_to_end(
-    problem: Problem, tables: Tables, search: Search, report: Callable[[int, Floats], None]
-) -> tuple[Tables, Floats]:
+    problem: EmProblem, tables: StartTables, search: EmSearch, report: Callable[[int, Floats], None]
+) -> tuple[StartTables, Floats]:
     """Every start run until it gains too little; those that have ended are left alone."""
     finals = [table.copy() for table in tables]
     likelihoods = np.full(len(tables[0]), -np.inf)

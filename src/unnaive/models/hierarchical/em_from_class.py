@@ -12,7 +12,7 @@ import numpy as np
 
 from unnaive.base.types import Floats
 from unnaive.models.hierarchical.cases import Cases, sums_by
-from unnaive.models.hierarchical.em import SEEN, TINY, Tables
+from unnaive.models.hierarchical.em import SEEN, TINY, StartTables
 from unnaive.models.hierarchical.tree_shape import Node, Stage, Tree, compile_stages
 
 
@@ -66,15 +66,15 @@ class FromClass:
         self.bits = [code_bits(stage, node) for stage, node in zip(self.stages, self.tree, strict=True)]
         self.n_features = rows.shape[1]
 
-    def start(self, random: np.random.Generator, n_starts: int) -> Tables:
+    def start(self, random: np.random.Generator, n_starts: int) -> StartTables:
         """Random tables for hidden variables and for features (section 3.3)."""
         return [random.random((n_starts, 2, len(self.tree))), random.random((n_starts, 2, self.n_features))]
 
-    def log_likelihood(self, tables: Tables) -> Floats:
+    def log_likelihood(self, tables: StartTables) -> Floats:
         """log P(features of the branch | class) of each start."""
         return self._total(upward_pass(self.stages, self.tree, self.bits, tables)[-1].log_chance)
 
-    def step(self, tables: Tables) -> tuple[Tables, Floats]:
+    def step(self, tables: StartTables) -> tuple[StartTables, Floats]:
         """One iteration: the tables that maximise the expected likelihood, and the likelihood before."""
         hidden, features = tables
         seen = upward_pass(self.stages, self.tree, self.bits, tables)
@@ -120,7 +120,7 @@ class SubtreeLikelihood:
         return shared
 
 
-def upward_pass(stages: list[Stage], tree: Tree, bits: list[Floats], tables: Tables) -> list[SubtreeLikelihood]:
+def upward_pass(stages: list[Stage], tree: Tree, bits: list[Floats], tables: StartTables) -> list[SubtreeLikelihood]:
     """What each node's subtree says of the state above it."""
     hidden, features = (np.clip(table, TINY, 1 - TINY) for table in tables)
     seen: list[SubtreeLikelihood] = []
@@ -159,7 +159,7 @@ def _ratio(ones: Floats, counts: Floats, kept: Floats) -> Floats:
     return ratio
 
 
-def class_shares(cases: Cases) -> Floats:
+def class_frequencies(cases: Cases) -> Floats:
     """P(feature = 1 | class) of every feature, outside and inside: (2, n_features); 1/2 where a side is empty."""
     present = cases.sides @ cases.rows
     totals = cases.sides.sum(axis=1, keepdims=True)

@@ -15,7 +15,7 @@ import numpy as np
 
 from unnaive.base.types import Floats
 from unnaive.models.hierarchical.cases import Cases, sums_by
-from unnaive.models.hierarchical.em import SEEN, TINY, Tables
+from unnaive.models.hierarchical.em import SEEN, TINY, StartTables
 from unnaive.models.hierarchical.tree_shape import Stage, Tree, compile_stages
 
 UNSEEN = 0.5  # configurations that never occur in training
@@ -39,33 +39,33 @@ class ToClass:
         widest = max(cells_per_start(stage) for stage in self.stages)
         self.chunk = max(1, CHUNK_BYTES // (8 * widest))
 
-    def start(self, random: np.random.Generator, n_starts: int) -> Tables:
+    def start(self, random: np.random.Generator, n_starts: int) -> StartTables:
         """Random tables for hidden variables, 1/2 everywhere for the class (section 3.2)."""
         shapes = [(n_starts, 1 << len(stage.links), len(stage.codes)) for stage in self.stages]
         return [random.random(shape) for shape in shapes[:-1]] + [np.full(shapes[-1], UNSEEN)]
 
-    def log_likelihood(self, tables: Tables) -> Floats:
+    def log_likelihood(self, tables: StartTables) -> Floats:
         """log P(classes | features) of each start; by Proposition 1 the likelihood itself differs by a constant."""
         return np.concatenate(list(self.each(self._likelihood_before, self._parts(tables))))
 
-    def step(self, tables: Tables) -> tuple[Tables, Floats]:
+    def step(self, tables: StartTables) -> tuple[StartTables, Floats]:
         """One iteration: the tables that maximise the expected likelihood, and the likelihood before."""
         done = list(self.each(self._step, self._parts(tables)))
         better = [np.concatenate(parts) for parts in zip(*(part for part, _ in done), strict=True)]
         return better, np.concatenate([likelihood for _, likelihood in done])
 
-    def _parts(self, tables: Tables) -> Iterator[Tables]:
+    def _parts(self, tables: StartTables) -> Iterator[StartTables]:
         for first in range(0, len(tables[0]), self.chunk):
             yield [table[first : first + self.chunk] for table in tables]
 
-    def _likelihood_before(self, tables: Tables) -> Floats:
+    def _likelihood_before(self, tables: StartTables) -> Floats:
         return self._log_likelihood(self._upward(tables)[0][-1])
 
     def _log_likelihood(self, inside: Floats) -> Floats:
         likelihood: Floats = np.log(inside) @ self.positive + np.log1p(-inside) @ self.negative
         return likelihood
 
-    def _step(self, tables: Tables) -> tuple[Tables, Floats]:
+    def _step(self, tables: StartTables) -> tuple[StartTables, Floats]:
         chances, shown = self._upward(tables)
         inside = chances[-1]
         # ∂ log-likelihood / ∂ P(node = 1) and / ∂ P(node = 0), by row; the class has the data itself
@@ -79,7 +79,7 @@ class ToClass:
                 slopes[link.node] = (link.sum_rows(present), link.sum_rows(absent))
         return better, self._log_likelihood(inside)
 
-    def _upward(self, tables: Tables) -> tuple[list[Floats], list[list[Floats]]]:
+    def _upward(self, tables: StartTables) -> tuple[list[Floats], list[list[Floats]]]:
         """P(node = 1 | features below it) by row, and for each node the same of its hidden variables on its rows."""
         chances: list[Floats] = []
         shown: list[list[Floats]] = []

@@ -13,9 +13,9 @@ from scipy.special import expit, logit
 
 from unnaive.base.types import Floats
 from unnaive.linear.network import Network
-from unnaive.models.hierarchical.cases import Cases, Rows, distinct_rows
-from unnaive.models.hierarchical.em import TINY, Tables
-from unnaive.models.hierarchical.em_from_class import Branch, class_shares, subtree_likelihood
+from unnaive.models.hierarchical.cases import Cases, FeatureRows, distinct_rows
+from unnaive.models.hierarchical.em import TINY, StartTables
+from unnaive.models.hierarchical.em_from_class import Branch, class_frequencies, subtree_likelihood
 from unnaive.models.hierarchical.tree_shape import Tree, inputs, node_names
 
 
@@ -42,10 +42,10 @@ class HiddenNaiveBayes:
     features: Floats
 
     @classmethod
-    def of(cls, tree: Tree, cases: Cases, parts: list[tuple[Branch, Tables]], members: int) -> HiddenNaiveBayes:
+    def of(cls, tree: Tree, cases: Cases, parts: list[tuple[Branch, StartTables]], members: int) -> HiddenNaiveBayes:
         """The network that EM found, branch by branch; features directly below the class are counted."""
         hidden = np.empty((members, 2, len(tree) - 1))
-        features = np.repeat(class_shares(cases)[None], members, axis=0)
+        features = np.repeat(class_frequencies(cases)[None], members, axis=0)
         for branch, (own_hidden, own_features) in parts:
             hidden[:, :, list(branch.nodes)] = own_hidden
             features[:, :, list(branch.features)] = own_features
@@ -61,12 +61,12 @@ class HiddenNaiveBayes:
         """Free parameters of one member: the prior, and two for every variable below another."""
         return int(1 + self.hidden[0].size + self.features[0].size)
 
-    def posterior(self, evidence: Rows) -> Floats:
+    def posterior(self, evidence: FeatureRows) -> Floats:
         """P(class | evidence): rows of 1 present, 0 absent, −1 unknown (n, n_features) → (n,)."""
         posterior: Floats = self.member_posteriors(evidence).mean(axis=0)
         return posterior
 
-    def member_posteriors(self, evidence: Rows) -> Floats:
+    def member_posteriors(self, evidence: FeatureRows) -> Floats:
         """The posterior of each member (members, n)."""
         rows, row_of = distinct_rows(evidence)
         outside, inside = np.moveaxis(self.log_given_class(rows), 1, 0)
@@ -74,7 +74,7 @@ class HiddenNaiveBayes:
         posteriors: Floats = np.clip(expit(odds), TINY, 1 - TINY)
         return posteriors[:, row_of]
 
-    def log_given_class(self, evidence: Rows) -> Floats:
+    def log_given_class(self, evidence: FeatureRows) -> Floats:
         """log P(known features | class) for both states of the class (members, 2, n); unknown ones sum out to 1."""
         features, hidden = np.clip(self.features, TINY, 1 - TINY), np.clip(self.hidden, TINY, 1 - TINY)
         present, absent = ((evidence == state).astype(np.float64).T for state in (1, 0))
@@ -88,7 +88,7 @@ class HiddenNaiveBayes:
                 chances.append(subtree_likelihood(logs, hidden[:, :, number]).log_chance)
         return logs
 
-    def log_features(self, rows: Rows) -> Floats:
+    def log_features(self, rows: FeatureRows) -> Floats:
         """log P(features) of rows, by the first member: the class summed out (n,)."""
         sides = np.log(np.clip([1 - self.prior, self.prior], TINY, 1))
         logs: Floats = np.logaddexp(*(self.log_given_class(rows)[0] + sides[:, None]))

@@ -16,10 +16,10 @@ from scipy.sparse import csc_array
 
 from unnaive.base.errors import BadModel, choose
 from unnaive.base.types import Arrays, Floats, Sparse
-from unnaive.data.arrays import FLOATS
+from unnaive.data.array_rules import ArrayRule, check_keys, check_rules, read_whole
 from unnaive.linear.network import Network
 from unnaive.linear.scorer import Scorer
-from unnaive.models.hierarchical.cases import UNKNOWN, Cases, Rows
+from unnaive.models.hierarchical.cases import UNKNOWN, Cases, FeatureRows
 from unnaive.models.hierarchical.hidden_naive_bayes import HiddenNaiveBayes
 from unnaive.models.hierarchical.hidden_tree import HiddenTree
 from unnaive.models.hierarchical.tree_shape import Node, Tree
@@ -108,7 +108,8 @@ class HiddenNetworks(Scorer):
         """The inverse of `to_arrays`; trusts nothing, since models come from files."""
         try:
             link = choose(["log-odds", "softmax"], settings["link"], "link")
-            n_terms = int(settings["n_terms"])
+            check_keys(settings, "link", "n_terms", "direction")
+            n_terms = read_whole(settings["n_terms"], "n_terms")
             networks = tuple(ClassNetwork(*one) for one in unpack_networks(arrays, settings["direction"], n_terms))
         except (KeyError, TypeError, ValueError, IndexError) as problem:
             raise BadModel(f"the networks in this model are damaged ({problem}); train it again") from problem
@@ -132,13 +133,13 @@ def swap_class_states(network: Network) -> Network:
     return replace(network, tables=tuple(tables))
 
 
-def evidence(X: Sparse, terms: NDArray[np.int64], unknown: Sparse | None = None) -> Rows:
+def evidence(X: Sparse, terms: NDArray[np.int64], unknown: Sparse | None = None) -> FeatureRows:
     """What documents X say of `terms`: 1 present, 0 absent, −1 unknown (n_docs, len(terms)).
 
     >>> evidence(csc_array([[2, 0, 0]]), np.array([1, 0, 2]), csc_array([[False, False, True]]))
     array([[ 0,  1, -1]], dtype=int8)
     """
-    rows: Rows = (X[:, terms].toarray() > 0).astype(np.int8)
+    rows: FeatureRows = (X[:, terms].toarray() > 0).astype(np.int8)
     if unknown is not None:
         rows[unknown[:, terms].toarray() != 0] = UNKNOWN
     return rows
@@ -192,6 +193,19 @@ WIDEST = 24  # a table of 2^24 cells is more than any training makes
 MOST_MEMBERS = 1 << 16
 
 
+RULES = {
+    "members": ArrayRule("whole", (1,), 1, MOST_MEMBERS),
+    "n_features": ArrayRule("whole", ("networks",), 0, 1 << 40),
+    "n_nodes": ArrayRule("whole", ("networks",), 1, 1 << 40),
+    "terms": ArrayRule("whole", ("features",), 0, below="all_terms"),
+    "own": ArrayRule("whole", ("features",), 0, below="features"),
+    "n_own": ArrayRule("whole", ("nodes",), 0, WIDEST),
+    "n_hidden": ArrayRule("whole", ("nodes",), 0, WIDEST),
+    "hidden": ArrayRule("whole", ("arcs",), 0, below="nodes"),
+    "values": ArrayRule("float", ("cells",), 0, 1),
+}
+
+
 def pack_networks(networks: Sequence[Entry]) -> tuple[Arrays, str]:
     """The arrays of all networks, and their direction."""
     nodes = [node for _, network in networks for node in network.tree]
@@ -223,15 +237,14 @@ def _values(network: AnyNetwork) -> tuple[Floats, ...]:
 def unpack_networks(arrays: Arrays, direction: str, n_terms: int) -> Iterator[Entry]:
     """The networks again; a ValueError, KeyError or IndexError where the arrays do not fit together."""
     choose(["to-class", "from-class"], direction, "direction")
-    (members,) = _integers(arrays, "members", 1, MOST_MEMBERS)
-    terms = _ArrayReader(_integers(arrays, "terms", 0, n_terms - 1))
-    own, hidden = _ArrayReader(_integers(arrays, "own", 0)), _ArrayReader(_integers(arrays, "hidden", 0))
-    n_own, n_hidden = (
-        _ArrayReader(_integers(arrays, "n_own", 0, WIDEST)),
-        _ArrayReader(_integers(arrays, "n_hidden", 0, WIDEST)),
+    check_rules(arrays, RULES, all_terms=n_terms)
+    whole = {name: arrays[name].astype(np.int64) for name in arrays if name != "values"}
+    (members,) = whole["members"]
+    terms, own, hidden, n_own, n_hidden = (
+        _ArrayReader(whole[name]) for name in ("terms", "own", "hidden", "n_own", "n_hidden")
     )
-    values = _ArrayReader(_probabilities(arrays))
-    sizes = _integers(arrays, "n_features", 0), _integers(arrays, "n_nodes", 1)
+    values = _ArrayReader(arrays["values"].astype(np.float64))
+    sizes = whole["n_features"], whole["n_nodes"]
     _check_sizes(*sizes, terms.left, n_own.left)
     for n_features, n_nodes in zip(*sizes, strict=True):
         nodes = zip(n_own.take(int(n_nodes)), n_hidden.take(int(n_nodes)), strict=True)
@@ -267,20 +280,6 @@ class _ArrayReader:
 
     def numbers(self, count: int) -> tuple[int, ...]:
         return tuple(int(number) for number in self.take(int(count)))
-
-
-def _integers(arrays: Arrays, name: str, least: int, most: int = 1 << 40) -> NDArray[np.int64]:
-    values = arrays[name]
-    if values.ndim != 1 or values.dtype.kind not in "iu" or np.any((values < least) | (values > most)):
-        raise ValueError(f"{name} is out of range")
-    return values.astype(np.int64)
-
-
-def _probabilities(arrays: Arrays) -> Floats:
-    values = arrays["values"]
-    if values.ndim != 1 or values.dtype not in FLOATS or not np.all((values >= 0) & (values <= 1)):
-        raise ValueError("a table has a value that is no probability")
-    return values.astype(np.float64)
 
 
 def _check_tree(tree: Tree, n_features: int) -> None:

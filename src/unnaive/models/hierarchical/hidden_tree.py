@@ -12,8 +12,8 @@ import numpy as np
 
 from unnaive.base.types import Floats
 from unnaive.linear.network import Network
-from unnaive.models.hierarchical.cases import UNKNOWN, Cases, Rows, distinct_rows
-from unnaive.models.hierarchical.em import TINY, Tables
+from unnaive.models.hierarchical.cases import UNKNOWN, Cases, FeatureRows, distinct_rows
+from unnaive.models.hierarchical.em import TINY, StartTables
 from unnaive.models.hierarchical.em_to_class import UNSEEN, ToClass, node_probability
 from unnaive.models.hierarchical.tree_shape import Tree, compile_stages, inputs, node_names
 
@@ -43,7 +43,7 @@ class HiddenTree:
     tables: tuple[Floats, ...]
 
     @classmethod
-    def of(cls, tree: Tree, cases: Cases, problem: ToClass, tables: Tables) -> HiddenTree:
+    def of(cls, tree: Tree, cases: Cases, problem: ToClass, tables: StartTables) -> HiddenTree:
         """The network that EM found; configurations never seen get 1/2."""
         whole = []
         for node, stage, table in zip(tree, problem.stages, tables, strict=True):
@@ -63,12 +63,12 @@ class HiddenTree:
         """Free parameters of one member: one for each feature and for each configuration of a node's parents."""
         return int(len(self.features) + sum(table[0].size for table in self.tables))
 
-    def posterior(self, evidence: Rows) -> Floats:
+    def posterior(self, evidence: FeatureRows) -> Floats:
         """P(class | evidence): rows of 1 present, 0 absent, −1 unknown (n, n_features) → (n,)."""
         posterior: Floats = self.member_posteriors(evidence).mean(axis=0)
         return posterior
 
-    def member_posteriors(self, evidence: Rows) -> Floats:
+    def member_posteriors(self, evidence: FeatureRows) -> Floats:
         """The posterior of each member (members, n)."""
         rows, row_of = distinct_rows(evidence)
         unknown = (rows == UNKNOWN).any(axis=1)
@@ -77,14 +77,14 @@ class HiddenTree:
         inside[:, unknown] = self._if_unknown(rows[unknown])
         return inside[:, row_of]
 
-    def log_features(self, rows: Rows) -> Floats:
+    def log_features(self, rows: FeatureRows) -> Floats:
         """log P(features) of known rows: features are independent roots (n,)."""
         p = np.clip(self.features, TINY, 1 - TINY)
         known = rows.astype(np.float64)
         logs: Floats = known @ np.log(p) + (1 - known) @ np.log1p(-p)
         return logs
 
-    def _if_known(self, rows: Rows) -> Floats:
+    def _if_known(self, rows: FeatureRows) -> Floats:
         stages, order = compile_stages(self.tree, rows)
         chances: list[Floats] = []
         for stage, table in zip(stages, self.tables, strict=True):
@@ -92,13 +92,13 @@ class HiddenTree:
             chances.append(np.clip(node_probability(stage, table[:, :, stage.codes], hidden), TINY, 1 - TINY))
         return chances[-1][:, order]
 
-    def _if_unknown(self, rows: Rows) -> Floats:
+    def _if_unknown(self, rows: FeatureRows) -> Floats:
         """Every feature as a variable with a chance of its own: 0, 1, or P(F) where nothing is known of it."""
         step = max(1, SOFT_CELLS // (self.members * max(table[0].size for table in self.tables)))
         parts = [self._soft(rows[first : first + step]) for first in range(0, len(rows), step)]
         return np.concatenate(parts, axis=1) if parts else np.empty((self.members, 0))
 
-    def _soft(self, rows: Rows) -> Floats:
+    def _soft(self, rows: FeatureRows) -> Floats:
         features = np.where(rows == UNKNOWN, self.features, rows.astype(np.float64)).T
         chances: list[Floats] = []
         for node, table in zip(self.tree, self.tables, strict=True):

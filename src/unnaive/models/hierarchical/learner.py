@@ -20,14 +20,14 @@ from scipy.sparse import csc_array, csr_array
 
 from unnaive.base.errors import BadData
 from unnaive.base.settings import setting
-from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.named_counts import over_classes
 from unnaive.data.weighting import presence
 from unnaive.linear.selection import class_gain, informative_terms
 from unnaive.models.estimator import DocumentsModel, class_weight_setting, scheme_setting
 from unnaive.models.hierarchical.cases import Cases
-from unnaive.models.hierarchical.em import Search, Tables, run_em
+from unnaive.models.hierarchical.em import EmSearch, StartTables, run_em
 from unnaive.models.hierarchical.em_from_class import Branch, FromClass, branches
 from unnaive.models.hierarchical.em_to_class import ToClass
 from unnaive.models.hierarchical.hidden_naive_bayes import HiddenNaiveBayes
@@ -37,7 +37,7 @@ from unnaive.models.hierarchical.tree_shape import CLUSTERINGS, Tree, shape_tree
 from unnaive.models.mixins import HasNetwork
 from unnaive.text.backend import thread_count
 
-Report = Callable[[int, Floats], None]
+EmReport = Callable[[int, Floats], None]
 Each = Callable[..., Iterable[Any]]  # map, or one that uses threads
 
 TUNED = {"avg": (7, 0.05), "or": (9, 0.09), "dep": (7, 170.0)}
@@ -62,6 +62,7 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
 
     name = "hierarchical"
     title = "hierarchical Bayesian networks"
+    scorer_kinds = ("hidden-networks",)
     poor_score = True
 
     clustering: str = setting("How features share a hidden variable.", default="or", choices=tuple(CLUSTERINGS))
@@ -72,9 +73,9 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
         at_most=WIDEST,
     )
     alpha: float | None = setting(
-        'Penalty of cluster size ("avg", "or"), or importance of mutual information ("dep"); None for what the thesis '
-        "found best.",
+        'Penalty of cluster size ("avg", "or"), or weight of mutual information ("dep").',
         default=None,
+        more="None: what the thesis found best.",
         at_least=0,
         below=np.inf,
     )
@@ -85,11 +86,12 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
         "Features → hidden → class (HBN), or the reverse (HNB).", default="to-class", choices=("to-class", "from-class")
     )
     restarts: int = setting(
-        "Random starts of EM; half of them are dropped after 1, 2, 4, … iterations.", default=64, at_least=1
+        "Random starts of EM; half of them are dropped at each doubling of the iterations.", default=64, at_least=1
     )
     average: int = setting(
-        "How many of the best starts are run to the end; their posteriors are averaged. 1 is the thesis.",
+        "Number of the best starts that are run to the end, and whose posteriors are averaged.",
         default=8,
+        more="1 is the thesis.",
         at_least=1,
     )
     tol: float = setting("EM ends when the log-likelihood rises by less.", default=1e-4, at_least=0, below=np.inf)
@@ -101,8 +103,9 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
     max_iter: int = setting("Iterations of EM, at most.", default=1000, at_least=1)
     scheme: str | None = scheme_setting()
     n_jobs: int | None = setting(
-        "Threads, shared by classes and by starts within a class; None for all cores. Results do not depend on it.",
+        "Number of threads, by default one for each core; results do not depend on it.",
         default=None,
+        more="Classes, and starts within a class, share them.",
         at_least=-1,
     )
     random_state: int = setting("Seed of the starts.", default=0, at_least=0)
@@ -110,12 +113,12 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> HiddenNetworks:  # fmt: skip
         """A network for each class against the rest."""
         branching, alpha = _branching_and_alpha(self.clustering, self.branching, self.alpha)
-        search = Search(self.restarts, self.average, self.tol, self.stopping, self.max_iter)
-        documents = Documents(X, Y, sample_weight)
+        search = EmSearch(self.restarts, self.average, self.tol, self.stopping, self.max_iter)
+        documents = TrainingCases(X, Y, sample_weight)
         pair = self.scheme_for(exclusive) == "multiclass" and documents.n_classes == 2
         wanted = [1] if pair else list(range(documents.n_classes))
 
@@ -132,7 +135,7 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
             networks = in_threads(partial(network, each), wanted, n_threads)
         return HiddenNetworks(tuple(networks), documents.n_terms, "softmax" if pair else "log-odds")
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, progress: Progress | None) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, progress: ProgressCallback | None) -> Self:
         iterations = [1]  # where nothing is hidden, counting is all there is to do
 
         def note(solver: str, line: dict[str, Any]) -> None:
@@ -189,6 +192,7 @@ class HierarchicalNB(HierarchicalBN):
 
     name = "hierarchical-naive-bayes"
     title = "hierarchical naive Bayes networks"
+    scorer_kinds = ("hidden-networks",)
 
     direction: str = setting(
         "Features → hidden → class (HBN), or the reverse (HNB).",
@@ -203,7 +207,7 @@ def _branching_and_alpha(clustering: str, branching: int | None, alpha: float | 
     return best_branching if branching is None else branching, best_alpha if alpha is None else alpha
 
 
-class Documents:
+class TrainingCases:
     """The documents by term and by class, as every class's problem needs them."""
 
     def __init__(self, X: Sparse, Y: Sparse, sample_weight: NDArray[Any] | None = None) -> None:
@@ -235,7 +239,7 @@ class Documents:
 
 
 def learn_to_class(
-    tree: Tree, cases: Cases, search: Search, random: np.random.Generator, report: Report, each: Each
+    tree: Tree, cases: Cases, search: EmSearch, random: np.random.Generator, report: EmReport, each: Each
 ) -> HiddenTree:
     """HBN: one EM for the whole tree, spare threads for the starts."""
     problem = ToClass(tree, cases, each)
@@ -244,12 +248,12 @@ def learn_to_class(
 
 
 def learn_from_class(
-    tree: Tree, cases: Cases, search: Search, random: np.random.Generator, report: Report, each: Each
+    tree: Tree, cases: Cases, search: EmSearch, random: np.random.Generator, report: EmReport, each: Each
 ) -> HiddenNaiveBayes:
     """HNB: an EM with restarts of its own for each branch, spare threads for the branches."""
     own = branches(tree)
 
-    def tables(branch: Branch, random: np.random.Generator) -> Tables:
+    def tables(branch: Branch, random: np.random.Generator) -> StartTables:
         return run_em(FromClass(branch, cases), search, random, report)[0]
 
     found = each(tables, own, random.spawn(len(own)))
@@ -262,7 +266,7 @@ LEARNERS: dict[str, Callable[..., HiddenTree | HiddenNaiveBayes]] = {
 }
 
 
-def _progress_of_class(progress: Progress | None, c: int, n_classes: int) -> Report:
+def _progress_of_class(progress: ProgressCallback | None, c: int, n_classes: int) -> EmReport:
     if progress is None:
         return lambda iteration, likelihoods: None
 

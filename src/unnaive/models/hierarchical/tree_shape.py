@@ -14,7 +14,7 @@ import numpy as np
 from unnaive.base.errors import choose
 from unnaive.base.lazy import lazy_property
 from unnaive.base.types import Floats, Ids
-from unnaive.models.hierarchical.cases import Cases, Rows, codes_of, distinct_rows
+from unnaive.models.hierarchical.cases import Cases, FeatureRows, codes_of, distinct_rows
 from unnaive.models.hierarchical.feature_clusters import (
     Cluster,
     clusters_by_average,
@@ -128,7 +128,7 @@ def _from_class(tree: Tree, node: int) -> Iterator[int]:
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
+class RowLink:
     """How the rows of a node see those of one hidden variable on it: `row[s]` there, and the way back for sums."""
 
     node: int
@@ -152,7 +152,7 @@ class Stage:
     codes: Ids
     starts: Ids
     n_rows: int
-    links: tuple[Link, ...]
+    links: tuple[RowLink, ...]
 
     @lazy_property
     def sizes(self) -> Ids:
@@ -165,7 +165,7 @@ class Stage:
             yield code, slice(int(start), int(start + size))
 
 
-def compile_stages(tree: Tree, rows: Rows) -> tuple[list[Stage], Ids]:
+def compile_stages(tree: Tree, rows: FeatureRows) -> tuple[list[Stage], Ids]:
     """The stages of a tree over `rows` (n, n_features), and for each of `rows` its row at the class."""
     below = features_below(tree)
     stages: list[Stage | None] = [None] * len(tree)
@@ -184,6 +184,6 @@ def compile_stages(tree: Tree, rows: Rows) -> tuple[list[Stage], Ids]:
     return [stage for stage in stages if stage is not None], order
 
 
-def _link(node: int, row: Ids) -> Link:
+def _link(node: int, row: Ids) -> RowLink:
     order = np.argsort(row, kind="stable")
-    return Link(node, row, order, np.flatnonzero(np.diff(row[order], prepend=-1)))
+    return RowLink(node, row, order, np.flatnonzero(np.diff(row[order], prepend=-1)))

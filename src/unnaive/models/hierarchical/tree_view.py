@@ -1,4 +1,4 @@
-"""A network that is a tree, looked at: as text, and drawn as in the thesis's figures 4.1 to 4.4.
+"""A network that is a tree, seen from its class, and as text; evaluation/reports/network_figures.py draws it.
 
 Takes the Network value of hidden_networks.py; `unnaive inspect --network` shows what comes out.
 """
@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from unnaive.base.errors import BadData, MissingExtra
+from unnaive.base.errors import BadData
 from unnaive.linear.network import Network
 
 
@@ -81,33 +80,3 @@ def _branches(network: Network, one: TreeNode, indent: str) -> Iterator[str]:
 def _node_text(network: Network, one: TreeNode) -> str:
     name, table = network.nodes[one.node], network.tables[one.node]
     return name if network.parents[one.node] else f"{name} {table[-1]:.3f}"
-
-
-def draw_tree(network: Network, root: int | None = None) -> Any:
-    """A matplotlib figure of the tree: features above, the class at the bottom, arrows along the arcs."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as problem:
-        raise MissingExtra("drawing needs matplotlib; install it with: pip install matplotlib") from problem
-    top = root_tree(network, root)
-    places = {one.node: (one.across, float(one.depth)) for one in top.walk()}
-    leaves, depth = 1 + max(x for x, _ in places.values()), 1 + max(y for _, y in places.values())
-    figure = Figure(figsize=(max(4.0, 0.42 * leaves), 1.3 * depth + 1), layout="constrained")
-    axes = figure.subplots()
-    for parent, child in network.arcs():
-        arrow = {"arrowstyle": "-|>", "color": "#888888", "shrinkA": 9, "shrinkB": 9}
-        axes.annotate("", xy=places[child], xytext=places[parent], arrowprops=arrow)
-    for one in top.walk():
-        axes.text(*places[one.node], network.nodes[one.node], **_label(one, top))
-    axes.set(xlim=(-1, leaves), ylim=(-0.6, depth - 0.2))
-    axes.axis("off")
-    return figure
-
-
-def _label(one: TreeNode, top: TreeNode) -> dict[str, Any]:
-    """Features stand upright and plain; hidden variables and the class are in boxes."""
-    if not one.children and one is not top:
-        return {"rotation": 90, "ha": "center", "va": "bottom", "fontsize": 9}
-    colour = "#ffd9a8" if one is top else "#dce9f7"
-    box = {"boxstyle": "round", "facecolor": colour, "edgecolor": "#666666"}
-    return {"ha": "center", "va": "center", "fontsize": 9, "bbox": box}

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../../base/_checks.h"
+#include "../../base/_leak_report.h"
 
 namespace nb = nanobind;
 
@@ -131,6 +132,7 @@ void run(Vector<int64_t> starts, Vector<int32_t> terms, Vector<int64_t> term_sta
 }  // namespace
 
 NB_MODULE(_gram, m) {
+  set_leak_report();
   const auto out = nb::arg("out").noconvert();  // a converted copy would be filled and thrown away
   m.def("by_term", &run<by_term>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
   m.def("by_document", &run<by_document>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);

@@ -16,7 +16,7 @@ from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.base.progress import report_classes
 from unnaive.base.protocol import available_if
 from unnaive.base.settings import setting
-from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.named_counts import over_classes
 from unnaive.data.targets import Targets, check_known_classes, class_columns, sorted_classes
 from unnaive.data.weighting import NORMS, Weighting, document_frequency, presence
@@ -59,16 +59,16 @@ class HigherOrderNB(UnweightedDocumentsModel):
     poor_score = True
 
     prior: str = setting(
-        "What the prior of a class is a share of: documents, or second-order paths, of which classes with long "
-        "documents have more; where there is no path, documents.",
+        "The prior of a class is its share of documents, or of second-order paths.",
         default="documents",
+        more="Classes with long documents have more paths; where there is no path, documents decide.",
         choices=PRIORS,
     )
     scheme: str | None = scheme_setting()
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Linear:  # fmt: skip
         """The paths of each class, walked within its documents."""
         refuse_full_table(Y.shape[1], X.shape[1], "higher-order naive Bayes")
@@ -115,6 +115,7 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
 
     name = "hos"
     title = "higher-order smoothing"
+    scorer_kinds = ("paths", "linear")
     poor_score = True
 
     beta: float = setting(
@@ -137,9 +138,9 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
         choices=("bernoulli", "multinomial"),
     )  # fmt: skip
     norm: str | None = setting(
-        "Length to which documents are normalised before paths are counted, so that long ones, which have most paths, "
-        "do not decide alone; None leaves them.",
+        "Length to which documents are normalised before paths are counted; None for no change.",
         default=None,
+        more="Otherwise long documents, which have most paths, decide alone.",
         choices=tuple(NORMS),
     )
     keep_documents: bool = setting(
@@ -149,7 +150,7 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Linear:  # fmt: skip
         """Both passes over all documents at once."""
         scheme = self.scheme_for(exclusive)
@@ -221,7 +222,7 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
         more = SecondPass.of(Z, Y, begun.first_pass.first)
         return self._finish(more if begun.two is None else begun.two + more)
 
-    def fit(self, X: Any, y: Any, *, progress: Progress | None = None) -> Self:  # type: ignore[override]
+    def fit(self, X: Any, y: Any, *, progress: ProgressCallback | None = None) -> Self:  # type: ignore[override]
         """Learn from documents X and labels y at once."""
         self.__dict__.pop("_shards", None)
         return super().fit(X, y, progress=progress)

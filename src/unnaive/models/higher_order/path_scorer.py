@@ -15,11 +15,18 @@ from scipy.sparse import csr_array
 from unnaive.base.errors import BadModel
 from unnaive.base.lazy import lazy_property
 from unnaive.base.types import Floats, Sparse
+from unnaive.data.array_rules import TableRule, check_rules, read_whole
 from unnaive.data.arrays import read_csr
 from unnaive.data.products import transposed_product
 from unnaive.linear.linear import Linear
 
 MIDDLES = 3  # terms in the middle of paths that an explanation names, at most
+
+
+RULES = {
+    "documents": TableRule("documents", "terms", "number", 0, ones=True),
+    "labels": TableRule("documents", "classes", "number", 0, 1, ones=True),
+}
 
 
 @dataclass(frozen=True)
@@ -118,9 +125,12 @@ class PathScorer(Linear):
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> PathScorer:
         """The inverse of `to_arrays`; trusts nothing, since models come from files."""
-        linear = Linear.from_arrays(arrays, settings)
         try:
-            n_docs = int(settings["documents"])
+            n_docs = read_whole(settings["documents"], "documents")
+            rest = {name: one for name, one in arrays.items() if not name.startswith(("documents.", "labels."))}
+            linear = Linear.from_arrays(rest, {name: one for name, one in settings.items() if name != "documents"})
+            own = {name: one for name, one in arrays.items() if name not in rest}
+            check_rules(own, RULES, documents=n_docs, terms=linear.n_terms, classes=linear.n_classes)
             documents = _table(arrays, "documents", (n_docs, linear.n_terms))
             labels = _table(arrays, "labels", (n_docs, linear.n_classes))
         except (KeyError, TypeError, ValueError, IndexError) as problem:

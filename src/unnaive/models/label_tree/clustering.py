@@ -8,12 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.base.types import Sparse
+from unnaive.base.types import Ids, Sparse
 from unnaive.data.weighting import NORMS
 
 ROUNDS = 20  # of reassigning labels to two means, at most
-
-Places = NDArray[np.int64]
 
 
 def label_centroids(Z: Sparse, Y: Sparse, weight: NDArray[np.float64]) -> Sparse:
@@ -24,7 +22,7 @@ def label_centroids(Z: Sparse, Y: Sparse, weight: NDArray[np.float64]) -> Sparse
     return csr_array((sums.data / np.repeat(lengths, np.diff(sums.indptr)), sums.indices, sums.indptr), sums.shape)
 
 
-def halve(centroids: Sparse, rng: np.random.Generator) -> tuple[Places, Places]:
+def halve(centroids: Sparse, rng: np.random.Generator) -> tuple[Ids, Ids]:
     """Two groups of labels, as large as each other or off by one, by cosine to the two groups' means.
 
     Each round puts the half of the labels into the first group that are nearest to its mean, compared with the other
@@ -56,7 +54,7 @@ def _mean(centroids: Sparse, rows: NDArray[np.bool_]) -> NDArray[np.float64]:
     return total / max(float(np.sqrt(np.square(total).sum())), 1e-300)
 
 
-def cluster_labels(centroids: Sparse, n_groups: list[int], seed: int) -> tuple[Places, list[Places]]:
+def cluster_labels(centroids: Sparse, n_groups: list[int], seed: int) -> tuple[Ids, list[Ids]]:
     """(the labels in the order of the tree's leaves, where the groups of each level begin and end in it).
 
     n_groups  groups of each level, powers of two that grow; the labels themselves are one more level, the last

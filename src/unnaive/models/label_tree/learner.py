@@ -5,20 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from unnaive.base.errors import BadData
 from unnaive.base.settings import setting
-from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.weighting import DOCUMENT_WEIGHTINGS, document_weighting
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
 from unnaive.models.label_tree.clustering import cluster_labels, label_centroids
 from unnaive.models.label_tree.scorer import LabelTreeScorer
 from unnaive.models.svm.solver import squared_hinge
 from unnaive.text.backend import thread_count
-
-Places = NDArray[np.int64]
 
 MOST_PASSES = 1000  # over the documents of a node
 
@@ -38,6 +35,7 @@ class LabelTree(DocumentsModel):
 
     name = "label-tree"
     title = "tree of labels"
+    scorer_kinds = ("label-tree",)
     generative = False
     poor_score = True
 
@@ -50,12 +48,14 @@ class LabelTree(DocumentsModel):
     least_weight: float = setting("Weights nearer to 0 are left out.", default=0.01, at_least=0)
     tol: float = setting("Largest violation of the optimality conditions.", default=0.01, above=0)
     random_state: int = setting("Seed of the clustering and of the order of documents.", default=0, at_least=0)
-    n_jobs: int | None = setting("Threads over classes; None for all cores. Results do not depend on it.", default=None)
+    n_jobs: int | None = setting(
+        "Number of threads over classes, by default one for each core; results do not depend on it.", default=None
+    )
     class_weight: Any = class_weight_setting()
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> LabelTreeScorer:  # fmt: skip
         """The tree of documents X (n_docs, n_terms) and labels Y (n_docs, n_classes)."""
         if Y.shape[1] < 1 or not Y.nnz:
@@ -125,7 +125,7 @@ def group_numbers(n_labels: int, levels: int | None) -> list[int]:
     return [1 << power for power in powers if power]
 
 
-def _members(by_leaf: Sparse, ends: Places) -> Sparse:
+def _members(by_leaf: Sparse, ends: Ids) -> Sparse:
     """Which documents have a label below each group (n_docs, n_groups)."""
     group = np.searchsorted(ends, by_leaf.indices, side="right") - 1
     ends_of_rows = by_leaf.indptr.copy()  # which sum_duplicates changes

@@ -9,16 +9,23 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import BadModel
-from unnaive.base.types import Arrays, Floats, Sparse
-from unnaive.data.arrays import csr_arrays, is_number, read_csr, read_floats, read_places
+from unnaive.base.errors import BadModel, choose
+from unnaive.base.types import Arrays, Floats, Ids, Sparse
+from unnaive.data.array_rules import (
+    LARGEST_IDF,
+    ArrayRule,
+    Rules,
+    TableRule,
+    check_keys,
+    check_rules,
+    read_whole,
+)
+from unnaive.data.arrays import csr_arrays, read_csr
 from unnaive.data.weighting import Weighting
 from unnaive.linear.scorer import Scorer
 
 SLOPE = 3.0  # of the logistic curve that makes a probability of a margin: 1 on the right side is p = 0.95
 FAR = 1.0  # how far labels that were never looked at stay behind the last that were
-
-Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +44,8 @@ class LabelTreeScorer(Scorer):
 
     kind: ClassVar[str] = "label-tree"
 
-    order: Places
-    ends: tuple[Places, ...]
+    order: Ids
+    ends: tuple[Ids, ...]
     weights: Sparse
     bias: Floats
     weighting: Weighting
@@ -82,13 +89,13 @@ class LabelTreeScorer(Scorer):
         return scores
 
     def _descend(
-        self, Z: Sparse, documents: Places, nodes: Places, paths: Floats, above: Places, ends: Places, row: int
-    ) -> tuple[Places, Places, Floats]:
+        self, Z: Sparse, documents: Ids, nodes: Ids, paths: Floats, above: Ids, ends: Ids, row: int
+    ) -> tuple[Ids, Ids, Floats]:
         """The children of the nodes that documents are at, with log p of the paths to them."""
         first = np.searchsorted(ends, above)  # the first child of each node, and where the last one's children end
         by_node = np.argsort(nodes, kind="stable")
         cuts = np.searchsorted(nodes[by_node], np.arange(len(above)))
-        parts: list[tuple[Places, Places, Floats]] = []
+        parts: list[tuple[Ids, Ids, Floats]] = []
         for node in np.unique(nodes).tolist():
             at = by_node[cuts[node] : cuts[node + 1]]
             children = np.arange(first[node], first[node + 1])
@@ -120,32 +127,41 @@ class LabelTreeScorer(Scorer):
     def from_arrays(cls, arrays: Arrays, settings: dict[str, Any]) -> Self:
         """The inverse of `to_arrays`; trusts nothing, since models come from files."""
         try:
-            n_labels, levels, n_terms = len(arrays["order"]), int(settings["levels"]), int(settings["n_terms"])
-            order = read_places(arrays["order"], (n_labels,), "order", least=0, below=n_labels)
-            if not 1 <= levels <= 64 or not np.array_equal(np.sort(order), np.arange(n_labels)):
+            check_keys(settings, "levels", "n_terms", "beam", "link", "tf", "norm")
+            levels, n_terms = read_whole(settings["levels"], "levels", least=1, most=64), settings["n_terms"]
+            link = choose(["softmax", "log-odds"], settings["link"], "link")
+            check_rules(arrays, tree_rules(arrays, levels), terms=read_whole(n_terms, "n_terms"))
+            order, n_labels = arrays["order"].astype(np.int64), len(arrays["order"])
+            if not np.array_equal(np.sort(order), np.arange(n_labels)):
                 raise ValueError("its labels are not in an order")
             ends = tuple(_read_ends(arrays[f"ends.{level}"], n_labels) for level in range(levels))
             if len(ends[-1]) != n_labels + 1 or not all(
                 set(one.tolist()) <= set(two.tolist()) for one, two in pairwise(ends)
             ):
                 raise ValueError("its groups do not lie inside each other")
-            n_nodes = sum(len(one) - 1 for one in ends)
-            weights = read_csr(arrays, "weights", (n_nodes, n_terms))
-            bias = read_floats(arrays["bias"], (n_nodes,), "bias")
-            idf = read_floats(arrays["idf"], (n_terms,), "idf") if "idf" in arrays else None
-            beam = settings["beam"]
-            if not is_number(beam) or int(beam) != beam or beam < 1:
-                raise ValueError("its beam is no whole number")
-            weighting = Weighting(settings["tf"], idf, settings["norm"])
+            weights = read_csr(arrays, "weights", (sum(len(one) - 1 for one in ends), n_terms))
+            beam = read_whole(settings["beam"], "beam", least=1)
+            weighting = Weighting(settings["tf"], arrays.get("idf"), settings["norm"])
         except (KeyError, TypeError, ValueError) as problem:
             raise BadModel(f"the scorer in this model is damaged ({problem}); train it again") from problem
-        if weights.dtype not in (np.float32, np.float64):
-            raise BadModel("the scorer in this model has weights of the wrong kind; train it again")
-        return cls(order, ends, weights, bias, weighting, int(beam), settings["link"])
+        return cls(order, ends, weights, arrays["bias"], weighting, beam, link)
 
 
-def _read_ends(values: NDArray[Any], n_labels: int) -> Places:
-    ends = read_places(values, values.shape[:1], "groups", least=0, below=n_labels + 1)
+def tree_rules(arrays: Arrays, levels: int) -> Rules:
+    """What the arrays of a label tree of so many levels must be; every group has a node, and so has every label."""
+    nodes = sum(len(arrays[f"ends.{level}"]) - 1 for level in range(levels))
+    groups = {f"ends.{level}": ArrayRule("whole", (f"groups {level}",), 0, below="labels+1") for level in range(levels)}
+    return {
+        "order": ArrayRule("whole", ("labels",), 0, below="labels"),
+        **groups,
+        "weights": TableRule(nodes, "terms"),
+        "bias": ArrayRule("float", (nodes,)),
+        "idf": ArrayRule("float", ("terms",), 0, LARGEST_IDF, optional=True),
+    }
+
+
+def _read_ends(values: NDArray[Any], n_labels: int) -> Ids:
+    ends = values.astype(np.int64)
     if len(ends) < 2 or ends[0] != 0 or ends[-1] != n_labels or not bool((np.diff(ends) > 0).all()):
         raise ValueError("its groups do not cover its labels")
     return ends
@@ -156,7 +172,7 @@ def log_sigmoid(values: Floats) -> Floats:
     return -np.logaddexp(0.0, -values)
 
 
-def _fill(found: Floats, documents: Places, nodes: Places, paths: Floats, ends: Places) -> None:
+def _fill(found: Floats, documents: Ids, nodes: Ids, paths: Floats, ends: Ids) -> None:
     """Write the score of each node to all leaves below it."""
     sizes = np.diff(ends)[nodes]
     starts = np.concatenate([[0], np.cumsum(sizes)])
@@ -164,7 +180,7 @@ def _fill(found: Floats, documents: Places, nodes: Places, paths: Floats, ends: 
     found[np.repeat(documents, sizes), np.repeat(ends[nodes], sizes) + inside] = np.repeat(paths, sizes)
 
 
-def _best(documents: Places, paths: Floats, beam: int) -> Places:
+def _best(documents: Ids, paths: Floats, beam: int) -> Ids:
     """The places of the `beam` best paths of each document, ties by place."""
     order = np.lexsort((np.arange(len(paths)), -paths, documents))
     sorted_documents = documents[order]

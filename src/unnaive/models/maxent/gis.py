@@ -63,7 +63,7 @@ class Scaling:
         labels = csr_array((weight, (targets, np.arange(len(targets)))), shape=(n_classes, Z.shape[0]))
         observed = csr_array((labels @ Z).T)
         observed.eliminate_zeros()
-        self.cells = Cells.of(observed)
+        self.cells = ActiveCells.of(observed)
         self.observed = self.cells.gather(observed)
         self.absent = np.flatnonzero(~self.cells.active)
         self.documents = CellDocuments.of(Z, self.cells)
@@ -135,7 +135,7 @@ FULL = 0.35  # a term that more than this share of the classes have gets a full 
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class ActiveCells:
     """Where the weights of active cells are: n_table of them in rows, class by class, then the lists.
 
     rows     terms with a full row (n_rows,)           starts   of each list in the second part (n_lists + 1,)
@@ -151,10 +151,10 @@ class Cells:
     active: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, pattern: Sparse) -> Cells:
+    def of(cls, pattern: Sparse) -> ActiveCells:
         """The cells of `pattern` (n_terms, n_classes), whatever their value.
 
-        >>> Cells.of(csr_array([[1, 1, 0], [0, 0, 1]])).active
+        >>> ActiveCells.of(csr_array([[1, 1, 0], [0, 0, 1]])).active
         array([ True,  True, False,  True])
         """
         classes_of_term = np.diff(pattern.indptr)
@@ -201,12 +201,12 @@ def aligned_zeros(size: int) -> Floats:
 class CellDocuments:
     """Documents cut to the two parts of the cells: in_rows (n_docs, n_rows), in_lists (n_docs, n_lists)."""
 
-    cells: Cells
+    cells: ActiveCells
     in_rows: Sparse
     in_lists: Sparse
 
     @classmethod
-    def of(cls, X: Sparse, cells: Cells) -> CellDocuments:
+    def of(cls, X: Sparse, cells: ActiveCells) -> CellDocuments:
         """X (n_docs, n_terms) float64."""
         return cls(cells, X[:, cells.rows], X[:, cells.lists])
 

@@ -31,7 +31,7 @@ FLAT = 0.3  # of the slope: what a step may leave
 ROUNDING = 1e-13  # of the value: what it may rise by for no reason
 
 
-class Problem(Protocol):
+class Objective(Protocol):
     """A convex function to minimise, with points as flat arrays in coordinates of its own choice."""
 
     def dot(self, one: Floats, two: Floats) -> float:
@@ -54,7 +54,7 @@ class State:
     point: Floats
 
 
-def descend(problem: Problem, point: Floats, *, tol: float, max_iter: int) -> Iterator[State]:
+def descend(problem: Objective, point: Floats, *, tol: float, max_iter: int) -> Iterator[State]:
     """The start, then every step, until the largest partial derivative is at most `tol` or max_iter is up.
 
     Two-loop recursion of Nocedal (1980); the step satisfies the strong Wolfe conditions. Within rounding of the minimum
@@ -85,14 +85,16 @@ def descend(problem: Problem, point: Floats, *, tol: float, max_iter: int) -> It
             pairs.append((direction, change, curvature))
 
 
-def minimise(problem: Problem, point: Floats, *, tol: float, max_iter: int) -> Floats:
+def minimise(problem: Objective, point: Floats, *, tol: float, max_iter: int) -> Floats:
     """Where `descend` ends."""
     for state in descend(problem, point, tol=tol, max_iter=max_iter):
         point = state.point
     return point
 
 
-def _times_inverse_curvature(gradient: Floats, pairs: deque[tuple[Floats, Floats, float]], problem: Problem) -> Floats:
+def _times_inverse_curvature(
+    gradient: Floats, pairs: deque[tuple[Floats, Floats, float]], problem: Objective
+) -> Floats:
     """H·gradient, H the approximate inverse Hessian of the remembered pairs."""
     out = gradient.copy()
     shares = []

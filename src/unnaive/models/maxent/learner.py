@@ -17,10 +17,11 @@ from scipy.sparse import csr_array
 from unnaive.base.errors import BadData, UnnaiveError, choose
 from unnaive.base.progress import solver_events
 from unnaive.base.settings import setting
-from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.products import ThinProducts
-from unnaive.data.targets import Targets, single_labels
+from unnaive.data.targets import single_labels
+from unnaive.data.training_data import TrainingData
 from unnaive.data.weighting import Weighting, tf_idf
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.train import train
@@ -38,7 +39,7 @@ from unnaive.models.maxent.lbfgs import (
     softmax_loss,
     squared_lengths,
 )
-from unnaive.models.maxent.stopping import Rows, Step, Stopping, Trainer, run_solver
+from unnaive.models.maxent.stopping import RowNumbers, Step, Stopping, Trainer, run_solver
 from unnaive.models.mixins import LinearAttributes
 from unnaive.models.naive_bayes import LINK_OF_SCHEME, ComplementNB, MultinomialNB
 from unnaive.models.svm.solver import softmax
@@ -90,9 +91,9 @@ class MaxEnt(LinearAttributes, IteratedModel):
     scheme: str | None = scheme_setting()
     l2: float = setting("L-BFGS: weight of the L2 prior.", default=0.1, at_least=0, below=np.inf)
     prior: str = setting(
-        "Where the L2 prior is centred: at zero, or at the weights of complement naive Bayes; the latter is solved in "
-        "the dual, with exclusive classes and a bias that is drawn toward 0 like a weight.",
+        "Centre of the L2 prior: zero, or the weights of complement naive Bayes.",
         default="zero",
+        more="The latter is solved in the dual, with exclusive classes and a bias drawn toward 0 like a weight.",
         choices=("zero", "naive-bayes"),
     )
     prior_strength: float = setting("Factor of the naive Bayes prior.", default=1.0, at_least=0, below=np.inf)
@@ -117,13 +118,15 @@ class MaxEnt(LinearAttributes, IteratedModel):
     keep_on_interrupt: bool = setting(
         "Ctrl-C ends the training, not the program, and keeps the best so far.", default=False
     )
-    n_jobs: int | None = setting("Threads; None for all cores. Results do not depend on it.", default=None)
+    n_jobs: int | None = setting(
+        "Number of threads, by default one for each core; results do not depend on it.", default=None
+    )
     random_state: int = setting("Seed of the held-out documents.", default=0, at_least=0)
     class_weight: Any = class_weight_setting()
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Linear:  # fmt: skip
         """The Linear with the largest conditional likelihood of Y (n_docs, n_classes) given X (n_docs, n_terms)."""
         defaults, scheme = SOLVERS[self.solver], self.scheme_for(exclusive)
@@ -144,7 +147,7 @@ class MaxEnt(LinearAttributes, IteratedModel):
         return run_solver(task, stopping)
 
     def _learn_from_naive_bayes(
-        self, X: Sparse, Y: Sparse, scheme: str, sample_weight: Floats | None, progress: Progress | None
+        self, X: Sparse, Y: Sparse, scheme: str, sample_weight: Floats | None, progress: ProgressCallback | None
     ) -> Linear:
         """−log-likelihood + l2/2·‖λ − strength · naive Bayes‖², by dual coordinate descent.
 
@@ -185,13 +188,13 @@ class MaxEnt(LinearAttributes, IteratedModel):
         scorer: Linear = self._fitted().scorer  # type: ignore[assignment]
         return to_naive_bayes(scorer)
 
-    def _train(self, documents: Sparse, targets: Targets, **more: Any) -> FittedModel:
+    def _train(self, data: TrainingData, progress: ProgressCallback | None) -> FittedModel:
         before = self.__dict__.get("fitted_") if self.warm_start else None
         spec = self._spec()
-        if before is not None and (before.scorer.n_terms, before.classes) == (documents.shape[1], targets.classes):
+        if before is not None and before.classes == data.classes and before.scorer.n_terms == data.n_terms:
             spec.model.set_params(start=before.scorer)  # type: ignore[attr-defined]
         # what is kept has the settings that were given, not the model before
-        return replace(train(spec, documents, targets, **more), spec=self._spec())
+        return replace(train(data, spec, progress=progress), spec=self._spec())
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +214,7 @@ class _Task:
     threads: int = 1
     prior: bool = False  # GIS: whether the shares of the classes are part of the model
 
-    def at(self, rows: Rows) -> _Task:
+    def at(self, rows: RowNumbers) -> _Task:
         """The same task with some of the documents."""
         return replace(self, Z=self.Z[rows], Y=self.Y[rows], weight=self.weight[rows])
 

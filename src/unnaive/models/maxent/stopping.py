@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.linear.linear import Linear
 
-Rows = NDArray[np.intp]
+RowNumbers = NDArray[np.intp]
 
 PATIENCE = 20  # iterations, beyond twice the best one, without a lower held-out error
 
@@ -61,7 +61,7 @@ class Task(Protocol):
     def solver(self) -> str:
         """The name of the solver, for the progress line."""
 
-    def at(self, rows: Rows) -> Self:
+    def at(self, rows: RowNumbers) -> Self:
         """The same task with some of the documents."""
 
     def trainer(self) -> Trainer:
@@ -84,7 +84,7 @@ class Stopping:
     held_out: float = 0.0
     keep_on_interrupt: bool = False
     seed: int = 0
-    progress: Progress | None = None
+    progress: ProgressCallback | None = None
 
     def report(self, solver: str, step: Step, **more: float) -> None:
         """The progress line of an iteration."""
@@ -137,7 +137,7 @@ def _best_iteration(task: Task, judge: Task, stopping: Stopping) -> tuple[Linear
     return trainer.model(best.point), best.iteration, interrupted
 
 
-def split_held_out(Y: Sparse, share: float, seed: int) -> tuple[Rows, Rows]:
+def split_held_out(Y: Sparse, share: float, seed: int) -> tuple[RowNumbers, RowNumbers]:
     """Rows to train on, a document of every class among them, and rows to hold out: a share, chosen at random.
 
     None are held out where every document is the only one of its class.

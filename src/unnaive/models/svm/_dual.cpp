@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "../../base/_avx2.h"
+#include "../../base/_leak_report.h"
 #include "../../data/_scratch.h"
 #include "_dual_hinge.h"
 #include "_dual_jobs.h"
@@ -258,6 +259,7 @@ void define_softmax(nb::module_& m, Function function) {
 }  // namespace unnaive
 
 NB_MODULE(_dual, m) {
+  set_leak_report();
   m.def("set_folder",
         [](const std::string& folder, size_t least) { unnaive::ScratchFiles::instance().set_folder(folder, least); });
   unnaive::define_hinge(m, &unnaive::hinge<float>);

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from unnaive.base.progress import solver_events
 from unnaive.base.settings import setting
-from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.weighting import DOCUMENT_WEIGHTINGS, Weighting, document_weighting
 from unnaive.linear.linear import Linear
 from unnaive.models.estimator import IteratedModel, class_weight_setting
@@ -30,7 +30,9 @@ class HingeModel(LinearAttributes, IteratedModel):
     tol: float = setting("Largest violation of the optimality conditions.", default=1e-4, above=0)
     max_iter: int = setting("Passes over the documents, at most.", default=1000, at_least=1)
     random_state: int = setting("Seed of the order of documents.", default=0, at_least=0)
-    n_jobs: int | None = setting("Threads over classes; None for all cores. Results do not depend on it.", default=None)
+    n_jobs: int | None = setting(
+        "Number of threads over classes, by default one for each core; results do not depend on it.", default=None
+    )
     class_weight: Any = class_weight_setting()
 
     def fit_hinge(
@@ -39,7 +41,7 @@ class HingeModel(LinearAttributes, IteratedModel):
         X: Sparse,
         Y: Sparse,
         sample_weight: Floats | None,
-        progress: Progress | None,
+        progress: ProgressCallback | None,
         scale: Floats | None = None,
     ) -> Linear:
         """The hyperplanes of weighted documents; `scale` (n_classes, n_terms) multiplies the features of each class."""
@@ -71,7 +73,7 @@ class LinearSVM(HingeModel):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Linear:  # fmt: skip
         """A hyperplane for each class."""
         return self.fit_hinge(document_weighting(self.weights, X, sample_weight), X, Y, sample_weight, progress)

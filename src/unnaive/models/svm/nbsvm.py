@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from unnaive.base.settings import setting
-from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.weighting import Weighting, document_weighting, presence
 from unnaive.linear.linear import Linear, refuse_full_table
@@ -51,7 +51,7 @@ class NBSVM(HingeModel):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Linear:  # fmt: skip
         """A hyperplane for each class, on scaled features."""
         weighting = document_weighting(self.weights, X, sample_weight)
@@ -83,7 +83,7 @@ class PowerRatio(LinearAttributes, DocumentsModel):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Linear:  # fmt: skip
         """One pass over the documents."""
         weighting = Weighting("log", None, "l2")

@@ -8,7 +8,6 @@ built; dual_reference.py is the same algorithm in numpy, and the fallback.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +16,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
+from unnaive.base.types import Floats, Sparse
 from unnaive.models.svm import solver_reference as dual_reference
+from unnaive.models.svm.solver_reference import SolverProgress
 
 try:
     import unnaive.models.svm._dual as _dual
@@ -26,10 +27,7 @@ try:
 except ImportError:  # built without a compiler
     NATIVE = None
 
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
 # told the passes so far, the violation of the optimality conditions in the last one, and how many classes are solved
-Progress = Callable[[int, float, int], None]
 
 MOST_JOBS = 1024
 
@@ -90,7 +88,7 @@ def squared_hinge(
     max_iter: int = 1000,
     random_state: int = 0,
     n_jobs: int = 1,
-    progress: Progress | None = None,
+    progress: SolverProgress | None = None,
 ) -> HingeSolution:
     """A linear support vector machine with squared hinge loss for each class against the rest.
 
@@ -153,7 +151,7 @@ def softmax(
     tol: float = 1e-4,
     max_iter: int = 1000,
     random_state: int = 0,
-    progress: Progress | None = None,
+    progress: SolverProgress | None = None,
 ) -> SoftmaxSolution:
     """Multinomial logistic regression (maximum entropy) with a Gaussian prior centred where you like.
 

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-Floats = NDArray[np.float64]
-Sparse = Any  # scipy.sparse.csr_array, which ships no types
-Progress = Callable[[int, float, int], None]
+from unnaive.base.types import Floats, Sparse
+
+SolverProgress = Callable[[int, float, int], None]
 
 BLOCK = 4  # classes that share the order of documents
 RELAXATION = 1.3
@@ -71,7 +71,7 @@ def hinge(
     max_iter: int,
     seed: int,
     n_threads: int,
-    progress: Progress | None,
+    progress: SolverProgress | None,
 ) -> tuple[Any, ...]:
     """As the native `hinge`; `n_threads` is of no use here."""
     Z = _documents(values, terms, starts, n_terms)
@@ -124,7 +124,7 @@ class _Hinge:
         self._wake(self.open)
 
     def solve(
-        self, tol: float, max_iter: int, random: Random, progress: Progress | None, passes: int, solved: int
+        self, tol: float, max_iter: int, random: Random, progress: SolverProgress | None, passes: int, solved: int
     ) -> int:
         """Passes until all have converged, or there were max_iter of them; returns the number of all passes so far."""
         for iteration in range(1, max_iter + 1):
@@ -210,7 +210,7 @@ def softmax(
     tol: float,
     max_iter: int,
     seed: int,
-    progress: Progress | None,
+    progress: SolverProgress | None,
 ) -> tuple[Any, ...]:
     """As the native `softmax`."""
     Z = _documents(values, terms, starts, n_terms)
@@ -259,7 +259,7 @@ class _Softmax:
         posterior: Floats = np.where(self.own > 0, np.maximum(1 - others.sum(axis=1, keepdims=True), 0.0), others)
         return posterior
 
-    def solve(self, tol: float, max_iter: int, random: Random, progress: Progress | None) -> tuple[int, bool]:
+    def solve(self, tol: float, max_iter: int, random: Random, progress: SolverProgress | None) -> tuple[int, bool]:
         """Passes until the gap is within tol of the objective; how many there were, and whether it is."""
         for iteration in range(1, max_iter + 1):
             order = random.shuffled(np.flatnonzero(self.live & ~self.resting))

@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from unnaive.base.errors import UnnaiveError
 from unnaive.data.named_counts import NamedCounts
+from unnaive.data.training_data import TrainingData
 from unnaive.evaluation.measures import find_measure
 from unnaive.evaluation.records import Record, versions
 from unnaive.learning.fitted import FittedModel
-from unnaive.learning.train import train_from_counts
+from unnaive.learning.train import train
 from unnaive.scaleout.spark.counting import count_rows
-from unnaive.scaleout.spark.evaluating import evaluate
+from unnaive.scaleout.spark.evaluating import tally_on_spark
 from unnaive.scaleout.spark.fitting import check_trainable, fit
 from unnaive.scaleout.spark.rows import LABEL, TEXT, has_label_arrays, labelled_rows
 
 if TYPE_CHECKING:
-    from unnaive.evaluation.trials import Contender, Plan
+    from unnaive.evaluation.trials import Contender, ExperimentPlan
     from unnaive.learning.learner import TrainingSpec
     from unnaive.text.tokens import TokenRule
 
@@ -34,7 +35,7 @@ MEASURES = {
 }
 
 
-def check_plan(plan: Plan) -> None:
+def check_plan(plan: ExperimentPlan) -> None:
     """An error of one sentence if the plan asks for what is not measured on Spark."""
     for name in plan.measures:
         find_measure(name)
@@ -46,7 +47,7 @@ def check_plan(plan: Plan) -> None:
         check_trainable(contender.spec(plan.seed))
 
 
-def cross_validate(df: Any, plan: Plan, rule: TokenRule, *, name: str = "data") -> list[Record]:
+def cross_validate(df: Any, plan: ExperimentPlan, rule: TokenRule, *, name: str = "data") -> list[Record]:
     """A record for each model, fold and measure; the fold of a document is a hash of its text, whatever the order."""
     from pyspark.sql import functions as F
 
@@ -67,7 +68,7 @@ def cross_validate(df: Any, plan: Plan, rule: TokenRule, *, name: str = "data") 
             for contender in plan.contenders:
                 started = time.perf_counter()
                 fitted = _train(contender, plan, rest, others, rule, kind)
-                _, tally = evaluate(part, fitted, missing="skip")
+                _, tally = tally_on_spark(part, fitted, missing="skip")
                 common = _record_fields(contender, plan, number, n_folds, name, time.perf_counter() - started)
                 sizes: dict[str, Any] = {
                     "n_train": int(rest.counts.n_docs),
@@ -84,13 +85,13 @@ def cross_validate(df: Any, plan: Plan, rule: TokenRule, *, name: str = "data") 
 
 
 def _train(
-    contender: Contender, plan: Plan, counts: NamedCounts, others: Any, rule: TokenRule, kind: str
+    contender: Contender, plan: ExperimentPlan, counts: NamedCounts, others: Any, rule: TokenRule, kind: str
 ) -> FittedModel:
     spec: TrainingSpec = contender.spec(plan.seed)
     if spec.model.statistic == "counts":
         from dataclasses import replace
 
-        return train_from_counts(replace(spec, min_df=plan.min_df), counts, kind, token_rule=rule)
+        return train(TrainingData.of_kept(counts, kind, token_rule=rule), replace(spec, min_df=plan.min_df))
     words: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in rule.to_dict().items()
     }
@@ -100,7 +101,7 @@ def _train(
 
 
 def _record_fields(
-    contender: Contender, plan: Plan, number: int, n_folds: int, name: str, seconds: float
+    contender: Contender, plan: ExperimentPlan, number: int, n_folds: int, name: str, seconds: float
 ) -> dict[str, Any]:
     """What the records of one model on one fold have in common."""
     return {

@@ -18,7 +18,7 @@ from unnaive.scaleout.spark.session import map_in_arrow, reading_errors
 SCHEMA = "label string, what string, n bigint"
 
 
-def evaluate(
+def tally_on_spark(
     df: Any, model: Any, *, text: str = "text", label: str = "label", missing: str = "error"
 ) -> tuple[tuple[str, ...], Tally]:
     """The classes, those that the model does not know last, and how often each was given rightly and wrongly."""
@@ -48,7 +48,7 @@ def batch_tally(shared: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
             texts, labels, lost = complete_rows(batch)
             found[None, "missing"] += lost
             given = predicted_labels(shared.value, texts).to_pylist() if len(texts) else []
-            for true, guess in zip(labels.to_pylist(), given, strict=True):
+            for true, guess in zip(labels, given, strict=True):
                 right, chosen = _names(true), _names(guess)
                 found[None, "n"] += 1
                 found[None, "exact"] += right == chosen

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import BadData, choose
 from unnaive.io.columns import ColumnRequest, Columns, choose_columns
+from unnaive.io.corpus import check_some_documents
 from unnaive.io.datafiles import DataFile
+from unnaive.io.endings import spark_format
 from unnaive.io.labels import NO, YES
 from unnaive.scaleout.spark.rows import LABEL, TEXT
 from unnaive.scaleout.spark.session import reading_errors
 
-ENDINGS = {
-    ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl",
-    ".ndjson": "jsonl", ".json": "jsonl", ".orc": "orc",
-}  # fmt: skip
 FORMATS = ("parquet", "csv", "tsv", "jsonl", "orc", "table")
 SAMPLE = 200  # rows that columns are chosen by
 EDGES = r"(?U)^\s+|\s+$"
@@ -27,8 +24,7 @@ def read_source(spark: Any, source: DataFile, *, labelled: bool) -> tuple[Any, C
     df = _read(spark, source)
     with reading_errors():
         sample = [row.asDict(recursive=True) for row in df.limit(SAMPLE).collect()]
-    if not sample:
-        raise BadData(f"{source.name} has no rows; give at least one document")
+    check_some_documents(len(sample), source.name)
     values = {name: [row[name] for row in sample] for name in df.columns}
     request = ColumnRequest(
         source.text, source.label, source.id, source.label_columns, labelled, source.default_columns
@@ -37,23 +33,22 @@ def read_source(spark: Any, source: DataFile, *, labelled: bool) -> tuple[Any, C
     return df, replace(columns, separator=source.separator)
 
 
-def find_format(source: DataFile) -> str:
+def find_spark_format(source: DataFile) -> str:
     """The format named with --format, or that of the name's ending.
 
-    >>> find_format(DataFile("s3a://bucket/tickets.parquet"))
+    >>> find_spark_format(DataFile("s3a://bucket/tickets.parquet"))
     'parquet'
     """
     if source.format is not None:
         return choose(list(FORMATS), source.format, "format that Spark reads here")
-    name = source.paths[0].rstrip("/").removesuffix(".gz").removesuffix(".bz2")
-    known = ENDINGS.get(Path(name).suffix.casefold())
+    known = spark_format(source.paths[0])
     if known is None:
         raise BadData(f"what is {source.paths[0]}? say --format {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
     return known
 
 
 def _read(spark: Any, source: DataFile) -> Any:
-    kind, paths = find_format(source), list(source.paths)
+    kind, paths = find_spark_format(source), list(source.paths)
     try:
         if kind == "table":
             return spark.table(paths[0])

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from unnaive.base.errors import BadData, UnnaiveError, count_noun
-from unnaive.base.types import Progress
+from unnaive.base.errors import BadData, UnnaiveError
+from unnaive.base.types import Label, ProgressCallback
 from unnaive.classifier.text_classifier import TextClassifier
-from unnaive.data.named_counts import NamedCounts
-from unnaive.learning.fitted import FittedModel
+from unnaive.data.counts import Counts
+from unnaive.data.training_data import TrainingData
+from unnaive.io.corpus import check_some_labels
 from unnaive.learning.learner import TrainingSpec
-from unnaive.learning.train import make_fitted, train_from_counts
+from unnaive.learning.train import train
 from unnaive.learning.tuning import TUNINGS
-from unnaive.linear.selection import select_terms
+from unnaive.linear.scorer import Scorer
 from unnaive.models.catalogue import MODELS, find_model
-from unnaive.scaleout.spark.counting import count_rows
-from unnaive.scaleout.spark.rows import check_missing, has_label_arrays, labelled_rows
+from unnaive.scaleout.spark.counting import CountedRows, count_complete_rows
+from unnaive.scaleout.spark.rows import check_missing, has_label_arrays, labelled_rows, report_missing
 from unnaive.scaleout.spark.session import require_pyspark
 from unnaive.text.tokens import TokenRule
+from unnaive.text.vocabulary import Vocabulary
 
 PASSES = ("maxent", "hos")  # models that take several passes over the documents
 
@@ -31,7 +34,7 @@ def fit(
     model: str = "multinomial",
     multilabel: bool | None = None,
     missing: str = "error",
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     **parameters: Any,
 ) -> TextClassifier:
     """Train a model on a Spark DataFrame.
@@ -63,23 +66,45 @@ def fit(
     """
     require_pyspark()
     classifier = TextClassifier(model, multilabel=multilabel, **parameters)
-    spec, rule = classifier.spec(), classifier.token_rule
+    spec = classifier.spec()
     check_missing(missing)
     check_trainable(spec)
     rows = labelled_rows(df, text, label)
-    arrays = has_label_arrays(rows)
-    if arrays and multilabel is False:
+    if has_label_arrays(rows) and multilabel is False:
         raise BadData(
             f"the column {label!r} holds arrays of labels; leave out multilabel=False, or give one label each"
         )
-    target_type = "sets" if arrays or multilabel else "single"
-    named = count_rows(rows, rule, missing=missing)
-    _check_counts(named, target_type)
-    if spec.model.statistic == "counts":
-        fitted = train_from_counts(spec, named, target_type, token_rule=rule, n_jobs=classifier.n_jobs)
-    else:
-        fitted = _fit_in_passes(spec, rows, named, target_type, rule, progress)
-    return TextClassifier.from_fitted(replace(fitted, n_jobs=classifier.n_jobs))
+    counted = count_complete_rows(rows, classifier.token_rule)
+    report_missing(counted.left_out, counted.n_rows, missing)
+    several = bool(multilabel) or has_label_arrays(rows)
+    data = partitions_data(rows, classifier.token_rule, counted, multilabel=several)
+    data = data.with_reading(n_jobs=classifier.n_jobs)
+    return TextClassifier.from_fitted(train(data, spec, progress=progress))
+
+
+def partitions_data(rows: Any, rule: TokenRule, counted: CountedRows, *, multilabel: bool) -> TrainingData:
+    """What a model is trained on: the sums over all rows (columns text, label), checked, and passes over the rows."""
+    named = counted.named(multilabel=multilabel)
+    check_some_labels(named.n_docs)
+    passes = partial(learn_in_passes, rows, rule, named.classes)
+    target_type = "sets" if multilabel else "single"
+    return TrainingData(target_type, named, passes=passes, reading={"token_rule": rule}).checked()
+
+
+def learn_in_passes(
+    rows: Any, rule: TokenRule, classes: Sequence[Label], model: Any, counts: Counts, vocabulary: Vocabulary | None, *,
+    exclusive: bool, progress: ProgressCallback | None,
+) -> tuple[Any, Scorer]:  # fmt: skip
+    """A model whose learner needs further passes over the documents, which are kept counted in between; its scorer.
+
+    counts, vocabulary  of the terms in use
+    """
+    from unnaive.scaleout.spark.passes import CountedDocuments
+    from unnaive.scaleout.spark.solvers import LEARNERS
+
+    learner = LEARNERS[model.name](model, counts, exclusive=exclusive, progress=progress)
+    with CountedDocuments.of(rows, rule, vocabulary, classes, learner.weighting) as documents:
+        return learner.model, learner.learn(documents)
 
 
 def trainable_models() -> list[str]:
@@ -100,32 +125,3 @@ def check_trainable(spec: TrainingSpec) -> None:
         )
     if spec.class_weight is not None:
         raise UnnaiveError("class_weight makes fractions of counts, whose sums depend on the order; train without it")
-
-
-def _check_counts(named: NamedCounts, target_type: str) -> None:
-    if not named.classes:
-        raise BadData("no document has a label; a classifier needs labels to learn from")
-    if target_type == "single" and len(named.classes) < 2:
-        raise BadData(f"every document has the label {named.classes[0]!r}; a classifier needs at least two classes")
-    if not named.counts.n_terms:
-        raise BadData(
-            f"none of the {count_noun(int(named.counts.n_docs), 'text')} has a term to learn from; check the column "
-            "and the settings"
-        )
-
-
-def _fit_in_passes(
-    spec: TrainingSpec, rows: Any, named: NamedCounts, target_type: str, rule: TokenRule, progress: Progress | None
-) -> FittedModel:
-    """The model whose learner needs further passes over the documents, which are kept counted in between."""
-    from unnaive.scaleout.spark.passes import CountedDocuments
-    from unnaive.scaleout.spark.solvers import LEARNERS
-
-    chosen = select_terms(named.counts, named.vocabulary, min_df=spec.min_df, select=spec.select)
-    active = None if len(chosen) == named.counts.n_terms else chosen
-    vocabulary = named.vocabulary if active is None or named.vocabulary is None else named.vocabulary.take(active)
-    counts = named.counts if active is None else named.counts.take_terms(active)
-    learner = LEARNERS[spec.model.name](spec.model, counts, exclusive=target_type == "single", progress=progress)
-    with CountedDocuments.of(rows, rule, vocabulary, named.classes, learner.weighting) as documents:
-        scorer = learner.learn(documents)
-    return make_fitted(replace(spec, model=learner.model), named, target_type, scorer, active, token_rule=rule)

@@ -13,8 +13,9 @@ from safetensors.numpy import save as save_arrays
 from scipy.sparse import csr_array
 
 from unnaive.base.types import Floats, Label, Sparse
+from unnaive.data.targets import label_matrix
 from unnaive.data.weighting import Weighting
-from unnaive.scaleout.spark.rows import LabelCodes, complete_rows
+from unnaive.scaleout.spark.rows import complete_rows
 from unnaive.scaleout.spark.session import default_parallelism, map_in_arrow, reading_errors
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
@@ -94,7 +95,7 @@ def document_counter(shared: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
             texts, labels, _ = complete_rows(batch)
             if not len(texts):
                 continue
-            Z, Y = weighting.apply(counter.count(texts)), LabelCodes(classes).matrix(labels)
+            Z, Y = weighting.apply(counter.count(texts)), label_matrix(labels, classes)
             packed = save_arrays(_pack("Z", Z) | _pack("Y", Y))
             yield pa.record_batch(
                 {

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from unnaive.classifier.model_file import load, save
+from unnaive.classifier.model_file import load_model, save
 from unnaive.learning.fitted import FittedModel
 from unnaive.scaleout.spark.fitting import fit
 from unnaive.scaleout.spark.scoring import transform
@@ -127,7 +127,7 @@ class _ModelReader(MLReader[UnnaiveModel]):  # type: ignore[misc]
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "model"
             file.write_bytes(packed)
-            stage = UnnaiveModel(load(file))
+            stage = UnnaiveModel(load_model(file))
         stage._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(stage, metadata)
         return stage

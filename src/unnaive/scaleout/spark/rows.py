@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from scipy.sparse import csr_array
 
 from unnaive.base.errors import BadData, UnnaiveWarning, choose, count_noun
-from unnaive.base.types import Label, Sparse
+from unnaive.base.types import Label
 from unnaive.data.targets import plain_label
 from unnaive.io.columns import join_names
 from unnaive.text.buffer import TextBuffer, as_texts
@@ -72,49 +70,8 @@ def report_missing(n_missing: int, n_rows: int, missing: str) -> None:
     warnings.warn(f"{rows} and {'is' if n_missing == 1 else 'are'} left out", UnnaiveWarning, stacklevel=2)
 
 
-class LabelCodes:
-    """Labels to codes in the order of first occurrence, as batches of a partition come by.
-
-    >>> codes = LabelCodes()
-    >>> codes.matrix(pa.array(["b", "a", "b"])).indices.tolist(), codes.labels
-    ([0, 1, 0], ['b', 'a'])
-    >>> codes.matrix(pa.array([["c", "b", "c"], []])).toarray()
-    array([[1, 0, 1],
-           [0, 0, 0]])
-    """
-
-    def __init__(self, labels: Iterable[Label] = ()) -> None:
-        self.places: dict[Label, int] = {label: place for place, label in enumerate(labels)}
-
-    @property
-    def labels(self) -> list[Label]:
-        """The labels so far, by code."""
-        return list(self.places)
-
-    def matrix(self, column: Any) -> Sparse:
-        """Y (n_docs, n_labels so far) 0/1 of a column of labels or of arrays of labels, without nulls."""
-        if not pa.types.is_list(column.type) and not pa.types.is_large_list(column.type):
-            codes = self._codes(column)
-            ends = np.arange(len(codes) + 1)
-            return csr_array((np.ones(len(codes), np.int64), codes, ends), shape=(len(codes), len(self.places)))
-        flat = column.flatten()
-        codes = self._codes(flat)
-        sizes = np.diff(column.offsets.to_numpy())
-        rows = np.repeat(np.arange(len(column)), sizes)
-        Y = csr_array((np.ones(len(codes), np.int64), (rows, codes)), shape=(len(column), len(self.places)))
-        Y.data[:] = 1  # a label that is named twice counts once
-        return Y
-
-    def _codes(self, column: Any) -> Any:
-        found = column.dictionary_encode()
-        places = [
-            self.places.setdefault(plain_label(label), len(self.places)) for label in found.dictionary.to_pylist()
-        ]
-        return np.array(places, np.int32)[found.indices.to_numpy()] if len(column) else np.zeros(0, np.int32)
-
-
-def complete_rows(batch: Any) -> tuple[TextBuffer, Any, int]:
-    """Texts and labels of the rows that have both, and how many rows have not."""
+def complete_rows(batch: Any) -> tuple[TextBuffer, list[tuple[Label, ...]], int]:
+    """Texts and label sets of the rows that have both, and how many rows have not."""
     text, label = batch.column(0), batch.column(1)
     there = pc.and_(text.is_valid(), label.is_valid())
     if pa.types.is_list(label.type) or pa.types.is_large_list(label.type):
@@ -129,7 +86,20 @@ def complete_rows(batch: Any) -> tuple[TextBuffer, Any, int]:
     lost = len(text) - int(pc.sum(there).as_py() or 0)
     if lost:
         text, label = text.filter(there), label.filter(there)
-    return as_buffer(text), label, lost
+    return as_buffer(text), spark_label_sets(label), lost
+
+
+def spark_label_sets(column: Any) -> list[tuple[Label, ...]]:
+    """The labels of each row of a column of labels, or of arrays of labels, each once; without nulls.
+
+    >>> spark_label_sets(pa.array(["b", "a"])), spark_label_sets(pa.array([[3, 1, 3], []]))
+    ([('b',), ('a',)], [(3, 1), ()])
+    """
+    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+        return [tuple(dict.fromkeys(map(plain_label, names))) for names in column.to_pylist()]
+    found = column.dictionary_encode()
+    known = [(plain_label(label),) for label in found.dictionary.to_pylist()]
+    return [known[code] for code in found.indices.to_pylist()]
 
 
 def as_buffer(column: Any) -> TextBuffer:

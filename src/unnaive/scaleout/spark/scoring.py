@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.base.types import Floats
-from unnaive.classifier.model_file import load
+from unnaive.classifier.model_file import load_model
 from unnaive.data.targets import label_sets
 from unnaive.io.columns import join_names
 from unnaive.learning.fitted import FittedModel
@@ -79,7 +78,7 @@ def transform(
 def as_fitted(model: Any) -> FittedModel:
     """The FittedModel of a file, of a TextClassifier, or itself."""
     if isinstance(model, (str, Path)):
-        return load(model)
+        return load_model(model)
     fitted = getattr(model, "fitted_", model)
     if not isinstance(fitted, FittedModel):
         raise UnnaiveError(f"the model is a {type(model).__name__}; give a model file or a trained TextClassifier")
@@ -137,7 +136,7 @@ def batch_scorer(
 
 def predicted_labels(fitted: FittedModel, texts: Any) -> Any:
     """The labels of texts as an Arrow array, by the fused scorer where the model has one."""
-    if fitted.decision.exclusive and not fitted.multilabel:
+    if fitted.takes_best_score:
         best = fitted.reader.best_classes(texts)
         if best is not None:
             return _class_array(fitted).take(pa.array(best))
@@ -148,8 +147,7 @@ def decided_labels(fitted: FittedModel, scores: Floats) -> Any:
     """The labels that scores lead to, as an Arrow array."""
     classes = _class_array(fitted)
     if fitted.decision.exclusive and not fitted.multilabel:
-        best: NDArray[np.int64] = scores.argmax(axis=1).astype(np.int64)
-        return classes.take(pa.array(best))
+        return classes.take(pa.array(fitted.decide(scores).indices))
     sets = label_sets(fitted.decide(scores), fitted.classes, scores)
     return pa.array([list(names) for names in sets], pa.list_(classes.type))
 

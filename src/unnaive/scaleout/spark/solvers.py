@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.base.errors import BadData, UnnaiveError
-from unnaive.base.types import Floats, Progress, Sparse
+from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.products import product, transposed_product
 from unnaive.data.targets import single_labels
@@ -23,7 +23,7 @@ from unnaive.linear.scorer import Scorer
 from unnaive.models.higher_order.learner import HigherOrderSmoothing, path_labels
 from unnaive.models.higher_order.paths import FirstPass, SecondPass
 from unnaive.models.higher_order.smoothing import Mixture, smoothed
-from unnaive.models.maxent.gis import CellDocuments, Cells, Scaling, aligned_zeros
+from unnaive.models.maxent.gis import ActiveCells, CellDocuments, Scaling, aligned_zeros
 from unnaive.models.maxent.lbfgs import (
     Ray,
     balanced_bias_norm,
@@ -55,7 +55,7 @@ class PassLearner(Protocol):
 class MaxEntPasses:
     """Maximum entropy: each step of the solver is a pass, which adds up gradients or expectations."""
 
-    def __init__(self, model: MaxEnt, counts: Counts, *, exclusive: bool, progress: Progress | None) -> None:
+    def __init__(self, model: MaxEnt, counts: Counts, *, exclusive: bool, progress: ProgressCallback | None) -> None:
         self.model, self.counts, self.progress = model, counts, progress
         defaults = SOLVERS[model.solver]
         self.scheme = model.scheme_for(exclusive)
@@ -181,7 +181,7 @@ class SparkScaling(Scaling):
         refuse_full_table(counts.n_classes, counts.n_terms, "generalised iterative scaling")
         (table,) = documents.sum(sum_observed, None)
         observed = csr_array(table)
-        self.cells = Cells.of(observed)
+        self.cells = ActiveCells.of(observed)
         self.observed = self.cells.gather(observed)
         self.absent = np.flatnonzero(~self.cells.active)
         self.documents = _CellPasses(documents, self.cells)  # type: ignore[assignment]
@@ -198,7 +198,7 @@ class SparkScaling(Scaling):
 class _CellPasses:
     """The documents of a Scaling, of which expectations are asked."""
 
-    def __init__(self, documents: CountedDocuments, cells: Cells) -> None:
+    def __init__(self, documents: CountedDocuments, cells: ActiveCells) -> None:
         self.documents, self.cells = documents, cells
 
     def expectations(
@@ -234,7 +234,7 @@ class HigherOrderPasses:
     """Higher-order smoothing: two passes. Training documents are not kept, so explanations name no paths."""
 
     def __init__(
-        self, model: HigherOrderSmoothing, counts: Counts, *, exclusive: bool, progress: Progress | None
+        self, model: HigherOrderSmoothing, counts: Counts, *, exclusive: bool, progress: ProgressCallback | None
     ) -> None:
         if model.weights == "tfidf" or model.paths == "paper":
             raise UnnaiveError("weights='tfidf' and paths='paper' need all documents in one place; take other settings")

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import UnnaiveError
-from unnaive.classifier.model_file import load, save
+from unnaive.classifier.model_file import load_model, save
 from unnaive.classifier.text_classifier import TextClassifier
+from unnaive.data.training_data import TrainingData
 from unnaive.learning.fitted import FittedModel
-from unnaive.learning.train import train_from_counts
+from unnaive.learning.train import train
 from unnaive.learning.update import learn_more
 from unnaive.scaleout.spark.counting import count_rows
 from unnaive.scaleout.spark.fitting import check_trainable
@@ -74,10 +75,11 @@ class StreamedModel:
             return
         new = count_rows(rows, self.classifier.token_rule, missing=self.missing)
         if files:
-            fitted = learn_more(load(files[max(files)]), new, grow=self.grow)
+            fitted = learn_more(load_model(files[max(files)]), new, grow=self.grow)
         else:
             kind = "sets" if has_label_arrays(rows) or self.classifier.multilabel else "single"
-            fitted = train_from_counts(self.classifier.spec(), new, kind, token_rule=self.classifier.token_rule)
+            data = TrainingData.of_kept(new, kind, token_rule=self.classifier.token_rule)
+            fitted = train(data, self.classifier.spec())
         save(fitted, self.folder / f"batch-{batch_id:012d}.model")
         for number in sorted(files)[: 1 - KEPT]:
             files[number].unlink()
@@ -92,5 +94,5 @@ class StreamedModel:
         files = self.files()
         if not files:
             raise UnnaiveError(f"there is no model in {self.folder} yet; wait for the first batch")
-        fitted: FittedModel = load(files[max(files)])
+        fitted: FittedModel = load_model(files[max(files)])
         return TextClassifier.from_fitted(fitted)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unnaive.apps.cli.guard import refuse_inputs
 from unnaive.apps.cli.options import (
     OUTPUT,
     STDOUT,
@@ -21,6 +22,7 @@ from unnaive.apps.cli.options import (
     read_corpus,
     reading,
 )
+from unnaive.apps.cli.paths import READ, WRITTEN, written_into
 from unnaive.apps.cli.screen import echo
 from unnaive.apps.cli.word_options import token_options
 from unnaive.base.errors import UnnaiveError, count_noun
@@ -50,34 +52,46 @@ def register(app: typer.Typer) -> None:
 def audit(
     source: DataFile,
     against: Annotated[
-        Path | None, typer.Option(help="New texts: tell how they differ from the data.", show_default=False)
+        Path | None,
+        READ,
+        typer.Option(metavar="DATA", help="New texts; report how they differ from DATA (drift).", show_default=False),
     ] = None,
     test: Annotated[
-        Path | None, typer.Option(help="A test file: tell which of its texts are in the data.", show_default=False)
+        Path | None,
+        READ,
+        typer.Option(metavar="DATA", help="Test data; report which of its texts are also in DATA.", show_default=False),
     ] = None,
     fast: Annotated[
-        bool, typer.Option("--fast", help="Label errors by exact leave-one-out naive Bayes: one pass, less precise.")
+        bool,
+        typer.Option(
+            "--fast", help="Find label errors by exact leave-one-out naive Bayes, which is faster and less precise."
+        ),
     ] = False,
     similarity: Annotated[
-        float, typer.Option(min=0.5, max=1.0, help="Share of terms from which texts are near duplicates.")
+        float, typer.Option(min=0.5, max=1.0, help="Share of common terms from which two texts are near duplicates.")
     ] = 0.8,
-    most: Annotated[int, typer.Option(min=1, help="Suspected label errors to list, at most.")] = 1000,
+    most: Annotated[int, typer.Option(min=1, help="Maximum number of suspected label errors to list.")] = 1000,
     output: Annotated[
         Path | None,
+        written_into(PAGE, FINDINGS),
         typer.Option(
             "--output",
             "-o",
             metavar="FOLDER",
-            help=f"For {PAGE} and {FINDINGS}; audit-DATA without.",
+            help=f"Folder for {PAGE} and {FINDINGS}; audit-DATA by default.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
-    html: Annotated[Path | None, typer.Option(help="Write the page here.", rich_help_panel=OUTPUT)] = None,
+    html: Annotated[
+        Path | None, WRITTEN, typer.Option(help="Write the report to this HTML file.", rich_help_panel=OUTPUT)
+    ] = None,
     csv_file: Annotated[
-        Path | None, typer.Option("--csv", metavar="FILE", help="Write the findings here.", rich_help_panel=OUTPUT)
+        Path | None,
+        WRITTEN,
+        typer.Option("--csv", metavar="FILE", help="Write the findings to this CSV file.", rich_help_panel=OUTPUT),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Write over findings that are there.", rich_help_panel=OUTPUT)
+        bool, typer.Option("--force", help="Overwrite findings of an earlier audit.", rich_help_panel=OUTPUT)
     ] = False,
     as_json: AsJson = False,
     seed: Seed = 0,
@@ -92,26 +106,28 @@ def audit(
     """
     from dataclasses import replace
 
-    from unnaive.apps.cli.output import write_text
+    from unnaive.apps.cli.output import write_text, write_whole_table
     from unnaive.apps.cli.screen import Progress
     from unnaive.curation.audit.audit import AuditOptions
     from unnaive.curation.audit.audit import audit as look
-    from unnaive.curation.audit.findings import to_csv
+    from unnaive.curation.audit.findings import COLUMNS
     from unnaive.curation.audit.page import audit_page
-    from unnaive.io.table_writer import without_formula
+    from unnaive.io.endings import written_format
     from unnaive.text.tokens import TokenRule
 
     rule = TokenRule(**words)
     if output is None and html is None and csv_file is None and not as_json:
         output = default_folder(source.path)
     page, findings = output_paths(output, html, csv_file)
+    refuse_inputs([page, findings], source.paths)
+    written_format(findings)
     check_folders([page, findings])
     refuse_overwriting(findings, force)
     source = replace(source, options=replace(source.options, language=rule.language or "en"))
     with Progress("reading") as bar:
         data = read_audit_data(source, archives)
-        new = None if against is None else read_texts(source, against)
-        tested = None if test is None else read_texts(source, test)
+        new = None if against is None else read_audit_texts(source, against)
+        tested = None if test is None else read_audit_texts(source, test)
         options = AuditOptions(fast, similarity, most, seed)
         kept = unfinished_work(findings or page)
         try:
@@ -131,7 +147,8 @@ def audit(
     if page is not None:
         write_text(page, audit_page(found))
     if findings is not None:
-        write_text(findings, to_csv(found.findings, without_formula))  # people open it in spreadsheets
+        rows = [one.to_dict() for one in found.findings]
+        write_whole_table(findings, rows, COLUMNS, excel_safe=True)  # people open it in spreadsheets
     if kept is not None:
         kept.remove()
 
@@ -235,7 +252,7 @@ def find_split(columns: dict[str, list[Any]]) -> tuple[str, list[str] | None]:
     return "", None
 
 
-def read_texts(source: DataFile, path: Path) -> Any:
+def read_audit_texts(source: DataFile, path: Path) -> Any:
     """The texts of another file, read with the same columns; its labels are not needed."""
     from dataclasses import replace
 
@@ -244,7 +261,7 @@ def read_texts(source: DataFile, path: Path) -> Any:
     from unnaive.io.options import ReadLog
 
     options = replace(source.options, log=ReadLog())
-    other = DataFile((str(path),), None, text=source.text, options=options, default_columns=source.options.log.columns)
+    other = DataFile((str(path),), text=source.text, options=options, default_columns=source.options.log.columns)
     texts = [text for batch in other.batches(labelled=False) for text in batch.texts]
     return Corpus(texts, [()] * len(texts), name=str(path))
 

@@ -8,17 +8,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.cli.options import AsJson, KeyFile, ModelFile, parse_select, reading
+from unnaive.apps.cli.declared import command_option
+from unnaive.apps.cli.options import AsJson, ChangedModel, KeyFile, parse_select, reading
+from unnaive.apps.cli.paths import READ, WRITTEN, WRITTEN_MODEL
 from unnaive.apps.cli.screen import echo
 from unnaive.base.visible_text import visible_json
+from unnaive.learning.training_options import TrainingOptions
 
 if TYPE_CHECKING:
     from unnaive.io.datafiles import DataFile
     from unnaive.learning.fitted import FittedModel
 
 EVERY = 5.0  # seconds
+TRAINING = TrainingOptions.declared()
 Output = Annotated[
-    Path | None, typer.Option("-o", "--output", help="Write the changed model here, and leave MODEL as it is.")
+    Path | None,
+    WRITTEN_MODEL,
+    typer.Option("-o", "--output", help="Write the changed model to this file and leave MODEL unchanged."),
 ]
 
 
@@ -35,17 +41,19 @@ def register(app: typer.Typer) -> None:
     default=None,
 )
 def update(
-    model: ModelFile,
+    model: ChangedModel,
     source: DataFile | None,
     read_like: Callable[[list[str]], DataFile],
-    grow: Annotated[bool, typer.Option("--grow", help="Take in classes that the model does not have.")] = False,
+    grow: Annotated[bool, typer.Option("--grow", help="Add classes that the model does not have yet.")] = False,
     follow: Annotated[
-        bool, typer.Option("--follow", help="Go on learning lines of JSON as they come, until Ctrl-C.")
+        bool, typer.Option("--follow", help="Keep learning lines of JSON as they arrive, until Ctrl-C.")
     ] = False,
-    every: Annotated[float, typer.Option(help="Seconds between two writes, with --follow.")] = EVERY,
+    every: Annotated[float, typer.Option(help="Seconds between two writes of the model, with --follow.")] = EVERY,
     batch: Annotated[
         str | None,
-        typer.Option(metavar="KEY", help="With --follow: the id of a batch, which is learnt once and as a whole."),
+        typer.Option(
+            metavar="KEY", help="JSON key of the batch id, with --follow; each batch is learnt once and as a whole."
+        ),
     ] = None,
     key: KeyFile = None,
     output: Output = None,
@@ -87,15 +95,15 @@ def follow_source(
 ) -> None:
     """Learn what arrives in a growing file of JSON lines, or on stdin."""
     from unnaive.apps.cli.screen import is_quiet
-    from unnaive.apps.cli.screen import summary as say
+    from unnaive.apps.cli.screen import say_summary as say
     from unnaive.base.errors import UnnaiveError, count_noun
-    from unnaive.classifier.model_file import load
+    from unnaive.classifier.model_file import load_model
     from unnaive.learning.update import kept_statistic
     from unnaive.scaleout.follow import FollowOptions, follow
 
     if output is not None or len(source.paths) != 1:
         raise UnnaiveError("--follow takes one file or - for stdin, and writes to MODEL itself; leave --output out")
-    fitted = load(model)
+    fitted = load_model(model)
     kept_statistic(fitted, "follow")
     if fitted.register is not None:
         raise UnnaiveError("--follow does not keep a register; update this model with files")
@@ -120,10 +128,12 @@ def follow_source(
 
 @reading("The documents to unlearn, with the labels that they were learnt with.")
 def forget(
-    model: ModelFile,
+    model: ChangedModel,
     source: DataFile,
     receipt: Annotated[
-        Path | None, typer.Option(help="Write a receipt that `unnaive verify` can check.", show_default=False)
+        Path | None,
+        WRITTEN,
+        typer.Option(help="Write a receipt that unnaive verify can check.", show_default=False),
     ] = None,
     key: KeyFile = None,
     output: Output = None,
@@ -164,8 +174,12 @@ def forget(
 
 
 def merge(
-    models: Annotated[list[Path], typer.Argument(metavar="MODEL", help="Two models or more.", show_default=False)],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The model file to write.", show_default=False)],
+    models: Annotated[
+        list[Path], READ, typer.Argument(metavar="MODEL", help="Two or more model files.", show_default=False)
+    ],
+    output: Annotated[
+        Path, WRITTEN_MODEL, typer.Option("-o", "--output", help="The model file to write.", show_default=False)
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Join models that were trained apart.
@@ -178,7 +192,7 @@ def merge(
 
     from unnaive.apps.cli.screen import Progress
     from unnaive.base.errors import UnnaiveError
-    from unnaive.classifier.model_file import check_writable, load, save
+    from unnaive.classifier.model_file import check_writable, load_model, save
     from unnaive.data.text_hashes import join_text_hashes
     from unnaive.learning.update import merge_models
 
@@ -186,11 +200,11 @@ def merge(
         raise UnnaiveError("there is one model; name two or more to merge")
     check_writable(output)
     with Progress("merging", len(models)) as bar:
-        merged = load(models[0])
+        merged = load_model(models[0])
         before = model_sizes(merged)
         for path in models[1:]:
             bar.advance(1)
-            other = load(path)
+            other = load_model(path)
             hashes = join_text_hashes([merged.text_hashes, other.text_hashes])
             merged = replace(merge_models(merged, other), text_hashes=hashes)
         save(merged, output)
@@ -198,13 +212,13 @@ def merge(
 
 
 def remake(
-    model: ModelFile,
-    name: Annotated[str | None, typer.Option("--model", "-m", help="Another model.")] = None,
+    model: ChangedModel,
+    name: Annotated[str | None, typer.Option("--model", "-m", help="Name of the new model, e.g. multinomial.")] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the model.")
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Setting of the model; may be repeated.")
     ] = None,
-    min_df: Annotated[int | None, typer.Option(help="Leave out terms of fewer documents.")] = None,
-    select: Annotated[str | None, typer.Option(metavar="[MEASURE:]K", help="Keep the K best terms.")] = None,
+    min_df: Annotated[int | None, command_option(TRAINING["min_df"])] = None,
+    select: Annotated[str | None, command_option(TRAINING["select"])] = None,
     output: Output = None,
     as_json: AsJson = False,
 ) -> None:
@@ -241,7 +255,7 @@ def change_file(
 
     `done` is called when the new file is there.
     """
-    from unnaive.classifier.model_file import check_writable, load, save, update
+    from unnaive.classifier.model_file import check_writable, load_model, save, update_model_file
 
     before: dict[str, int] = {}
 
@@ -250,10 +264,10 @@ def change_file(
         return change(fitted)
 
     if output is None:
-        changed = update(model, change_measured, done=done)
+        changed = update_model_file(model, change_measured, done=done)
     else:
         check_writable(output)
-        changed = change_measured(load(model))
+        changed = change_measured(load_model(model))
         save(changed, output)
         done()
     return {"file": str(output or model), "before": before, "after": model_sizes(changed)}
@@ -261,12 +275,12 @@ def change_file(
 
 def read_labelled(source: DataFile, fitted: FittedModel) -> tuple[Any, list[tuple[Any, ...]]]:
     """The texts of a source, and their labels as values of the type that the model's classes have."""
-    from unnaive.apps.cli.output import parse_labels, read_as_trained
+    from unnaive.apps.cli.output import parse_class_labels, read_as_trained
     from unnaive.apps.cli.screen import reading_progress
 
     with reading_progress(read_as_trained(source, fitted)) as (watched, _):
         corpus = watched.corpus()
-    return corpus.texts, parse_labels(fitted, corpus)
+    return corpus.texts, parse_class_labels(fitted, corpus)
 
 
 def model_sizes(fitted: FittedModel) -> dict[str, int]:
@@ -283,7 +297,7 @@ def show_change(what: str, summary: dict[str, Any], as_json: bool) -> None:
     if as_json:
         echo(visible_json(summary))
         return
-    from unnaive.apps.cli.screen import summary as say
+    from unnaive.apps.cli.screen import say_summary as say
     from unnaive.base.errors import count_noun
 
     if "read" in summary:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unnaive.apps.cli.options import AsJson, make_output_folders, reading
+from unnaive.apps.cli.paths import READ, WRITTEN
 from unnaive.apps.cli.screen import echo
-from unnaive.base.errors import BadData, UnnaiveError, choose, count_noun
+from unnaive.base.errors import BadData, choose, count_noun
 from unnaive.base.visible_text import visible_json
 
 if TYPE_CHECKING:
+    from unnaive.base.types import RowValues
     from unnaive.curation.audit.cleaning import Changes
     from unnaive.io.columns import Columns
     from unnaive.io.datafiles import DataFile
-
-ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson")
-Row = dict[str, Any]
+    from unnaive.io.table_writer import ColumnTypes
 
 
 def register(app: typer.Typer) -> None:
@@ -30,15 +31,21 @@ def register(app: typer.Typer) -> None:
 @reading("The data that was audited: a file with a table.")
 def clean(
     source: DataFile,
-    findings: Annotated[Path, typer.Argument(metavar="FINDINGS", help="The CSV of unnaive audit.", show_default=False)],
+    findings: Annotated[
+        Path,
+        READ,
+        typer.Argument(metavar="FINDINGS", help="The CSV file that unnaive audit wrote.", show_default=False),
+    ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="The file to write: .csv, .tsv or .jsonl.")
+        Path, WRITTEN, typer.Option("--output", "-o", metavar="FILE", help="The file to write: .csv, .tsv or .jsonl.")
     ],
     accept: Annotated[
         list[str] | None,
-        typer.Option(help="Accept all findings of this kind too, such as label-error.", metavar="KIND"),
+        typer.Option(help="Also accept all findings of this kind, e.g. label-error; may be repeated.", metavar="KIND"),
     ] = None,
-    min_score: Annotated[float, typer.Option(min=0, max=1, help="… of this score at least.")] = 0.0,
+    min_score: Annotated[
+        float, typer.Option(min=0, max=1, help="Lowest score of the findings that --accept accepts, from 0 to 1.")
+    ] = 0.0,
     as_json: AsJson = False,
 ) -> None:
     """Apply the accepted findings of an audit to the data, in another file: rows dropped, labels put right.
@@ -47,18 +54,19 @@ def clean(
 
     unnaive clean data.csv audit/findings.csv -o fixed.csv --accept label-error --min-score 0.95
     """
-    from unnaive.apps.cli.screen import reading_progress, summary
+    from unnaive.apps.cli.screen import reading_progress, say_summary
     from unnaive.curation.audit.cleaning import plan_changes
     from unnaive.curation.audit.findings import KINDS, read_corrections
-    from unnaive.io.sources import check_exists
+    from unnaive.io.endings import written_format
+    from unnaive.io.formats import read_rows
 
     kinds = [choose(list(KINDS), kind, "kind of finding") for kind in accept or []]
-    delimiter = find_delimiter(output)
+    format = written_format(output)
     make_output_folders([output])
-    text = check_exists(findings).read_text(encoding="utf-8-sig", errors="replace")
-    changes = plan_changes(read_corrections(text, str(findings)), kinds=kinds, min_score=min_score)
+    changes = plan_changes(read_corrections(read_rows(findings), str(findings)), kinds=kinds, min_score=min_score)
+    types: dict[str, Any] = {}
     with reading_progress(source, "cleaning") as (watched, _):
-        n_read, n_written = write_rows(output, delimiter, cleaned_rows(watched, changes))
+        n_read, n_written = write_rows(output, format, cleaned_rows(watched, changes, types), lambda: types)
     counted = {
         "read": n_read,
         "written": n_written,
@@ -70,33 +78,22 @@ def clean(
     if as_json:
         echo(visible_json(counted))
         return
-    summary(
+    say_summary(
         f"{count_noun(n_read, 'row')}: {counted['dropped']:,} dropped, {counted['relabelled']:,} given another label, "
         f"{counted['renamed']:,} with a label spelt anew; {n_written:,} written to {output}"
     )
     if not (counted["dropped"] or counted["relabelled"] or counted["renamed"]):
-        summary(f"nothing changed: write yes into the column accept of {findings}, or name a kind with --accept")
+        say_summary(f"nothing changed: write yes into the column accept of {findings}, or name a kind with --accept")
 
 
-def find_delimiter(output: Path) -> str | None:
-    """What stands between the cells of the output; None for JSON lines."""
-    plain = output.with_suffix("") if output.suffix == ".gz" else output
-    if str(output) != "-" and plain.suffix.lower() not in ENDINGS:
-        raise UnnaiveError(
-            f"data cannot be written as {plain.suffix or plain.name}; give a name in {', '.join(ENDINGS)}"
-        )
-    if plain.suffix.lower() in (".jsonl", ".ndjson"):
-        return None
-    return "\t" if plain.suffix.lower() == ".tsv" else ","
-
-
-def cleaned_rows(source: DataFile, changes: Changes) -> Iterator[Row | None]:
-    """Each row of the data with all its columns, changed; None for one that is left out."""
+def cleaned_rows(source: DataFile, changes: Changes, types: dict[str, Any]) -> Iterator[RowValues | None]:
+    """Each row of the data with all its columns, changed; None for one that is left out. Fills in Arrow's `types`."""
     number = 0
     for batch in source.batches(labelled=True, keep=True):
         columns = source.options.log.columns
         if columns is None or not batch.kept:
             raise BadData(f"{source.name} is no table; findings on folders are applied by moving the files they name")
+        types.update(types or batch.types)
         for place, labels in enumerate(batch.labels):
             number += 1
             check_expected(changes, number, labels, source.name)
@@ -128,7 +125,7 @@ def check_expected(changes: Changes, number: int, labels: tuple[str, ...], name:
         )
 
 
-def relabel(row: Row, labels: tuple[str, ...], columns: Columns, source: DataFile) -> Row:
+def relabel(row: RowValues, labels: tuple[str, ...], columns: Columns, source: DataFile) -> RowValues:
     """The row with these labels in its label column, as the column writes them."""
     if columns.label is None:
         raise BadData(f"the labels of {source.name} are columns of 0 and 1; findings can only drop rows of it")
@@ -140,7 +137,17 @@ def relabel(row: Row, labels: tuple[str, ...], columns: Columns, source: DataFil
         return row | {columns.label: spell_list(labels, str(old))}
     if len(labels) > 1:
         return row | {columns.label: (source.separator or ";").join(labels)}
-    return row | {columns.label: labels[0] if labels else ""}
+    return row | {columns.label: spell_label(labels[0], old) if labels else ""}
+
+
+def spell_label(label: str, like: Any) -> Any:
+    """A label as its column has them: a whole number where the cell was one.
+
+    >>> spell_label("2", 1), spell_label("spam", "ham")
+    (2, 'spam')
+    """
+    numbers = isinstance(like, int) and not isinstance(like, bool) and label.removeprefix("-").isdecimal()
+    return int(label) if numbers else label
 
 
 def spell_list(labels: tuple[str, ...], like: str) -> str:
@@ -154,24 +161,15 @@ def spell_list(labels: tuple[str, ...], like: str) -> str:
     return str(list(labels)) if "'" in like and '"' not in like else json.dumps(list(labels), ensure_ascii=False)
 
 
-def write_rows(output: Path, delimiter: str | None, rows: Iterator[Row | None]) -> tuple[int, int]:
-    """(rows read, rows written) to a file that is there whole or not at all."""
-    import csv
-
-    from unnaive.io.output_files import open_output
+def write_rows(output: Path, format: str, rows: Iterator[RowValues | None], types: ColumnTypes) -> tuple[int, int]:
+    """(rows read, rows written) to a file that is there whole or not at all; `types` of columns, for Parquet."""
+    from unnaive.io.options import BATCH_ROWS
+    from unnaive.io.table_writer import open_table_writer
 
     n_read = n_written = 0
-    with open_output(output) as file:
-        table = csv.writer(file, lineterminator="\n", delimiter=delimiter or ",")
-        for row in rows:
-            n_read += 1
-            if row is None:
-                continue
-            if delimiter is None:
-                file.write(visible_json(row, default=str) + "\n")
-            else:
-                if not n_written:
-                    table.writerow(row)
-                table.writerow(["" if value is None else value for value in row.values()])
-            n_written += 1
+    with open_table_writer(output, format, types=types) as write:
+        while batch := list(islice(rows, BATCH_ROWS)):
+            kept = [row for row in batch if row is not None]
+            write(kept)
+            n_read, n_written = n_read + len(batch), n_written + len(kept)
     return n_read, n_written

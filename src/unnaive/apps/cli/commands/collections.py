@@ -7,20 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unnaive.apps.cli.options import AsJson
+from unnaive.apps.cli.paths import READ, written_into
 from unnaive.apps.cli.screen import console, echo
 from unnaive.base.errors import count_noun
 from unnaive.base.visible_text import visible_json
 
 if TYPE_CHECKING:
-    from unnaive.io.collections import Check, Collection
+    from unnaive.io.collections import Collection, CollectionCheck
 
 collections = typer.Typer(
     help="Benchmark collections: what there is, where it comes from, is it here.", invoke_without_command=True
 )
 
-Data = Annotated[Path | None, typer.Option("--data", help="Folder with the archives, or one archive.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Names = Annotated[list[str] | None, typer.Argument(help="Collections; all that are here by default.")]
+Data = Annotated[
+    Path | None, READ, typer.Option("--data", metavar="FOLDER", help="Folder with the archives, or one archive.")
+]
+Names = Annotated[list[str] | None, typer.Argument(help="Names of collections; by default all that are on disk.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -116,7 +119,7 @@ def find_collections(data: Path | None) -> list[str]:
     return names
 
 
-def check_to_dict(found: Check) -> dict[str, Any]:
+def check_to_dict(found: CollectionCheck) -> dict[str, Any]:
     """A check as JSON."""
     return {
         "name": found.name,
@@ -129,7 +132,7 @@ def check_to_dict(found: Check) -> dict[str, Any]:
     }
 
 
-def check_sentence(found: Check) -> str:
+def check_sentence(found: CollectionCheck) -> str:
     """A check as one line."""
     parts = ", ".join(f"{part} {count:,}" for part, count in found.parts.items())
     counts = count_noun(found.documents, "document") + (f" ({parts})" if parts else "")
@@ -153,9 +156,11 @@ def find_verified_copy(name: str) -> Path | None:
 
 @collections.command()
 def fetch(
-    name: Annotated[str, typer.Argument(help="The collection.")],
-    data: Annotated[Path | None, typer.Option("--data", help="Folder to put it in.")] = None,
-    url: Annotated[str | None, typer.Option("--url", help="Another address of the archive.")] = None,
+    name: Annotated[str, typer.Argument(help="Name of the collection.")],
+    data: Annotated[
+        Path | None, written_into(), typer.Option("--data", metavar="FOLDER", help="Folder to download to.")
+    ] = None,
+    url: Annotated[str | None, typer.Option("--url", help="Download the archive from this address.")] = None,
 ) -> None:
     """Download a collection; resumes where it stopped, and keeps only what passes the check."""
     from rich.console import Console

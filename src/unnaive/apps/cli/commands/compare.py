@@ -16,6 +16,7 @@ from unnaive.apps.cli.options import (
     Interrupted,
     Jobs,
     JsonFile,
+    Markdown,
     Seed,
     has_own_split,
     make_output_folders,
@@ -25,6 +26,7 @@ from unnaive.apps.cli.options import (
     split_list,
 )
 from unnaive.apps.cli.output import write_text
+from unnaive.apps.cli.paths import EXTENDED
 from unnaive.apps.cli.screen import echo
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, SparkEngine, compare_on_spark
 from unnaive.apps.cli.word_options import token_options
@@ -35,12 +37,12 @@ if TYPE_CHECKING:
     from unnaive.evaluation.material import Material
     from unnaive.evaluation.records import Record
     from unnaive.evaluation.summaries import PairwiseTest
-    from unnaive.evaluation.trials import Plan
+    from unnaive.evaluation.trials import ExperimentPlan
     from unnaive.io.corpus import Corpus
     from unnaive.io.datafiles import DataFile
 
 FAMILY = ("auto", "multinomial", "bernoulli", "complement", "or-gate", "rocchio", "hos", "maxent", "svm", "knn", "tree")
-DATA_HELP = "A data file or folder, or a collection: tickets, reuters, 20newsgroups:subject-body, …"
+DATA_HELP = "A data file or folder, or a collection: tickets, reuters, 20newsgroups:subject-body and others."
 
 
 def register(app: typer.Typer) -> None:
@@ -54,25 +56,39 @@ def compare(
     source: DataFile,
     models: Annotated[
         str | None,
-        typer.Option(help="Models, commas between, settings as in multinomial:alpha=0.1. Without: one of each kind."),
+        typer.Option(
+            help="Models with commas between them, e.g. svm,multinomial:alpha=0.1; by default one of each kind."
+        ),
     ] = None,
-    splits: Annotated[int, typer.Option(help="Random splits.")] = 10,
+    splits: Annotated[int, typer.Option(help="Number of random splits.")] = 10,
     train_sizes: Annotated[
-        str | None, typer.Option(help="Shares for training in %: 1,5,10,80. Without: the data's own split, else 80.")
+        str | None,
+        typer.Option(help="Training sizes in % of the data, e.g. 10,50,80; by default its own split, else 80."),
     ] = None,
-    vocabulary: Annotated[str, typer.Option(help="Numbers of terms, best by information gain: 100,1000,all.")] = "all",
-    folds: Annotated[int | None, typer.Option(help="Cross-validation in place of random splits.")] = None,
-    measures: Annotated[str | None, typer.Option(help="Without: accuracy or micro-f1, and macro-f1.")] = None,
-    against: Annotated[str | None, typer.Option(help="Test the others against this one, the first without.")] = None,
-    min_df: Annotated[int, typer.Option(help="Leave out terms of fewer training documents.")] = 1,
+    vocabulary: Annotated[
+        str, typer.Option(help="Vocabulary sizes, terms chosen by information gain, e.g. 100,1000,all.")
+    ] = "all",
+    folds: Annotated[
+        int | None, typer.Option(help="Number of cross-validation folds, in place of random splits.")
+    ] = None,
+    measures: Annotated[
+        str | None,
+        typer.Option(help="Measures with commas between them; by default accuracy or micro-f1, and macro-f1."),
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option(help="Model that the others are tested against; by default the first.")
+    ] = None,
+    min_df: Annotated[int, typer.Option(help="Leave out terms that are in fewer training documents.")] = 1,
     seed: Seed = 0,
     jobs: Jobs = 1,
     records: Annotated[
-        Path | None, typer.Option(help="File of records; a run goes on where it stopped.", rich_help_panel=OUTPUT)
+        Path | None,
+        EXTENDED,
+        typer.Option(help="File of records; an interrupted run continues from it.", rich_help_panel=OUTPUT),
     ] = None,
     html: Html = None,
     json_file: JsonFile = None,
-    markdown: Annotated[Path | None, typer.Option(help="Write Markdown.", rich_help_panel=OUTPUT)] = None,
+    markdown: Markdown = None,
     archives: Archives = None,
     engine: Engine = "local",
     master: Master = None,
@@ -88,13 +104,14 @@ def compare(
 
     from unnaive.evaluation.material import Material
     from unnaive.evaluation.records import RecordFile
-    from unnaive.evaluation.trials import Contender, Plan
+    from unnaive.evaluation.trials import Contender, ExperimentPlan
+    from unnaive.io.endings import RECORDS, choose_ending
     from unnaive.text.tokens import TokenRule
 
     # whatever can be wrong with the command is found before the data is read
     spark = SparkEngine.asked(engine, master, ship)
     rule = TokenRule(**words)
-    plan = Plan(
+    plan = ExperimentPlan(
         tuple(
             Contender.parse(name)
             for name in (default_models(spark is not None) if models is None else split_list(models))
@@ -109,6 +126,8 @@ def compare(
     )
     names = [str(contender) for contender in plan.contenders]
     rival = names[0] if against is None else choose(names, against, "model in this comparison")
+    if records is not None:
+        choose_ending(records, RECORDS, "a file of records")
     make_output_folders([records, html, json_file, markdown])
     if spark is not None:
         on_spark = compare_on_spark(spark, plan, source, rule)
@@ -153,7 +172,7 @@ def default_models(on_spark: bool = False) -> list[str]:
     return [name for name in known if find_model(name).statistic == "counts"] if on_spark else known
 
 
-def run_plan(plan: Plan, material: Material, file: Path, jobs: int) -> list[Record]:
+def run_plan(plan: ExperimentPlan, material: Material, file: Path, jobs: int) -> list[Record]:
     """Run the plan under a progress bar; an interruption says that nothing is lost."""
     from unnaive.apps.cli.screen import Progress
     from unnaive.evaluation.experiments import run
@@ -205,22 +224,22 @@ def write_comparison(
     records: list[Record], rival: str, *, html: Path | None, json_file: Path | None, markdown: Path | None
 ) -> None:
     """The files that were asked for."""
-    from unnaive.evaluation.grids import as_markdown
-    from unnaive.evaluation.summaries import as_json
+    from unnaive.evaluation.grids import grids_as_markdown
+    from unnaive.evaluation.summaries import records_as_json
 
     if html is not None:
         from unnaive.evaluation.comparison_page import comparison_page
 
         write_text(html, comparison_page(records, against=rival))
     if markdown is not None:
-        write_text(markdown, as_markdown(records) + "\n")
+        write_text(markdown, grids_as_markdown(records) + "\n")
     if json_file is not None:
-        write_text(json_file, as_json(records, against=rival) + "\n")
+        write_text(json_file, records_as_json(records, against=rival) + "\n")
 
 
 def show_comparison(records: list[Record], rival: str, file: Path) -> None:
     """Means and differences as tables for the terminal."""
-    from unnaive.apps.cli.screen import console, summary
+    from unnaive.apps.cli.screen import console, say_summary
     from unnaive.evaluation.grids import make_grids
     from unnaive.evaluation.summaries import pairwise_tests
 
@@ -229,10 +248,10 @@ def show_comparison(records: list[Record], rival: str, file: Path) -> None:
     tests = pairwise_tests(records, against=rival)
     if tests:
         console().print(f"{tests[0].measure} against {rival}", style="bold")
-        console().print(difference_table(tests))
+        console().print(printed_difference_table(tests))
     for sentence in explain_tests(tests):
         echo(sentence)
-    summary(f"records: {file}")
+    say_summary(f"records: {file}")
 
 
 def explain_tests(tests: list[PairwiseTest]) -> list[str]:
@@ -276,7 +295,7 @@ def show_grid(grid: Grid) -> None:
         out.print(table, "")
 
 
-def difference_table(tests: list[PairwiseTest]) -> Any:
+def printed_difference_table(tests: list[PairwiseTest]) -> Any:
     """Wins and losses, p and verdict of each paired test."""
     from unnaive.apps.cli.screen import plain_table
     from unnaive.evaluation.grids import place_names

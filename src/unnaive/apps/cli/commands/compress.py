@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unnaive.apps.cli.options import AsJson, ModelFile, reading
+from unnaive.apps.cli.paths import WRITTEN_MODEL
 from unnaive.apps.cli.screen import echo
 from unnaive.base.visible_text import visible_json
 
@@ -24,8 +25,13 @@ def register(app: typer.Typer) -> None:
 def compress(
     model: ModelFile,
     source: DataFile | None,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The smaller model to write.", show_default=False)],
-    max_size: Annotated[str, typer.Option(metavar="SIZE", help="Such as 5MB or 800kB.", show_default=False)],
+    output: Annotated[
+        Path, WRITTEN_MODEL, typer.Option("-o", "--output", help="The smaller model file to write.", show_default=False)
+    ],
+    max_size: Annotated[
+        str,
+        typer.Option(metavar="SIZE", help="Maximum size of the model file, e.g. 5MB or 800kB.", show_default=False),
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Make a model smaller: weights are rounded, and terms that matter least left out, until its file fits.
@@ -35,15 +41,15 @@ def compress(
     unnaive compress tickets.model test.csv -o small.model --max-size 100kB
     """
     from unnaive.apps.cli.output import read_as_trained, respell_labels
-    from unnaive.apps.cli.screen import format_size, summary
+    from unnaive.apps.cli.screen import format_size, say_summary
     from unnaive.apps.cli.sizes import compare_measures, describe_size, size_sentences
     from unnaive.base.byte_sizes import parse_size
     from unnaive.classifier.compress import compress_model
-    from unnaive.classifier.model_file import check_writable, load, save
+    from unnaive.classifier.model_file import check_writable, load_model, save
 
     limit = parse_size(max_size)
     check_writable(output)
-    fitted = load(model)
+    fitted = load_model(model)
     corpus = None if source is None else respell_labels(fitted, read_as_trained(source, fitted).corpus())
     small = compress_model(fitted, limit)
     about = describe_size(small, limit)
@@ -55,5 +61,5 @@ def compress(
         echo(visible_json(about))
         return
     for sentence in size_sentences(about, fitted.multilabel):
-        summary(sentence)
-    summary(f"wrote {output} ({format_size(output.stat().st_size)})")
+        say_summary(sentence)
+    say_summary(f"wrote {output} ({format_size(output.stat().st_size)})")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unnaive.apps.cli.paths import written_into
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -36,7 +38,9 @@ def register(app: typer.Typer) -> None:
 
 def demo(
     keep: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Put the tickets and the model in this folder, to play with.")
+        Path | None,
+        written_into(),
+        typer.Option(metavar="FOLDER", help="Write the tickets and the model into this folder."),
     ] = None,
 ) -> None:
     """Take the tour on built-in support tickets.
@@ -58,7 +62,7 @@ def demo(
     model = TextClassifier(random_state=0).fit(train.texts, [names[0] for names in train.labels])
     show_training(screen, model, train, time.perf_counter() - start)
     found = evaluate(model, test.texts, test.labels, name=test.name)
-    show_measures(screen, found)
+    show_demo_measures(screen, found)
     show_terms(screen, model)
     show_explanations(screen, model, test, found)
     show_tags(screen)
@@ -98,9 +102,9 @@ def show_training(screen: Console, model: TextClassifier, train: Corpus, seconds
         screen.print(f"  [green]{label:<12}[/][dim]{shorten_text(train.texts[row], screen.width - 16)}[/]", markup=True)
 
 
-def show_measures(screen: Console, found: Evaluation) -> None:
+def show_demo_measures(screen: Console, found: Evaluation) -> None:
     """Held-out measures, class by class, and the confusions."""
-    from unnaive.apps.cli.commands.evaluate import class_table, confusion_table
+    from unnaive.apps.cli.commands.evaluate import printed_class_table, printed_confusion_table
 
     heading(screen, 2, "Measure")
     values = found.measures
@@ -108,9 +112,9 @@ def show_measures(screen: Console, found: Evaluation) -> None:
         f"On {len(found)} tickets that it never saw, [bold]{100 * values['accuracy']:.1f} %[/] go to the right queue; "
         f"macro F1 is {values['macro-f1']:.3f}.\n"
     )
-    screen.print(class_table(found))
+    screen.print(printed_class_table(found))
     screen.print()
-    screen.print(confusion_table(found.confused_pairs(4)))
+    screen.print(printed_confusion_table(found.confused_pairs(4)))
 
 
 def show_terms(screen: Console, model: TextClassifier) -> None:
@@ -237,20 +241,16 @@ def make_folder(folder: Path) -> None:
 
 def write_tour_files(folder: Path, model: TextClassifier) -> None:
     """The tickets as CSV files and the model, for the user to play with."""
-    import csv
-
-    from unnaive.io.output_files import open_output
+    from unnaive.io.table_writer import write_table
     from unnaive.io.tickets import load_records
 
     for part in ("train", "test"):
-        with open_output(folder / f"{part}.csv") as file:
-            table = csv.writer(file)
-            table.writerow(["id", "text", "queue", "tags"])
-            table.writerows(
-                [row["id"], row["text"], row["queue"], ";".join(row["tags"])]
-                for row in load_records()
-                if row["split"] == part
-            )
+        rows = [
+            {"id": row["id"], "text": row["text"], "queue": row["queue"], "tags": ";".join(row["tags"])}
+            for row in load_records()
+            if row["split"] == part
+        ]
+        write_table(folder / f"{part}.csv", rows, ("id", "text", "queue", "tags"))
     model.save(folder / "tickets.model")
 
 

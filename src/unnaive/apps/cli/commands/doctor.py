@@ -34,7 +34,7 @@ def doctor(archives: Archives = None, as_json: AsJson = False) -> None:
     if as_json:
         echo(visible_json(found))
         return
-    for line in describe(found):
+    for line in describe_installation(found):
         echo(line)
 
 
@@ -73,7 +73,7 @@ def find_version(name: str) -> str | None:
         return None
 
 
-def describe(found: dict[str, Any]) -> list[str]:
+def describe_installation(found: dict[str, Any]) -> list[str]:
     """The same as lines."""
     native = found["backend"] == "native"
     slow = "" if native else " (the same results, slower; install again where there is a C++ compiler)"

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.cli.options import AsJson, ModelFile, reading
+from unnaive.apps.cli.options import AsJson, Html, Markdown, ModelFile, reading
+from unnaive.apps.cli.paths import READ
 from unnaive.apps.cli.screen import echo
-from unnaive.apps.cli.spark_engine import Engine, Master, Ship, SparkEngine, evaluate_on_spark, show_measures
+from unnaive.apps.cli.spark_engine import Engine, Master, Ship, SparkEngine, evaluate_on_spark, show_spark_measures
 from unnaive.base.visible_text import visible_json
 
 if TYPE_CHECKING:
@@ -34,15 +35,20 @@ def register(app: typer.Typer) -> None:
 def evaluate(
     model: ModelFile,
     source: DataFile,
-    html: Annotated[Path | None, typer.Option(help="Write a report with figures.")] = None,
-    markdown: Annotated[Path | None, typer.Option(help="Write the tables as Markdown.")] = None,
+    html: Html = None,
+    markdown: Markdown = None,
     records: Annotated[
-        Path | None, typer.Option(help="Records of compare, whose learning and vocabulary curves the report shows.")
+        Path | None, READ, typer.Option(help="Records of unnaive compare, to show their curves in the HTML report.")
     ] = None,
-    measure: Annotated[list[str] | None, typer.Option(help="Only these measures, by name.")] = None,
+    measure: Annotated[
+        list[str] | None, typer.Option(help="Name of a measure to print, in place of the usual ones; may be repeated.")
+    ] = None,
     abstain_for: Annotated[
         float | None,
-        typer.Option(metavar="ACCURACY", help="Which probability to reject below, for this accuracy of the rest."),
+        typer.Option(
+            metavar="ACCURACY",
+            help="Find the --reject-below at which this share of the labelled documents is right, e.g. 0.95.",
+        ),
     ] = None,
     abstain_confidence: Annotated[
         float,
@@ -58,8 +64,8 @@ def evaluate(
     unnaive evaluate tickets.model test.csv --html report.html
     """
     from unnaive.apps.cli.output import read_as_trained, respell_labels, warn_about_learnt, write_text
-    from unnaive.apps.cli.screen import reading_progress, summary
-    from unnaive.classifier.model_file import load
+    from unnaive.apps.cli.screen import reading_progress, say_summary
+    from unnaive.classifier.model_file import load_model
     from unnaive.evaluation.evaluate import evaluate as evaluate_model
     from unnaive.evaluation.report import as_dict, as_markdown
 
@@ -70,18 +76,18 @@ def evaluate(
             {"--html": html, "--markdown": markdown, "--records": records, "--measure": measure}
             | {"--abstain-for": abstain_for is not None},
         )
-        on_spark = evaluate_on_spark(spark, load(model), source)
+        on_spark = evaluate_on_spark(spark, load_model(model), source)
         if as_json:
             echo(visible_json(on_spark))
         else:
-            show_measures(on_spark)
+            show_spark_measures(on_spark)
             for sentence in class_mismatches(
                 {row["class"]: row["documents"] for row in on_spark["by class"]}, on_spark["unknown"]
             ):
                 echo(f"note: {sentence}", err=True)
         return
     compared = last_comparison(records) if records is not None else []
-    fitted = load(model)
+    fitted = load_model(model)
     with reading_progress(read_as_trained(source, fitted)) as (watched, bar):
         corpus = respell_labels(fitted, watched.corpus())
         warn_about_learnt(fitted, corpus)
@@ -93,7 +99,7 @@ def evaluate(
         more = {} if asked is None else {"abstain_for": abstain_for, "abstain": asdict(asked)}
         echo(visible_json(as_dict(found) | {"measures": values} | more))
     else:
-        summary(f"read {watched.describe()}")
+        say_summary(f"read {watched.describe()}")
         show_evaluation(found, values)
         if asked is not None:
             show_choice(asked, model)
@@ -131,13 +137,13 @@ def show_evaluation(found: Evaluation, values: dict[str, float]) -> None:
     for sentence in class_mismatches(dict(zip(found.classes, found.tally.support, strict=True)), found.unknown):
         screen.print(f"note: {sentence}", markup=False, style="yellow")
     screen.print()
-    screen.print(measure_table(values))
+    screen.print(printed_measure_table(values))
     screen.print()
-    screen.print(class_table(found))
+    screen.print(printed_class_table(found))
     pairs = found.confused_pairs(5)
     if pairs:
         screen.print()
-        screen.print(confusion_table(pairs))
+        screen.print(printed_confusion_table(pairs))
     for head, rows in ((ABSTENTION, abstention_rows(found)), (COVERAGE, coverage_rows(found))):
         if rows:
             screen.print()
@@ -210,7 +216,7 @@ def class_mismatches(support: Mapping[str, float], unknown: Sequence[str]) -> li
     return sentences
 
 
-def measure_table(values: dict[str, float]) -> Any:
+def printed_measure_table(values: dict[str, float]) -> Any:
     """The measures with what they mean, where the screen is wide enough for that."""
     from unnaive.apps.cli.screen import console, plain_table
     from unnaive.evaluation.measures import find_measure
@@ -222,7 +228,7 @@ def measure_table(values: dict[str, float]) -> Any:
     return table
 
 
-def class_table(found: Evaluation) -> Any:
+def printed_class_table(found: Evaluation) -> Any:
     """Precision, recall and F1 of each class, the largest first; of many classes those of worst F1 first."""
     from rich.markup import escape
 
@@ -241,7 +247,7 @@ def class_table(found: Evaluation) -> Any:
     return table
 
 
-def confusion_table(pairs: list[tuple[str, str, int]]) -> Any:
+def printed_confusion_table(pairs: list[tuple[str, str, int]]) -> Any:
     """The pairs of classes that are confused most."""
     from rich.markup import escape
 

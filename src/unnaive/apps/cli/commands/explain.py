@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from unnaive.apps.cli.options import AsJson, ModelFile
+from unnaive.apps.cli.options import AsJson, Html, ModelFile
+from unnaive.apps.cli.paths import READ_INLINE
 from unnaive.apps.cli.screen import echo
 from unnaive.base.visible_text import visible_json
 
@@ -20,10 +20,12 @@ def register(app: typer.Typer) -> None:
 
 def explain(
     model: ModelFile,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text itself, or - for stdin.", show_default=False)],
-    label: Annotated[str | None, typer.Option(help="The class to explain; the best one by default.")] = None,
-    against: Annotated[str | None, typer.Option(help="The class to compare with.")] = None,
-    html: Annotated[Path | None, typer.Option(help="Write a page: the text marked, a bar for each term.")] = None,
+    text: Annotated[
+        str, READ_INLINE, typer.Argument(metavar="TEXT", help="The text itself, or - for stdin.", show_default=False)
+    ],
+    label: Annotated[str | None, typer.Option(help="Class to explain; by default the predicted one.")] = None,
+    against: Annotated[str | None, typer.Option(help="Class to compare it with.")] = None,
+    html: Html = None,
     as_json: AsJson = False,
 ) -> None:
     """Show which words spoke for and against a class.
@@ -34,9 +36,9 @@ def explain(
     """
     from unnaive.apps.cli.output import find_class, write_text
     from unnaive.apps.cli.screen import console
-    from unnaive.classifier.model_file import load
+    from unnaive.classifier.model_file import load_model
 
-    fitted = load(model)
+    fitted = load_model(model)
     document = sys.stdin.read() if text == "-" else text
     found = fitted.explain(document, find_class(fitted, label), against=find_class(fitted, against))
     if html is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.apps.cli.options import AsJson, ModelFile
+from unnaive.apps.cli.paths import WRITTEN
 from unnaive.apps.cli.screen import echo
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.visible_text import visible_json
@@ -26,14 +27,18 @@ def register(app: typer.Typer) -> None:
 
 def inspect(
     model: ModelFile,
-    terms: Annotated[int, typer.Option(help="Terms to show of each class.", min=0)] = 8,
-    label: Annotated[list[str] | None, typer.Option("--class", help="Only this class; may be repeated.")] = None,
-    network: Annotated[str | None, typer.Option(metavar="CLASS", help="The Bayesian network of a class.")] = None,
+    terms: Annotated[int, typer.Option(help="Number of terms to show for each class.", min=0)] = 8,
+    label: Annotated[list[str] | None, typer.Option("--class", help="Show only this class; may be repeated.")] = None,
+    network: Annotated[
+        str | None, typer.Option(metavar="CLASS", help="Show the Bayesian network of this class.")
+    ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the network: .bif, .uai, .png, .svg or .pdf.")
+        Path | None,
+        WRITTEN,
+        typer.Option("-o", "--output", help="Write the network to a .bif, .uai, .png, .svg or .pdf file."),
     ] = None,
     members: Annotated[
-        str, typer.Option(metavar="N|all", help="Of averaged networks this one, the best being 1, or all of them.")
+        str, typer.Option(metavar="N|all", help="Which of several averaged networks to show; 1 is the best.")
     ] = "1",
     as_json: AsJson = False,
 ) -> None:
@@ -42,9 +47,9 @@ def inspect(
     unnaive inspect tickets.model --terms 12
     """
     from unnaive.apps.cli.output import find_class
-    from unnaive.classifier.model_file import load
+    from unnaive.classifier.model_file import load_model
 
-    fitted = load(model)
+    fitted = load_model(model)
     if network is not None:
         show_network(fitted, network, max(1, terms), output, members=members, as_json=as_json)
         return

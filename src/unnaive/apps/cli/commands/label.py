@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import getpass
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.apps.cli.options import AsJson, Html, Interrupted, Seed, reading, split_list
-from unnaive.apps.cli.screen import echo, note, summary
+from unnaive.apps.cli.paths import EXTENDED, READ, WRITTEN
+from unnaive.apps.cli.screen import echo, note, say_summary
 from unnaive.base.errors import BadData, MissingExtra, UnnaiveError, count_noun
 from unnaive.base.visible_text import visible_json
 
@@ -35,51 +34,73 @@ def register(app: typer.Typer) -> None:
 def label(
     source: DataFile | None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The record to write, or to go on with.", show_default=False)
+        Path | None,
+        EXTENDED,
+        typer.Option("-o", "--output", help="The record of labels to write or to continue.", show_default=False),
     ] = None,
-    terminal: Annotated[bool, typer.Option("--terminal", help="In this terminal, rather than in a browser.")] = False,
+    terminal: Annotated[bool, typer.Option("--terminal", help="Label in this terminal instead of a browser.")] = False,
     classes: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="The classes, in the order of their keys; more can be added.")
+        str | None, typer.Option(metavar="A,B,…", help="Classes in the order of their keys; more can be added later.")
     ] = None,
-    multilabel: Annotated[bool, typer.Option("--multilabel", help="Any number of labels for a text.")] = False,
-    who: Annotated[str | None, typer.Option(metavar="NAME", help="Who labels; the user's name by default.")] = None,
+    multilabel: Annotated[bool, typer.Option("--multilabel", help="Allow any number of labels for a text.")] = False,
+    who: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name of the annotator; by default that of the user.")
+    ] = None,
     hints: Annotated[
         Path | None,
-        typer.Option(help='Keywords of each class, as TOML: sport = ["ball", "goal"]', rich_help_panel=ASKING),
+        READ,
+        typer.Option(
+            help='TOML file with keywords of each class, e.g. sport = ["ball", "goal"].', rich_help_panel=ASKING
+        ),
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(help="A model to start from.", rich_help_panel=ASKING, show_default=False)
+        Path | None, READ, typer.Option(help="Model file to start from.", rich_help_panel=ASKING, show_default=False)
     ] = None,
     random_share: Annotated[
         float,
-        typer.Option(min=0, max=1, help="Of the questions: accuracy is measured on these.", rich_help_panel=ASKING),
+        typer.Option(
+            min=0,
+            max=1,
+            help="Share of questions chosen at random, on which accuracy is measured.",
+            rich_help_panel=ASKING,
+        ),
     ] = 0.1,
     double: Annotated[
         float,
         typer.Option(
-            min=0, max=1, help="Share of questions that two people answer, where several label.", rich_help_panel=ASKING
+            min=0,
+            max=1,
+            help="Share of questions that two annotators answer, where there are several.",
+            rich_help_panel=ASKING,
         ),
     ] = 0.1,
     again: Annotated[
-        bool, typer.Option("--again", help="Ask about skipped texts again.", rich_help_panel=ASKING)
+        bool, typer.Option("--again", help="Ask again about texts that were skipped.", rich_help_panel=ASKING)
     ] = False,
     queue: Annotated[
         Path | None,
+        READ,
         typer.Option(
-            help="Findings of unnaive audit: these texts are asked about, in that order.", rich_help_panel=ASKING
+            help="Findings of unnaive audit, whose texts are asked about in that order.", rich_help_panel=ASKING
         ),
     ] = None,
     seed: Seed = 0,
-    host: Annotated[str, typer.Option(help="The address that the page listens on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port of the page; 0 for any that is free.", min=0, max=65535)] = 0,
-    status: Annotated[bool, typer.Option("--status", help="Only say how it stands.")] = False,
+    host: Annotated[str, typer.Option(help="Address that the page listens on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port of the page; 0 for any free port.", min=0, max=65535)] = 0,
+    status: Annotated[bool, typer.Option("--status", help="Print how many texts are labelled, and exit.")] = False,
     export: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the labels to a file and leave.", rich_help_panel=MOVING)
+        Path | None,
+        WRITTEN,
+        typer.Option(metavar="FILE", help="Write the labels to this file, and exit.", rich_help_panel=MOVING),
     ] = None,
     import_: Annotated[
         Path | None,
+        READ,
         typer.Option(
-            "--import", metavar="FILE", help="Take over labels from a file and leave.", rich_help_panel=MOVING
+            "--import",
+            metavar="FILE",
+            help="Add the labels of this file to the record, and exit.",
+            rich_help_panel=MOVING,
         ),
     ] = None,
     to: Annotated[
@@ -87,15 +108,17 @@ def label(
         typer.Option(
             "--as",
             metavar="FORMAT",
-            help=f"{', '.join(MIGRATED)}; found from the name by default.",
+            help=f"Format of that file: {', '.join(MIGRATED)}; by default found from its name.",
             rich_help_panel=MOVING,
         ),
     ] = None,
     simulate: Annotated[
-        str | None, typer.Option(metavar="LABELLED", help="Replay ways of asking on labelled data.")
+        str | None,
+        READ,
+        typer.Option(metavar="DATA", help="Compare strategies of asking on this labelled data, and exit."),
     ] = None,
-    labels: Annotated[int, typer.Option(min=20, help="Of --simulate: labels to give.")] = 500,
-    seeds: Annotated[int, typer.Option(min=2, help="Of --simulate: repetitions.")] = 10,
+    labels: Annotated[int, typer.Option(min=20, help="Number of labels to give in each run of --simulate.")] = 500,
+    seeds: Annotated[int, typer.Option(min=2, help="Number of runs of each strategy with --simulate.")] = 10,
     html: Html = None,
     as_json: AsJson = False,
     *,
@@ -136,12 +159,12 @@ def label(
             f"stopped; all answers are in {record.path}, go on with: unnaive label {record.path}"
         ) from None
     finally:
-        found = describe(labelling)
+        found = describe_session(labelling)
         record.close()
     if as_json:
         echo(visible_json(found))
     else:
-        summary("\n".join(sentences(found)))
+        say_summary("\n".join(sentences(found)))
 
 
 def open_record(source: DataFile | None, output: Path | None, classes: list[str], *, multilabel: bool) -> LabelRecord:
@@ -158,7 +181,7 @@ def open_record(source: DataFile | None, output: Path | None, classes: list[str]
     if output.exists():
         record = LabelRecord(output)
         if source is not None:
-            texts, _, _ = read_texts(source)
+            texts, _, _ = read_unlabelled_texts(source)
             if texts != record.texts():
                 raise UnnaiveError(
                     f"{output} is a record of other texts than those of {source.name}; name another file"
@@ -166,7 +189,7 @@ def open_record(source: DataFile | None, output: Path | None, classes: list[str]
         return _reopened(record, classes)
     if source is None:
         raise BadData(f"no record of labels called {output}; name the texts too: unnaive label TEXTS -o {output}")
-    texts, names, given_labels = read_texts(source)
+    texts, names, given_labels = read_unlabelled_texts(source)
     classes = list(dict.fromkeys([*classes, *sorted({one for labels in given_labels.values() for one in labels})]))
     multilabel = multilabel or bool(source.multilabel) or any(len(one) > 1 for one in given_labels.values())
     record = LabelRecord.create(output, texts, names, classes=classes, multilabel=multilabel)
@@ -182,7 +205,7 @@ def _reopened(record: LabelRecord, classes: list[str]) -> LabelRecord:
     return record
 
 
-def read_texts(source: DataFile) -> tuple[list[str], list[str], dict[int, tuple[str, ...]]]:
+def read_unlabelled_texts(source: DataFile) -> tuple[list[str], list[str], dict[int, tuple[str, ...]]]:
     """Texts, their names, and the labels of those that have some, if a column of labels was named."""
     from unnaive.apps.cli.output import say_what_was_read
 
@@ -204,6 +227,8 @@ def who_labels(name: str | None) -> str:
         if not name.strip() or len(name) > 100:
             raise UnnaiveError("--who needs a name of 1 to 100 characters")
         return name.strip()
+    import getpass
+
     try:
         return getpass.getuser()
     except (OSError, KeyError):  # no such user, as in some containers
@@ -214,9 +239,9 @@ def start_from(labelling: Labelling, path: Path) -> None:
     """Let a model's log-probabilities add to the scores of its classes."""
     import numpy as np
 
-    from unnaive.classifier.model_file import load
+    from unnaive.classifier.model_file import load_model
 
-    fitted = load(path)
+    fitted = load_model(path)
     if fitted.token_rule is None or not fitted.probabilistic:
         raise UnnaiveError(f"{path} gives no probabilities of texts, so that labelling cannot start from it")
     pool = labelling.pool
@@ -230,14 +255,11 @@ def start_from(labelling: Labelling, path: Path) -> None:
 
 def _queue(labelling: Labelling, path: Path, who: str) -> None:
     """Ask only about texts that a list of findings names, in its order."""
-    from unnaive.curation.labelling.moving import find_queue
-    from unnaive.io.sources import check_exists
 
-    try:
-        with check_exists(path).open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except (UnicodeDecodeError, csv.Error) as problem:
-        raise BadData(f"{path} is no CSV that can be read ({problem}); give the findings of unnaive audit") from problem
+    from unnaive.curation.labelling.moving import find_queue
+    from unnaive.io.formats import read_rows
+
+    rows = list(read_rows(path))
     labelling.follow_queue(who, find_queue(rows, labelling.names, labelling.pool.texts, str(path)))
 
 
@@ -262,17 +284,17 @@ def _move(record: LabelRecord, export: Path | None, import_: Path | None, to: st
     try:
         if import_ is not None:
             taken, unknown = import_labels(record, import_, to)
-            summary(f"{count_noun(taken, 'label')} taken over from {import_}")
+            say_summary(f"{count_noun(taken, 'label')} taken over from {import_}")
             if unknown:
                 note(f"{count_noun(unknown, 'text')} of {import_} not in the record and left out")
         if export is not None:
             written = export_labels(record, export, to)
-            summary(f"{count_noun(written, 'labelled text')} written to {export}")
+            say_summary(f"{count_noun(written, 'labelled text')} written to {export}")
     finally:
         record.close()
 
 
-def describe(labelling: Labelling) -> dict[str, Any]:
+def describe_session(labelling: Labelling) -> dict[str, Any]:
     """How it stands, as plain values."""
     from unnaive.apps.labelling.progress import Standing, describe_agreement
     from unnaive.curation.labelling.record import describe_record

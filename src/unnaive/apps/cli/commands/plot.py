@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unnaive.apps.cli.guard import refuse_inputs
 from unnaive.apps.cli.options import Archives, has_own_split, make_output_folders, read_corpus, reading
+from unnaive.apps.cli.paths import READ, WRITTEN
 from unnaive.apps.cli.screen import echo
 from unnaive.base.errors import BadData, choose
 
@@ -31,16 +33,25 @@ def register(app: typer.Typer) -> None:
 
 @reading("For a model: the data to draw it on; of a collection with a split, its test documents.", default=None)
 def plot(
-    what: Annotated[Path, typer.Argument(metavar="RECORDS|MODEL", help="Records of compare, or a model file.")],
+    what: Annotated[
+        Path, READ, typer.Argument(metavar="RECORDS|MODEL", help="Records of unnaive compare, or a model file.")
+    ],
     source: DataFile | None,
     figure: Annotated[
-        str | None, typer.Option("--figure", "-f", help=", ".join((*CURVES, *OF_A_MODEL)), show_default=False)
+        str | None,
+        typer.Option("--figure", "-f", help=f"What to draw: {', '.join((*CURVES, *OF_A_MODEL))}.", show_default=False),
     ] = None,
-    measure: Annotated[str | None, typer.Option(help="The measure of a curve.")] = None,
+    measure: Annotated[
+        str | None, typer.Option(help="Measure that a curve shows; by default the first in the records.")
+    ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="PNG, SVG or PDF by its ending.", show_default=False)
+        Path | None,
+        WRITTEN,
+        typer.Option(
+            "-o", "--output", help="Image file to write: .png, .svg or .pdf; FIGURE.png by default.", show_default=False
+        ),
     ] = None,
-    title: Annotated[str | None, typer.Option(help="Above the figure.")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the figure.")] = None,
     archives: Archives = None,
 ) -> None:
     """Draw a figure: curves from the records of a comparison, or what a model does on data.
@@ -56,6 +67,7 @@ def plot(
     name = choose(there, figure or there[0], f"figure of {'records' if of_records else 'a model'}")
     path = output if output is not None else Path(f"{name}.png")
     figure_format(path)
+    refuse_inputs([path], [str(what), *(() if source is None else source.paths)])
     make_output_folders([path])
     if of_records:
         drawing = curve_figure(what, name, measure, title)
@@ -66,7 +78,9 @@ def plot(
 
 def holds_records(path: Path) -> bool:
     """Whether a file is records of experiments and no model: lines of JSON, by its ending or its first byte."""
-    if path.suffix == ".jsonl":
+    from unnaive.io.endings import RECORDS
+
+    if path.suffix.lower() in RECORDS:
         return True
     with path.open("rb") as file:
         return file.read(1) == b"{"
@@ -101,13 +115,13 @@ def curve_figure(path: Path, name: str, measure: str | None, title: str | None) 
 def model_figure(path: Path, source: DataFile | None, archives: Path | None, name: str, title: str | None) -> Any:
     """What a model does on labelled data."""
     from unnaive.apps.cli.output import read_as_trained, respell_labels, warn_about_learnt
-    from unnaive.classifier.model_file import load
+    from unnaive.classifier.model_file import load_model
     from unnaive.evaluation.evaluate import evaluate
     from unnaive.evaluation.grids import short_name
     from unnaive.evaluation.report import classes_by_size
     from unnaive.evaluation.reports import plots
 
-    fitted = load(path)
+    fitted = load_model(path)
     if source is None:
         raise BadData(f"{path} is drawn on labelled data, which was not given; write unnaive plot {path} DATA")
     corpus = read_corpus(read_as_trained(source, fitted), archives)

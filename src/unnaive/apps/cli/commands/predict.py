@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.apps.cli.options import AsJson, ModelFile, reading
-from unnaive.apps.cli.predictor import Predictor, Record
+from unnaive.apps.cli.paths import WRITTEN
+from unnaive.apps.cli.predictor import Predictor
 from unnaive.apps.cli.screen import echo
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, SparkEngine, predict_on_spark
 
 if TYPE_CHECKING:
+    from unnaive.apps.cli.prediction_columns import Layout
+    from unnaive.base.types import RowValues
     from unnaive.io.datafiles import Batch, DataFile
-    from unnaive.io.table_writer import Layout, Write
+    from unnaive.io.table_writer import Write
 
 
 def register(app: typer.Typer) -> None:
@@ -31,39 +34,50 @@ def predict(
     model: ModelFile,
     source: DataFile,
     document: Annotated[
-        list[str] | None, typer.Option("--document", "-d", help="A text given here, in the place of DATA.")
+        list[str] | None, typer.Option("--document", "-d", help="A text to label, in place of DATA; may be repeated.")
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="A file to write: .csv, .tsv, .jsonl or .parquet.", show_default=False),
+        WRITTEN,
+        typer.Option("-o", "--output", help="File to write: .csv, .tsv, .jsonl or .parquet.", show_default=False),
     ] = None,
     keep_columns: Annotated[
         bool,
-        typer.Option("--keep-columns/--no-keep-columns", help="Write the columns of a table too, ours after them."),
+        typer.Option(
+            "--keep-columns/--no-keep-columns", help="Also write the columns of the input, before the predictions."
+        ),
     ] = True,
-    every: Annotated[bool, typer.Option("--all", help="A column for each class.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Write the score of every class, a column each.")] = False,
     top: Annotated[int, typer.Option(help="Show the K best classes of each document.", metavar="K", min=1)] = 1,
     unknown: Annotated[
-        str | None, typer.Option(metavar="LABEL", help="The label of documents of which the model knows no word.")
+        str | None, typer.Option(metavar="LABEL", help="Label for documents without a term that the model knows.")
     ] = None,
     reject_below: Annotated[
         float | None,
-        typer.Option(metavar="P", min=0, max=1, help="Label documents less probable than this unknown, or LABEL."),
+        typer.Option(
+            metavar="P", min=0, max=1, help="Label documents below this probability unknown, or as --unknown says."
+        ),
     ] = None,
     confidence: Annotated[
         float | None,
-        typer.Option(metavar="P", help="Also the set of labels that holds the right one with this confidence: 0.9."),
+        typer.Option(
+            metavar="P", help="Also give the set of labels that holds the right one with this probability, e.g. 0.9."
+        ),
     ] = None,
     by_class: Annotated[
-        bool, typer.Option("--by-class", help="Let --confidence hold for every class, the rare ones too.")
+        bool, typer.Option("--by-class", help="Make --confidence hold for every class, including rare ones.")
     ] = False,
     at_least_one: Annotated[
-        bool, typer.Option("--at-least-one", help="Let no set be empty, though more are right than --confidence asks.")
+        bool, typer.Option("--at-least-one", help="Never return an empty set; coverage may then exceed --confidence.")
     ] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Show which terms spoke for it.")] = False,
-    unbuffered: Annotated[bool, typer.Option("--unbuffered", help="Answer each line at once.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show the terms that contributed most to each prediction.")
+    ] = False,
+    unbuffered: Annotated[
+        bool, typer.Option("--unbuffered", help="Write each prediction as soon as its line is read.")
+    ] = False,
     excel_safe: Annotated[
-        bool, typer.Option("--excel-safe", help="CSV without formulas: a ' before cells that begin like one.")
+        bool, typer.Option("--excel-safe", help="Put ' before CSV cells that a spreadsheet would take for a formula.")
     ] = False,
     engine: Engine = "local",
     master: Master = None,
@@ -77,10 +91,12 @@ def predict(
 
     unnaive predict tickets.model new.csv -o labelled.csv
     """
-    from unnaive.apps.cli.output import read_as_trained, say_what_was_read
+    from unnaive.apps.cli.output import read_as_trained, say_what_was_read, say_what_was_written
+    from unnaive.apps.cli.prediction_columns import Layout
     from unnaive.base.errors import UnnaiveError
-    from unnaive.classifier.model_file import load
-    from unnaive.io.table_writer import Layout, open_writer, output_format
+    from unnaive.classifier.model_file import load_model
+    from unnaive.io.endings import written_format
+    from unnaive.io.table_writer import open_table_writer
 
     if document and source.path != "-":
         raise UnnaiveError(f"texts came with --document and as {source.path}; give one of the two")
@@ -90,10 +106,10 @@ def predict(
         others |= {"--reject-below": reject_below is not None, "--explain": explain, "--unbuffered": unbuffered}
         others |= {"--confidence": confidence is not None, "--by-class": by_class, "--at-least-one": at_least_one}
         spark.refuse("predict", others | {"--no-keep-columns": not keep_columns, "--excel-safe": excel_safe})
-        predict_on_spark(spark, load(model), source, output)
+        predict_on_spark(spark, load_model(model), source, output)
         return
-    kind = output_format(output, as_json)
-    fitted = load(model)
+    format = written_format(output, as_json=as_json)
+    fitted = load_model(model)
     people = output is None and not as_json and sys.stdout.isatty()
     predictor = Predictor(
         fitted, top, every, explain, unknown, reject_below, confidence=confidence, by_class=by_class,
@@ -101,11 +117,12 @@ def predict(
     )  # fmt: skip
     predictor.check()
     classes = tuple(map(str, fitted.classes)) if every else ()
-    layout = Layout(predictor.kind, classes, min(top, len(fitted.classes)), fitted.multilabel, explain, excel_safe)
+    layout = Layout(predictor.kind, classes, min(top, len(fitted.classes)), fitted.multilabel, explain)
     layout.sets = confidence is not None
     source = read_as_trained(source, fitted)
-    with open_writer(output, kind, layout) as write:
-        batches = lay_out(read_batches(source, document, unbuffered, keep_columns and not people), layout)
+    with open_table_writer(output, format, excel_safe=excel_safe, types=layout.arrow_types) as table:
+        write = PredictionWriter(table, layout, format)
+        batches = lay_out(read_prediction_batches(source, document, unbuffered, keep_columns and not people), layout)
         if output is not None and writes_columns(predictor, write) and fitted.reader.fused:
             write_ahead(predictor, batches, write)
         else:
@@ -115,10 +132,34 @@ def predict(
                     sys.stdout.flush()
     if not document:
         say_what_was_read(source)
+    if output is not None:
+        say_what_was_written(output)
     predictor.tell_unknown()
 
 
-def read_batches(source: DataFile, documents: list[str] | None, unbuffered: bool, keep: bool) -> Iterator[Batch]:
+class PredictionWriter:
+    """Records of predictions, or whole columns, to a table in the columns of a layout."""
+
+    def __init__(self, table: Write, layout: Layout, format: str) -> None:
+        self._table, self._layout, self._format = table, layout, format
+
+    def __call__(self, records: Sequence[RowValues]) -> None:
+        """Write some records, a row each."""
+        self._table([self._layout.row(record, self._format) for record in records])
+
+    @property
+    def takes_columns(self) -> bool:
+        """Whether `write_columns` writes what records would give."""
+        return self._layout.plain and getattr(self._table, "takes_columns", False)
+
+    def write_columns(self, before: Mapping[str, Sequence[Any]], new: Sequence[Sequence[Any]]) -> None:
+        """Write the rows of columns: those of the input, or the ids, then label, value and known_terms."""
+        self._table.write_columns(self._layout.columns(before, new))  # type: ignore[attr-defined]
+
+
+def read_prediction_batches(
+    source: DataFile, documents: list[str] | None, unbuffered: bool, keep: bool
+) -> Iterator[Batch]:
     """The documents given as arguments, or those of the source, watched by a progress bar."""
     from unnaive.apps.cli.screen import reading_progress
     from unnaive.io.datafiles import Batch
@@ -146,7 +187,7 @@ def lay_out(batches: Iterable[Batch], layout: Layout) -> Iterator[Batch]:
         yield batch
 
 
-def writes_columns(predictor: Predictor, write: Write) -> bool:
+def writes_columns(predictor: Predictor, write: Any) -> bool:
     """Whether predictions are made and written by whole columns, without a record for each document."""
     return predictor.one_label and getattr(write, "takes_columns", False)
 
@@ -156,7 +197,7 @@ def write_ahead(predictor: Predictor, batches: Iterable[Batch], write: Any) -> N
 
     What one of them does by itself, another's threads would wait for.
     """
-    from unnaive.io.blocks import map_in_order
+    from unnaive.io.native_parser import map_in_order
 
     chunks = (chunk for batch in batches for chunk in cut_batch(predictor, batch))
     for chunk, new in map_in_order(lambda chunk: (chunk, predictor.predict_columns(chunk.texts)), chunks, threads=2):
@@ -164,14 +205,14 @@ def write_ahead(predictor: Predictor, batches: Iterable[Batch], write: Any) -> N
         write.write_columns(chunk.kept or {"id": chunk.ids}, new)
 
 
-def write_batch(predictor: Predictor, batch: Batch, write: Write) -> None:
+def write_batch(predictor: Predictor, batch: Batch, write: Any) -> None:
     """Predict and write the documents of a batch."""
     whole_columns = writes_columns(predictor, write)
     for chunk in cut_batch(predictor, batch):
         if whole_columns:
             new = predictor.predict_columns(chunk.texts)
             predictor.count_seen(new[2])
-            write.write_columns(chunk.kept or {"id": chunk.ids}, new)  # type: ignore[attr-defined]
+            write.write_columns(chunk.kept or {"id": chunk.ids}, new)
         else:
             write(with_columns(predictor.predict(chunk.ids, chunk.texts), chunk.kept))
 
@@ -187,7 +228,7 @@ def cut_batch(predictor: Predictor, batch: Batch) -> Iterator[Batch]:
         yield replace(batch, texts=batch.texts[part], labels=batch.labels[part], ids=batch.ids[part], kept=kept)
 
 
-def with_columns(records: list[Record], columns: Mapping[str, Sequence[Any]]) -> list[Record]:
+def with_columns(records: list[RowValues], columns: Mapping[str, Sequence[Any]]) -> list[RowValues]:
     """The records, each with its row of the columns."""
     names = tuple(columns)
     rows = zip(*columns.values(), strict=True) if names else repeat(())
@@ -196,13 +237,13 @@ def with_columns(records: list[Record], columns: Mapping[str, Sequence[Any]]) ->
     return records
 
 
-def print_lines(records: Sequence[Record]) -> None:
+def print_lines(records: Sequence[RowValues]) -> None:
     """A line for people for each record: the labels in colour, how sure, and how the text begins."""
     for record in records:
         print_line(record)
 
 
-def print_line(record: Record) -> None:
+def print_line(record: RowValues) -> None:
     """The line of one record."""
     from rich.text import Text
 
@@ -217,7 +258,7 @@ def print_line(record: Record) -> None:
     line = Text()
     for label, value in pairs:
         line.append(visible(str(label), lines=False), style="bold green").append(
-            f" {format_value(value, record['kind'])}  "
+            f" {format_prediction(value, record['kind'])}  "
         )
     if "set" in record:
         names = ", ".join(visible(str(label), lines=False) for label in record["set"])
@@ -230,7 +271,7 @@ def print_line(record: Record) -> None:
     screen.print(line, no_wrap=True, overflow="ellipsis")
 
 
-def format_value(value: float, kind: str) -> str:
+def format_prediction(value: float, kind: str) -> str:
     """A probability in per cent, a score as it is."""
     from unnaive.learning.explain import percent
 

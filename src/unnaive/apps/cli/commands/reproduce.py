@@ -17,18 +17,20 @@ from unnaive.apps.cli.options import (
     Html,
     Jobs,
     JsonFile,
+    Markdown,
     Seed,
     check_archives,
     make_output_folders,
     split_list,
 )
 from unnaive.apps.cli.output import write_text
+from unnaive.apps.cli.paths import written_into
 from unnaive.apps.cli.screen import echo
 
 if TYPE_CHECKING:
     from unnaive.evaluation.papers.comparison import TableComparison
-    from unnaive.evaluation.papers.runs import Run
-    from unnaive.evaluation.papers.tables import Table
+    from unnaive.evaluation.papers.runs import PaperRun
+    from unnaive.evaluation.papers.tables import PublishedTable
 
 
 def register(app: typer.Typer) -> None:
@@ -38,23 +40,30 @@ def register(app: typer.Typer) -> None:
 
 def reproduce(
     paper: Annotated[
-        str, typer.Argument(metavar="PAPER", help="or-gate, maxent-bridge, higher-order, hierarchical or iir.")
+        str,
+        typer.Argument(metavar="PAPER", help="The paper: or-gate, maxent-bridge, higher-order, hierarchical or iir."),
     ],
-    table: Annotated[str | None, typer.Option(help="Only this table.")] = None,
+    table: Annotated[str | None, typer.Option(help="Reproduce only this table.")] = None,
     models: Annotated[
-        str | None, typer.Option(help="Only these: rows as printed, models, or families such as naive-bayes.")
+        str | None,
+        typer.Option(help="Reproduce only these rows, models or families, e.g. naive-bayes; commas between them."),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer splits and sizes.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Use fewer splits and training sizes.")] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1 if a figure differs for no known reason, or leaves its band.")
+        bool,
+        typer.Option("--strict", help="Exit with 1 if a figure is out of its band, or differs for no known reason."),
     ] = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
     records: Annotated[
-        Path | None, typer.Option(help="Folder of records; a run goes on where it stopped.", rich_help_panel=OUTPUT)
+        Path | None,
+        written_into(),
+        typer.Option(
+            metavar="FOLDER", help="Folder of records; an interrupted run continues from it.", rich_help_panel=OUTPUT
+        ),
     ] = None,
     html: Html = None,
-    markdown: Annotated[Path | None, typer.Option(help="Write a Markdown page.", rich_help_panel=OUTPUT)] = None,
+    markdown: Markdown = None,
     json_file: JsonFile = None,
     archives: Archives = None,
 ) -> None:
@@ -65,13 +74,13 @@ def reproduce(
     from unnaive.apps.cli.screen import Progress
     from unnaive.base.errors import UnnaiveError
     from unnaive.evaluation.papers.comparison import UNEXPLAINED
-    from unnaive.evaluation.papers.runs import Run
+    from unnaive.evaluation.papers.runs import PaperRun
     from unnaive.evaluation.papers.tables import read_paper
 
     tables = read_paper(paper).select_tables(table)
-    wanted = tuple(check_models(tables, split_list(models))) if models is not None else None
+    wanted = tuple(check_paper_models(tables, split_list(models))) if models is not None else None
     make_output_folders([html, markdown, json_file])
-    run = Run(check_archives(archives), quick, seed, wanted, jobs, records=records)
+    run = PaperRun(check_archives(archives), quick, seed, wanted, jobs, records=records)
     with Progress(f"reproducing {paper}") as bar:
         run = replace(run, progress=bar.rename)
         done = show_comparisons(paper, table, run, quiet=json_file == STDOUT)
@@ -82,7 +91,7 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def check_models(tables: Sequence[Table], names: list[str]) -> list[str]:
+def check_paper_models(tables: Sequence[PublishedTable], names: list[str]) -> list[str]:
     """The names; an error unless each is a row or column of the tables, a model, or a family of models."""
     from unnaive.base.errors import choose
     from unnaive.evaluation.papers.runs import family
@@ -95,13 +104,13 @@ def check_models(tables: Sequence[Table], names: list[str]) -> list[str]:
     return [name if name.lower() in lower else choose(there, name, "row or model of these tables") for name in names]
 
 
-def show_comparisons(paper: str, table: str | None, run: Run, *, quiet: bool) -> list[TableComparison]:
+def show_comparisons(paper: str, table: str | None, run: PaperRun, *, quiet: bool) -> list[TableComparison]:
     """Print each table as it is done, then how many figures have each mark."""
     import shutil
 
     from unnaive.evaluation.papers.comparison import reproduce as run_tables
     from unnaive.evaluation.papers.comparison import summary_line
-    from unnaive.evaluation.papers.render import LEGEND, QUICK, as_text
+    from unnaive.evaluation.papers.render import LEGEND, QUICK, tables_as_text
     from unnaive.evaluation.papers.tables import read_paper
 
     about, done = read_paper(paper), []
@@ -112,7 +121,7 @@ def show_comparisons(paper: str, table: str | None, run: Run, *, quiet: bool) ->
     for one in run_tables(paper, run, table=table):
         done.append(one)
         if not quiet:
-            echo(as_text(one, width=shutil.get_terminal_size((110, 24)).columns) + "\n")
+            echo(tables_as_text(one, width=shutil.get_terminal_size((110, 24)).columns) + "\n")
     if not quiet:
         echo(summary_line(done))
     return done
@@ -121,19 +130,21 @@ def show_comparisons(paper: str, table: str | None, run: Run, *, quiet: bool) ->
 def write_files(
     paper: str,
     done: list[TableComparison],
-    run: Run,
+    run: PaperRun,
     *,
     html: Path | None,
     markdown: Path | None,
     json_file: Path | None,
 ) -> None:
     """The files that were asked for."""
-    from unnaive.evaluation.papers.render import as_html, as_json, as_markdown
+    from unnaive.evaluation.papers.render import as_html, tables_as_json, tables_as_markdown
     from unnaive.evaluation.papers.tables import read_paper
 
     if html is not None:
         write_text(html, as_html(read_paper(paper), done, run))
     if markdown is not None:
-        write_text(markdown, as_markdown(read_paper(paper), done, run))
+        write_text(markdown, tables_as_markdown(read_paper(paper), done, run))
     if json_file is not None:
-        write_text(json_file, json.dumps(as_json(read_paper(paper), done, run), indent=2, ensure_ascii=False) + "\n")
+        write_text(
+            json_file, json.dumps(tables_as_json(read_paper(paper), done, run), indent=2, ensure_ascii=False) + "\n"
+        )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unnaive.apps.cli.paths import CHANGED_MODELS, READ, READ_NAMED
 from unnaive.apps.cli.screen import echo, note
 from unnaive.base.errors import BadData, MissingExtra, UnnaiveError, choose
 
@@ -27,35 +27,69 @@ def register(app: typer.Typer) -> None:
 
 def serve(
     models: Annotated[
-        list[str], typer.Argument(metavar="MODEL [NAME=MODEL]…", help="Model files; the first is the default.")
+        list[str],
+        CHANGED_MODELS,
+        typer.Argument(metavar="MODEL [NAME=MODEL]…", help="Model files; the first is the default."),
     ],
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; 0 for any that is free.", min=0, max=65535)] = 8000,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 for any free port.", min=0, max=65535)] = 8000,
     token_file: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help=f"The token that teaching needs, and all else off loopback; or ${TOKEN}."),
+        READ,
+        typer.Option(
+            metavar="FILE", help=f"File with the token for teaching and for access from other machines; or ${TOKEN}."
+        ),
     ] = None,
     allow_host: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A name by which clients may call the service.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Host name by which clients may call the service; may be repeated."),
     ] = None,
     allow_origin: Annotated[
-        list[str] | None, typer.Option(metavar="URL", help="A site whose pages may send requests (CORS).")
+        list[str] | None,
+        typer.Option(metavar="URL", help="Site whose pages may send requests (CORS); may be repeated."),
     ] = None,
     evaluation: Annotated[
         list[str] | None,
-        typer.Option(metavar="[NAME=]FILE", help="What unnaive evaluate --json printed, for the model's card."),
+        READ_NAMED,
+        typer.Option(metavar="[NAME=]FILE", help="Output of unnaive evaluate --json, shown on the model card."),
     ] = None,
-    read_only: Annotated[bool, typer.Option("--read-only", help="No teaching; no record is written.")] = False,
-    workers: Annotated[int, typer.Option(help="Processes; more than one are read-only.", min=1, max=256)] = 1,
-    max_body: Annotated[int, typer.Option(metavar="MIB", help="Largest request, in MiB.", min=1)] = 10,
-    max_batch: Annotated[int, typer.Option(metavar="N", help="Most texts in a request.", min=1)] = 10_000,
-    max_text: Annotated[int, typer.Option(metavar="N", help="Most characters of a text.", min=1)] = 2_000_000,
-    max_requests: Annotated[int, typer.Option(metavar="N", help="Most requests at once.", min=1)] = 256,
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="For a request to arrive.", min=0.1)] = 30.0,
-    write_every: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Rewrite the model file this often, if it changed.", min=0.1)
+    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse teaching, and write no record.")] = False,
+    workers: Annotated[
+        int, typer.Option(help="Number of processes; with more than one, models are read-only.", min=1, max=256)
+    ] = 1,
+    max_body: Annotated[int, typer.Option(metavar="MIB", help="Maximum size of a request in MiB.", min=1)] = 10,
+    max_batch: Annotated[int, typer.Option(metavar="N", help="Maximum number of texts in a request.", min=1)] = 10_000,
+    max_text: Annotated[
+        int, typer.Option(metavar="N", help="Maximum number of characters of a text.", min=1)
+    ] = 2_000_000,
+    max_requests: Annotated[
+        int, typer.Option(metavar="N", help="Maximum number of requests at the same time.", min=1)
+    ] = 256,
+    max_client_requests: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Maximum number of requests at the same time from one address.", min=1),
+    ] = None,
+    max_rate: Annotated[
+        float, typer.Option(metavar="N", help="Maximum requests per second of one client; 0 means no limit.", min=0)
+    ] = 0.0,
+    max_streams: Annotated[
+        int, typer.Option(metavar="N", help="Maximum number of streams at the same time.", min=1)
+    ] = 64,
+    max_connections: Annotated[
+        int, typer.Option(metavar="N", help="Maximum number of connections at the same time.", min=16)
+    ] = 4096,
+    timeout: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS", help="Maximum time for a request, or the next line of a stream, to arrive.", min=0.1
+        ),
     ] = 30.0,
-    log: Annotated[bool, typer.Option("--log", help="A line for each request on stderr, without its text.")] = False,
+    write_every: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Seconds between two writes of a model file that changed.", min=0.1)
+    ] = 30.0,
+    log: Annotated[
+        bool, typer.Option("--log", help="Print a line for each request on stderr, without its text.")
+    ] = False,
 ) -> None:
     """Serve models: a page for people, REST for programs.
 
@@ -64,10 +98,12 @@ def serve(
 
     unnaive serve tickets.model
     """
+    import secrets
+
     try:
         from unnaive.apps.service.app import OPTIONS, ServiceOptions, create_app
-        from unnaive.apps.service.guard import Limits
-        from unnaive.apps.service.running import run_app
+        from unnaive.apps.service.limits import Limits
+        from unnaive.apps.service.running import fit_limits, run_app
     except ImportError as problem:
         raise MissingExtra(f"serve needs {problem.name}; install it with: pip install 'unnaive[serve]'") from problem
     local = host in LOOPBACK
@@ -76,15 +112,19 @@ def serve(
         raise UnnaiveError(f"{host} can be reached from outside, so a token is needed; give --token-file or ${TOKEN}")
     token = given or secrets.token_urlsafe(24)
     paths = named_models(models)
+    limits = Limits(
+        body=max_body << 20, batch=max_batch, text=max_text, seconds=timeout, requests=max_requests,
+        connections=max_connections, streams=max_streams, client_requests=max_client_requests, rate=max_rate,
+    )  # fmt: skip
     options = ServiceOptions(
         models=paths, evaluations=named_evaluations(evaluation or [], list(paths)), token=token, token_always=not local,
         hosts=(*(LOOPBACK if local else ()), *(name.lower() for name in allow_host or ())),
-        origins=tuple(allow_origin or ()), limits=Limits(max_body << 20, max_batch, max_text, timeout, max_requests),
+        origins=tuple(allow_origin or ()), limits=fit_limits(limits),
         read_only=read_only or workers > 1, fold_seconds=write_every,
     )  # fmt: skip
     _set_logging(log)
     if workers > 1:
-        check_models(options)
+        check_served_models(options)
         os.environ[OPTIONS] = options.to_json()
         note(f"{workers} workers only read their models; one worker can be taught")
         app: Any = "unnaive.apps.service.app:app_of_worker"
@@ -142,12 +182,12 @@ def read_token(path: Path | None) -> str | None:
     return token
 
 
-def check_models(options: ServiceOptions) -> None:
+def check_served_models(options: ServiceOptions) -> None:
     """Load each model once, so that a bad file is found before workers start."""
-    from unnaive.classifier.model_file import load
+    from unnaive.classifier.model_file import load_model
 
     for path in options.models.values():
-        load(path)
+        load_model(path)
 
 
 def _say_where(options: ServiceOptions, host: str, port: int, made_token: bool) -> None:

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unnaive.apps.cli.declared import command_option
 from unnaive.apps.cli.options import AsJson, KeyFile, parse_select, reading
-from unnaive.apps.cli.out_of_core import CHECKPOINT_EVERY, Limits
+from unnaive.apps.cli.out_of_core import CHECKPOINT_EVERY, LargeDataOptions
+from unnaive.apps.cli.paths import READ, WRITTEN_MODEL, written_into
 from unnaive.apps.cli.screen import echo
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, SparkEngine, train_on_spark
 from unnaive.apps.cli.word_options import token_options
 from unnaive.base.visible_text import visible_json
+from unnaive.learning.training_options import TrainingOptions
 
 if TYPE_CHECKING:
     from unnaive.io.datafiles import DataFile
@@ -22,19 +25,14 @@ LEARNING = "Learning"  # panels of the help
 LARGE_DATA = "Large data"
 
 
-DECISION_HELP = (
-    "How scores become labels. argmax: the best class, and no other (the default for one label each). scut: every "
-    "class that reaches its own threshold, tuned on documents held out. rcut: the same number of labels for every "
-    "document. best: the better of these two on documents held out (the default for multilabel data). pcut: each "
-    "class goes to the share of documents that it had in training. untuned: every class above even odds."
-)
-
-
-MODEL_HELP = "auto, multinomial, bernoulli, complement, or-gate, … Default: auto."
-BUDGET_HELP = (
-    "How much auto may try: fast, naive Bayes and a closed form on words; normal, about a minute at most; thorough, "
-    "ten; or a number of seconds. Default: normal."
-)
+MODEL_HELP = "Name of the model, e.g. auto, multinomial, bernoulli, complement or or-gate; auto by default."
+TRAINING = TrainingOptions.declared()
+# settings of multinomial naive Bayes and of auto that have an option of their own; a test compares the sentences
+SETTINGS_HELP = {
+    "alpha": "Additive (Laplace) smoothing: added to every count.",
+    "smoothing": "Smoothing of term probabilities: laplace, jelinek-mercer or absolute.",
+    "budget": "Work that auto may do: fast, normal, thorough, or a number of seconds.",
+}
 
 
 def register(app: typer.Typer) -> None:
@@ -46,94 +44,94 @@ def register(app: typer.Typer) -> None:
 @token_options()
 def train(
     source: DataFile,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The model file to write.", show_default=False)],
+    output: Annotated[
+        Path, WRITTEN_MODEL, typer.Option("-o", "--output", help="The model file to write.", show_default=False)
+    ],
     model: Annotated[
         str | None,
         typer.Option("--model", "-m", help=MODEL_HELP, rich_help_panel=LEARNING, show_default=False),
     ] = None,
     budget: Annotated[
         str | None,
-        typer.Option(metavar="BUDGET", help=BUDGET_HELP, rich_help_panel=LEARNING),
+        typer.Option(metavar="BUDGET", help=SETTINGS_HELP["budget"], rich_help_panel=LEARNING),
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A setting of the model.", rich_help_panel=LEARNING),
-    ] = None,
-    alpha: Annotated[
-        float | None, typer.Option(help="Additive smoothing of naive Bayes.", rich_help_panel=LEARNING)
-    ] = None,
-    smoothing: Annotated[
-        str | None, typer.Option(help="laplace, jelinek-mercer or absolute, of naive Bayes.", rich_help_panel=LEARNING)
-    ] = None,
-    min_df: Annotated[int, typer.Option(help="Leave out terms of fewer documents.", rich_help_panel=LEARNING)] = 1,
-    select: Annotated[
-        str | None,
-        typer.Option(metavar="[MEASURE:]K", help="Keep the K best terms: 2000, chi2:2000, …", rich_help_panel=LEARNING),
-    ] = None,
-    decision: Annotated[str | None, typer.Option(help=DECISION_HELP, rich_help_panel=LEARNING)] = None,
-    calibrate: Annotated[
-        str | None,
-        typer.Option(help="Make probabilities true: temperature, platt, isotonic or none.", rich_help_panel=LEARNING),
-    ] = None,
-    optimise: Annotated[
-        str | None,
         typer.Option(
-            metavar="AIM|COST.csv",
-            help="Decide for accuracy, macro-f1 (rare classes count alike), or the least cost by a table of true and "
-            "given classes.",
-            rich_help_panel=LEARNING,
+            "--set", metavar="NAME=VALUE", help="Setting of the model; may be repeated.", rich_help_panel=LEARNING
         ),
     ] = None,
-    class_weight: Annotated[
-        str | None, typer.Option(help="balanced: documents of rare classes weigh more.", rich_help_panel=LEARNING)
-    ] = None,
+    alpha: Annotated[float | None, typer.Option(help=SETTINGS_HELP["alpha"], rich_help_panel=LEARNING)] = None,
+    smoothing: Annotated[str | None, typer.Option(help=SETTINGS_HELP["smoothing"], rich_help_panel=LEARNING)] = None,
+    min_df: Annotated[int, command_option(TRAINING["min_df"], LEARNING)] = TRAINING["min_df"].default,
+    select: Annotated[str | None, command_option(TRAINING["select"], LEARNING)] = None,
+    decision: Annotated[str | None, command_option(TRAINING["decision"], LEARNING)] = None,
+    calibrate: Annotated[str | None, command_option(TRAINING["calibrate"], LEARNING)] = None,
+    optimise: Annotated[str | None, READ, command_option(TRAINING["optimise"], LEARNING)] = None,
+    class_weight: Annotated[str | None, command_option(TRAINING["class_weight"], LEARNING)] = None,
     test: Annotated[
-        list[str] | None, typer.Option(metavar="DATA", help="Documents to measure the model on, which it never saw.")
+        list[str] | None,
+        READ,
+        typer.Option(metavar="DATA", help="Labelled documents to evaluate the model on; may be repeated."),
     ] = None,
     holdout: Annotated[
-        float | None, typer.Option(help="Share of the documents to measure on first, such as 0.2.")
+        float | None, typer.Option(help="Share of the documents to hold out and evaluate on first, e.g. 0.2.")
     ] = None,
     max_size: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="Of the file, such as 5MB: weights are rounded and terms left out to fit."),
+        typer.Option(
+            metavar="SIZE",
+            help="Maximum size of the model file, e.g. 5MB; weights are quantised and terms dropped to fit.",
+        ),
     ] = None,
     frozen: Annotated[
-        bool, typer.Option("--frozen", help="Leave out what only updates need, and hashes of documents.")
+        bool,
+        typer.Option(
+            "--frozen", help="Write a model that cannot be updated, without counts, documents and hashes of texts."
+        ),
     ] = False,
-    documents_limit: Annotated[
-        str,
-        typer.Option(metavar="SIZE", help="Most that the counted documents, which updates need, may take in the file."),
-    ] = "500MB",
+    documents_limit: Annotated[str, command_option(TRAINING["documents_limit"])] = "500MB",
     register: Annotated[
-        bool, typer.Option("--register", help="Keep hashes of the documents, so that only these can be forgotten.")
+        bool,
+        typer.Option(
+            "--register", help="Keep a hash of each document, so that only learnt documents can be forgotten."
+        ),
     ] = False,
     key: KeyFile = None,
     memory: Annotated[
         str | None,
         typer.Option(
             metavar="SIZE",
-            help="Such as 2G: what counting may take. Beyond it sums go to disk; the rarest terms are left out only if "
-            "the model itself does not fit.",
+            help="Memory that counting may use, e.g. 2G; sums beyond it go to disk.",
             rich_help_panel=LARGE_DATA,
         ),
     ] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Go on from here after an interruption.", rich_help_panel=LARGE_DATA),
-    ] = None,
-    checkpoint_every: Annotated[
-        str, typer.Option(metavar="SIZE", help="Text between two checkpoints.", rich_help_panel=LARGE_DATA)
-    ] = CHECKPOINT_EVERY,
-    cache: Annotated[
-        Path | None,
+        written_into(),
         typer.Option(
             metavar="FOLDER",
-            help="Keep the counted documents here, and use them again for the next model of the same data.",
+            help="Folder of checkpoints, from which interrupted training continues.",
             rich_help_panel=LARGE_DATA,
         ),
     ] = None,
-    threads: Annotated[int | None, typer.Option(help="All cores by default.", show_default=False)] = None,
-    seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+    checkpoint_every: Annotated[
+        str,
+        typer.Option(
+            metavar="SIZE", help="Amount of text between two checkpoints, e.g. 256M.", rich_help_panel=LARGE_DATA
+        ),
+    ] = CHECKPOINT_EVERY,
+    cache: Annotated[
+        Path | None,
+        written_into(),
+        typer.Option(
+            metavar="FOLDER",
+            help="Folder that keeps the counted documents, for the next model of the same data.",
+            rich_help_panel=LARGE_DATA,
+        ),
+    ] = None,
+    threads: Annotated[int | None, command_option(TRAINING["n_jobs"])] = None,
+    seed: Annotated[int, command_option(TRAINING["random_state"])] = TRAINING["random_state"].default,
     engine: Engine = "local",
     master: Master = None,
     ship: Ship = False,
@@ -142,6 +140,11 @@ def train(
     words: dict[str, Any],
 ) -> None:
     """Learn from labelled documents and write a model.
+
+    How --decision turns scores into labels. argmax: the best class, and no other (the default for one label each).
+    scut: every class that reaches its own threshold, tuned on held-out documents. rcut: the same number of labels for
+    every document. best: the better of these two on held-out documents (the default for multilabel data). pcut: each
+    class gets the share of documents that it had in training. untuned: every class above even odds.
 
     unnaive train tickets.csv -o tickets.model --holdout 0.2
     """
@@ -168,7 +171,7 @@ def train(
         spark.refuse("train", others | {"--memory": memory, "--checkpoint": checkpoint, "--cache": cache})
         summary = train_on_spark(spark, classifier, source, output, test=test, frozen=frozen)
     else:
-        limits = Limits(memory, checkpoint, checkpoint_every, cache, output.absolute().parent)
+        limits = LargeDataOptions(memory, checkpoint, checkpoint_every, cache, output.absolute().parent)
         # a budget in seconds counts from reading on; with --holdout each of the two trainings has it
         with work_begins() if holdout is None else nullcontext():
             summary = train_file(

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from unnaive.apps.cli.options import AsJson, KeyFile, ModelFile
-from unnaive.apps.cli.screen import echo, summary
+from unnaive.apps.cli.paths import READ
+from unnaive.apps.cli.screen import echo, say_summary
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.visible_text import visible_json
 
@@ -27,12 +28,14 @@ def register(app: typer.Typer) -> None:
 
 def verify(
     model: ModelFile,
-    receipt: Annotated[Path, typer.Option(help="The receipt that `unnaive forget` wrote.", show_default=False)],
+    receipt: Annotated[Path, READ, typer.Option(help="The receipt that unnaive forget wrote.", show_default=False)],
     against: Annotated[
-        str | None, typer.Option(help="The training data without the forgotten documents.", show_default=False)
+        str | None,
+        READ,
+        typer.Option(metavar="DATA", help="The training data without the forgotten documents.", show_default=False),
     ] = None,
-    text: Annotated[list[str] | None, typer.Option("--text", help="Column of text in that data.")] = None,
-    label: Annotated[str | None, typer.Option("--label", help="Column of labels in that data.")] = None,
+    text: Annotated[list[str] | None, typer.Option("--text", help="Column of text in the data of --against.")] = None,
+    label: Annotated[str | None, typer.Option("--label", help="Column of labels in the data of --against.")] = None,
     key: KeyFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -43,11 +46,11 @@ def verify(
 
     unnaive verify tickets.model --receipt withdrawn.json --against rest.csv
     """
-    from unnaive.classifier.model_file import load
+    from unnaive.classifier.model_file import load_model
     from unnaive.classifier.receipts import check_against, check_receipt, read_key, read_receipt
     from unnaive.io.sources import hash_file
 
-    found, fitted = read_receipt(receipt), load(model)
+    found, fitted = read_receipt(receipt), load_model(model)
     checks = check_receipt(fitted, found, hash_file(model))
     if against is not None:
         texts, labels = read_rest(against, fitted, text, label)
@@ -58,7 +61,7 @@ def verify(
         for one in checks:
             echo(f"{'yes' if one.holds else 'NO '}  {one.sentence}")
         for part in found.get("kept_from_before", ()):
-            summary(f"note  the {part} was made before the documents were forgotten, and is kept")
+            say_summary(f"note  the {part} was made before the documents were forgotten, and is kept")
     if not all(one.holds for one in checks):
         raise NotVerified("the receipt does not hold for this model")
 

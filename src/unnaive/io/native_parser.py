@@ -1,4 +1,4 @@
-"""Files of JSON lines and CSV → columns of bytes, some megabytes of whole rows at a time, parsed by several threads.
+"""The native parser of CSV and JSON lines: blocks of whole rows → columns of bytes, parsed by several threads.
 
 Only what the native reader reads exactly as our own readers do is read so; anything unusual (another encoding, NULs, a
 row that does not fit) is NotPlain and left to them, which also find the words for what is wrong.
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.types import Ids
+from unnaive.base.types import Bytes, Ids, Item
 from unnaive.io.columns import Columns
 from unnaive.io.csv_tables import CsvTable
 from unnaive.io.json_tables import ANNOTATION_KEYS, JsonTable
@@ -37,8 +37,6 @@ LINES = 1 << 16  # bytes at the end of a block that are searched at a time for t
 PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff")
 MISSING, STRING = 0, 1  # kinds of cells: a key that a record lacks, a string; 2 is other JSON as it stands in the file
 
-Bytes = NDArray[np.uint8]
-Item = TypeVar("Item")
 Made = TypeVar("Made")
 
 
@@ -47,7 +45,7 @@ class NotPlain(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class ColumnCells:
     """One column of some rows: the bytes of all cells, where each starts and the last ends, and the kind of each."""
 
     blob: Bytes
@@ -57,9 +55,9 @@ class Cells:
     def __len__(self) -> int:
         return len(self.kinds)
 
-    def part(self, start: int, stop: int) -> Cells:
+    def part(self, start: int, stop: int) -> ColumnCells:
         """The rows from `start` to before `stop`."""
-        return Cells(self.blob, self.offsets[start : stop + 1], self.kinds[start:stop])
+        return ColumnCells(self.blob, self.offsets[start : stop + 1], self.kinds[start:stop])
 
     def texts(self, *, missing: bool = False) -> TextBuffer:
         """The cells as texts; NotPlain if one is no string, and with `missing` not missing either: then it is empty."""
@@ -95,10 +93,10 @@ def _value(kind: int, text: str) -> Any:
     return text if kind == STRING else json.loads(text) if kind else None
 
 
-Rows = dict[str, Cells]
+CellBatch = dict[str, ColumnCells]
 
 
-def read_json(table: JsonTable, columns: Columns) -> Iterator[Rows]:
+def read_json(table: JsonTable, columns: Columns) -> Iterator[CellBatch]:
     """The rows of a file of JSON lines; keys that are only kept may be missing in some."""
     names = list(dict.fromkeys(columns.names))
     kept = set(columns.kept) - set(columns.names[: len(columns.names) - len(columns.kept)])
@@ -115,13 +113,14 @@ def read_json(table: JsonTable, columns: Columns) -> Iterator[Rows]:
     return _parsed(table.path, table.options, wanted, parse, _lines_end)
 
 
-def read_csv(table: CsvTable, columns: Columns) -> Iterator[Rows]:
+def read_csv(table: CsvTable, columns: Columns) -> Iterator[CellBatch]:
     """The rows of a CSV file."""
     delimiter = table.delimiter.encode()
     if not table.is_file or table.orange or len(set(table.names)) < len(table.names) or len(delimiter) > 1:
         raise NotPlain
     names = list(dict.fromkeys(columns.names))
-    places = [names.index(name) if name in names else -1 for name in table.names]
+    numbers = {name: number for number, name in enumerate(names)}
+    places = [numbers.get(name, -1) for name in table.names]
     header = 0 if table.numbered else 1
     longest = table.options.max_line
 
@@ -144,7 +143,7 @@ def _lines_end(block: Bytes) -> int:
 
 def _parsed(
     path: str, options: ReadOptions, names: list[str], parse: Callable[[Bytes, bool], Any], cut: Callable[[Bytes], int]
-) -> Iterator[Rows]:
+) -> Iterator[CellBatch]:
     """What `parse(block, whether it is the first)` makes of each block of whole rows, in the order of the file."""
     spare: list[Bytes] = []  # buffers whose rows have been parsed: new ones take longer to touch than to fill
 
@@ -158,7 +157,7 @@ def _parsed(
     for size, found in map_in_order(work, enumerate(blocks), thread_count(options.threads)):
         if found is None:
             raise NotPlain
-        yield {name: Cells(*cells) for name, cells in zip(names, found, strict=True)}
+        yield {name: ColumnCells(*cells) for name, cells in zip(names, found, strict=True)}
         if options.on_read is not None:
             options.on_read(size)
 

@@ -1,36 +1,85 @@
-"""Documents in batches → sums in bounded memory: counted in memory, written to disk as runs where that is full."""
+"""The accumulator: batches of labelled texts → sums over all of them, written to disk as runs where memory is full.
+
+What it gives is the same whatever the batches and runs: sums of whole numbers. On Spark each partition has one, and its
+sums travel as runs.
+"""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from unnaive.base.types import Label
 from unnaive.data.arrays import StoredMatrix, stored
+from unnaive.data.count_tables import take_rows
 from unnaive.data.counts import Counts
 from unnaive.data.memory import table_budget, table_bytes
 from unnaive.data.named_counts import NamedCounts
-from unnaive.data.runs import find_min_df, load_run, merge_runs, model_bytes, write_run
-from unnaive.data.sums import LabelCodes, RunningSums, name_counts
+from unnaive.data.run_folders import find_min_df, load_run, merge_folders, model_bytes, write_run
+from unnaive.data.running_sums import RunningSums
+from unnaive.data.runs import Run
+from unnaive.data.targets import sorted_classes
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
 LETTERS = 10  # of a word, on average; of an n-gram, times its words
 MOST_RUNS = 16  # on disk, before they are merged into one
+UNLABELLED = None  # the class of documents without a label, until it is known what they are
 
 
-class DocumentCounter:
-    """Counts batches of texts with their label sets.
+class LabelCodes:
+    """Labels ↔ numbers in the order of first occurrence.
+
+    >>> codes = LabelCodes()
+    >>> codes.matrix([("b",), (), ("a", "b")]).tocsr().toarray(), codes.labels
+    (array([[1, 0, 0],
+           [0, 1, 0],
+           [1, 0, 1]]), ['b', None, 'a'])
+    """
+
+    def __init__(self, labels: Sequence[Label] = ()) -> None:
+        self._code: dict[Any, int] = {label: code for code, label in enumerate(labels)}
+
+    @property
+    def labels(self) -> list[Any]:
+        """The labels by number."""
+        return list(self._code)
+
+    def __len__(self) -> int:
+        return len(self._code)
+
+    def matrix(self, label_sets: Sequence[tuple[Any, ...]], *, mark_unlabelled: bool = True) -> StoredMatrix:
+        """Y (n_docs, labels so far): a document without a label has the class UNLABELLED, or none."""
+        code = self._code
+        nothing = (UNLABELLED,) if mark_unlabelled else ()
+        # sets are many and their values few
+        places = {
+            names: tuple(code.setdefault(name, len(code)) for name in names or nothing)
+            for names in dict.fromkeys(label_sets)
+        }
+        found = [places[names] for names in label_sets]
+        columns = list(chain.from_iterable(found))
+        sizes = np.fromiter(map(len, found), np.int64, len(found))
+        ends = np.concatenate([np.zeros(1, np.int32), np.cumsum(sizes)]).astype(np.int32)
+        indices = np.array(columns, np.int32)
+        return StoredMatrix(np.ones(len(indices), np.int64), indices, ends, (len(label_sets), len(code)))
+
+
+class Accumulator:
+    """The sums over batches of texts with their label sets, in bounded memory.
 
     rule, threads  how texts become terms
     memory         bytes that the whole program may take; None for any number
     folder         where runs are written; needed with `memory` and for checkpoints
 
-    >>> counter = DocumentCounter(TokenRule())
+    >>> counter = Accumulator(TokenRule())
     >>> counter.add(["good ball", "fair vote"], [("sport",), ("politics",)])
     >>> counter.add(["good game"], [("sport",)])
     >>> counter.total(multilabel=False).counts.n_docs, counter.n_docs
@@ -58,6 +107,11 @@ class DocumentCounter:
         self._counter = TextCounter(self.rule, threads=self.threads)
         self._sums = RunningSums(dense=self.memory is None)
         self._n_terms = 0
+
+    @property
+    def labels(self) -> list[Any]:
+        """The labels so far, in the order of first occurrence."""
+        return [label for label in self.codes.labels if label is not UNLABELLED]
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -106,7 +160,7 @@ class DocumentCounter:
 
     def _merge(self) -> None:
         before, self.runs = self.runs, []
-        merge_runs([self._folder() / name for name in before], self._new_run())
+        merge_folders([self._folder() / name for name in before], self._new_run())
 
     def remove_stale_runs(self) -> None:
         """Remove runs that were merged into others, or that an interrupted program left half-written."""
@@ -143,6 +197,11 @@ class DocumentCounter:
             counts, vocabulary = self._load_runs()
         return name_counts(counts, self.codes.labels, vocabulary, multilabel=multilabel)
 
+    def run(self) -> Run:
+        """What is in memory as a run, for another machine to merge with others."""
+        counts = self._sums.total().grown(len(self.codes), self._n_terms)
+        return Run.of(counts, self.vocabulary, self.codes.labels)
+
     def clear(self) -> None:
         """Let go of the terms and sums in memory, which someone else has now."""
         self._start()
@@ -154,3 +213,45 @@ class DocumentCounter:
         run = self._folder() / self.runs[0]
         self.min_df, self.n_pruned = find_min_df(run, self._budget)
         return load_run(run, len(self.codes), self.min_df)
+
+
+def name_counts(counts: Counts, labels: Sequence[Any], vocabulary: Vocabulary, *, multilabel: bool) -> NamedCounts:
+    """The sums with their names, classes sorted.
+
+    Documents without a label are documents of no class in multilabel data; in single-label data they are left out, and
+    so are the terms of theirs alone.
+    """
+    counts = counts.grown(len(labels), len(vocabulary))
+    if UNLABELLED in labels:
+        counts, vocabulary = _without_unlabelled(counts, labels.index(UNLABELLED), vocabulary, multilabel)
+        labels = [label for label in labels if label is not UNLABELLED]
+    classes = sorted_classes(labels)
+    code = {label: row for row, label in enumerate(labels)}
+    rows = np.array([code[label] for label in classes], np.int64)
+    if not np.array_equal(rows, np.arange(len(rows))):
+        counts = _reorder_classes(counts, rows)
+    return NamedCounts(classes, vocabulary, counts)
+
+
+def _without_unlabelled(
+    counts: Counts, row: int, vocabulary: Vocabulary, multilabel: bool
+) -> tuple[Counts, Vocabulary]:
+    others = np.delete(np.arange(counts.n_classes), row)
+    if multilabel:
+        return _reorder_classes(counts, others), vocabulary
+    alone = counts.class_terms[[row], :].toarray()[0], counts.class_df[[row], :].toarray()[0]
+    terms, df = counts.terms - alone[0], counts.df - alone[1]
+    kept = np.flatnonzero(df > 0)
+    n_docs = counts.n_docs - counts.class_docs[row]
+    left = _reorder_classes(
+        Counts(n_docs, counts.class_docs, counts.class_terms, counts.class_df, terms, df), others
+    )  # fmt: skip
+    if len(kept) == len(vocabulary):
+        return left, vocabulary
+    return left.take_terms(kept), vocabulary.take(kept)
+
+
+def _reorder_classes(counts: Counts, rows: NDArray[np.int64]) -> Counts:
+    """The sums of the classes `rows`, in that order; corpus totals stay."""
+    class_terms, class_df = (take_rows(stored(counts, name), rows) for name in ("class_terms", "class_df"))
+    return Counts(counts.n_docs, counts.class_docs[rows], class_terms, class_df, counts.terms, counts.df)

@@ -3,66 +3,23 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.types import Label, Sparse
+from unnaive.base.types import Sparse
 from unnaive.data.arrays import StoredMatrix, stored
 from unnaive.data.class_sums import canonical
-from unnaive.data.count_tables import stack_rows, take_rows
+from unnaive.data.count_tables import stack_rows
 from unnaive.data.counts import Counts
-from unnaive.data.dense_sums import DenseSums
 from unnaive.data.memory import return_small_blocks
-from unnaive.data.named_counts import NamedCounts
-from unnaive.data.targets import sorted_classes
-from unnaive.text.vocabulary import Vocabulary
+from unnaive.data.products import NATIVE
 
 HELD = 1 << 20  # entries of documents that wait to be summed together
 LARGEST = (1 << 31) - 1  # sums in 32 bits
-UNLABELLED = ""  # the class of documents without a label, until it is known what they are; no label is empty
-
-
-class LabelCodes:
-    """Labels ↔ numbers in the order of first occurrence.
-
-    >>> codes = LabelCodes()
-    >>> codes.matrix([("b",), (), ("a", "b")]).tocsr().toarray(), codes.labels
-    (array([[1, 0, 0],
-           [0, 1, 0],
-           [1, 0, 1]]), ['b', '', 'a'])
-    """
-
-    def __init__(self, labels: Sequence[Label] = ()) -> None:
-        self._code: dict[Any, int] = {label: code for code, label in enumerate(labels)}
-
-    @property
-    def labels(self) -> list[Any]:
-        """The labels by number."""
-        return list(self._code)
-
-    def __len__(self) -> int:
-        return len(self._code)
-
-    def matrix(self, label_sets: Sequence[tuple[Any, ...]], unlabelled: str | None = UNLABELLED) -> StoredMatrix:
-        """Y (n_docs, labels so far): a document without a label has the class `unlabelled`, or none."""
-        code = self._code
-        nothing = () if unlabelled is None else (unlabelled,)
-        # sets are many and their values few
-        places = {
-            names: tuple(code.setdefault(name, len(code)) for name in names or nothing)
-            for names in dict.fromkeys(label_sets)
-        }
-        found = [places[names] for names in label_sets]
-        columns = list(chain.from_iterable(found))
-        sizes = np.fromiter(map(len, found), np.int64, len(found))
-        ends = np.concatenate([np.zeros(1, np.int32), np.cumsum(sizes)]).astype(np.int32)
-        indices = np.array(columns, np.int32)
-        return StoredMatrix(np.ones(len(indices), np.int64), indices, ends, (len(label_sets), len(code)))
+MOST_CELLS = 1 << 22  # classes × terms of a dense table: 32 MB
+MOST_OCCURRENCES = (1 << 32) - 1  # of all terms in a dense table: a cell has 32 bits for its sum
 
 
 class RunningSums:
@@ -181,43 +138,86 @@ def _size(counts: Counts) -> int:
     return int(counts.class_terms.nnz)
 
 
-def name_counts(counts: Counts, labels: Sequence[Any], vocabulary: Vocabulary, *, multilabel: bool) -> NamedCounts:
-    """The sums with their names, classes sorted.
+class DenseSums:
+    """Counts of documents of one class each, in a row of all terms for each class: an addition an entry.
 
-    Documents without a label are documents of no class in multilabel data; in single-label data they are left out, and
-    so are the terms of theirs alone.
+    What RunningSums does with sparse tables for any documents, which takes several times as long.
+
+    >>> sums = DenseSums()
+    >>> from scipy.sparse import csr_array
+    >>> X, Y = csr_array(np.array([[2, 1]], np.int32)), csr_array([[0, 1]])
+    >>> sums.add(X, Y), sums.take().class_terms.toarray()
+    (True, array([[0, 0],
+           [2, 1]]))
     """
-    counts = counts.grown(len(labels), len(vocabulary))
-    if UNLABELLED in labels:
-        counts, vocabulary = _without_unlabelled(counts, labels.index(UNLABELLED), vocabulary, multilabel)
-        labels = [label for label in labels if label != UNLABELLED]
-    classes = sorted_classes(labels)
-    code = {label: row for row, label in enumerate(labels)}
-    rows = np.array([code[label] for label in classes], np.int64)
-    if not np.array_equal(rows, np.arange(len(rows))):
-        counts = _reorder_classes(counts, rows)
-    return NamedCounts(classes, vocabulary, counts)
+
+    def __init__(self) -> None:
+        self._start()
+
+    def _start(self) -> None:
+        self._rows: list[NDArray[np.uint64]] = []  # as long as the terms that the class has met, or longer
+        self._class_docs = np.zeros(0, np.int64)
+        self._n_terms = self._occurrences = 0
+
+    @property
+    def n_cells(self) -> int:
+        """Classes × terms, seen together or not."""
+        return len(self._class_docs) * self._n_terms
+
+    @property
+    def n_docs(self) -> int:
+        """Documents in the sums, those without any term among them."""
+        return int(self._class_docs.sum())
+
+    def add(self, X: Sparse, Y: Sparse) -> bool:
+        """Add documents X (n_docs, n_terms so far) with labels Y (n_docs, n_classes so far).
+
+        Returns False and adds nothing unless every document has exactly one label, the counts are 32-bit integers whose
+        sums do not overflow, and there are at most MOST_CELLS classes × terms.
+        """
+        if NATIVE is None or not X.data.dtype == X.indices.dtype == np.int32 or not _one_each(Y):
+            return False
+        n_classes, n_terms = max(len(self._class_docs), Y.shape[1]), max(self._n_terms, X.shape[1])
+        occurrences = self._occurrences + int(X.data.sum(dtype=np.int64))
+        if n_classes * n_terms > MOST_CELLS or occurrences > MOST_OCCURRENCES:
+            return False
+        classes = Y.indices.astype(np.int32, copy=False)
+        self._make_room(classes, n_classes, n_terms)
+        added = NATIVE.add_documents(X.indptr, X.indices, X.data, classes, self._rows)
+        if not added and X.nnz:
+            return False
+        self._occurrences += added
+        self._n_terms = n_terms
+        self._class_docs = _widened(self._class_docs, Y.shape[1]) + np.bincount(classes, minlength=Y.shape[1])
+        return True
+
+    def _make_room(self, classes: NDArray[np.int32], n_classes: int, n_terms: int) -> None:
+        """Let the rows of these classes have a cell for each term, and twice as many where they have not, so that
+        copies are rare; what is not yet used takes no memory."""
+        self._rows += [np.zeros(0, np.uint64)] * (n_classes - len(self._rows))
+        for place in np.unique(classes).tolist():
+            before = self._rows[place][: self._n_terms]
+            if len(self._rows[place]) < n_terms:
+                self._rows[place] = np.zeros(2 * n_terms, np.uint64)
+                self._rows[place][: len(before)] = before
+
+    def take(self) -> Counts:
+        """The sums so far, which start anew."""
+        n_classes, n_terms = len(self._class_docs), self._n_terms
+        found = NATIVE.list_cells(self._rows[:n_classes], n_terms) if n_classes else None
+        if found is None:
+            return Counts.zero(0, 0)
+        ends, columns, sums, documents, terms, df = found
+        shape, ends = (n_classes, n_terms), ends.astype(np.int32)
+        class_terms, class_df = (StoredMatrix(part, columns, ends, shape) for part in (sums, documents))
+        counts = Counts(self._class_docs.sum(), self._class_docs, class_terms, class_df, terms, df)
+        self._start()
+        return counts
 
 
-def _without_unlabelled(
-    counts: Counts, row: int, vocabulary: Vocabulary, multilabel: bool
-) -> tuple[Counts, Vocabulary]:
-    others = np.delete(np.arange(counts.n_classes), row)
-    if multilabel:
-        return _reorder_classes(counts, others), vocabulary
-    alone = counts.class_terms[[row], :].toarray()[0], counts.class_df[[row], :].toarray()[0]
-    terms, df = counts.terms - alone[0], counts.df - alone[1]
-    kept = np.flatnonzero(df > 0)
-    n_docs = counts.n_docs - counts.class_docs[row]
-    left = _reorder_classes(
-        Counts(n_docs, counts.class_docs, counts.class_terms, counts.class_df, terms, df), others
-    )  # fmt: skip
-    if len(kept) == len(vocabulary):
-        return left, vocabulary
-    return left.take_terms(kept), vocabulary.take(kept)
+def _one_each(Y: Sparse) -> bool:
+    return bool(Y.nnz == Y.shape[0] and np.array_equal(Y.indptr, np.arange(Y.shape[0] + 1)))
 
 
-def _reorder_classes(counts: Counts, rows: NDArray[np.int64]) -> Counts:
-    """The sums of the classes `rows`, in that order; corpus totals stay."""
-    class_terms, class_df = (take_rows(stored(counts, name), rows) for name in ("class_terms", "class_df"))
-    return Counts(counts.n_docs, counts.class_docs[rows], class_terms, class_df, counts.terms, counts.df)
+def _widened(values: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    return np.pad(values, (0, max(0, size - len(values))))

@@ -1,0 +1,79 @@
+"""What checking checksums adds to loading a model: with the check and without it, in turns. Processor time.
+
+python benchmarks/load_checksums.py [--models multinomial,nbsvm] [--file MODEL]… [--repeats N]
+
+Trains the named models on 20 Newsgroups; `--file` measures model files that are there already.
+"""
+
+import argparse
+import hashlib
+import tempfile
+import time
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from unnaive import TextClassifier
+from unnaive.classifier import model_file
+from unnaive.classifier.checksums import checksum
+from unnaive.classifier.mapped_arrays import map_arrays
+from unnaive.io.collections import load as load_collection
+
+
+@contextmanager
+def without_checksums():
+    """Load as if files had none."""
+    check, read = model_file.check_header, model_file.read_checksums
+    model_file.check_header = model_file.read_checksums = lambda *_, **__: None
+    yield
+    model_file.check_header, model_file.read_checksums = check, read
+
+
+def seconds(function, *arguments):
+    start = time.process_time()
+    function(*arguments)
+    return time.process_time() - start
+
+
+def measure(path, repeats):
+    """Print what checksums add, copied and mapped: the best load of each, since others work on the machine too."""
+    for how, load in (("copied", model_file.load_model), ("mapped", partial(model_file.load_model, mapped=True))):
+        sealed, bare = [], []
+        for _ in range(repeats):
+            sealed.append(seconds(load, path))
+            with without_checksums():
+                bare.append(seconds(load, path))
+        added = 100 * (min(sealed) / min(bare) - 1)
+        print(f"  {how}: {1e3 * min(bare):7.1f} ms without, {1e3 * min(sealed):7.1f} ms with, {added:+.1f} %")
+    arrays = map_arrays(path).arrays.values()
+    size = sum(array.nbytes for array in arrays)
+    ours = min(seconds(lambda: [checksum(array) for array in arrays]) for _ in range(5))
+    theirs = seconds(lambda: [hashlib.blake2b(np.ascontiguousarray(array)).digest() for array in arrays])
+    print(
+        f"  checksums alone: {1000 * ours:.1f} ms, {size / ours / 1e9:.1f} GB/s; BLAKE2b {size / theirs / 1e9:.1f} GB/s"
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--models", default="multinomial,nbsvm")
+    parser.add_argument("--file", action="append", default=[])
+    parser.add_argument("--repeats", type=int, default=20)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(one) for one in options.file]
+        if not paths:
+            corpus = load_collection("20newsgroups")
+            labels = [label for (label,) in corpus.labels]
+            for name in options.models.split(","):
+                paths.append(Path(folder) / f"{name}.model")
+                TextClassifier(name).fit(corpus.texts, labels).save(paths[-1])
+        for path in paths:
+            print(f"{path.name}, {path.stat().st_size / 1e6:.1f} MB")
+            measure(path, options.repeats)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""What a command does with the path of an option: a mark beside the option's type, from which the guard is made.
+
+`Annotated[Path | None, READ, typer.Option(...)]` is a file that the command reads. Every option or argument that is a
+path has one of these marks, also where its type is str because a name or "-" may stand in the place of a path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+
+@dataclass(frozen=True)
+class PathUse:
+    """Whether the file or folder of an option is read, written or both.
+
+    model   what is written is a model, which may replace a model
+    folder  the path is a folder into which files are written
+    files   the names of those files, where they could be the names of others
+    named   the value may be NAME=PATH
+    inline  the value is the content itself, or "-" for stdin
+    """
+
+    read: bool = False
+    written: bool = False
+    model: bool = False
+    folder: bool = False
+    files: tuple[str, ...] = ()
+    named: bool = False
+    inline: bool = False
+
+
+READ = PathUse(read=True)
+READ_NAMED = PathUse(read=True, named=True)
+READ_INLINE = PathUse(read=True, inline=True)
+WRITTEN = PathUse(written=True)
+WRITTEN_MODEL = PathUse(written=True, model=True)
+EXTENDED = PathUse(read=True, written=True)  # what is there is read, and added to
+CHANGED_MODEL = PathUse(read=True, written=True, model=True)
+CHANGED_MODELS = PathUse(read=True, written=True, model=True, named=True)
+
+
+def written_into(*files: str) -> PathUse:
+    """The mark of a folder into which files are written, perhaps of these names."""
+    return PathUse(written=True, folder=True, files=files)
+
+
+def path_uses(verb: Callable[..., Any]) -> dict[str, PathUse]:
+    """The path parameters of a verb by name, with their marks; a TypeError for a Path that has none.
+
+    >>> from typing import Annotated
+    >>> def verb(source: Annotated[Path, READ], text: str) -> None: ...
+    >>> list(path_uses(verb))
+    ['source']
+    """
+    uses = {}
+    for name, annotation in get_type_hints(verb, localns={"DataFile": Any}, include_extras=True).items():
+        marks = [one for one in get_args(annotation) if isinstance(one, PathUse)]
+        if marks:
+            uses[name] = marks[0]
+        elif Path in _parts(annotation):
+            raise TypeError(
+                f"{name} of {verb.__name__} is a path that does not say what it is for; add READ, WRITTEN or another "
+                "mark of apps/cli/paths.py to its Annotated type"
+            )
+    return uses
+
+
+def _parts(annotation: Any) -> Iterator[Any]:
+    """The annotation and all types inside of it."""
+    yield annotation
+    for part in get_args(annotation):
+        yield from _parts(part)

@@ -1,0 +1,155 @@
+"""Which columns predictions have: those of the input, then label, value, known terms and what else was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from unnaive.base.types import RowValues
+
+if TYPE_CHECKING:
+    from unnaive.text.buffer import TextBuffer
+
+
+WRITTEN_AS_ONE = 1 - 4e-7  # probabilities from here on are 1 in six digits
+
+
+@dataclass
+class Layout:
+    """Which columns are written: those kept of the input, or the ids, then what was predicted.
+
+    kind        what is shown with a label, "probability" or "score"
+    classes     a column for each of these classes, none without --all
+    top         how many labels, each with its value, for every document
+    multilabel  labels of one document are several
+    explain     the terms that spoke most for the label
+    sets        the set of labels that holds the right one with a confidence
+    kept        the columns of the input that are written again; none where there are only texts, which get ids
+    types       their types in Parquet, where the input has any
+    """
+
+    kind: str
+    classes: tuple[str, ...] = ()
+    top: int = 1
+    multilabel: bool = False
+    explain: bool = False
+    sets: bool = False
+    kept: tuple[str, ...] = ()
+    types: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def plain(self) -> bool:
+        """Whether every document has one label and nothing else was asked for."""
+        return not (self.multilabel or self.sets or self.explain or self.classes or self.top > 1)
+
+    @property
+    def first(self) -> tuple[str, ...]:
+        """The columns before the predictions."""
+        return self.kept or ("id",)
+
+    def rename(self, name: str) -> str:
+        """The name of a new column: where the input has one of that name, ours is called predicted_…
+
+        >>> Layout("probability", kept=("text", "label")).rename("label")
+        'predicted_label'
+        """
+        while name in self.first:
+            name = f"predicted_{name}"
+        return name
+
+    def row(self, record: RowValues, format: str) -> dict[str, Any]:
+        """A record as a row of a table: JSON has lists and objects, CSV texts of six digits, Parquet the numbers."""
+        if format == "jsonl":
+            return self.before(record) | self.nested(record)
+        new = self.flat(record)
+        return self.before(record) | (new if format == "parquet" else {name: spell(new[name]) for name in new})
+
+    def before(self, record: RowValues) -> dict[str, Any]:
+        """The columns of the input, or the id."""
+        if not self.kept:
+            return {"id": record["id"]}
+        kept: dict[str, Any] = record["kept"]
+        return kept if tuple(kept) == self.kept else {name: kept.get(name) for name in self.kept}
+
+    def flat(self, record: RowValues) -> dict[str, Any]:
+        """The new columns of a record for a table: label, value, known_terms, then what else was asked for."""
+        labels, values = record["labels"], record["values"]
+        if self.top > 1:
+            pairs = record["top"]
+        elif self.multilabel:
+            pairs = [([str(label) for label in labels], values)]
+        else:
+            pairs = [(str(labels[0]) if labels else "", values[0] if values else None)]
+        row: dict[str, Any] = {}
+        for number, (label, value) in enumerate(pairs, 1):
+            row[f"label{'' if number == 1 else number}"] = label if isinstance(label, list) else str(label)
+            row[f"{self.kind}{'' if number == 1 else number}"] = value
+        if self.sets:
+            row["label_set"] = [str(label) for label in record["set"]]
+        row["known_terms"] = record["known_terms"]
+        row |= dict(zip(self.classes, record["all"], strict=True)) if self.classes else {}
+        if self.explain:
+            row["because"] = "; ".join(f"{one.term} {one.value:+.2f}" for one in record["why"].strongest(1, 5))
+        return {self.rename(name): value for name, value in row.items()}
+
+    def nested(self, record: RowValues) -> dict[str, Any]:
+        """The new keys of a record for JSON."""
+        row = {"labels": record["labels"], self.kind: record["values"], "known_terms": record["known_terms"]}
+        if self.sets:
+            row["label_set"] = record["set"]
+        if self.top > 1:
+            row["top"] = [{"label": label, self.kind: value} for label, value in record["top"]]
+        if self.classes:
+            row["all"] = dict(zip(self.classes, record["all"], strict=True))
+        if self.explain:
+            row["explanation"] = record["why"].to_dict()
+        return {self.rename(name): value for name, value in row.items()}
+
+    def arrow_types(self) -> dict[str, Any]:
+        """Arrow's types of the columns that are known: those of the input's file and those of the predictions."""
+        import pyarrow
+
+        several = self.multilabel and self.top == 1
+        texts = pyarrow.list_(pyarrow.string()) if several else pyarrow.string()
+        numbers = pyarrow.list_(pyarrow.float64()) if several else pyarrow.float64()
+        known = dict(self.types) | {self.rename("label"): texts, self.rename(self.kind): numbers}
+        return known | ({self.rename("label_set"): pyarrow.list_(pyarrow.string())} if self.sets else {})
+
+    def columns(
+        self, before: Mapping[str, Sequence[Any]], new: Sequence[Sequence[Any]]
+    ) -> Callable[[], dict[str, TextBuffer]]:
+        """What makes the columns of a plain layout as texts: those of the input, or the ids, then the three `new`."""
+        from unnaive.io.csv_writer import column_texts
+
+        def make() -> dict[str, TextBuffer]:
+            missing = [None] * len(new[0])
+            names = map(self.rename, ("label", self.kind, "known_terms"))
+            kept = {name: column_texts(before.get(name, missing)) for name in self.first}
+            return kept | dict(zip(names, map(_new_texts, new), strict=True))
+
+        return make
+
+
+def spell(value: Any) -> str:
+    """A predicted value as a cell: numbers in six digits, the labels of a multilabel document joined by ";".
+
+    >>> spell(0.123456789), spell(["oil", "gas"])
+    ('0.123457', 'oil;gas')
+    """
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list):
+        return ";".join(map(spell, value))
+    return "" if value is None else str(value)
+
+
+def _new_texts(column: Sequence[Any]) -> TextBuffer:
+    """A predicted column, whose values are of one type and few: most labels, counts and 1.0 come again."""
+    from unnaive.io.csv_writer import encode_cells, join_cells
+
+    if column and isinstance(column[0], float):  # 0.0 and −0.0 would be one key, and are two cells
+        return join_cells(encode_cells(["1" if value == 1.0 else spell(value) for value in column]))
+    distinct = list(set(column))
+    cells = dict(zip(distinct, encode_cells([spell(value) for value in distinct]), strict=True))
+    return join_cells([cells[value] for value in column])

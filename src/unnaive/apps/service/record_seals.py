@@ -1,0 +1,135 @@
+"""Whether a teaching record is what was written: a running hash over its events, and a small file that knows the last.
+
+hash of event n = BLAKE2b(hash of event n − 1, event n, its documents). It is in the record itself, so that an event
+that was changed is found. Events that are gone from the end leave a record that is sound and shorter, as SQLite leaves
+it when its write-ahead log was cut or damaged; so a second file, NAME.record.last, has a line for each event, written
+when the event is on disk and before it is acknowledged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SUFFIX = ".last"  # of the record's file name
+LONGEST = 1 << 20  # bytes after which only the last lines are kept
+TABLE = "CREATE TABLE IF NOT EXISTS seals (event INTEGER PRIMARY KEY, hash TEXT NOT NULL) STRICT"
+START = "0" * 64  # the hash before the first event
+
+
+def event_hash(before: str, event: Any, documents: Any) -> str:
+    """The running hash with one more event.
+
+    event      (id, at, kind, key, request, answer)
+    documents  (sign, text, labels, source) of each
+
+    >>> event_hash(START, (1, "2026-01-01", "teach", None, None, "{}"), [(1, "a ball", '["sport"]', None)])[:16]
+    '3cddf05369c84578'
+    """
+    words = json.dumps([before, list(event), [list(one) for one in documents]], ensure_ascii=True)
+    return hashlib.blake2b(words.encode(), digest_size=32).hexdigest()
+
+
+def seal_event(data: sqlite3.Connection, event: int) -> str:
+    """Write the running hash up to an event, the last one, in the transaction that writes the event."""
+    row = data.execute("SELECT hash FROM seals WHERE event < ? ORDER BY event DESC LIMIT 1", (event,)).fetchone()
+    found = event_hash(START if row is None else row[0], *_content(data, event))
+    data.execute("INSERT INTO seals VALUES (?, ?)", (event, found))
+    return found
+
+
+def seal_unsealed(data: sqlite3.Connection) -> None:
+    """Give the events of a record from before there were hashes theirs; once, when the first service opens it."""
+    if data.execute("SELECT 1 FROM seals LIMIT 1").fetchone() is None:
+        for (event,) in data.execute("SELECT id FROM events ORDER BY id").fetchall():
+            seal_event(data, event)
+
+
+def find_changed_events(data: sqlite3.Connection) -> list[int]:
+    """The numbers of events that are not what was written, or are gone from between others."""
+    changed, before = [], START
+    rows = data.execute(
+        "SELECT event, hash FROM seals UNION SELECT id, NULL FROM events WHERE id NOT IN (SELECT event FROM seals)"
+        " ORDER BY event"
+    )
+    for event, found in rows.fetchall():
+        content = _content(data, event)
+        if found is None or content[0] is None or event_hash(before, *content) != found:
+            changed.append(int(event))
+        before = found or before
+    return changed
+
+
+def _content(data: sqlite3.Connection, event: int) -> tuple[Any, list[Any]]:
+    row = data.execute("SELECT id, at, kind, key, request, answer FROM events WHERE id = ?", (event,)).fetchone()
+    documents = data.execute(
+        "SELECT sign, text, labels, source FROM documents WHERE event = ? ORDER BY rowid", (event,)
+    ).fetchall()
+    return row, documents
+
+
+@dataclass(frozen=True)
+class LastKnown:
+    """What the small file says: the last event that was acknowledged, and up to which event model files go."""
+
+    event: int
+    folds: dict[str, int]
+
+
+class LastFile:
+    """The small file beside a record: lines are only ever added; one that is cut off is passed over.
+
+    Lines are not flushed to the disk: an event is there before its line, so the file can only be behind, never ahead.
+    """
+
+    def __init__(self, record: Path) -> None:
+        self.path = record.with_name(record.name + SUFFIX)
+
+    def read(self) -> LastKnown:
+        """What it says; of a file that is not there, nothing."""
+        event, folds = 0, {}
+        try:
+            lines = self.path.read_text(encoding="ascii", errors="replace").splitlines()
+        except FileNotFoundError:
+            return LastKnown(0, {})
+        for line in lines:
+            words = line.split(" ")
+            if len(words) != 4 or not words[1].isdecimal() or words[3] != _check_word(*words[:3]):
+                continue
+            event = max(event, int(words[1]))
+            if words[0] == "fold":
+                folds[words[2]] = int(words[1])
+        return LastKnown(event, folds)
+
+    def begin_anew(self) -> LastKnown:
+        """What it says, and nothing from now on: the record that it speaks of was moved away."""
+        known = self.read()
+        self.path.unlink(missing_ok=True)
+        return known
+
+    def add_event(self, event: int, found: str) -> None:
+        """Note that an event is on disk."""
+        self._add("event", event, found[:16])
+
+    def add_fold(self, sha256: str, event: int) -> None:
+        """Note up to which event a model file goes."""
+        self._add("fold", event, sha256)
+
+    def _add(self, kind: str, event: int, what: str) -> None:
+        line = f"{kind} {event} {what} {_check_word(kind, str(event), what)}\n"
+        handle = os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            if os.fstat(handle).st_size > LONGEST:
+                os.ftruncate(handle, 0)
+            os.write(handle, line.encode())
+        finally:
+            os.close(handle)
+
+
+def _check_word(kind: str, event: str, what: str) -> str:
+    return hashlib.blake2b(f"{kind} {event} {what}".encode(), digest_size=4).hexdigest()

@@ -1,0 +1,165 @@
+"""The JSON of a model file: which keys it has, of which types, and which model, scorer and arrays go together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from unnaive.base.errors import BadModel
+from unnaive.base.types import Arrays
+from unnaive.data.arrays import is_number
+from unnaive.io.columns import Columns
+from unnaive.learning.learner import Learner
+
+
+@dataclass(frozen=True)
+class FieldRule:
+    """What the value of a key must be, in words and as a test; early files may lack those that are `optional`."""
+
+    words: str
+    accepts: Callable[[Any], bool]
+    optional: bool = False
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_whole(least: int) -> Callable[[Any], bool]:
+    return lambda value: type(value) is int and least <= value < 2**63
+
+
+def _or_null(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or test(value)
+
+
+def _is_list_of_numbers(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_small_number, value))
+
+
+def _is_small_number(value: Any) -> bool:
+    return type(value) in (int, float) and -(2**1000) < value < 2**1000 and is_number(value)
+
+
+def is_class_weight(value: Any) -> bool:
+    """Whether it is null, "balanced", or a table of numbers from 0 on.
+
+    >>> is_class_weight({"spam": 2.5}), is_class_weight({"spam": "2.5"})
+    (True, False)
+    """
+    if isinstance(value, dict):
+        return all(_is_small_number(one) and one >= 0 for one in value.values())
+    return value is None or value == "balanced"
+
+
+def _is_select(value: Any) -> bool:
+    if isinstance(value, list):
+        return len(value) == 2 and isinstance(value[0], str) and _is_whole(1)(value[1])
+    return value is None or _is_whole(1)(value)
+
+
+def _is_optimise(value: Any) -> bool:
+    """Never a path: a model file must not decide which other files are read."""
+    if isinstance(value, dict):
+        rows = list(value.values())
+        return bool(rows) and all(_is_table(row) and _is_list_of_numbers(list(row.values())) for row in rows)
+    return value in (None, "accuracy", "macro-f1")
+
+
+DESCRIPTION = {
+    "format": FieldRule("a whole number", _is_whole(1)),
+    "version": FieldRule("a text", _is_text),
+    "model": FieldRule("a text", _is_text),
+    "settings": FieldRule("a table", _is_table),
+    "token_rule": FieldRule("a table", _is_table),
+    "training": FieldRule("a table", _is_table),
+    "classes": FieldRule("a list", lambda value: isinstance(value, list)),
+    "target_type": FieldRule("a text", _is_text),
+    "decision": FieldRule("a table", _is_table),
+    "tuning": FieldRule("a text or null", _or_null(_is_text)),
+    "calibration": FieldRule("a table or null", _or_null(_is_table)),
+    "scorer": FieldRule("a table", _is_table),
+    "counts": FieldRule("true or false", lambda value: isinstance(value, bool)),
+    "columns": FieldRule(
+        "a table of columns or null", _or_null(lambda value: Columns.from_dict(value) is not None), optional=True
+    ),
+    "conformal": FieldRule("a table", _is_table, optional=True),
+    "documents": FieldRule("a table", _is_table, optional=True),
+    "register": FieldRule("a table", _is_table, optional=True),
+    "checksums": FieldRule("a table", _is_table, optional=True),
+}
+TRAINING = {
+    "min_df": FieldRule("a whole number from 1", _is_whole(1)),
+    "select": FieldRule("a number of terms, a measure and a number, or null", _is_select),
+    "calibrate": FieldRule("a text, true, false or null", lambda value: value is None or type(value) in (str, bool)),
+    "class_weight": FieldRule("a table of numbers, balanced or null", is_class_weight),
+    "random_state": FieldRule("a whole number from 0", _is_whole(0)),
+    "optimise": FieldRule("accuracy, macro-f1, a table of costs or null", _is_optimise, optional=True),
+    "documents_limit": FieldRule("a whole number from 0", _is_whole(0), optional=True),
+}
+SCORER = {"kind": FieldRule("a text", _is_text), "settings": FieldRule("a table", _is_table)}
+REGISTER = {"hash": FieldRule("a text", _is_text), "key": FieldRule("a text or null", _or_null(_is_text))}
+CONFORMAL = {
+    "documents": FieldRule("a whole number", _is_whole(0)),
+    "class_documents": FieldRule(
+        "a list of whole numbers", lambda value: isinstance(value, list) and all(map(_is_whole(0), value))
+    ),
+}
+SETTINGS = {  # those of models whose types are not plain ones
+    "class_weight": TRAINING["class_weight"],
+    "class_prior": FieldRule("a list of numbers or null", _or_null(_is_list_of_numbers)),
+    "start": FieldRule("zero or naive-bayes", lambda value: value in ("zero", "naive-bayes")),
+}
+PARTS: dict[str, Mapping[str, FieldRule]] = {
+    "training": TRAINING, "scorer": SCORER, "register": REGISTER, "conformal": CONFORMAL,
+}  # fmt: skip
+
+
+def check_description(about: dict[str, Any]) -> None:
+    """An error unless the description of a model file has the keys that it must have, and values of their types.
+
+    >>> check_description({"format": 3, "version": 1})
+    Traceback (most recent call last):
+    unnaive.base.errors.BadModel: its description has no model; train it again
+    """
+    check_fields(about, DESCRIPTION, "description")
+    for name, rules in PARTS.items():
+        if name in about:
+            check_fields(about[name], rules, name)
+    for name, rule in SETTINGS.items():
+        if name in about["settings"] and not rule.accepts(about["settings"][name]):
+            raise BadModel(f"its setting {name} is not {rule.words}; train it again")
+
+
+def check_fields(values: dict[str, Any], rules: Mapping[str, FieldRule], what: str) -> None:
+    """An error unless a table from JSON has the keys of these rules and no other, and values that they accept."""
+    missing = next((name for name, rule in rules.items() if name not in values and not rule.optional), None)
+    if missing is not None:
+        raise BadModel(f"its {what} has no {missing}; train it again")
+    for name, value in values.items():
+        if name not in rules:
+            raise BadModel(f"its {what} has {name[:40]!r}, which this version does not know; train it again")
+        if not rules[name].accepts(value):
+            raise BadModel(f"{name} in its {what} is not {rules[name].words}; train it again")
+
+
+def check_parts(model: Learner, about: dict[str, Any], arrays: Arrays) -> None:
+    """An error unless the scorer, what was kept and the arrays are those that a model of this name has."""
+    kind = about["scorer"]["kind"]
+    if kind not in model.scorer_kinds:
+        raise BadModel(f"its scorer is of kind {kind[:40]!r}, which {model.name} does not have; train it again")
+    kept = [name for name in ("counts", "documents") if about.get(name)]
+    if kept and kept != [model.statistic]:
+        raise BadModel(f"it keeps {' and '.join(kept)}, and {model.name} learns from {model.statistic}; train it again")
+    present = {
+        "vocabulary": True, "scorer": True, "counts": about["counts"], "documents": "documents" in about,
+        "conformal": "conformal" in about, "register": "register" in about, "text_hashes": True,
+    }  # fmt: skip
+    for name in arrays:
+        if not present.get(name.partition(".")[0]):
+            raise BadModel(f"it has {name[:40]!r}, which nothing in its description speaks of; train it again")

@@ -1,0 +1,152 @@
+"""What can still be read of a damaged record of labels, as a new record.
+
+python -m unnaive.curation.labelling.recover DAMAGED NEW
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unnaive.base.errors import BadData, UnnaiveError, count_noun
+from unnaive.curation.labelling.record import COLUMNS, KINDS, LabelRecord
+
+MOST = 100_000_000  # texts or decisions that are looked for, whatever a damaged file says
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """How many texts and decisions there are in the new record, and how many could not be read."""
+
+    texts: int
+    decisions: int
+    lost_texts: int
+    lost_decisions: int
+
+    def describe(self) -> str:
+        """A sentence.
+
+        >>> Recovered(9, 4, 1, 0).describe()
+        'recovered 9 texts and 4 decisions; 1 text and 0 decisions could not be read'
+        """
+        return (
+            f"recovered {count_noun(self.texts, 'text')} and {count_noun(self.decisions, 'decision')}; "
+            f"{count_noun(self.lost_texts, 'text')} and {count_noun(self.lost_decisions, 'decision')} could not be read"
+        )
+
+
+def recover_record(damaged: Path, target: Path) -> Recovered:
+    """Write what can be read of a damaged record to a new one, row by row; decisions on lost texts are lost too."""
+    if not damaged.is_file():
+        raise BadData(f"no file called {damaged}")
+    data = sqlite3.connect(f"{damaged.resolve().as_uri()}?mode=ro", uri=True)
+    data.text_factory = lambda content: content.decode("utf-8", "replace")
+    try:
+        texts, lost_texts = _rows(data, "texts", "id, name, text", 0, _is_text)
+        decisions, lost = _rows(data, "decisions", COLUMNS, 1, _is_decision)
+        settings = {name: _setting(data, name) for name in ("multilabel", "classes")}
+    except sqlite3.Error as problem:
+        raise BadData(f"nothing can be read of {damaged} ({problem}); restore it from a copy") from problem
+    finally:
+        data.close()
+    if not texts:
+        raise BadData(f"no text can be read of {damaged}; restore it from a copy")
+    place = {row[0]: number for number, row in enumerate(texts)}
+    kept = [row for row in decisions if row[4] is None or row[4] in place]
+    record = LabelRecord.create(
+        target, [row[2] for row in texts], [row[1] for row in texts], classes=_classes(settings["classes"]),
+        multilabel=settings["multilabel"] == "1",
+    )  # fmt: skip
+    record.insert([(*row[:4], None if row[4] is None else place[row[4]], *row[5:]) for row in kept])
+    record.close()
+    return Recovered(len(texts), len(kept), lost_texts, lost + len(decisions) - len(kept))
+
+
+def _rows(
+    data: sqlite3.Connection, table: str, columns: str, first: int, accepts: Callable[[Any], bool]
+) -> tuple[list[Any], int]:
+    """The rows of a table that can be read, by number, and how many cannot."""
+    found, lost = [], 0
+    for number in range(first, first + _highest(data, table, first)):
+        try:
+            row = data.execute(f"SELECT {columns} FROM {table} WHERE id = ?", (number,)).fetchone()
+        except sqlite3.Error:
+            row = None
+        if row is not None and row[0] == number and accepts(row):
+            found.append(row)
+        else:
+            lost += 1
+    return found, lost
+
+
+def _highest(data: sqlite3.Connection, table: str, first: int) -> int:
+    """How many numbers to look at: up to the highest that can be read, found by doubling where the end is damaged."""
+    data.execute(f"SELECT 1 FROM {table} WHERE 0")  # fails where the table itself cannot be found
+    try:
+        row = data.execute(f"SELECT max(id) FROM {table}").fetchone()
+        return 0 if row[0] is None else min(int(row[0]) + 1 - first, MOST)
+    except (sqlite3.Error, TypeError, ValueError):
+        return _search_highest(data, table)
+
+
+def _search_highest(data: sqlite3.Connection, table: str) -> int:
+    highest, empty, number = 0, 0, 0
+    while empty < 100_000 and number < MOST:  # a damaged page has fewer rows
+        try:
+            there = data.execute(f"SELECT 1 FROM {table} WHERE id = ?", (number,)).fetchone() is not None
+        except sqlite3.Error:
+            there = False
+        highest, empty = (number + 1, 0) if there else (highest, empty + 1)
+        number += 1
+    return highest
+
+
+def _is_text(row: Any) -> bool:
+    return isinstance(row[1], str) and isinstance(row[2], str)
+
+
+def _is_decision(row: Any) -> bool:
+    try:
+        labels = json.loads(row[5])
+    except (TypeError, ValueError):
+        return False
+    return row[3] in KINDS and isinstance(labels, list) and all(isinstance(one, str) for one in labels)
+
+
+def _setting(data: sqlite3.Connection, name: str) -> str:
+    try:
+        row = data.execute("SELECT value FROM labelling WHERE name = ?", (name,)).fetchone()
+    except sqlite3.Error:
+        return ""
+    return "" if row is None else str(row[0])
+
+
+def _classes(stored: str) -> list[str]:
+    """The classes of the start; none where they cannot be read: those of the decisions are known anyway."""
+    try:
+        found = json.loads(stored)
+    except ValueError:
+        return []
+    return list(dict.fromkeys(one for one in found if isinstance(one, str))) if isinstance(found, list) else []
+
+
+def main(arguments: list[str]) -> int:
+    """Recover a record; the exit code of the program."""
+    if len(arguments) != 2:
+        sys.stderr.write("give the damaged record and the name of a new one\n")
+        return 2
+    try:
+        sys.stdout.write(recover_record(Path(arguments[0]), Path(arguments[1])).describe() + "\n")
+    except UnnaiveError as problem:
+        sys.stderr.write(f"{problem}\n")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

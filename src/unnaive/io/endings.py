@@ -1,0 +1,166 @@
+"""The one table of file endings: what each is, who reads and who writes it; and the sentence for all others.
+
+Readers, writers and every message that lists endings ask here. Packed variants end in one of PACKINGS too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from unnaive.base.errors import BadData, UnnaiveError
+
+PACKINGS = {".gz": "gzip", ".gzip": "gzip", ".zst": "zstd", ".zstd": "zstd"}
+
+
+@dataclass(frozen=True)
+class Ending:
+    """An ending of files that hold documents.
+
+    suffix   with its dot, in lower case
+    format   the name of the format, as --format has it
+    read     whether every command that reads documents reads it
+    written  whether every command that writes a table writes it
+    packed   whether it may be packed: x.csv.gz. The others are packed by themselves, or read from any place
+    spark    whether `--engine spark` reads and writes it
+    """
+
+    suffix: str
+    format: str
+    read: bool = True
+    written: bool = False
+    packed: bool = False
+    spark: bool = False
+
+
+ENDINGS = {
+    one.suffix: one
+    for one in (
+        Ending(".csv", "csv", written=True, packed=True, spark=True),
+        Ending(".tsv", "tsv", written=True, packed=True, spark=True),
+        Ending(".tab", "tsv", written=True, packed=True, spark=True),
+        Ending(".jsonl", "jsonl", written=True, packed=True, spark=True),
+        Ending(".ndjson", "jsonl", written=True, packed=True, spark=True),
+        Ending(".json", "jsonl", packed=True, spark=True),
+        Ending(".parquet", "parquet", written=True, spark=True),
+        Ending(".pq", "parquet", written=True, spark=True),
+        Ending(".orc", "orc", read=False, spark=True),
+        Ending(".txt", "lines", packed=True),
+        Ending(".xlsx", "excel"),
+        Ending(".xlsm", "excel"),
+        Ending(".db", "sqlite"),
+        Ending(".sqlite", "sqlite"),
+        Ending(".sqlite3", "sqlite"),
+        Ending(".eml", "files", packed=True),
+        Ending(".html", "files", packed=True),
+        Ending(".htm", "files", packed=True),
+        Ending(".md", "files", packed=True),
+    )
+}
+READ = tuple(one.suffix for one in ENDINGS.values() if one.read)
+TABLES = tuple(one.suffix for one in ENDINGS.values() if one.written)
+SPARK = tuple(one.suffix for one in ENDINGS.values() if one.spark)
+RECORDS = tuple(one.suffix for one in ENDINGS.values() if one.written and one.format == "jsonl")  # of experiments
+FIGURES = (".png", ".svg", ".pdf")
+REPORTS = (".html", ".md", ".json", ".txt")
+NETWORKS = (".bif", ".uai")
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+
+def split_ending(path: str | Path) -> tuple[str, str]:
+    """(the ending of a name, that of its packing), both in lower case and empty where there is none.
+
+    >>> split_ending("mail/Tickets.CSV.gz"), split_ending("tickets.db"), split_ending("-")
+    (('.csv', '.gz'), ('.db', ''), ('', ''))
+    """
+    name = Path(path)
+    packing = ""
+    while name.suffix.lower() in PACKINGS:
+        packing, name = packing or name.suffix.lower(), name.with_suffix("")
+    return name.suffix.lower(), packing
+
+
+def list_endings(endings: Iterable[str]) -> str:
+    """The endings in words.
+
+    >>> list_endings(FIGURES)
+    '.png, .svg or .pdf'
+    """
+    *most, last = endings
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def choose_ending(path: str | Path, endings: Iterable[str], what: str) -> str:
+    """The ending of a file that is to be written, if it is one of `endings`; else the one sentence that lists them.
+
+    >>> choose_ending("curve.gif", FIGURES, "a figure")
+    Traceback (most recent call last):
+    unnaive.base.errors.UnnaiveError: curve.gif: a figure cannot be written as .gif; give a name in .png, .svg or .pdf
+    """
+    return _check_ending(path, Path(path).suffix.lower(), endings, what)
+
+
+def _check_ending(path: str | Path, ending: str, endings: Iterable[str], what: str) -> str:
+    there = tuple(endings)
+    if ending not in there:
+        problem = f"cannot be written as {ending}" if ending else "needs an ending"
+        raise UnnaiveError(f"{path}: {what} {problem}; give a name in {list_endings(there)}")
+    return ending
+
+
+def written_format(path: Path | None, *, as_json: bool = False) -> str:
+    """The format of a table that is to be written: as its name says, CSV where it has no ending or goes to stdout.
+
+    >>> written_format(Path("labelled.tab.gz")), written_format(None, as_json=True)
+    ('tsv', 'jsonl')
+    >>> written_format(Path("new.xlsx"))
+    Traceback (most recent call last):
+    unnaive.base.errors.UnnaiveError: new.xlsx: a table cannot be written as .xlsx; give a name in .csv, .tsv, .tab, ...
+    """
+    ending, packing = ("", "") if path is None else split_ending(path)
+    if path is None or not ending:
+        return "jsonl" if as_json else "csv"
+    found = ENDINGS[_check_ending(path, ending, TABLES, "a table")]
+    if packing:
+        check_packing(str(path))
+    if as_json and found.format != "jsonl":
+        raise UnnaiveError(
+            f"--json asks for JSON lines and {path} for {found.format}; leave one out, or name a .jsonl file"
+        )
+    return found.format
+
+
+def read_format(path: str) -> str | None:
+    """The format of a file that is to be read, as its name says; None where only its content tells.
+
+    >>> read_format("tickets.csv.gz"), read_format("tickets.dat")
+    ('csv', None)
+    """
+    ending, packing = split_ending(path)
+    found = ENDINGS.get(ending)
+    if found is None:
+        return None
+    if not found.read:
+        raise BadData(f"{path}: {ending} is read with --engine spark alone; else give a name in {list_endings(READ)}")
+    if packing:
+        check_packing(path)
+    return found.format
+
+
+def check_packing(path: str) -> None:
+    """An error if a file is packed whose format must not be."""
+    ending, packing = split_ending(path)
+    if ending in ENDINGS and not ENDINGS[ending].packed:
+        kinds = list_endings(one.suffix for one in ENDINGS.values() if one.packed)
+        raise BadData(f"{path} is {ending} packed as {packing}, and only {kinds} may be; leave out {packing}")
+
+
+def spark_format(path: str | Path) -> str | None:
+    """The format of a file or folder as Spark reads and writes it, by its name; None where the name does not tell.
+
+    >>> spark_format("s3a://bucket/tickets.parquet"), spark_format("tickets.db")
+    ('parquet', None)
+    """
+    found = ENDINGS.get(split_ending(str(path).rstrip("/").removesuffix(".bz2"))[0])
+    return found.format if found is not None and found.spark else None

@@ -1,0 +1,65 @@
+"""Text files without columns as tables: a document a line, plain or with fastText's labels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from unnaive.io.options import ReadOptions
+from unnaive.io.sources import Lines, read_lines
+from unnaive.io.tables import Table, split_into_batches
+
+
+class LineTable(Table):
+    """Plain text: every line that is not blank is a document; the one column is called text."""
+
+    names: tuple[str, ...] = ("text",)
+    known: Mapping[str, str] = {"text": "text"}
+
+    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
+        self._lines, self._rows = lines if lines is not None else read_lines(path, options), options.rows
+
+    def kept_names(self) -> tuple[str, ...]:
+        """None: a line is a document, and no row of a table."""
+        return ()
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+        """The lines without their ends, a batch at a time."""
+        documents = (line.rstrip("\r\n") for _, line in self._lines if line.strip())
+        for batch in split_into_batches(documents, self._rows, size=len):
+            yield [batch for _ in wanted]
+
+
+FASTTEXT_PREFIX = "__label__"
+_FASTTEXT = re.compile(rf"(?:^|(?<=\s)){FASTTEXT_PREFIX}(\S*)\s*")
+
+
+class FastTextTable(Table):
+    """fastText's lines: every word that begins with __label__ is a label, the rest is the text."""
+
+    names: tuple[str, ...] = ("text", "label")
+    known: Mapping[str, str] = {"text": "text", "label": "label"}
+
+    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
+        self._lines, self._rows = lines if lines is not None else read_lines(path, options), options.rows
+
+    def kept_names(self) -> tuple[str, ...]:
+        """None: a line is a document, and no row of a table."""
+        return ()
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+        """Texts and lists of labels, a batch at a time."""
+        documents = (split_fasttext(line) for _, line in self._lines if line.strip())
+        for batch in split_into_batches(documents, self._rows, size=lambda pair: len(pair[0])):
+            columns = dict(zip(self.names, map(list, zip(*batch, strict=True)), strict=True))
+            yield [columns[name] for name in wanted]
+
+
+def split_fasttext(line: str) -> tuple[str, list[str]]:
+    """(text, labels) of one line.
+
+    >>> split_fasttext("__label__a __label__b how are you\\n")
+    ('how are you', ['a', 'b'])
+    """
+    return _FASTTEXT.sub("", line).strip(), _FASTTEXT.findall(line)

@@ -1,0 +1,75 @@
+"""A table: named columns, and rows in batches of bounded size; every format that is read is one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from unnaive.base.errors import BadData
+
+BATCH_CHARACTERS = 1 << 23  # before a batch is handed on
+SAMPLE_ROWS = 200  # looked at to find the delimiter, the header and the columns
+MOST_COLUMNS = 1 << 14  # of a table, as in a spreadsheet
+
+TableSample = dict[str, list[Any]]
+
+
+class Table:
+    """Named columns and rows in batches.
+
+    `known` gives the roles that the format itself assigns: {"text": …, "label": …, "id": …} by column name.
+    `header` says in words where the names come from. `numbered` tells that they are 1, 2, 3, …. `types` are those of
+    Arrow, where the format has them.
+    """
+
+    names: tuple[str, ...] = ()
+    known: Mapping[str, str] = {}
+    header: str = ""
+    numbered: bool = False
+    types: Mapping[str, Any] = {}
+
+    def sample(self) -> TableSample:
+        """The first values of every column, to judge it by; they come again in `batches`."""
+        return {}
+
+    def kept_names(self) -> tuple[str, ...]:
+        """The columns that predictions are written beside; none where documents are no rows of a table."""
+        times = Counter(self.names)
+        return tuple(name for name in self.names if times[name] == 1)
+
+    def find_places(self, wanted: Sequence[str]) -> list[int]:
+        """Where each wanted column is among the names; the first of those called alike."""
+        places = {name: place for place, name in reversed(list(enumerate(self.names)))}
+        return [places[name] for name in wanted]
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+        """For each wanted column a list of values, a batch at a time."""
+        raise NotImplementedError
+
+
+def check_width(path: str, n_columns: int) -> None:
+    """An error for a table of more columns than are read: each costs time for every row."""
+    if n_columns > MOST_COLUMNS:
+        raise BadData(
+            f"{path} has {n_columns:,} columns, and a table may have {MOST_COLUMNS:,}; keep those that are needed, or "
+            "write labels as one column of lists"
+        )
+
+
+def split_into_batches(items: Iterable[Any], rows: int, size: Callable[[Any], int]) -> Iterator[list[Any]]:
+    """Lists of at most `rows` items, cut once they hold BATCH_CHARACTERS, so that memory stays constant.
+
+    >>> [len(batch) for batch in split_into_batches(["x" * (1 << 22)] * 5, 8192, size=len)]
+    [2, 2, 1]
+    """
+    batch: list[Any] = []
+    held = 0
+    for item in items:
+        batch.append(item)
+        held += size(item)
+        if len(batch) >= rows or held >= BATCH_CHARACTERS:
+            yield batch
+            batch, held = [], 0
+    if batch:
+        yield batch

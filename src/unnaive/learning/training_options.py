@@ -1,0 +1,81 @@
+"""The options of training that are no settings of a model: the one declaration of type, range, default and help.
+
+TextClassifier's parameters, the options of `unnaive train` and the reference pages are made from it, so this module
+imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from unnaive.base.settings import Settings, setting
+
+if TYPE_CHECKING:
+    from unnaive.learning.decisions import Decision
+
+DOCUMENTS_LIMIT = 500_000_000  # bytes, packed: about 200 times the 11,314 messages of 20 Newsgroups
+
+
+class TrainingOptions(Settings):
+    """How a model is trained on texts: everything but the settings of the model and how texts are read."""
+
+    min_df: int = setting("Leave out terms that are in fewer documents.", default=1, at_least=1)
+    select: int | tuple[str, int] | None = setting(
+        "Keep the K best terms by information gain, or by another measure, e.g. chi2:2000.",
+        default=None,
+        metavar="[MEASURE:]K",
+        more='In Python 2000, ("chi2", 2000), or ("information-gain-per-class", 30).',
+    )
+    multilabel: bool | None = setting(
+        "Whether a text may have any number of labels; by default decided by the form of the labels.",
+        default=None,
+        more="A list, tuple or set for each text, or a 0/1 matrix, means any number.",
+    )
+    decision: str | Decision | None = setting(
+        "How scores become labels: argmax, scut, rcut, pcut, best or untuned.",
+        default=None,
+        choices=("argmax", "untuned", "best", "scut", "rcut", "pcut"),
+        more='None: the best class, or for multilabel targets "best" where `fit` has 50 documents or more, else '
+        '"untuned". "scut" gives each class the threshold that is best on held-out scores, "rcut" each text the '
+        'same number of labels, "best" is the better of these two on held-out scores, "pcut" gives each class the '
+        'share of texts that it had in training. "untuned" gives every class above even odds (of the OR gate and '
+        "of cosines those within a tenth of the best score), which is what the estimators on counts do unless "
+        "told otherwise. Models that learn from counts, and auto, keep thresholds when they are updated, forget "
+        "or are merged (those only ever fed by `partial_fit` have none to keep); models that learn from documents "
+        "tune them on the documents that they have then.",
+    )
+    calibrate: str | bool | None = setting(
+        "Calibrate probabilities: temperature, platt, isotonic or none.",
+        default=None,
+        choices=("temperature", "platt", "isotonic", "none"),
+        more="They are fitted to held-out scores: one temperature for all classes (True), or for each class against "
+        "the rest a logistic line or a rising function. Labels stay the same. None: a temperature where "
+        "`optimise` needs probabilities.",
+    )
+    optimise: Any = setting(
+        "Decide for accuracy, macro-f1, or the lowest expected cost by a CSV file of costs.",
+        default=None,
+        metavar="AIM|COST.csv",
+        path="read",
+        more="For documents with one label each: the best class; weights of the classes tuned on held-out documents "
+        "for macro F1, which gives rare classes their due; or the lowest expected cost, from a CSV file with a "
+        "line for each true class and a column for each given one, or a dict of dicts. For multilabel targets "
+        '"macro-f1" is decision="scut".',
+    )
+    class_weight: Any = setting(
+        "Weight of each class; balanced gives documents of rare classes more weight.",
+        default=None,
+        more='"balanced", or a dict from class to weight.',
+    )
+    n_jobs: int | None = setting(
+        "Number of threads; by default one for each core.", default=None, at_least=1, flags=("--threads",)
+    )
+    random_state: int = setting("Random seed.", default=0, at_least=0, flags=("--seed",))
+    documents_limit: int = setting(
+        "Maximum size of the counted documents in the model file, e.g. 500MB; updates need them.",
+        default=DOCUMENTS_LIMIT,
+        at_least=0,
+        metavar="SIZE",
+        more="In Python in bytes. Models that learn from documents keep them; where they take more, the file is "
+        "written without them, with a warning. 0: they are not kept.",
+    )

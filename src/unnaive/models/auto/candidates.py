@@ -1,0 +1,68 @@
+"""The grids of candidates that `auto` tries: families with their settings, for each budget and for multilabel data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from unnaive.models.auto.members import FAMILIES
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A family with its settings."""
+
+    family: str
+    settings: tuple[float, ...]
+
+    def __str__(self) -> str:
+        family = FAMILIES[self.family]
+        named = zip(family.arguments, self.settings, strict=True)
+        return f"{family.title}, {', '.join(f'{name} {value:g}' for name, value in named)}"
+
+
+# one pass over the counts each
+CLOSED_FORMS = (
+    *(Candidate("complement", (alpha,)) for alpha in (0.03, 0.1, 0.3, 1.0)),
+    *(Candidate("power", (alpha,)) for alpha in (0.01, 0.03, 0.1, 1.0)),
+)
+# a few of each family that does best most often
+BRIEF = (
+    *(Candidate("complement", (alpha,)) for alpha in (0.1, 0.3)),
+    *(Candidate("maxent", (C, 1.0, 0.1)) for C in (1.0, 10.0)),
+    Candidate("nbsvm", (0.3,)),
+)
+# the grid of the usual budget
+USUAL = (
+    *(Candidate("complement", (alpha,)) for alpha in (0.03, 0.1, 0.3, 1.0)),
+    *(Candidate("maxent", (C, s, alpha)) for alpha in (0.1, 1.0) for C, s in ((1.0, 1.0), (10.0, 1.0), (10.0, 0.5))),
+    *(Candidate("nbsvm", (C,)) for C in (0.1, 0.3, 1.0)),
+    *(Candidate("svm", (C,)) for C in (0.3, 1.0, 3.0)),
+)
+# the grid of the thorough budget and of budgets in seconds
+LONG = (
+    *USUAL,
+    *(Candidate("power", (alpha,)) for alpha in (0.01, 0.1, 1.0)),
+    *(Candidate("maxent", (C, 1.0, alpha)) for C in (3.0, 30.0) for alpha in (0.1, 1.0)),
+    *(Candidate("nbsvm", (C,)) for C in (0.03, 3.0)),
+    *(Candidate("svm", (C,)) for C in (0.1, 10.0)),
+)
+# where no document can be held out, so that nothing is tried
+UNTRIED = (Candidate("maxent", (10.0, 1.0, 0.1)), Candidate("nbsvm", (0.3,)))
+# of multilabel data: one of each family, pooled
+MULTILABEL = (Candidate("svm", (1.0,)), Candidate("nbsvm", (0.3,)), Candidate("rocchio", (0.6,)))
+
+
+def usual_first(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """The order in which candidates are tried while the clock runs: if the time ends early, no family is missing.
+
+    >>> [str(one) for one in usual_first([Candidate("svm", (3.0,)), *BRIEF[1::3]])][-1]
+    'linear SVM, C 3'
+    """
+    place = {one: number for number, one in enumerate(BRIEF)}
+    seen: dict[str, int] = {}
+    rank = {}
+    for one in candidates:
+        rank[one] = seen.setdefault(one.family, 0)
+        seen[one.family] += 1
+    return tuple(sorted(candidates, key=lambda one: (place.get(one, len(BRIEF)), rank[one])))

@@ -1,0 +1,293 @@
+"""Documents of any number as a matrix on disk: counted once, and learners pass over a memory map of it.
+
+The folder holds X (CSR: counts, columns, row ends) and Y (columns, row ends) as raw arrays, and the vocabulary; where
+there are character n-grams, what they were cut from too, in the same form. Its manifest has the labels, a checksum of
+every array, and what tells whether the matrix is of the same data. Learners get X in the type and with the columns that
+it has in memory, so the model is the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from unnaive.base.errors import BadData, UnnaiveError, count_noun
+from unnaive.base.sparse import csr_array
+from unnaive.base.types import Arrays, Sparse
+from unnaive.data.accumulator import LETTERS, LabelCodes
+from unnaive.data.array_folder import ArrayWriter, is_whole, open_arrays
+from unnaive.data.arrays import find_csr_problem
+from unnaive.data.memory import return_large_blocks, table_budget, table_bytes
+from unnaive.data.targets import Targets, sorted_classes
+from unnaive.data.training_data import TrainingData
+from unnaive.io.columns import Columns
+from unnaive.io.datafiles import DataFile
+from unnaive.io.sources import STDIN
+from unnaive.scaleout.checkpoint import fingerprint
+from unnaive.scaleout.read_ahead import counting_threads, in_small_blocks, read_ahead
+from unnaive.scaleout.scratch import arrays_on_disk
+from unnaive.scaleout.streaming import LearntHashes, Resources, learnt_columns
+from unnaive.text.buffer import TextBuffer
+from unnaive.text.counting import TextCounter
+from unnaive.text.gram_units import GramKind, GramUnits
+from unnaive.text.tokens import TokenRule
+from unnaive.text.vocabulary import Vocabulary
+
+NARROW = 1 << 31  # entries up to which indices have 32 bits
+
+
+class _KeepUnlabelled(Exception):
+    """The data is multilabel after all, so documents without a label, which were left out, belong to it."""
+
+    def __init__(self, n_dropped: int) -> None:
+        super().__init__()
+        self.n_dropped = n_dropped
+
+
+@contextmanager
+def documents_on_disk(
+    source: DataFile,
+    rule: TokenRule,
+    *,
+    n_jobs: int | None = None,
+    resources: Resources | None = None,
+    keep: Path | None = None,
+    hash_texts: bool = False,
+) -> Iterator[TrainingData]:
+    """All documents of a source as a matrix on disk, which learners get as a memory map.
+
+    `keep` is a folder for the matrix: one that is there of the same data is used again, and it stays there. Without it
+    the matrix is removed with the block, in which large arrays that this thread makes lie on disk too.
+    """
+    return_large_blocks()
+    resources = resources or Resources()
+    of = {} if keep is None else fingerprint(source, rule)
+    report: dict[str, Any] = {}
+    hashes = LearntHashes() if hash_texts and keep is None else None  # a matrix that is used again comes without texts
+    with ExitStack() as stack:
+        folder = keep
+        if folder is None:
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix=".unnaive-", dir=resources.scratch)))
+        matrix = None if keep is None else find_matrix(folder / "matrix", of)
+        if matrix is None:
+            matrix = _count_source(source, _Counting(rule, n_jobs, resources.memory, folder / "matrix", of), hashes)
+        else:
+            report["notes"] = [f"the counted matrix of the same data is taken from {keep}"]
+            log = source.options.log
+            log.source, log.columns, log.rows = source.name, Columns.from_dict(matrix.of["columns"]), matrix.X.shape[0]
+        stack.enter_context(arrays_on_disk(resources.scratch))  # what learners make of the matrix is as large as it is
+        found = hashes and hashes.total(multilabel=True)
+        data = TrainingData.of_rows(
+            matrix.X, matrix.targets(), matrix.vocabulary, units=matrix.units, token_rule=rule, n_jobs=n_jobs,
+            columns=learnt_columns(source), text_hashes=found,
+        )  # fmt: skip
+        yield replace(data, report=report).checked()
+
+
+@dataclass(frozen=True)
+class _Counting:
+    """How documents become a matrix on disk, and where."""
+
+    rule: TokenRule
+    threads: int | None
+    memory: int | None
+    folder: Path
+    of: dict[str, Any]
+
+
+def _count_source(source: DataFile, counting: _Counting, hashes: LearntHashes | None) -> DiskMatrix:
+    """Count the documents; from the start again where some without a label turn out to belong to multilabel data."""
+    try:
+        return _count(source, counting, hashes, multilabel=bool(source.multilabel))
+    except _KeepUnlabelled as found:
+        if STDIN in source.files():
+            raise BadData(
+                f"stdin has {count_noun(found.n_dropped, 'document')} without a label before the first with several, "
+                "and cannot be read a second time; put the data into a file"
+            ) from None
+        if hashes is not None:
+            hashes.clear()
+        return _count(source, counting, hashes, multilabel=True)
+
+
+def _count(source: DataFile, how: _Counting, hashes: LearntHashes | None, *, multilabel: bool) -> DiskMatrix:
+    """The matrix of a source. Unless `multilabel`, documents without a label are left out, as they are in memory."""
+    counter, codes = TextCounter(how.rule, threads=counting_threads(how.threads)), LabelCodes()
+    budget, n_docs, n_dropped = table_budget(how.memory), 0, 0
+    writer = MatrixWriter(how.folder)
+    try:
+        with read_ahead(in_small_blocks(source, how.threads).batches(labelled=True)) as batches:
+            for batch in batches:
+                texts, labels = batch.texts, batch.labels
+                several = any(len(names) > 1 for names in labels)
+                if several and n_dropped and not multilabel:
+                    raise _KeepUnlabelled(n_dropped)
+                multilabel = multilabel or several
+                if not multilabel and not all(labels):
+                    texts, labels = _labelled(texts, labels)
+                    n_dropped += len(batch.labels) - len(labels)
+                if hashes is not None:
+                    hashes.add(texts, labels)
+                X, units = counter.count_with_units(texts)
+                writer.add(X, codes.matrix(labels, mark_unlabelled=False).tocsr(), units)
+                n_docs += len(labels)
+                _check_room(X.shape[1], how.rule, budget)
+        source.warn_about_labels(codes.labels, n_docs + n_dropped, n_dropped, multilabel=multilabel)
+        columns = learnt_columns(source)
+        about = how.of | {"columns": columns and columns.to_dict(), "multilabel": multilabel}
+        writer.finish(counter.vocabulary, codes.labels, about)
+    except BaseException:
+        writer.abandon()
+        raise
+    return open_matrix(how.folder)
+
+
+def _labelled(texts: Any, labels: Sequence[tuple[Any, ...]]) -> tuple[Any, list[tuple[Any, ...]]]:
+    """The documents that have a label."""
+    rows = np.array([row for row, names in enumerate(labels) if names], np.int64)
+    kept = texts.take(rows) if isinstance(texts, TextBuffer) else [texts[row] for row in rows]
+    return kept, [labels[row] for row in rows]
+
+
+def _check_room(n_terms: int, rule: TokenRule, budget: int | None) -> None:
+    if budget is not None and table_bytes(n_terms, LETTERS * rule.ngrams[1] * n_terms, 0) > budget:
+        raise UnnaiveError(
+            f"there are more than {n_terms:,} terms, which do not fit in the memory allowed; give more with --memory, "
+            "shorter --ngrams, or a model that learns from counts, such as multinomial"
+        )
+
+
+class MatrixWriter:
+    """Writes X and Y batch by batch; `finish` adds the vocabulary and the labels.
+
+    >>> import tempfile
+    >>> writer = MatrixWriter(Path(tempfile.mkdtemp()) / "cache")
+    >>> writer.add(csr_array([[2, 1]], dtype=np.int32), csr_array([[1]]))
+    >>> writer.finish(Vocabulary(["ball", "goal"]), ["sport"], {"files": []})
+    >>> matrix = open_matrix(writer.folder)
+    >>> matrix.X.toarray().tolist(), matrix.vocabulary.terms, matrix.targets().classes
+    ([[2, 1]], ['ball', 'goal'], ('sport',))
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._writer = ArrayWriter(folder)
+        self._sizes: dict[str, list[Any]] = {"X": [], "Y": []}
+        self._units: Vocabulary | None = None
+        self._kind: GramKind | None = None
+        self.n_entries = 0
+
+    def add(self, X: Sparse, Y: Sparse, units: GramUnits | None = None) -> None:
+        """Some documents X (n_docs, n_terms so far) and their labels Y (n_docs, n_classes so far).
+
+        `units` are what character n-grams were cut from: of all documents, or of none.
+        """
+        if units is not None:
+            self._add_units(units)
+        self.n_entries += X.nnz
+        self._writer.append("X.data", X.data.astype(np.int32, copy=False))
+        self._writer.append("X.indices", X.indices.astype(np.int32, copy=False))
+        self._writer.append("Y.indices", Y.indices.astype(np.int32, copy=False))
+        for name, table in (("X", X), ("Y", Y)):
+            self._sizes[name].append(np.diff(table.indptr).astype(np.int32))
+
+    def _add_units(self, units: GramUnits) -> None:
+        self._kind = units.kind
+        self._units, places = (Vocabulary() if self._units is None else self._units).union(units.vocabulary)
+        self._writer.append("units.data", units.X.data.astype(np.int32, copy=False))
+        self._writer.append("units.indices", places[units.X.indices].astype(np.int32))
+        self._sizes.setdefault("units", []).append(np.diff(units.X.indptr).astype(np.int32))
+
+    def finish(self, vocabulary: Vocabulary, labels: Sequence[Any], of: dict[str, Any]) -> None:
+        """The rest; then the folder is whole."""
+        for name, sizes in self._sizes.items():
+            ends = np.cumsum(np.concatenate([np.zeros(1, np.int64), *sizes]), dtype=np.int64)
+            self._writer.append(f"{name}.indptr", ends.astype(np.int32) if ends[-1] < NARROW else ends)
+        for name, terms in (("vocabulary", vocabulary), ("units", self._units)):
+            if terms is not None:
+                blob, offsets = terms.to_arrays()
+                self._writer.append(f"{name}.bytes", blob)
+                self._writer.append(f"{name}.offsets", offsets)
+        self._writer.finish({"labels": list(labels), "of": of, "grams": self._kind})
+
+    def abandon(self) -> None:
+        """Remove what was written."""
+        self._writer.abandon()
+
+
+@dataclass(frozen=True, eq=False)
+class DiskMatrix:
+    """X (n_docs, n_terms) and Y (n_docs, n_labels) over memory maps, the labels of Y's columns, the terms of X's.
+
+    `units` are what character n-grams were cut from, where there are any.
+    """
+
+    X: Sparse
+    Y: Sparse
+    labels: list[Any]
+    vocabulary: Vocabulary
+    of: dict[str, Any]
+    units: GramUnits | None = None
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether documents may have any number of labels."""
+        return bool(self.of.get("multilabel"))
+
+    def targets(self) -> Targets:
+        """Y with its classes sorted, as `read_targets` makes it of the labels."""
+        classes = sorted_classes(self.labels)
+        place = {label: position for position, label in enumerate(classes)}
+        places = np.array([place[label] for label in self.labels], np.int64)
+        ones, ends = (part.astype(np.int64) for part in (self.Y.data, self.Y.indptr))  # as `read_targets` has them
+        Y = csr_array((ones, places[self.Y.indices], ends), shape=(self.Y.shape[0], len(classes)))
+        Y.sort_indices()
+        return Targets(classes, Y, "sets" if self.multilabel else "single")
+
+
+def open_matrix(folder: Path) -> DiskMatrix:
+    """The matrix in a folder, checked whole; its tables stay on disk."""
+    arrays, about = open_arrays(folder)
+    vocabulary = _vocabulary(arrays, "vocabulary")
+    rows = len(arrays["X.indptr"]) - 1
+    labels = about["labels"]
+    arrays["Y.data"] = np.ones(len(arrays["Y.indices"]), np.int8)
+    tables = {"X": (arrays["X.data"], (rows, len(vocabulary))), "Y": (arrays["Y.data"], (rows, len(labels)))}
+    of_units = _vocabulary(arrays, "units") if about.get("grams") else None
+    if of_units is not None:
+        tables["units"] = arrays["units.data"], (rows, len(of_units))
+    for name, (data, shape) in tables.items():
+        problem = find_csr_problem(data, arrays[f"{name}.indices"], arrays[f"{name}.indptr"], shape)
+        if problem:
+            raise BadData(f"the matrix in {folder} {problem}; remove the folder and count again")
+    X = _table(arrays, "X", tables["X"][1])
+    X.has_canonical_format = True
+    Y = _table(arrays, "Y", tables["Y"][1])
+    units = None
+    if of_units is not None:
+        units = GramUnits(of_units, _table(arrays, "units", tables["units"][1]), tuple(about["grams"]))
+    return DiskMatrix(X, Y, labels, vocabulary, about["of"], units)
+
+
+def _vocabulary(arrays: Arrays, name: str) -> Vocabulary:
+    return Vocabulary.from_arrays(np.asarray(arrays[f"{name}.bytes"]), np.asarray(arrays[f"{name}.offsets"]))
+
+
+def _table(arrays: Arrays, name: str, shape: tuple[int, int]) -> Sparse:
+    return csr_array(tuple(arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr")), shape=shape, copy=False)
+
+
+def find_matrix(folder: Path, of: dict[str, Any]) -> DiskMatrix | None:
+    """The matrix that is kept in a folder, if it is of the same data read in the same way."""
+    if not is_whole(folder):
+        return None
+    found = open_matrix(folder)
+    same = all(found.of.get(name) == value for name, value in json.loads(json.dumps(of)).items())
+    return found if same else None

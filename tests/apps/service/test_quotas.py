@@ -1,0 +1,147 @@
+"""What one client may take, and what wrong tokens cost."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from unnaive.apps.service import access, quotas
+from unnaive.apps.service.access import WrongTokens
+from unnaive.apps.service.app import create_app
+from unnaive.apps.service.limits import Limits
+from unnaive.apps.service.quotas import SWEEP, Quotas
+from unnaive.apps.service.served import Refused
+
+from .conftest import WITH_TOKEN, options
+
+
+class Clock:
+    """A clock that stands still until it is set."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+def test_the_token_is_a_client_of_its_own() -> None:
+    """An address may have three of four requests, and the token all four."""
+    known = Quotas(Limits(requests=4))
+    address, token = known.of("10.0.0.1", False), known.of("10.0.0.1", True)
+    assert token is known.of("10.0.0.2", True)
+    assert address is not known.of("10.0.0.2", False)
+    address.requests = token.requests = 3
+    assert known.is_full(address, False)
+    assert not known.is_full(token, True)
+    token.requests = 4
+    assert known.is_full(token, True)
+
+
+def test_streams_of_a_client_and_of_all() -> None:
+    known = Quotas(Limits(streams=4))
+    use = known.of("10.0.0.1", False)
+    use.streams = 2
+    known.check_streams(use, False, 3)
+    with pytest.raises(Refused, match="4 streams are open already") as busy:
+        known.check_streams(use, False, 4)
+    use.streams = 3
+    with pytest.raises(Refused, match="3 streams of this client") as many:
+        known.check_streams(use, False, 3)
+    assert (busy.value.status, many.value.status) == (503, 429)
+
+
+def test_a_rate_is_a_bucket_that_fills_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(quotas, "time", clock)
+    known = Quotas(Limits(rate=2.0))
+    use = known.of("10.0.0.1", False)
+    known.check_rate(use)
+    known.check_rate(use)
+    with pytest.raises(Refused, match="at most 2 requests a second"):
+        known.check_rate(use)
+    clock.now += 0.5
+    known.check_rate(use)
+    with pytest.raises(Refused):
+        known.check_rate(use)
+    known.check_rate(known.of("10.0.0.2", False))
+
+
+def test_clients_that_left_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(quotas, "time", clock)
+    known = Quotas(Limits())
+    busy = known.of("busy", False)
+    busy.requests = 1
+    for number in range(5 * SWEEP):
+        known.of(str(number), False)
+        clock.now += 0.1
+    assert len(known._uses) <= SWEEP + 50
+    assert known.of("busy", False) is busy
+
+
+def test_a_client_that_asks_too_often_is_told_to_wait(model_file: Path) -> None:
+    with TestClient(create_app(options(model_file, limits=Limits(rate=0.01)))) as client:
+        assert client.get("/v1/models").status_code == 200
+        answer = client.get("/v1/models")
+        assert answer.status_code == 429
+        assert answer.headers["retry-after"] == "1"
+        assert client.get("/v1/models", headers=WITH_TOKEN).status_code == 200  # another client
+        assert client.get("/healthz").status_code == 200
+
+
+def test_wrong_tokens_wait_longer_and_longer(model_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+
+    class Asyncio:
+        @staticmethod
+        async def sleep(seconds: float) -> None:
+            waits.append(seconds)
+
+    monkeypatch.setattr(access, "asyncio", Asyncio)
+    path = "/v1/models/tickets/teach"
+    with TestClient(create_app(options(model_file))) as client:
+        for _ in range(16):
+            answer = client.post(path, json={}, headers={"Authorization": "Bearer wrong"})
+            assert answer.status_code == 401
+        assert waits == [0.25, 0.5, 1.0, 2.0, 4.0, 4.0]
+        assert client.post(path, json={}).status_code == 401  # no token is no guess
+        assert len(waits) == 6
+        assert client.post(path, json={}, headers=WITH_TOKEN).status_code == 422
+        assert waits[6:] == [4.0]
+
+
+def test_few_guesses_wait_at_once() -> None:
+    """Sixteen of a thousand guesses at once are looked at, after their wait; another address does not wait."""
+
+    async def run() -> list[BaseException | None]:
+        wrong = WrongTokens()
+        for _ in range(access.FREE_MISTAKES):
+            wrong.note("guesser")
+        tasks = [asyncio.create_task(wrong.wait("guesser")) for _ in range(1000)]
+        await wrong.wait("another")
+        await asyncio.sleep(0)
+        refused = [one.exception() for one in tasks if one.done()]
+        for one in tasks:
+            one.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return refused
+
+    refused = asyncio.run(run())
+    assert len(refused) == 1000 - access.WAITING
+    assert all(isinstance(one, Refused) and one.status == 429 for one in refused)
+
+
+def test_mistakes_are_forgiven(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(access, "time", clock)
+    wrong = WrongTokens()
+    for _ in range(50):
+        wrong.note("guesser")
+    clock.now += access.FORGIVEN + 1
+    asyncio.run(asyncio.wait_for(wrong.wait("guesser"), 1))  # at once
+    wrong.note("guesser")
+    assert wrong._mistakes["guesser"].number == 1

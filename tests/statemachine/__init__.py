@@ -1,0 +1,1 @@
+"""Random sequences of verbs: draws.py draws, verbs.py acts, invariants.py checks, machine.py and sequences.py run."""
