@@ -463,7 +463,8 @@ def test_control_c_leaves_no_trace(run, data, model, tmp_path, moment, complaint
         "def slow(*given, **named):\n"
         "    if threading.current_thread() is threading.main_thread():\n"  # others are stopped by what they call
         "        print('now', file=sys.__stdout__, flush=True)\n"
-        "        time.sleep(60)\n"
+        "        for _ in range(600):\n"  # short ones: the signal may reach a thread other than the sleeping one
+        "            time.sleep(0.1)\n"
         "    return old(*given, **named)\n"
         f"m.{place} = slow\n"
         "from unnaive.apps.cli.main import exit_code\n"

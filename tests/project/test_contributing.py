@@ -38,7 +38,8 @@ def insert_after(path, line, addition):
 def copy(tmp_path):
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=ignored)
-    shutil.copytree(ROOT / "tests" / "laws", tmp_path / "tests" / "laws", ignore=ignored)
+    for folder in ("laws", "support"):
+        shutil.copytree(ROOT / "tests" / folder, tmp_path / "tests" / folder, ignore=ignored)
     (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\nmarkers = ["slow"]\n')
     return tmp_path
 
@@ -51,7 +52,7 @@ def test_a_classifier_is_added_by_one_file_and_two_lines(copy):
     insert_after(package / "models" / "catalogue.py", "MODELS = {", entry)
     insert_after(copy / "tests" / "laws" / "estimators.py", "CASES = [", case)
 
-    environment = os.environ | {"PYTHONPATH": str(copy / "src")}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(copy / "src"), str(copy / "tests")])}
     ran = subprocess.run(
         [sys.executable, "-c", RUN, str(copy)], cwd=copy, env=environment, capture_output=True, text=True, check=False
     )

@@ -118,8 +118,10 @@ CASES = {
     "a label twice": pairs(("good ball", ["a", "a"]), ("fair vote", ["b", "a", "b"])),
     "numbers": pairs(("good ball", 2), ("fair vote", 1), ("ball vote", 1)),
     "truth values": pairs(("good ball", True), ("fair vote", False)),
-    "fractions": pairs(
-        ("good ball", 0.5), ("fair vote", 1.5), strict=("Unknown label type: continuous. A label is 0.5",) * 2
+    "fractions": pairs(  # on Spark either task may be the first to say so
+        ("good ball", 0.5),
+        ("fair vote", 1.5),
+        strict=("Unknown label type: continuous. A label is 0.5", "Unknown label type: continuous. A label is "),
     ),
     "odd letters": pairs(("Straße \U0001f600 ball", "ü"), ("İstanbul vote\0x", 'a "b", c'), ("e\u0301te", "\u4e2d")),
     "a long word": pairs(("x" * 70_000, "a"), ("fair vote", "b")),
@@ -172,7 +174,8 @@ def train_with_spark(case, folder):
     kinds = {str: "string", int: "long", bool: "boolean", float: "double", list: "array<string>"}
     kind = next((kinds[type(label)] for label in case.labels if label is not None), "string")
     rows = list(zip(case.texts, case.labels, strict=True))
-    df = start_session("local[2]").createDataFrame(rows, f"text string, label {kind}")
+    # the master of test_spark: a process has one session, made by whichever test comes first
+    df = start_session("local[2,3]").createDataFrame(rows, f"text string, label {kind}")
     return fit(df, model=MODEL, **case.options).fitted_
 
 

@@ -176,6 +176,15 @@ def narrow(values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(np.min_scalar_type(int(values.max(initial=0))))
 
 
+def _is_utf8(label: Any) -> bool:
+    """Whether a label can be written to a file; half a surrogate pair cannot."""
+    try:
+        str(label).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def unpack(
     arrays: Arrays,
     about: dict[str, Any],
@@ -194,6 +203,8 @@ def unpack(
     classes = about["classes"]
     if list(sorted_classes(classes)) != classes or not classes:
         raise BadModel("its classes are not a sorted list of distinct labels; train it again")
+    if not all(_is_utf8(label) for label in classes):
+        raise BadModel("a class has half a surrogate pair in its name, which UTF-8 cannot hold; rename that label")
     scorer = _scorer(arrays, about["scorer"])
     if (scorer.n_classes, scorer.n_terms) != (len(classes), len(vocabulary)):
         raise BadModel("its scorer does not fit its classes and vocabulary; train it again")

@@ -50,9 +50,7 @@ def test_damaged_pages_are_one_sentence_and_the_rest_is_saved(labelled: Path, tm
     whole = LabelRecord(labelled)
     before = whole.texts()
     whole.close()
-    page = 4096 * rng.randrange(
-        9, len(raw) // 4096
-    )  # the first are roots of tables: all is lost with one
+    page = 4096 * rng.randrange(9, len(raw) // 4096)  # the first are roots of tables: all is lost with one
     raw[page : page + 4096] = rng.randbytes(4096)
     labelled.write_bytes(raw)
     with pytest.raises(BadData, match=r"labels.db is damaged \(.*\); restore it from a copy, or save .*recover"):
