@@ -9,9 +9,10 @@ import argparse
 import hashlib
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 
@@ -38,15 +39,17 @@ def seconds(function, *arguments):
 
 
 def measure(path, repeats):
-    """Print what checksums add, copied and mapped: the best load of each, since others work on the machine too."""
+    """Print what checksums add, copied and mapped, who comes first by turns: best runs, and medians."""
     for how, load in (("copied", model_file.load_model), ("mapped", partial(model_file.load_model, mapped=True))):
-        sealed, bare = [], []
-        for _ in range(repeats):
-            sealed.append(seconds(load, path))
-            with without_checksums():
-                bare.append(seconds(load, path))
-        added = 100 * (min(sealed) / min(bare) - 1)
-        print(f"  {how}: {1e3 * min(bare):7.1f} ms without, {1e3 * min(sealed):7.1f} ms with, {added:+.1f} %")
+        runs = {"with": [], "without": []}
+        for number in range(repeats):
+            for side in ("with", "without") if number % 2 else ("without", "with"):
+                with nullcontext() if side == "with" else without_checksums():
+                    runs[side].append(seconds(load, path))
+        for name, pick in (("best", min), ("median", median)):
+            sealed, bare = pick(runs["with"]), pick(runs["without"])
+            added = 100 * (sealed / bare - 1)
+            print(f"  {how}, {name}: {1e3 * bare:7.1f} ms without, {1e3 * sealed:7.1f} ms with, {added:+.1f} %")
     arrays = map_arrays(path).arrays.values()
     size = sum(array.nbytes for array in arrays)
     ours = min(seconds(lambda: [checksum(array) for array in arrays]) for _ in range(5))

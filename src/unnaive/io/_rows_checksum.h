@@ -54,7 +54,7 @@ inline AddRow find_loop(bool wide) {
   return add_row_plain;
 }
 
-// The checksum of `size` bytes; with `to` they are copied there too, while they are in the processor's first cache.
+// The checksum of `size` bytes; with `to` they are copied there too, in one pass over memory.
 // `wide` is false for the loop that runs on any processor.
 inline uint64_t checksum_of(const uint8_t* data, size_t size, uint8_t* to, bool wide) {
   const AddRow add_row = find_loop(wide);
@@ -62,8 +62,8 @@ inline uint64_t checksum_of(const uint8_t* data, size_t size, uint8_t* to, bool 
   for (size_t i = 0; i < kSumLanes; ++i) lanes[i] = (i + 1) * kSumFactor;
   const size_t whole = size - size % kSumRow;
   for (size_t at = 0; at < whole; at += kSumRow) {
+    if (to) std::memcpy(to + at, data + at, kSumRow);  // first: the copy fetches what the sum then finds near
     add_row(lanes, data + at);
-    if (to) std::memcpy(to + at, data + at, kSumRow);
   }
   if (whole < size) {
     uint8_t last[kSumRow] = {};
