@@ -76,14 +76,10 @@ docs: setup  ## the documentation site, in build/site; warnings are errors
 reproductions: setup  ## docs/reproductions.md from the figures beside it (RUN="all" or papers measures them anew, for hours)
 	$(BIN)/python tools/reproductions.py $(if $(RUN),--run $(RUN))
 
-<<<<<<< HEAD
 statistics: setup  ## docs/statistics.md: every promise simulated (DRAWS=200 simulates up to so many draws, for hours; resumable)
 	OMP_NUM_THREADS=1 $(BIN)/python tools/statistics_suite.py $(if $(DRAWS),--draws $(DRAWS))
 
-sanitize: setup  ## all native modules under the address, undefined-behaviour and thread sanitizers
-=======
 sanitize: setup  ## native modules under the address, undefined-behaviour and thread sanitizers; models under malloc's checks
->>>>>>> main
 	bash tools/sanitize.sh
 
 attack: setup  ## corrupted files, hostile texts, kill -9 and races, for minutes; one table, nothing crashed or lost
