@@ -130,6 +130,7 @@ class TestTrain:
             ["--select", "5"],
         ],
     )
+    @pytest.mark.slow
     def test_models_and_settings(self, run, data, options):
         code, out, err = run("train", data, "-o", "my.model", *options)
         assert (code, err) == (0, "")

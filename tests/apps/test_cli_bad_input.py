@@ -200,6 +200,7 @@ class TestReadAnyway:
 class TestModelFiles:
     @pytest.mark.parametrize("verb", ["predict", "evaluate", "explain", "inspect", "update", "forget", "merge"])
     @pytest.mark.parametrize("kind", ["missing", "truncated", "random", "zip bomb", "newer", "csv", "empty", "folder"])
+    @pytest.mark.slow
     def test_they_are_refused_by_every_verb(self, refused, folder, verb, kind):
         path = folder / "bad.model"
         good = (folder / "old.model").read_bytes()

@@ -374,6 +374,7 @@ class TestCommandLine:
         assert (code, err) == (2, "unnaive: data.csv is read by this command; name another file to write\n")
 
     @pytest.mark.parametrize("verb", [[], *([verb] for verb in VERBS), ["collections", "fetch"]])
+    @pytest.mark.slow
     def test_help_of_every_verb(self, run, verb):
         code, out, _ = run(*verb, "-h")
         assert code == 0

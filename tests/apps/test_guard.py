@@ -73,6 +73,7 @@ def folder(tmp_path, monkeypatch):
         "train docs -o new.model --cache docs",
     ],
 )
+@pytest.mark.slow
 def test_nothing_is_destroyed(folder, words, capsys):
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert exit_code(words.split()) == 2
@@ -169,6 +170,7 @@ def test_no_command_overwrites_what_it_reads(tmp_path, monkeypatch, capsys, word
 
 
 @pytest.mark.parametrize(("words", "parameters", "written"), OUTPUTS)
+@pytest.mark.slow
 def test_no_command_overwrites_a_model_with_something_else(folder, capsys, words, parameters, written):
     before = Path("n.model").read_bytes()
     assert exit_code(command_line(words, parameters, {written: "n.model"})) == 2

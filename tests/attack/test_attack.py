@@ -26,6 +26,7 @@ def test_nothing_crashes_and_nothing_is_lost(name):
     assert tally.sound, "\n".join(tally.notes[:20])
 
 
+@pytest.mark.slow
 def test_a_crash_is_counted_and_the_rest_goes_on():
     def work(item):
         if item == 3:

@@ -57,6 +57,7 @@ def test_the_weights_of_a_mapped_model_are_not_copied(saved):
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))
+@pytest.mark.slow
 def test_every_model_predicts_alike(tmp_path, name):
     path = tmp_path / "any.model"
     known = find_model(name).declared()

@@ -104,6 +104,7 @@ OPTIONAL = ("idf", "class_offset", "term_offset")  # scorers may do without them
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))
+@pytest.mark.slow
 def test_every_array_of_every_model_is_known_by_its_type_and_shape(files, tmp_path, name):
     """No array may be of another type or have another dimension; so the rules speak of all of them."""
     settings = {"max_iter": 3} if "max_iter" in find_model(name).declared() else {}
@@ -117,6 +118,7 @@ def test_every_array_of_every_model_is_known_by_its_type_and_shape(files, tmp_pa
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))
+@pytest.mark.slow
 def test_models_name_the_kinds_of_their_scorers(name):
     for labels in (LABELS, SETS):
         fitted = TextClassifier(name).fit(TEXTS, labels).fitted_

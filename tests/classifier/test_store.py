@@ -478,6 +478,7 @@ class TestBadFiles:
             lambda arrays, about: arrays.update({"counts.class_docs": np.zeros(2, np.int64)}),
         ],
     )
+    @pytest.mark.slow
     def test_damage_inside(self, saved, change):
         rewrite(saved, change)
         with pytest.raises(BadModel) as problem:
@@ -514,6 +515,7 @@ class TestBadFiles:
             ("or-blend", lambda arrays, about: arrays["scorer.centroids.weights.data"].fill(np.inf)),
         ],
     )
+    @pytest.mark.slow
     def test_damage_inside_of_every_kind_of_scorer(self, path, model, change):
         TextClassifier(model).fit(TEXTS, LABELS).save(path)
         rewrite(path, change)

@@ -48,6 +48,7 @@ def test_by_hand():
 
 
 @pytest.mark.parametrize("ngrams", [(1, 1), (1, 2)])
+@pytest.mark.slow
 def test_as_brute_force_finds_them(ngrams):
     texts, labels = threads(240, 0)
     X, vocabulary = counted(texts, ngrams=ngrams)

@@ -47,6 +47,7 @@ def test_broken_columns_are_refused():
 @pytest.mark.parametrize("options", [[], ["--unknown", "none"], ["--reject-below", "0.9"], ["--no-keep-columns"],
                                      ["--unknown", "none", "--reject-below", "0.99"]])  # fmt: skip
 @pytest.mark.parametrize("kind", ["csv", "tsv", "csv.gz", "stdout"])
+@pytest.mark.slow
 def test_columns_give_what_records_give(run, tmp_path, monkeypatch, options, kind):
     rows = [
         {"text": "good ball", "label": "sport", "n": 1.0000001, "note": 'a "b", c'},
@@ -78,6 +79,7 @@ def test_columns_give_what_records_give(run, tmp_path, monkeypatch, options, kin
 
 @pytest.mark.parametrize("options", [[], ["--reject-below", "0.9999998"], ["--unknown", "none"]])
 @pytest.mark.parametrize("calibrate", [[], ["--calibrate", "temperature"]])
+@pytest.mark.slow
 def test_probabilities_of_clear_leads_are_written_as_exact_ones_are(run, tmp_path, monkeypatch, options, calibrate):
     drawn = np.random.default_rng(8)
     words = np.array([f"w{number}" for number in range(60)])

@@ -280,6 +280,7 @@ def test_a_busy_server_is_asked_again(server, folder):
         ("to_disk", "could not be fetched", 2.0),
     ],
 )
+@pytest.mark.slow
 def test_bad_servers_are_given_up_in_time(server, folder, behave, match, most):
     server.behave = behave
     start = time.monotonic()
@@ -289,6 +290,7 @@ def test_bad_servers_are_given_up_in_time(server, folder, behave, match, most):
     assert "1150haber.tar.gz" not in left(folder)
 
 
+@pytest.mark.slow
 def test_a_silent_server_is_given_up_in_time(server, folder):
     server.behave = "silent"
     start = time.monotonic()

@@ -145,6 +145,7 @@ print(code, [name for name in ("scipy", "sklearn", "pyarrow", "rich") if name in
 
 
 @pytest.mark.parametrize("kind", ["folder", "csv"])
+@pytest.mark.slow
 def test_multinomial_naive_bayes_is_learnt_without_scipy(tmp_path, kind):
     source = make_folder(tmp_path / "mail")
     if kind == "csv":

@@ -8,14 +8,10 @@ import unnaive
 
 @dataclass(frozen=True)
 class Case:
-    """An estimator under the laws. `unlike` maps the name of a law that does not hold to the reason why not.
-
-    `slow`: its laws are left to the whole suite, because training takes long or others like it are in the quick one.
-    """
+    """An estimator under the laws. `unlike` maps the name of a law that does not hold to the reason why not."""
 
     estimator: Any
     unlike: dict[str, str] = field(default_factory=dict)
-    slow: bool = False
 
     def __str__(self) -> str:
         return "".join(repr(self.estimator).split())
@@ -77,7 +73,6 @@ CASES = [
                 CHOICE,
             ),
         },
-        slow=True,
     ),
     Case(unnaive.NearestNeighbours(k=5)),
     Case(unnaive.DecisionTree(), {"prior": ABSENCE}),
@@ -86,17 +81,17 @@ CASES = [
     Case(unnaive.HigherOrderSmoothing(norm="l2"), {"prior": ABSENCE}),
     Case(unnaive.HigherOrderNB(), {"prior": ABSENCE}),
     Case(unnaive.HigherOrderNB(prior="paths"), {"prior": ABSENCE}),
-    Case(unnaive.HierarchicalBN(restarts=8, average=2), {"prior": ABSENCE}, slow=True),
-    Case(unnaive.HierarchicalBN(clustering="dep", branching=3, restarts=8, average=2), {"prior": ABSENCE}, slow=True),
-    Case(unnaive.HierarchicalNB(restarts=8, average=2), {"prior": ABSENCE}, slow=True),
-    Case(unnaive.SelectiveNB(scheme="one-vs-rest"), {"prior": ABSENCE}, slow=True),
-    Case(unnaive.TreeAugmentedNB(scheme="one-vs-rest"), {"prior": ABSENCE}, slow=True),
-    Case(unnaive.SelectiveNB(), {"prior": ABSENCE}, slow=True),
-    Case(unnaive.TreeAugmentedNB(), {"prior": ABSENCE}, slow=True),
-    Case(unnaive.SuperParentTAN(), {"prior": ABSENCE}, slow=True),
-    Case(unnaive.SuperParentTAN(scheme="one-vs-rest", folds=3), {"prior": ABSENCE}, slow=True),
-    Case(unnaive.DiagnosticMixture(), {"prior": ABSENCE}, slow=True),
-    Case(unnaive.DiagnosticMixture(scheme="one-vs-rest", members=3), {"prior": ABSENCE}, slow=True),
-    Case(unnaive.WordClusterNB(clusters=4), slow=True),
-    Case(unnaive.WordClusterNB(clusters=4, terms=9, scheme="one-vs-rest"), slow=True),
+    Case(unnaive.HierarchicalBN(restarts=8, average=2), {"prior": ABSENCE}),
+    Case(unnaive.HierarchicalBN(clustering="dep", branching=3, restarts=8, average=2), {"prior": ABSENCE}),
+    Case(unnaive.HierarchicalNB(restarts=8, average=2), {"prior": ABSENCE}),
+    Case(unnaive.SelectiveNB(scheme="one-vs-rest"), {"prior": ABSENCE}),
+    Case(unnaive.TreeAugmentedNB(scheme="one-vs-rest"), {"prior": ABSENCE}),
+    Case(unnaive.SelectiveNB(), {"prior": ABSENCE}),
+    Case(unnaive.TreeAugmentedNB(), {"prior": ABSENCE}),
+    Case(unnaive.SuperParentTAN(), {"prior": ABSENCE}),
+    Case(unnaive.SuperParentTAN(scheme="one-vs-rest", folds=3), {"prior": ABSENCE}),
+    Case(unnaive.DiagnosticMixture(), {"prior": ABSENCE}),
+    Case(unnaive.DiagnosticMixture(scheme="one-vs-rest", members=3), {"prior": ABSENCE}),
+    Case(unnaive.WordClusterNB(clusters=4)),
+    Case(unnaive.WordClusterNB(clusters=4, terms=9, scheme="one-vs-rest")),
 ]

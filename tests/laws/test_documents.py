@@ -52,6 +52,7 @@ def test_weights_below_zero_are_refused(weighted, documents):
 
 
 @pytest.mark.parametrize("container", [csc_array, coo_matrix, lambda X: X.toarray(), lambda X: X.toarray().tolist()])
+@pytest.mark.slow
 def test_the_container_of_documents_is_irrelevant(case, documents, container):
     expected = fitted(case, documents.X, documents.y).scores(documents.X)
     other = container(documents.X)
@@ -59,6 +60,7 @@ def test_the_container_of_documents_is_irrelevant(case, documents, container):
 
 
 @pytest.mark.parametrize("number", [np.uint8, np.float32])
+@pytest.mark.slow
 def test_the_kind_of_number_is_irrelevant(case, documents, number):
     expected = fitted(case, documents.X, documents.y).scores(documents.X)
     other = documents.X.astype(number)

@@ -45,6 +45,7 @@ def labels_in(form, y):
 @pytest.mark.parametrize("form", [*FORMS[:3], *(pytest.param(form, marks=pytest.mark.slow) for form in FORMS[3:])])
 # auto reads pairs and characters where it is handed texts, and only columns where it is handed counts
 @pytest.mark.parametrize("name", sorted(set(MODELS) - {"auto"}))
+@pytest.mark.slow
 def test_both_entrances_agree(name, form, texts):
     documents, y = texts
     labels = labels_in(form, y)

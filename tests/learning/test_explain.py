@@ -223,6 +223,7 @@ def test_a_text_of_unknown_terms_says_so(capsys):
     assert "knows none of its terms" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_of_classes_that_tie_but_for_rounding_the_predicted_one_is_explained():
     """The kernel adds terms in the order of the text, a product of matrices in that of the columns."""
     texts = ["ball goal", "ball vote law", "soup goal law", "vote soup ball", "goal vote"]

@@ -257,6 +257,7 @@ def test_a_million_columns(tmp_path, name):
     ("", r"table texts of .*a.db gives more than 250 times the size of its file, and was stopped after \d+ MiB"),
     (" WHERE n < 0", r"a query of .*a.db was stopped after [\d,]+ steps, more than a file of its size is worth"),
 ])  # fmt: skip
+@pytest.mark.slow
 def test_a_view_without_an_end(tmp_path, monkeypatch, where, sentence):
     monkeypatch.setattr(binary_tables, "UNPACKED_FREELY", 1 << 22)
     monkeypatch.setattr(binary_tables, "STEPS_FREELY", 1 << 24)

@@ -237,6 +237,7 @@ def test_a_workbook(workbook):
     )
 
 
+@pytest.mark.slow
 def test_a_workbook_with_several_sheets_or_without_a_header(workbook):
     path = workbook(("great phone, I like it", "good"), ("broke at once, sadly", "bad"), sheets=("A", "B"))
     with pytest.raises(BadData, match="has the sheets A, B; say --table NAME"):

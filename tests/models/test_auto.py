@@ -302,6 +302,7 @@ def test_columns_are_taken_as_scipy_takes_them():
     np.testing.assert_array_equal(take_columns(X, columns).toarray(), X.toarray()[:, columns])
 
 
+@pytest.mark.slow
 def test_scores_in_one_pass_are_those_of_the_parts_one_by_one(model, tickets, monkeypatch):
     some = [*tickets[0][:40], "", "zzz qqq"]
     scores, decisions = model.scores(some), model.predict(some)
@@ -461,6 +462,7 @@ class TestDefault:
                 alone = not any(letter.isalnum() for letter in text[start:end])
                 assert alone or text[start:end].isalnum() or " " in one.term
 
+    @pytest.mark.slow
     def test_budgets(self):
         fast = TextClassifier(budget="fast").fit(TEXTS, LABELS)
         assert {one["family"] for one in fast.scorer_.recipe["members"]} <= {"complement", "power"}
@@ -506,6 +508,7 @@ class TestReport:
         assert len(used) == len(recipe["members"])
         assert str(Candidate("nbsvm", (0.3,))) == "NB-SVM, C 0.3"
 
+    @pytest.mark.slow
     def test_train_and_inspect_show_it(self, tmp_path, monkeypatch, capsys):
         monkeypatch.chdir(tmp_path)
         rows = [f"{text},{label}" for text, label in zip(TEXTS, LABELS, strict=True)]

@@ -158,6 +158,7 @@ def test_the_network_of_the_first_of_two_classes_is_that_of_the_second_with_its_
 @pytest.mark.parametrize(
     "spoil", ["constant", "duplicate", "one positive", "no positive", "all positive", "empty", "more branching"]
 )
+@pytest.mark.slow
 def test_edges_give_finite_scores(direction, clustering, spoil):
     X, Y = (part.toarray() for part in random_documents(n_docs=60, n_classes=1))
     settings = FAST | {"direction": direction, "clustering": clustering}

@@ -24,6 +24,7 @@ def test_what_docs_and_examples_import_is_there_without_a_warning(module, names)
         assert hasattr(import_module(module), name.strip())
 
 
+@pytest.mark.slow
 def test_old_paths_are_the_new_modules_and_warn_once_by_name():
     program = (
         "import importlib, sys, warnings\n"

@@ -117,6 +117,7 @@ def test_threads_that_share_a_model_predict_what_one_thread_does(name, options, 
     "rule", [TokenRule(), TokenRule(stem="porter", ngrams=(1, 2)), TokenRule(analyzer="both", char_ngrams=(2, 3))],
     ids=["words", "stems", "characters"],
 )  # fmt: skip
+@pytest.mark.slow
 def test_threads_that_teach_one_counter_give_every_term_one_id(rule, backend):
     counter = TextCounter(rule, threads=1, backend=backend)
     parts = [[f"{text} own{part}" for text in TEXTS[part::THREADS]] for part in range(THREADS)]
@@ -186,6 +187,7 @@ def test_threads_share_the_stemmers():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+@pytest.mark.slow
 def test_forks_of_threads_that_make_and_hold_locks_can_take_them():
     shared, stop = fork_safe_lock(), threading.Event()
 

@@ -200,6 +200,7 @@ def check_drawn(cases, seed, use_wide):
         check_counts(some_texts, rule, draw.choice([1, 2, 3]))
 
 
+@pytest.mark.slow
 def test_kernel_equals_reference_with_drawn_rules(either_loops):
     check_drawn(500, seed=0, use_wide=either_loops)
 
@@ -453,6 +454,7 @@ def linear_model(rng, n_classes, n_terms, sparse, scale):
 
 @pytest.mark.parametrize("n_classes", [1, 2, 7, 20, 33, 60])
 @pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.slow
 def test_decisions_are_those_of_the_float64_scores(n_classes, fast, monkeypatch):
     monkeypatch.setattr(native, "FAST_CELLS", 1 << 23 if fast else 0)
     monkeypatch.setattr(native, "FAST_SHARE", 0)
@@ -492,6 +494,7 @@ def assert_scores_are_exact_or_clear(scorer, texts, clear):
 @pytest.mark.parametrize("ngrams", [(1, 1), (1, 2)])
 @pytest.mark.parametrize("binary", [False, True])
 @pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.slow
 def test_most_texts_with_a_clear_lead_are_not_scored_exactly(ngrams, binary, threads):
     drawn = np.random.default_rng(3)
     terms = [f"w{n}" for n in range(200)]

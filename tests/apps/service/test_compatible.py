@@ -67,6 +67,7 @@ def test_text_embeddings_inference(client: TestClient, trained: Path) -> None:
         {"dataframe_records": [{"id": 1, "text": one} for one in TEXTS]},
     ],
 )
+@pytest.mark.slow
 def test_mlflow(client: TestClient, trained: Path, body: dict[str, Any]) -> None:
     expected = TextClassifier.load(trained).predict(TEXTS).tolist()
     assert client.post("/invocations", json=body).json() == {"predictions": expected}

@@ -94,6 +94,7 @@ def test_a_log_that_was_cut_is_told_and_counted(crashed: Path) -> None:
 
 @pytest.mark.parametrize("ending", [".record", ".record-wal"])
 @pytest.mark.parametrize("seed", range(12))
+@pytest.mark.slow
 def test_no_damage_is_silent(crashed: Path, ending: str, seed: int) -> None:
     """Bits flipped, blocks of zeros, and cuts: what is left and what is said to be lost are all, or it is refused."""
     rng = random.Random(f"{ending} {seed}")

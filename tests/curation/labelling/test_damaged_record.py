@@ -45,6 +45,7 @@ def test_of_a_sound_record_all_is_recovered(labelled: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("seed", range(12))
+@pytest.mark.slow
 def test_damaged_pages_are_one_sentence_and_the_rest_is_saved(labelled: Path, tmp_path: Path, seed: int) -> None:
     rng, raw = random.Random(seed), bytearray(labelled.read_bytes())
     whole = LabelRecord(labelled)
@@ -77,6 +78,7 @@ def test_damaged_pages_are_one_sentence_and_the_rest_is_saved(labelled: Path, tm
         "DELETE FROM labelling WHERE name = 'classes'",
     ],
 )
+@pytest.mark.slow
 def test_what_no_record_holds_is_refused(labelled: Path, tmp_path: Path, change: str) -> None:
     damage(labelled, change)
     with pytest.raises(BadData, match="is damaged") as problem:
