@@ -46,8 +46,8 @@ def marks(case, law):
     return skipped if is_quick(case) else [*skipped, pytest.mark.slow]
 
 
-# The quick suite takes one estimator of each way to learn: sums of counts or of presence, weights of a gate, two solvers,
-# and all documents at once.
+# The quick suite takes one estimator of each way to learn: sums of counts or of presence, weights of a gate, two
+# solvers, and all documents at once.
 QUICK = ("MultinomialNB", "BernoulliNB", "OrGate", "MaxEnt", "NBSVM", "HigherOrderSmoothing")
 
 
