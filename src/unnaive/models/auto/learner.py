@@ -46,9 +46,10 @@ class Auto(DocumentsModel):
     documents, and kept as a recipe (`scorer_.recipe`) with a report of what was tried.
 
     The budget "normal" takes about a minute at any size that fits in memory: with more data fewer candidates are tried,
-    on a sample, and what costs most for least is left out. "fast" is naive Bayes and a closed form on words, "thorough"
-    about ten minutes. These go by estimated work, so that the same data and seed give the same model on every machine;
-    a number of seconds goes by the clock, and reads words alone where it is under 2 for each million characters.
+    on a sample, and what costs most for least is left out. "fast" is a pool of a softmax and an NB-SVM on words, and
+    "thorough" takes about ten minutes. These go by estimated work, so that the same data and seed give the same model
+    on every machine; a number of seconds goes by the clock, and reads words alone where it is under 2 for each million
+    characters.
 
     Multilabel targets get the sum of a linear SVM, an NB-SVM and Rocchio's centroids for each class by itself, on
     words, turned into log-odds out of fold; thresholds are tuned on the same out-of-fold scores.
