@@ -27,6 +27,8 @@ from unnaive.io.options import ColumnOptions, ReadLog, ReadOptions
 from unnaive.io.sources import STDIN, STDIN_NAME, check_exists, path_mode
 from unnaive.io.tables import Table
 
+MOST_SHOWN = 10  # bad rows that a warning names
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -203,8 +205,7 @@ class DataFile(ColumnOptions):
             check_some_documents(0, self.name)
         skipped = self.options.log.skipped
         if skipped:
-            rows = f"{len(skipped)} bad rows left out, the first at" if len(skipped) > 1 else "a bad row left out,"
-            warnings.warn(f"{self.name}: {rows} line {skipped[0]}", UnnaiveWarning, stacklevel=2)
+            warnings.warn(f"{self.name}: {_describe_skipped(skipped)}", UnnaiveWarning, stacklevel=2)
         if empty:
             verb = "is" if empty == 1 else "are"
             warnings.warn(
@@ -296,6 +297,19 @@ def expand_pattern(path: str) -> list[str]:
     if not found:
         raise BadData(f"no file is called like {path}; check the pattern and the folder you are in")
     return found
+
+
+def _describe_skipped(skipped: Sequence[tuple[int, int]]) -> str:
+    """Which bad rows were left out, by their lines.
+
+    >>> _describe_skipped([(5, 5)]), _describe_skipped([(5, 5), (7, 9)])
+    ('a bad row left out, line 5', '2 bad rows left out: line 5, lines 7 to 9')
+    """
+    places = [f"line {first}" if first == last else f"lines {first} to {last}" for first, last in skipped[:MOST_SHOWN]]
+    if len(skipped) == 1:
+        return f"a bad row left out, {places[0]}"
+    more = f" and {len(skipped) - MOST_SHOWN:,} more" if len(skipped) > MOST_SHOWN else ""
+    return f"{len(skipped):,} bad rows left out: {', '.join(places)}{more}"
 
 
 def _are_documents(files: Sequence[str]) -> bool:

@@ -34,7 +34,7 @@ class ReadLog:
     columns: Columns | None = None
     files: int = 0
     rows: int = 0
-    skipped: list[int] = field(default_factory=list)
+    skipped: list[tuple[int, int]] = field(default_factory=list)  # first and last line of each bad row
 
     def describe(self) -> str:
         """One line that says what was taken: columns, header, rows.
@@ -49,8 +49,17 @@ class ReadLog:
             taken.append(f"{self.files} files")
         taken.append("1 row" if self.rows == 1 else f"{self.rows:,} rows")
         if self.skipped:
-            taken.append(f"{len(self.skipped)} left out")
+            taken.append(f"{self.describe_skipped()} left out")
         return f"{self.source}{f' ({kind})' if kind else ''}: {', '.join(taken)}"
+
+    def describe_skipped(self) -> str:
+        """How many bad rows were left out, and of how many lines where some have several.
+
+        >>> ReadLog(skipped=[(7, 7), (9, 12)]).describe_skipped(), ReadLog(skipped=[(7, 7)]).describe_skipped()
+        ('2 (5 lines)', '1')
+        """
+        lines = sum(last - first + 1 for first, last in self.skipped)
+        return f"{len(self.skipped)}" + (f" ({lines:,} lines)" if lines > len(self.skipped) else "")
 
 
 @documented
@@ -95,11 +104,11 @@ class ReadOptions:
     on_read: OnRead | None = None
     log: ReadLog = field(default_factory=ReadLog)
 
-    def reject_row(self, path: str, number: int, problem: str) -> None:
-        """Stop at a bad line, or remember that it was left out."""
+    def reject_row(self, path: str, number: int, problem: str, last: int | None = None) -> None:
+        """Stop at a bad row on line `number`, or on those up to `last`; or remember that it was left out."""
         if not self.skip_bad:
             raise BadData(f"line {number} of {path} {problem}; repair it, or leave such rows out with --skip-bad")
-        self.log.skipped.append(number)
+        self.log.skipped.append((number, number if last is None else last))
 
 
 @documented
