@@ -63,7 +63,9 @@ class CsvTable(Table):
         self.orange = 0
         if find_header(self.path, first, self._sampled, self.options):
             self.names = tuple(name.strip() for name in first)
-            self.header = f"header in line {2 if self.separator_line else 1}"
+            self.header = "header in line 1"
+            if self.separator_line:
+                self.header = f"{self.separator_line.strip()} in line 1, header in line 2"
             self._read_orange_header()
         else:
             self._sampled.insert(0, first)

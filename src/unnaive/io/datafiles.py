@@ -15,6 +15,7 @@ from unnaive.io.columns import ColumnRequest, Columns, choose_columns, join_name
 from unnaive.io.corpus import Corpus, Labels, check_some_documents, check_some_labels
 from unnaive.io.folders import FilesTable, read_folder
 from unnaive.io.formats import find_format, open_table
+from unnaive.io.label_checks import LabelSpelling, warn_about_odd_labels
 from unnaive.io.labels import (
     LISTS,
     describe_kind,
@@ -76,6 +77,11 @@ class DataFile(ColumnOptions):
         return STDIN_NAME if self.path == STDIN else self.path
 
     @property
+    def spelling(self) -> LabelSpelling:
+        """How labels are read beyond what stands in their cells."""
+        return LabelSpelling(self.ignore_label, self.label_prefix, self.lower_labels)
+
+    @property
     def multilabel(self) -> bool | None:
         """True if the options say that the data is multilabel; None if the data must tell."""
         return True if self.separator is not None or self.label_columns else None
@@ -109,29 +115,40 @@ class DataFile(ColumnOptions):
         log = self._start_log()
         files = self.files()
         if len(files) == 1 and self.format in (None, "folder") and find_format(files[0]) == "folder":
-            corpus = read_folder(files[0], self.options)
+            corpus = self._spell_labels(read_folder(files[0], self.options))
             log.format, log.files, log.rows = "folder", 1, len(corpus)
-            return corpus
+            warn_about_odd_labels(self.name, corpus.class_sizes())
+            return _drop_unlabelled(corpus) if self.ignore_label and not unlabelled else corpus
         parts = list(self._read_tables(labelled=True))
         texts = batches.concatenate([part.texts for part in parts])
         labels = [one for part in parts for one in part.labels]
         corpus = Corpus(texts, labels, ids=[one for part in parts for one in part.ids], name=self.name)
         self._warn_about_rows(len(corpus), batches.count_empty(texts))
+        sizes = log.label_sizes()
+        warn_about_odd_labels(self.name, sizes)
         if self.multilabel or any(len(names) > 1 for names in labels):
             return corpus
         suggest_separator(corpus)
         if unlabelled and any(labels):
             return corpus
         corpus = _drop_unlabelled(corpus)
-        _warn_about_many_classes(self.name, len(corpus.classes), len(corpus))
+        _warn_about_many_classes(self.name, len(sizes), len(corpus))
         return corpus
+
+    def _spell_labels(self, corpus: Corpus) -> Corpus:
+        """The corpus with the labels of its folders as they are meant."""
+        if not self.spelling:
+            return corpus
+        spelt = {names: self.spelling.apply(names) for names in set(corpus.labels)}
+        return replace(corpus, labels=[spelt[names] for names in corpus.labels])
 
     def warn_about_labels(self, labels: Sequence[str], seen: int, unlabelled: int, *, multilabel: bool) -> None:
         """The errors and warnings of `corpus` about the labels of all documents, for those that read them in batches.
 
         labels  the distinct ones; `unlabelled` of the `seen` documents have none and are left out
         """
-        if multilabel or self.options.log.format == "folder":
+        warn_about_odd_labels(self.name, self.options.log.label_sizes())
+        if multilabel or (self.options.log.format == "folder" and not self.ignore_label):
             return
         suggest_separator(Corpus([""] * len(labels), [(label,) for label in labels], name=self.name))
         _warn_about_unlabelled(self.name, seen, unlabelled)
@@ -141,6 +158,8 @@ class DataFile(ColumnOptions):
         log = self.options.log
         log.source, log.rows, log.files, log.columns = self.name, 0, 0, None
         log.skipped.clear()
+        log.repeated_headers = 0
+        log.label_sets.clear()
         return log
 
     def _read_tables(self, labelled: bool, keep: bool = False) -> Iterator[Batch]:
@@ -148,6 +167,8 @@ class DataFile(ColumnOptions):
         for table, columns in self._tables(labelled, keep):
             for batch in _RowReader(self, table, columns).read_batches(log.rows):
                 log.rows += len(batch.texts)
+                if labelled:
+                    log.label_sets.update(batch.labels)
                 yield batch
 
     def _tables(self, labelled: bool, keep: bool = False) -> Iterator[tuple[Table, Columns]]:
@@ -171,7 +192,7 @@ class DataFile(ColumnOptions):
             )
             columns = choose_columns(table.names, table.sample(), source, request)
             log.format, log.header, log.files = name, table.header, log.files + 1
-            log.columns = replace(columns, separator=self.separator, header=not table.numbered)
+            log.columns = replace(columns, separator=self.separator, header=not table.numbered, spelling=self.spelling)
             yield table, replace(columns, kept=table.kept_names()) if keep else columns
 
     def _open(self, labelled: bool) -> Iterator[tuple[str, str, Table]]:
@@ -206,6 +227,10 @@ class DataFile(ColumnOptions):
         skipped = self.options.log.skipped
         if skipped:
             warnings.warn(f"{self.name}: {_describe_skipped(skipped)}", UnnaiveWarning, stacklevel=2)
+        repeated = self.options.log.repeated_headers
+        if repeated:
+            rows = "row repeats the header and is" if repeated == 1 else "rows repeat the header and are"
+            warnings.warn(f"{self.name}: {repeated:,} {rows} left out", UnnaiveWarning, stacklevel=2)
         if empty:
             verb = "is" if empty == 1 else "are"
             warnings.warn(
@@ -218,7 +243,7 @@ class _RowReader:
 
     def __init__(self, source: DataFile, table: Table, columns: Columns) -> None:
         self.name, self.table, self.columns = source.name, table, columns
-        self.separator = source.separator
+        self.separator, self.spelling, self.log = source.separator, source.spelling, source.options.log
         if columns.label is not None and source.separator is None:
             sample = table.sample().get(columns.label, [])
             if holds_lists(sample):
@@ -230,7 +255,7 @@ class _RowReader:
         """The rows in batches, `seen` before them: without a string for each as far as that gives the very same."""
         if isinstance(self.table, FilesTable) and self.columns.label is not None:
             for texts, labels, ids in self.table.documents():
-                yield Batch(texts, [(label,) for label in labels], list(ids))
+                yield Batch(texts, [self.parse_label(label) for label in labels], list(ids))
             return
         done = 0
         try:
@@ -257,6 +282,7 @@ class _RowReader:
     def make_batch(self, values: list[list[Any]], seen: int) -> Batch:
         """The documents of one batch, of which `seen` came before."""
         columns = self.columns
+        values = self.without_headers(values)
         n_texts = len(columns.texts)
         parts = [[self.parse_text(value) for value in column] for column in values[:n_texts]]
         texts = parts[0] if n_texts == 1 else ["\n".join(row) for row in zip(*parts, strict=True)]
@@ -266,14 +292,27 @@ class _RowReader:
             labels = [self.parse_label(value) for value in rest[0]]
         elif columns.label_columns:
             rows = zip(*rest[: len(columns.label_columns)], strict=True)
-            labels = [parse_flags(row, columns.flag_labels) for row in rows]
+            labels = [self.spelling.apply(parse_flags(row, columns.flag_labels)) for row in rows]
         at = len(columns.names) - len(columns.kept)
         ids = [str(value) for value in values[at - 1]] if columns.id else batches.number_rows(seen, len(texts))
         return Batch(texts, labels, ids, dict(zip(columns.kept, values[at:], strict=True)), self.table.types)
 
+    def without_headers(self, values: list[list[Any]]) -> list[list[Any]]:
+        """The columns of a labelled batch without the rows that are the header once more, as joined files have them."""
+        names = self.columns.names[: len(values) - len(self.columns.kept)]
+        labelled = self.columns.label is not None or self.columns.label_columns
+        if not labelled or self.table.numbered or names[0] not in values[0]:
+            return values
+        header = tuple(name.strip() for name in names)
+        rows = zip(*values[: len(names)], strict=True)
+        kept = [place for place, row in enumerate(rows) if tuple(map(_strip, row)) != header]
+        self.log.repeated_headers += len(values[0]) - len(kept)
+        return [[column[place] for place in kept] for column in values] if len(kept) < len(values[0]) else values
+
     def parse_label(self, value: Any) -> Labels:
         """The labels in one cell."""
-        return parse_labels(value, self.separator)
+        labels = parse_labels(value, self.separator)
+        return self.spelling.apply(labels) if self.spelling else labels
 
     def parse_text(self, value: Any) -> str:
         """The text in one cell; nothing is an empty text, a number is its digits."""
@@ -286,6 +325,10 @@ class _RowReader:
         raise BadData(
             f"a text of {self.name} is {describe_kind(value)}; expected a string, so name another column with --text"
         )
+
+
+def _strip(value: Any) -> Any:
+    return value.strip() if isinstance(value, str) else value
 
 
 def expand_pattern(path: str) -> list[str]:

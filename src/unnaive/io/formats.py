@@ -13,7 +13,7 @@ from typing import Any
 from unnaive.base.errors import BadData, choose
 from unnaive.io.binary_tables import SQLITE, DatasetTable, ExcelTable, ParquetTable, SqliteTable
 from unnaive.io.columns import join_names
-from unnaive.io.csv_tables import CsvTable, find_delimiter, score_delimiter
+from unnaive.io.csv_tables import CsvTable, find_delimiter, find_separator_line, score_delimiter
 from unnaive.io.endings import DELIMITERS, TABLES, list_endings, read_format
 from unnaive.io.folder_listing import is_dataset_folder
 from unnaive.io.folders import FilesTable, FolderTable
@@ -96,6 +96,8 @@ def _find_kind(lines: Sequence[str], name: str, options: ReadOptions, *, labelle
     first = lines[0]
     if first.lstrip().startswith(FASTTEXT_PREFIX):
         return "fasttext"
+    if find_separator_line(first):
+        return "csv"
     if first.lstrip()[:1] in ("{", "[") and not is_text:
         return "jsonl"
     if labelled or options.delimiter or options.header is not None:

@@ -6,6 +6,7 @@ pages are made from it, so this module imports nothing heavy.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -35,6 +36,8 @@ class ReadLog:
     files: int = 0
     rows: int = 0
     skipped: list[tuple[int, int]] = field(default_factory=list)  # first and last line of each bad row
+    repeated_headers: int = 0  # rows that were left out since they are the header once more
+    label_sets: Counter[tuple[str, ...]] = field(default_factory=Counter)  # documents of each
 
     def describe(self) -> str:
         """One line that says what was taken: columns, header, rows.
@@ -51,6 +54,18 @@ class ReadLog:
         if self.skipped:
             taken.append(f"{self.describe_skipped()} left out")
         return f"{self.source}{f' ({kind})' if kind else ''}: {', '.join(taken)}"
+
+    def label_sizes(self) -> dict[str, int]:
+        """Documents of each label.
+
+        >>> ReadLog(label_sets=Counter([("a",), ("a", "b")])).label_sizes()
+        {'a': 2, 'b': 1}
+        """
+        sizes: Counter[str] = Counter()
+        for labels, size in self.label_sets.items():
+            for label in labels:
+                sizes[label] += size
+        return dict(sizes)
 
     def describe_skipped(self) -> str:
         """How many bad rows were left out, and of how many lines where some have several.
@@ -138,6 +153,13 @@ class ColumnOptions:
     )
     label_columns: tuple[str, ...] = option(
         "Columns of 0 and 1, one for each label, by name or pattern, e.g. 'tag_*'.", default=(), metavar="PATTERN"
+    )
+    ignore_label: tuple[str, ...] = option(
+        "Label that stands for no label, e.g. N/A; may be repeated.", default=(), metavar="LABEL"
+    )
+    label_prefix: str | None = option("Prefix to take off labels, e.g. __label__.", metavar="PREFIX")
+    lower_labels: bool = option(
+        "Read labels in lower case with single spaces, so that Politics and politics are one.", default=False
     )
 
 
