@@ -64,8 +64,12 @@ def warn_about_learnt(fitted: FittedModel, corpus: Corpus) -> None:
 
 def read_as_trained(source: DataFile, fitted: FittedModel) -> DataFile:
     """The source, read in the model's language, with the columns and the separator of labels that it was trained on."""
+    from unnaive.text.messages import PARTS
+
     language = fitted.token_rule.language if fitted.token_rule is not None else None
     how = replace(source.options, language=language or "en")
+    if fitted.token_rule is not None and fitted.token_rule.message is None:
+        source = replace(source, message=PARTS)  # a model of other texts knows nothing of headers and encodings
     usual = fitted.columns
     if usual is None:
         return replace(source, options=how)

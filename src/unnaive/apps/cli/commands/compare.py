@@ -106,6 +106,7 @@ def compare(
     from unnaive.evaluation.records import RecordFile
     from unnaive.evaluation.trials import Contender, ExperimentPlan
     from unnaive.io.endings import RECORDS, choose_ending
+    from unnaive.text.messages import PARTS
     from unnaive.text.tokens import TokenRule
 
     # whatever can be wrong with the command is found before the data is read
@@ -137,7 +138,12 @@ def compare(
         if json_file != STDOUT:
             show_comparison(on_spark, rival, file)
         return
-    corpus = read_corpus(replace(source, options=replace(source.options, language=rule.language or "en")), archives)
+    source = replace(
+        source,
+        options=replace(source.options, language=rule.language or "en"),
+        message=PARTS if rule.message is None else None,  # of mail, what people read
+    )
+    corpus = read_corpus(source, archives)
     material = Material.of(corpus, rule)
     warn_about_small_classes(corpus)
     if measures is None and not material.exclusive:
