@@ -290,8 +290,13 @@ class _ColumnChooser:
         raise BadData(f"no column of {self.source} looks like labels: {kinds}; say --label NAME if one of them is")
 
     def list_columns(self, names: Sequence[str]) -> str:
-        """Names with three values each."""
-        return join_names([_with_examples(name, self.profiles[name]) for name in names], MOST_LISTED)
+        """Names with three values each; columns that share a name are called by their numbers."""
+        places = {place: name for place, name in enumerate(self.names, start=1) if name in names}
+        shown = [
+            _with_examples(name if self.names.count(name) == 1 else f"{place} called {name!r}", self.profiles[name])
+            for place, name in places.items()
+        ]
+        return join_names(shown, MOST_LISTED)
 
     def suggest_flags(self) -> str:
         """The option for columns of zeros and ones that share the start of their names."""

@@ -104,7 +104,11 @@ class CsvTable(Table):
         times = Counter(self.names)
         twice = next((name for name in wanted if times[name] > 1), None)
         if twice is not None:
-            raise BadData(f"{self.path} has two columns called {twice!r}; rename one")
+            alike = [str(place) for place, name in enumerate(self.names, start=1) if name == twice]
+            raise BadData(
+                f"{self.path} has {len(alike)} columns called {twice!r}; name the one that is meant by its number, "
+                f"{', '.join(alike[:-1])} or {alike[-1]}, as in --text {alike[0]} or --label {alike[0]}"
+            )
         places = self.find_places(wanted)
         rows = chain(self._sampled, self._good_rows())
         for batch in split_into_batches(rows, self.options.rows, size=lambda row: sum(map(len, row))):

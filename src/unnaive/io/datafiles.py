@@ -104,7 +104,8 @@ class DataFile(ColumnOptions):
             if self.message is not None and self.is_mail(corpus.texts):
                 corpus = replace(corpus, texts=[read_message(text, self.message) for text in corpus.texts])
             log.format, log.files, log.rows = "folder", 1, len(corpus)
-            warn_about_odd_labels(self.name, corpus.class_sizes())
+            log.label_sets.update(corpus.labels)
+            warn_about_odd_labels(self.name, log.label_sizes())
             return _drop_unlabelled(corpus) if self.ignore_label and not unlabelled else corpus
         parts = list(self._read_tables(labelled=True))
         texts = batches.concatenate([part.texts for part in parts])
@@ -196,6 +197,9 @@ class DataFile(ColumnOptions):
         columns: Columns | None = None
         for name, path, table in self._open(labelled):
             source = STDIN_NAME if path == STDIN else path
+            default = columns or self.default_columns
+            for asked in (*self.text, self.label, self.id, *(() if default is None else default.names)):
+                table.name_by_number(asked or "")
             missing = () if columns is None or table.known else set(columns.names) - set(table.names)
             if missing:
                 raise BadData(f"{source} has no column {min(missing)!r}, which the first file has; it has "
@@ -206,7 +210,7 @@ class DataFile(ColumnOptions):
                 self.id,
                 self.label_columns,
                 labelled,
-                columns or self.default_columns,
+                default,
                 table.known,
             )
             columns = choose_columns(table.names, table.sample(), source, request)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -140,6 +141,30 @@ def with_quiet(verb: Callable[..., Any]) -> Callable[..., Any]:
     shown = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
     wrapper.__signature__ = inspect.Signature([*shown, quiet])  # type: ignore[attr-defined]
     wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in (*shown, quiet)}
+    return wrapper
+
+
+THREADS = "UNNAIVE_THREADS"  # as in text/backend.py, which would be slow to import
+
+
+def with_threads(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """The verb with --threads too, unless it has it: whatever it does in parallel, it does with so many."""
+    own = inspect.signature(verb, eval_str=True, locals={"DataFile": Any})
+    if "threads" in own.parameters:
+        return verb
+
+    @functools.wraps(verb)
+    def wrapper(**given: Any) -> Any:
+        threads = given.pop("threads")
+        if threads is not None:
+            os.environ[THREADS] = str(threads)  # for processes that it starts as well; `exit_code` takes it back
+        return verb(**given)
+
+    option = Annotated[int | None, command_option(TrainingOptions.declared()["n_jobs"], min=1)]
+    threads = inspect.Parameter("threads", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
+    shown = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
+    wrapper.__signature__ = inspect.Signature([*shown, threads])  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in (*shown, threads)}
     return wrapper
 
 

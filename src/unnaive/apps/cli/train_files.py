@@ -90,7 +90,10 @@ def train_file(
         bar.rename("writing")
         save(fitted, output, frozen=frozen)
     seconds = time.perf_counter() - start
-    found = describe_training(classifier.model, fitted, output, n_docs=data.n_docs, seconds=seconds, read=read)
+    sizes = watched.options.log.label_sizes()
+    found = describe_training(
+        classifier.model, fitted, output, n_docs=data.n_docs, seconds=seconds, read=read, sizes=sizes
+    )
     return found | measured
 
 

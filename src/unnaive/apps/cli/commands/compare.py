@@ -25,7 +25,7 @@ from unnaive.apps.cli.options import (
     reading,
     split_list,
 )
-from unnaive.apps.cli.output import write_text
+from unnaive.apps.cli.output import say_what_was_written, write_text
 from unnaive.apps.cli.paths import EXTENDED
 from unnaive.apps.cli.screen import echo
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, SparkEngine, compare_on_spark
@@ -155,6 +155,8 @@ def compare(
     write_comparison(found, rival, html=html, json_file=json_file, markdown=markdown)
     if json_file != STDOUT:
         show_comparison(found, rival, file)
+    else:
+        say_what_was_written(file)
 
 
 def records_path(source: DataFile, material: Material) -> Path:
