@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import os
+import queue
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 
 import unnaive
 from unnaive import TextClassifier
+from unnaive.apps.cli import screen
 from unnaive.apps.cli.main import build_app
 from unnaive.apps.cli.screen import Progress
 from unnaive.classifier.model_file import load_model
@@ -58,6 +60,21 @@ def model(run, data):
 @pytest.fixture
 def new(tmp_path):
     return write_csv(tmp_path / "new.csv", [("a7", "goal goal", "x;y"), ("a9", "zzz", "")], ("nr", "text", "note"))
+
+
+class TestLogs:
+    def test_without_a_terminal_a_line_says_how_far_it_is(self, monkeypatch):
+        lines = queue.Queue()
+        monkeypatch.setattr(screen, "LINE_EVERY", 0.001)
+        monkeypatch.setattr(screen, "echo", lambda line, err: lines.put(re.sub(r"\d+:\d\d", "0:00", line)))
+        with Progress("reading", 200, steps=3) as bar:
+            assert lines.get(timeout=60) == "… 1/3 reading, 0 %, 0:00 so far"
+            bar.advance(50)
+            while lines.get(timeout=60) != "… 1/3 reading, 25 %, 0:00 so far":
+                pass
+            bar.rename("learning auto from 10 documents")
+            while lines.get(timeout=60) != "… 2/3 learning auto from 10 documents, 0:00 so far":
+                pass
 
 
 class TestInputs:

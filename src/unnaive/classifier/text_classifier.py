@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from unnaive.base.byte_sizes import parse_size
 from unnaive.base.errors import UnknownName, UnnaiveError, UnnaiveWarning
-from unnaive.base.protocol import available_if
+from unnaive.base.protocol import NO_PROBABILITIES, available_if
 from unnaive.base.settings import document_settings, unknown_setting
-from unnaive.base.types import Floats, Label, ProgressCallback
+from unnaive.base.types import Floats, Label, Predictions, ProgressCallback
 from unnaive.base.work_start import work_begins
 from unnaive.classifier.compress import compress_model
 from unnaive.classifier.model_file import load_model, save
@@ -221,7 +221,7 @@ class TextClassifier(ModelParameters):
 
         >>> model = TextClassifier("multinomial").fit(["good ball", "fair vote"], ["sport", "politics"])
         >>> model.remake(model="bernoulli", alpha=0.5)
-        TextClassifier(model='bernoulli', alpha=0.5)  # 2 classes, 4 terms
+        TextClassifier(model='bernoulli', alpha=0.5)
         """
         before = self._fitted()
         kept = {name: value for name, value in self.get_params().items() if name in self._named}
@@ -237,19 +237,19 @@ class TextClassifier(ModelParameters):
 
     # Predicting: what was learnt is read once a call, so that each call sees one version of it.
 
-    def predict(self, texts: Any) -> Any:
+    def predict(self, texts: Any) -> Predictions:
         """The label of each text: an array of classes or, for multilabel targets, a list of tuples or a 0/1 matrix.
 
         The labels of a tuple come by score, the most probable first.
         """
         return self._fitted().predict(texts)
 
-    @available_if(lambda self: self._has_probabilities())
+    @available_if(lambda self: self._has_probabilities(), NO_PROBABILITIES)
     def predict_proba(self, texts: Any) -> Floats:
         """p of each class (n_texts, n_classes); rows sum to one unless the target is multilabel."""
         return self._fitted().predict_proba(as_texts(texts))
 
-    @available_if(lambda self: self._has_probabilities())
+    @available_if(lambda self: self._has_probabilities(), NO_PROBABILITIES)
     def predict_log_proba(self, texts: Any) -> Floats:
         """log p of each class (n_texts, n_classes), exact also where p underflows."""
         return self._fitted().predict_log_proba(as_texts(texts))

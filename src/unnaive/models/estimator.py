@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData, UnknownName
-from unnaive.base.protocol import Protocol, available_if
+from unnaive.base.protocol import NO_PROBABILITIES, Protocol, available_if
 from unnaive.base.settings import Settings, setting, unknown_setting
-from unnaive.base.types import Floats, ProgressCallback, Sparse
+from unnaive.base.types import Floats, Predictions, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.sample_weights import check_sample_weight
@@ -202,20 +202,20 @@ class Model(Settings, Protocol):
         fitted = self._fitted()
         return fitted.scores(self._check_documents(X, fitted)[0])
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any) -> Predictions:
         """The labels of each document in the form in which they came: the best class, or for multilabel targets all
         that the default decision accepts (see `unnaive.learning.decisions.default_decision`).
         """
         fitted = self._fitted()
         return fitted.predict(self._check_documents(X, fitted)[0])
 
-    @available_if(lambda self: self.probabilistic)
+    @available_if(lambda self: self.probabilistic, NO_PROBABILITIES)
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities (n_docs, n_classes): of exclusive classes for single labels, else of each class by itself."""
         fitted = self._fitted()
         return fitted.predict_proba(self._check_documents(X, fitted)[0])
 
-    @available_if(lambda self: self.probabilistic)
+    @available_if(lambda self: self.probabilistic, NO_PROBABILITIES)
     def predict_log_proba(self, X: Any) -> Floats:
         """Logarithms of `predict_proba`, exact also where that is zero."""
         fitted = self._fitted()

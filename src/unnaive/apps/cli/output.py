@@ -64,11 +64,21 @@ def warn_about_learnt(fitted: FittedModel, corpus: Corpus) -> None:
 
 def read_as_trained(source: DataFile, fitted: FittedModel) -> DataFile:
     """The source, read in the model's language, with the columns and the separator of labels that it was trained on."""
+    from unnaive.text.messages import PARTS
+
     language = fitted.token_rule.language if fitted.token_rule is not None else None
     how = replace(source.options, language=language or "en")
+    if fitted.token_rule is not None and fitted.token_rule.message is None:
+        source = replace(source, message=PARTS)  # a model of other texts knows nothing of headers and encodings
     usual = fitted.columns
-    separator = source.separator or (None if usual is None else usual.separator)
-    return replace(source, options=how, default_columns=usual, separator=separator)
+    if usual is None:
+        return replace(source, options=how)
+    spelling, learnt = source.spelling, usual.spelling
+    return replace(
+        source, options=how, default_columns=usual, separator=source.separator or usual.separator,
+        ignore_label=spelling.ignored or learnt.ignored, label_prefix=spelling.prefix or learnt.prefix,
+        lower_labels=spelling.lower or learnt.lower,
+    )  # fmt: skip
 
 
 def class_spellings(fitted: FittedModel) -> dict[str, Any]:

@@ -48,6 +48,7 @@ def train_file(
 
     limit = None if max_size is None else parse_size(max_size)
     check_writable(output)  # before minutes of work
+    recognise_mail(classifier, source)
     spec = classifier.spec()  # likewise: an error if a setting is wrong
     start = time.perf_counter()
     source = replace(
@@ -89,8 +90,26 @@ def train_file(
         bar.rename("writing")
         save(fitted, output, frozen=frozen)
     seconds = time.perf_counter() - start
-    found = describe_training(classifier.model, fitted, output, n_docs=data.n_docs, seconds=seconds, read=read)
+    sizes = watched.options.log.label_sizes()
+    found = describe_training(
+        classifier.model, fitted, output, n_docs=data.n_docs, seconds=seconds, read=read, sizes=sizes
+    )
     return found | measured
+
+
+def recognise_mail(classifier: TextClassifier, source: DataFile) -> None:
+    """Let the classifier read subject and body of messages, where documents are messages and nobody said what to read.
+
+    Its rule then says so, as with --message, so that updates, predictions and the service do the same.
+    """
+    from unnaive.text.messages import PARTS, are_messages
+
+    if classifier.message is None and are_messages(source.sample_texts()):
+        from unnaive.apps.cli.screen import note
+
+        classifier.message = PARTS
+        read = PARTS.replace("-", " and ")
+        note(f"{source.name}: these are e-mail messages, of which {read} are read; --message whole reads all of them")
 
 
 def _read_corpus(classifier: TextClassifier, source: DataFile) -> tuple[Corpus, bool]:

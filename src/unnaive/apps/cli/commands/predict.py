@@ -175,7 +175,8 @@ def read_prediction_batches(
     if live:
         yield from source.batches(labelled=False)
         return
-    with reading_progress(source, "predicting") as (watched, _):
+    # a stream has no end to be waited for
+    with reading_progress(source, "predicting", in_logs=source.path != "-") as (watched, _):
         yield from watched.batches(labelled=False, keep=keep)
 
 
