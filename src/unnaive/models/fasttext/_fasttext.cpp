@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "../../base/_avx2.h"
 #include "../../base/_checks.h"
 #include "../../base/_leak_report.h"
 #include "../../text/_kernel_threads.h"
@@ -27,21 +28,48 @@ using OutVector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using OutTable = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-constexpr size_t kBlock = 64;       // rows that are added in 32 bits before their sum goes to 64
-constexpr size_t kAhead = 12;       // rows that are asked for before they are added
+constexpr size_t kBlock = 32;       // rows that are added in 32 bits before their sum goes to 64
 constexpr size_t kShare = 1 << 15;  // bytes of text that are worth a thread
 
 // What a thread needs for one text after another.
-struct Space {
-  std::vector<int32_t> rows, hashes;
-  std::vector<uint8_t> word, utf8;
+struct Space : Reading {
+  std::vector<uint8_t> utf8;
   std::vector<float> hidden, raw, more;
   std::vector<double> sums;
   Ranked heap;
 };
 
-void add_row(float* sum, const float* row, size_t size) {
-  for (size_t j = 0; j < size; ++j) sum[j] += row[j];
+typedef float Eight __attribute__((vector_size(32), aligned(4), may_alias));
+
+constexpr size_t kLabels = 32;  // labels whose outputs are summed side by side
+
+#define UNNAIVE_EIGHT                                                                    \
+  inline Eight load(const float* from) { return *reinterpret_cast<const Eight*>(from); } \
+  inline void store(float* to, const Eight& value) { *reinterpret_cast<Eight*>(to) = value; }
+
+namespace plain {
+UNNAIVE_EIGHT
+#include "_fasttext_loops.h"
+}  // namespace plain
+
+#ifdef UNNAIVE_AVX2
+#pragma GCC push_options
+#pragma GCC target("avx2")
+namespace wide {
+UNNAIVE_EIGHT
+#include "_fasttext_loops.h"
+}  // namespace wide
+#pragma GCC pop_options
+#else
+namespace wide = plain;
+#endif
+
+void add_rows(float* sum, const float* const* rows, size_t n, size_t width) {
+  has_avx2() ? wide::add_rows(sum, rows, n, width) : plain::add_rows(sum, rows, n, width);
+}
+
+void multiply(const float* output, const float* hidden, size_t width, size_t blocks, float* out) {
+  has_avx2() ? wide::multiply(output, hidden, width, blocks, out) : plain::multiply(output, hidden, width, blocks, out);
 }
 
 class Engine {
@@ -94,28 +122,36 @@ class Engine {
     });
   }
 
-  // For each text the k best labels, by their number, and their probabilities: ([labels], [probabilities]).
-  nb::tuple top(nb::handle texts, int64_t k, float threshold) const {
+  // For each text a list of its k best labels, out of `names`; all their probabilities go behind one another.
+  nb::tuple top(nb::handle texts, int64_t k, float threshold, nb::list names) const {
+    require(nb::len(names) == n_labels_, "the names do not fit the labels");
     const Held held = hold(texts);
-    std::vector<Ranked> found(held.documents.count);
+    std::vector<int32_t> labels;
+    std::vector<size_t> ends;
+    auto* values = new std::vector<float>();
+    nb::capsule owner(values, [](void* p) noexcept { delete static_cast<std::vector<float>*>(p); });
     const size_t most = k < 0 ? n_labels_ : static_cast<size_t>(k);
-    run(held, 1, [&](size_t row, const Bytes& text, Space& space) {
+    run(held, 1, [&](size_t, const Bytes& text, Space& space) {
       read(text, space);
-      if (space.rows.empty()) return;
-      outputs_.best(space.raw.data(), most, threshold, space.heap);
-      found[row] = space.heap;
-    });
-    nb::list labels, probabilities;
-    for (const Ranked& ranked : found) {
-      nb::list names, values;
-      for (const auto& [value, label] : ranked) {
-        names.append(label);
-        values.append(static_cast<double>(std::exp(value)));
+      if (!space.rows.empty()) {
+        outputs_.best(space.raw.data(), most, threshold, space.heap);
+        for (const auto& [value, label] : space.heap) labels.push_back(label), values->push_back(std::exp(value));
       }
-      labels.append(names);
-      probabilities.append(values);
+      ends.push_back(labels.size());
+    });
+    nb::list all = nb::steal<nb::list>(PyList_New(static_cast<Py_ssize_t>(ends.size())));
+    for (size_t row = 0, at = 0; row < ends.size(); ++row) {
+      PyObject* own = PyList_New(static_cast<Py_ssize_t>(ends[row] - at));
+      if (!own) throw nb::python_error();
+      for (Py_ssize_t i = 0; at < ends[row]; ++at, ++i) {
+        PyObject* name = PyList_GET_ITEM(names.ptr(), labels[at]);
+        Py_INCREF(name);
+        PyList_SET_ITEM(own, i, name);
+      }
+      PyList_SET_ITEM(all.ptr(), static_cast<Py_ssize_t>(row), own);
     }
-    return nb::make_tuple(labels, probabilities);
+    nb::ndarray<nb::numpy, float, nb::ndim<1>> flat(values->data(), {values->size()}, owner);
+    return nb::make_tuple(all, flat);
   }
 
   std::vector<int32_t> features(nb::handle text) const {
@@ -125,7 +161,7 @@ class Engine {
     const Bytes bytes = utf8_of(document, space.utf8);
     Rule plain = rule_;
     plain.whole_words = false;
-    plain.features(bytes.data, bytes.size, space.rows, space.hashes, space.word, known);
+    plain.features(bytes.data, bytes.size, space, known);
     return space.rows;
   }
 
@@ -212,14 +248,8 @@ class Engine {
   }
 
   void read_words(const Vector<int64_t>& offsets) {
-    const size_t size = offsets.size() - 1;
     starts_.assign(offsets.data(), offsets.data() + offsets.size());
-    rule_.words.reserve(size);
-    for (size_t i = 0; i < size; ++i) {
-      const int64_t start = offsets.data()[i], end = offsets.data()[i + 1];
-      rule_.words.add(blob_.data() + start, static_cast<size_t>(end - start),
-                      i < rule_.n_words ? static_cast<int32_t>(i) : kLabel);
-    }
+    rule_.words.fill(blob_.data(), starts_.data(), starts_.size() - 1, rule_.n_words);
   }
 
   void read_tree(const Table<int32_t>& children) {
@@ -232,10 +262,11 @@ class Engine {
 
   void read_output(const Table<float>& output, const nb::object& scale) {
     require(output.shape(0) == n_labels_ && output.shape(1) == width_, "the output does not fit the labels");
-    padded_ = (n_labels_ + 7) / 8 * 8;
-    output_.assign(padded_ * width_, 0);
+    blocks_ = (n_labels_ + kLabels - 1) / kLabels;
+    output_.assign(blocks_ * kLabels * width_, 0);
     for (size_t i = 0; i < n_labels_; ++i)
-      for (size_t j = 0; j < width_; ++j) output_[j * padded_ + i] = output.data()[i * width_ + j];
+      for (size_t j = 0; j < width_; ++j)
+        output_[(i / kLabels * width_ + j) * kLabels + i % kLabels] = output.data()[i * width_ + j];
     if (scale.is_none()) return;
     const auto factors = nb::cast<Vector<float>>(scale);
     require(factors.size() == n_labels_, "the lengths of the output do not fit the labels");
@@ -266,7 +297,7 @@ class Engine {
   // The outputs of a text into `space.raw`; gives how many features it has without the token at its end.
   size_t read(const Bytes& text, Space& space) const {
     size_t known = 0;
-    rule_.features(text.data, text.size, space.rows, space.hashes, space.word, known);
+    rule_.features(text.data, text.size, space, known);
     if (folded_) {
       add_folded(space);
     } else {
@@ -280,42 +311,54 @@ class Engine {
     return (place < sizes_.size() ? word_rows_.data() : rows_.data()) + place * width_;
   }
 
-  void add_folded(Space& space) const {
-    const size_t n = space.rows.size();
-    space.sums.assign(width_, 0);
-    space.hidden.resize(width_);
-    size_t features = n;
-    for (size_t from = 0; from < n; from += kBlock) {
-      const size_t to = std::min(n, from + kBlock);
-      std::fill(space.hidden.begin(), space.hidden.end(), 0.f);
-      for (size_t i = from; i < to; ++i) {
-        if (i + kAhead < n) __builtin_prefetch(row_of(space.rows[i + kAhead]));
-        const auto row = static_cast<size_t>(space.rows[i]);
-        if (row < sizes_.size()) features += sizes_[row] - 1;
-        add_row(space.hidden.data(), row_of(space.rows[i]), width_);
-      }
-      for (size_t j = 0; j < width_; ++j) space.sums[j] += space.hidden[j];
+  // Where the rows from `from` on lie, and that they will be needed.
+  size_t ask_for(const std::vector<int32_t>& rows, size_t from, const float** places) const {
+    const size_t n = std::min(rows.size() - std::min(rows.size(), from), kBlock);
+    for (size_t i = 0; i < n; ++i) {
+      places[i] = row_of(rows[from + i]);
+      for (size_t j = 0; j < width_; j += 16) __builtin_prefetch(places[i] + j);
+      __builtin_prefetch(places[i] + width_ - 1);
     }
-    space.raw.resize(width_);
-    for (size_t j = 0; j < width_; ++j)
-      space.raw[j] = static_cast<float>(space.sums[j] / static_cast<double>(std::max<size_t>(features, 1)));
+    return n;
   }
 
-  // As fastText does it, in its order and in 32 bits; the outputs of several labels side by side.
+  // work(rows, n) for some rows at a time, while the next ones come.
+  template <class Work>
+  void in_blocks(const std::vector<int32_t>& rows, const Work& work) const {
+    const float* places[2][kBlock];
+    size_t n = ask_for(rows, 0, places[0]);
+    for (size_t from = 0, turn = 0; from < rows.size(); from += kBlock, turn ^= 1) {
+      const size_t next = ask_for(rows, from + kBlock, places[turn ^ 1]);
+      work(places[turn], n);
+      n = next;
+    }
+  }
+
+  void add_folded(Space& space) const {
+    size_t features = space.rows.size();
+    if (!sizes_.empty())
+      for (const int32_t row : space.rows)
+        if (static_cast<size_t>(row) < sizes_.size()) features += sizes_[static_cast<size_t>(row)] - 1;
+    space.sums.assign(width_, 0);
+    space.hidden.resize(width_);
+    in_blocks(space.rows, [&](const float* const* rows, size_t n) {
+      std::fill(space.hidden.begin(), space.hidden.end(), 0.f);
+      add_rows(space.hidden.data(), rows, n, width_);
+      for (size_t j = 0; j < width_; ++j) space.sums[j] += space.hidden[j];
+    });
+    space.raw.resize(width_);
+    const auto n = static_cast<double>(std::max<size_t>(features, 1));
+    for (size_t j = 0; j < width_; ++j) space.raw[j] = static_cast<float>(space.sums[j] / n);
+  }
+
+  // As fastText does it, in its order and in 32 bits.
   void add_hidden(Space& space) const {
-    const size_t n = space.rows.size();
     space.hidden.assign(width_, 0);
-    for (size_t i = 0; i < n; ++i) {
-      if (i + kAhead < n) __builtin_prefetch(rows_.data() + static_cast<size_t>(space.rows[i + kAhead]) * width_);
-      add_row(space.hidden.data(), rows_.data() + static_cast<size_t>(space.rows[i]) * width_, width_);
-    }
-    const auto share = static_cast<float>(1.0 / static_cast<double>(std::max<size_t>(n, 1)));
-    space.raw.assign(padded_, 0);
-    for (size_t j = 0; j < width_; ++j) {
-      const float hidden = space.hidden[j] * share;
-      const float* column = output_.data() + j * padded_;
-      for (size_t i = 0; i < padded_; ++i) space.raw[i] += column[i] * hidden;
-    }
+    in_blocks(space.rows, [&](const float* const* rows, size_t n) { add_rows(space.hidden.data(), rows, n, width_); });
+    const auto share = static_cast<float>(1.0 / static_cast<double>(std::max<size_t>(space.rows.size(), 1)));
+    for (float& value : space.hidden) value *= share;
+    space.raw.resize(blocks_ * kLabels);
+    multiply(output_.data(), space.hidden.data(), width_, blocks_, space.raw.data());
     for (size_t i = 0; i < scale_.size(); ++i) space.raw[i] *= scale_[i];
   }
 
@@ -342,13 +385,13 @@ class Engine {
 
   Vector<uint8_t> blob_;
   Table<float> rows_;
-  size_t width_, n_labels_, padded_ = 0;
+  size_t width_, n_labels_, blocks_ = 0;
   int32_t first_ = 0;
   bool folded_ = false;
   Rule rule_;
   Outputs outputs_;
   std::vector<int64_t> places_, starts_;
-  std::vector<float> output_, scale_, word_rows_;  // the output by column, padded
+  std::vector<float> output_, scale_, word_rows_;  // the output in blocks of labels
   std::vector<uint32_t> sizes_;                    // features of each known word, where its row has them in it
 };
 
@@ -365,6 +408,6 @@ NB_MODULE(_fasttext, module) {
            "rows"_a, "output"_a.none(), "scale"_a.none(), "loss"_a, "children"_a, "places"_a)
       .def("scores", &Engine::scores, "texts"_a, "out"_a, "known"_a, "threads"_a)
       .def("best", &Engine::best, "texts"_a, "out"_a, "threads"_a)
-      .def("top", &Engine::top, "texts"_a, "k"_a, "threshold"_a)
+      .def("top", &Engine::top, "texts"_a, "k"_a, "threshold"_a, "names"_a)
       .def("features", &Engine::features, "text"_a);
 }

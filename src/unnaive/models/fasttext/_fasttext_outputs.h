@@ -70,11 +70,7 @@ class Outputs {
 
   // The label that fastText gives; of equal ones its heap leaves the last.
   int32_t winner(const float* raw, std::vector<float>& space, Ranked& heap) const {
-    if (loss == Loss::kTree) {
-      heap.clear();
-      descend(raw, 1, 0, heap);
-      return heap.empty() ? 0 : heap.front().second;
-    }
+    if (loss == Loss::kTree) return best_leaf(raw, heap);
     float most = raw[0];
     size_t place = 0;
     for (size_t i = 1; i < n_labels; ++i)
@@ -105,6 +101,36 @@ class Outputs {
   }
 
  private:
+  // The best leaf. The likelier child of a node is looked into first, so that most others are never looked into. Where
+  // another leaf comes near the best, the order of the search may matter, and it is fastText's.
+  int32_t best_leaf(const float* raw, Ranked& open) const {
+    constexpr float kNear = 1e-3f;
+    float best = -std::numeric_limits<float>::infinity();
+    int32_t leaf = 0;
+    bool near = false;
+    open.assign(1, {0.f, static_cast<int32_t>(2 * n_labels - 2)});
+    while (!open.empty() && !near) {
+      const auto [score, node] = open.back();
+      open.pop_back();
+      if (score < best - kNear) continue;
+      if (node < static_cast<int32_t>(n_labels)) {
+        near = score <= best + kNear;
+        if (score > best) best = score, leaf = node;
+        continue;
+      }
+      const size_t inner = static_cast<size_t>(node) - n_labels;
+      const float share = logistic(raw[inner]);
+      const std::pair<float, int32_t> right{score + fasttext_log(share), children[2 * inner + 1]};
+      const std::pair<float, int32_t> left{score + fasttext_log(static_cast<float>(1.0 - share)), children[2 * inner]};
+      open.push_back(share > 0.5f ? left : right);
+      open.push_back(share > 0.5f ? right : left);
+    }
+    if (!near) return leaf;
+    open.clear();
+    descend(raw, 1, 0, open);
+    return open.empty() ? leaf : open.front().second;
+  }
+
   static float logistic(float x) { return static_cast<float>(1. / (1 + std::exp(-x))); }
 
   void probabilities(float* raw) const {

@@ -77,17 +77,23 @@ class FastTextDocuments:
         """How many features each text has, without the token that ends it."""
         return self.scores_and_known(documents)[1]
 
-    def top_labels(self, texts: list[str], k: int, threshold: float) -> tuple[list[list[int]], list[list[float]]]:
-        """The k best labels of each text, by their place in fastText's order, and the probabilities that it gives.
+    def top_labels(self, texts: list[str], k: int, threshold: float) -> tuple[list[list[str]], Singles]:
+        """The k best labels of each text as fastText writes them, and the probabilities that it gives, in one row.
 
-        k = −1 for all. A text without any feature has none.
+        k = −1 for all. Labels whose probability is below `threshold` are left out, and a text without any feature has
+        none.
         """
         if self.native:
-            labels, values = self._engine.top(texts, k, threshold)
+            labels, values = self._engine.top(texts, k, threshold, self._label_names)
             return labels, values
         found = [self.rule.features(text) for text in texts]
         top = [self.scorer.outputs.top(self._raw(one), k, threshold) if one else ([], []) for one in found]
-        return [labels for labels, _ in top], [values for _, values in top]
+        names = self._label_names
+        return [[names[label] for label in one] for one, _ in top], np.array([p for _, ps in top for p in ps], np.float32)
+
+    @lazy_property
+    def _label_names(self) -> list[str]:
+        return self.scorer.label_names(self.classes)
 
     def read_one(self, document: Any) -> ReadDocument:
         """Counts of the features (1, n_rows), where they are, and what they are called in this text."""

@@ -17,9 +17,9 @@ from unnaive.data.targets import sorted_classes
 from unnaive.learning.decisions import Argmax, Decision, Thresholds
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
+from unnaive.models.catalogue import make_model
 from unnaive.models.fasttext.binary_file import FastTextFile, read_fasttext_file
 from unnaive.models.fasttext.features import PREFIX
-from unnaive.models.fasttext.learner import FastText
 from unnaive.models.fasttext.matrices import QuantisedMatrix
 from unnaive.models.fasttext.outputs import Singles
 from unnaive.models.fasttext.scorer import FastTextScorer
@@ -27,23 +27,27 @@ from unnaive.text.token_rule import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
 
-def import_fasttext(path: str | Path, *, multilabel: bool = False) -> FittedModel:
+def import_fasttext(path: str | Path, *, multilabel: bool = False, fold: bool | None = None) -> FittedModel:
     """The classifier in a .bin or .ftz file of fastText.
 
     Its decisions are fastText's. With `multilabel`, of models trained with the loss ova or ns, a text gets every label
     of probability one half and more. What it cannot do is learn more and forget: such a file has weights and nothing
     of the documents.
+
+    fold  whether input and output are multiplied once, here; None: where there are no more labels than dimensions.
+          Decisions are the same either way. Outputs that are not folded are fastText's to the last bit; folded ones
+          differ by the rounding of its 32 bits, in probabilities by up to 3e-6 where texts are long.
     """
     file = read_fasttext_file(path)
     try:
-        return fasttext_model(file, multilabel=multilabel)
+        return fasttext_model(file, multilabel=multilabel, fold=fold)
     except BadModel as problem:
         words = str(problem)
         raise BadModel(words if words.startswith(str(path)) else f"{path}: {words}") from None
 
 
-def fasttext_model(file: FastTextFile, *, multilabel: bool = False) -> FittedModel:
-    """The model of a file that was read."""
+def fasttext_model(file: FastTextFile, *, multilabel: bool = False, fold: bool | None = None) -> FittedModel:
+    """The model of a file that was read; see `import_fasttext`."""
     if not file.supervised:
         raise BadModel("it holds word vectors and no classifier; only supervised models can be imported")
     if multilabel and file.loss not in ("ova", "ns"):
@@ -51,10 +55,11 @@ def fasttext_model(file: FastTextFile, *, multilabel: bool = False) -> FittedMod
     names, prefix = _class_names(file.labels)
     classes = sorted_classes(names)
     place = {label: i for i, label in enumerate(classes)}
-    scorer = _scorer(file, np.array([place[name] for name in names], np.int64), prefix)
+    folds = len(names) <= file.settings["dim"] if fold is None else fold
+    scorer = _scorer(file, np.array([place[name] for name in names], np.int64), prefix, folds)
     decision: Decision = Thresholds((0.0,) * len(classes)) if multilabel else Argmax()
     return FittedModel(
-        spec=TrainingSpec(FastText(), decision=decision if multilabel else None),
+        spec=TrainingSpec(make_model("fasttext", {}), decision=decision if multilabel else None),
         classes=classes,
         target_type="sets" if multilabel else "single",
         scorer=scorer,
@@ -96,12 +101,11 @@ def _distinct_words(words: list[bytes]) -> list[str]:
     return found
 
 
-def _scorer(file: FastTextFile, places: Any, prefix: str) -> FastTextScorer:
+def _scorer(file: FastTextFile, places: Any, prefix: str, folds: bool) -> FastTextScorer:
     settings = file.settings
     output, scale = file.output.unscaled, file.output.row_scale
-    step = None
     rows: Any
-    if len(places) <= settings["dim"]:
+    if folds:
         rows, output_kept = _folded(file, output if scale is None else output * scale[:, None]), None
         scale = None
     else:
@@ -109,7 +113,7 @@ def _scorer(file: FastTextFile, places: Any, prefix: str) -> FastTextScorer:
         output_kept = output
     has_grams = settings["maxn"] > 0 or settings["wordNgrams"] > 1
     return FastTextScorer(
-        loss=file.loss, rows=rows, output=output_kept, output_scale=scale, step=step, label_counts=file.label_counts,
+        loss=file.loss, rows=rows, output=output_kept, output_scale=scale, step=None, label_counts=file.label_counts,
         places=places, n_words=len(file.words), bucket=settings["bucket"] if has_grams else 0, minn=settings["minn"],
         maxn=settings["maxn"], word_ngrams=settings["wordNgrams"], kept=file.kept if has_grams else None, prefix=prefix,
     )  # fmt: skip

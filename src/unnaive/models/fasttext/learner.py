@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
-
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.linear.scorer import Scorer
@@ -21,8 +19,7 @@ class FastText(DocumentsModel):
     title = "imported fastText model"
     generative = False
     imported = True
-    statistic: ClassVar[Literal["counts", "documents"]] = "documents"
-    scorer_kinds: ClassVar[tuple[str, ...]] = ("fasttext",)
+    scorer_kinds = ("fasttext",)
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
