@@ -53,6 +53,7 @@ SCORERS = {
     "noisy-or": "unnaive.models.or_gate:NoisyOr",
     "blend": "unnaive.models.blend:Blend",
     "diagnostic-networks": "unnaive.models.diagnostic:DiagnosticNetworks",
+    "fasttext": "unnaive.models.fasttext.scorer:FastTextScorer",
     "feature-trees": "unnaive.models.tan:FeatureTrees",
     "hidden-networks": "unnaive.models.hierarchical.hidden_networks:HiddenNetworks",
     "label-tree": "unnaive.models.label_tree.scorer:LabelTreeScorer",

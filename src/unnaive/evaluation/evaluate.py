@@ -336,9 +336,8 @@ def describe_model(fitted: FittedModel) -> str:
     changed = {one.name: training[one.name] for one in fields(TrainingSpec)[1:] if training[one.name] != one.default}
     if isinstance(changed.get("optimise"), dict):
         changed["optimise"] = "costs"
-    rule = {} if fitted.token_rule is None else fitted.token_rule.to_dict()
     usual = TokenRule().to_dict()
-    reading = {name: value for name, value in rule.items() if value != usual[name]}
+    reading = {name: value for name, value in fitted.reading.items() if value != usual.get(name)}
     shown = spec.model.changed_settings() | reading | changed
     return ", ".join([spec.model.title, *(f"{name}={value}" for name, value in shown.items())])
 

@@ -105,6 +105,13 @@ class FittedModel:
             self.file.check()
         return self.counts if self.counts is not None else self.documents
 
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How texts are read, by option; empty for rows of counts."""
+        if self.token_rule is None:
+            return {}
+        return self.scorer.reading() or self.token_rule.to_dict()
+
     @lazy_property
     def class_array(self) -> NDArray[Any]:
         """The classes as an array (n_classes,)."""
@@ -121,7 +128,8 @@ class FittedModel:
     def _reader(self) -> DocumentReader:
         if self.token_rule is None or self.vocabulary is None:
             return CountRows(self.scorer, self.feature_names)
-        return TextDocuments(self.scorer, self.token_rule, self.vocabulary, self.n_jobs)
+        own: DocumentReader | None = self.scorer.text_reader(self.vocabulary, self.classes, self.n_jobs)
+        return own or TextDocuments(self.scorer, self.token_rule, self.vocabulary, self.n_jobs)
 
     def scores(self, documents: Any) -> Floats:
         """Raw scores of every class (n_docs, n_classes), also of two; `scorer.link` tells what they mean."""

@@ -133,6 +133,11 @@ def _refuse_tuning(spec: TrainingSpec) -> None:
 def kept_statistic(fitted: FittedModel, purpose: str) -> Statistic:
     """The counts or documents of the model, or an error that says why it cannot do what was asked."""
     kept = fitted.statistic
+    if kept is None and fitted.spec.model.imported:
+        raise UnnaiveError(
+            f"this {fitted.spec.model.title} cannot {purpose}: its file has weights and nothing of the documents; "
+            "train a model on them with `unnaive train`"
+        )
     if kept is None:
         counts = fitted.spec.model.statistic == "counts"
         why = "frozen, without its counts" if counts else "without its documents, frozen or over their limit"
