@@ -100,6 +100,8 @@ class Auto(DocumentsModel):
         X, Y = csr_array(X), csr_array(Y)
         order, n_classes = order_classes(Y), Y.shape[1]
         seen = order[: count_classes(Y)]  # the scores of a class without documents would upset temperatures and pools
+        if exclusive and len(seen) == 1 and n_classes > 1:
+            return self._only_class(int(seen[0]), X.shape[1], n_classes)
         with one_blas_thread():
             recipe, held_out = self._search(X, csr_array(Y[:, seen]), exclusive, sample_weight, progress, terms)
         recipe = place_classes(recipe, seen.tolist(), n_classes)
@@ -112,6 +114,15 @@ class Auto(DocumentsModel):
             all_scores[:, seen] = scores
             pool = replace(pool, held_out=(rows, all_scores))
         return pool
+
+    def _only_class(self, only: int, n_terms: int, n_classes: int) -> Pool:
+        """The pool without members that gives every document the one class that has documents."""
+        bias = np.full(n_classes, NEVER)
+        bias[only] = 0.0
+        report = {"budget": self.budget, "no-search": "one class alone has documents"}
+        return Pool(
+            (), bias, n_terms, recipe={"kind": "single", "members": [], "bias": bias.tolist(), "report": report}
+        )
 
     def _search(
         self, X: Sparse, Y: Sparse, exclusive: bool, sample_weight: Floats | None, progress: ProgressCallback | None,
@@ -132,7 +143,7 @@ class Auto(DocumentsModel):
 
     def relearn(self, before: Scorer, places: Ids, X: Sparse, Y: Sparse, **same: Any) -> Scorer:
         """The recipe of `before` on these documents, without a search."""
-        if not isinstance(before, Pool):
+        if not isinstance(before, Pool) or not before.recipe["members"]:
             return self.learn(X, Y, **same)
         recipe = place_classes(before.recipe, places.tolist(), Y.shape[1])
         return refit(
