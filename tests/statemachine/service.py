@@ -97,9 +97,9 @@ def changed(model: Model, kind: str, rows: list[Document], *, grow: bool) -> Mod
     texts, labels = [text for text, _ in rows], labels_of(rows, multilabel=model.multilabel)
     try:
         if kind == "teach":
-            made.partial_fit(texts, labels, grow=grow)
+            made.partial_fit(texts, labels, grow=grow, keep_choice=True)
         else:
-            made.forget(texts, labels)
+            made.forget(texts, labels, keep_choice=True)
     except UnnaiveError:
         return None
     before = model.documents or Counter()

@@ -22,7 +22,6 @@ from unnaive.data.training_data import TrainingData
 from unnaive.io.sources import check_exists, hash_file
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.train import train
-from unnaive.learning.tuned_models import was_tuned
 from unnaive.learning.update import Statistic, kept_statistic
 from unnaive.text.buffer import as_texts
 
@@ -61,14 +60,8 @@ def model_hash(fitted: FittedModel) -> str:
 
 
 def kept_from_before(fitted: FittedModel) -> list[str]:
-    """What was chosen or tuned while the documents were there, and is not chosen or tuned anew by forgetting."""
-    model = fitted.spec.model
-    if model.statistic == "documents" and not model.keeps_choice:
-        return []
-    chosen = ["choice of models"] if model.keeps_choice else []
-    tuned = ["decision"] if was_tuned(fitted.spec, fitted) else []
-    tuned += ["calibration"] if fitted.calibration is not None else []
-    return chosen + tuned + (["table of held-out scores"] if fitted.conformal is not None else [])
+    """What was chosen while other documents were there, and is not chosen anew: only where `keep_choice` was given."""
+    return ["choice of models"] if fitted.choice_kept else []
 
 
 def make_receipt(
@@ -175,5 +168,5 @@ def _same_bytes(
         again, fitted.target_type, token_rule=fitted.token_rule, columns=fitted.columns, register=register,
         text_hashes=None if fitted.text_hashes is None else TextHashes.of(as_texts(texts)),
     )  # fmt: skip
-    same = model_hash(train(data, fitted.spec, before=fitted)) == model_hash(fitted)
+    same = model_hash(train(data, fitted.spec, before=fitted if fitted.choice_kept else None)) == model_hash(fitted)
     return ReceiptCheck("bytes", same, f"the file is {'' if same else 'not '}that of such a model, byte for byte")

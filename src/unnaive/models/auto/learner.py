@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.base.blas import one_blas_thread
-from unnaive.base.errors import BadData, UnnaiveError, count_noun
+from unnaive.base.errors import UnnaiveError, count_noun
 from unnaive.base.settings import setting, shorten_value
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.shared_passages import find_shared_passages
@@ -25,7 +25,7 @@ from unnaive.models.auto.plan import BUDGETS, FEW, SearchPlan, Size, default_mem
 from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe, place_classes
 from unnaive.models.auto.refit import count_classes, order_classes, refit
-from unnaive.models.auto.report import make_report
+from unnaive.models.auto.report import make_report, without_measures
 from unnaive.models.auto.search import CandidateSearch, ChosenView, block_splits, count_right, pool_views
 from unnaive.models.auto.views import View, find_views
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
@@ -100,7 +100,7 @@ class Auto(DocumentsModel):
         X, Y = csr_array(X), csr_array(Y)
         order, n_classes = order_classes(Y), Y.shape[1]
         seen = order[: count_classes(Y)]  # the scores of a class without documents would upset temperatures and pools
-        if exclusive and len(seen) == 1 and n_classes > 1:
+        if exclusive and len(seen) == 1:
             return self._only_class(int(seen[0]), X.shape[1], n_classes)
         with one_blas_thread():
             recipe, held_out = self._search(X, csr_array(Y[:, seen]), exclusive, sample_weight, progress, terms)
@@ -146,6 +146,7 @@ class Auto(DocumentsModel):
         if not isinstance(before, Pool) or not before.recipe["members"]:
             return self.learn(X, Y, **same)
         recipe = place_classes(before.recipe, places.tolist(), Y.shape[1])
+        recipe = {**recipe, "report": without_measures(recipe["report"])}
         return refit(
             recipe, X, Y, same.get("terms"), sample_weight=same.get("sample_weight"), random_state=self.random_state,
             n_jobs=self.n_jobs,
@@ -156,8 +157,6 @@ class Auto(DocumentsModel):
         progress: ProgressCallback | None, clock: Clock | None, terms: Sequence[str] | None,
     ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
         """The same for documents with one class each."""
-        if len(np.unique(targets)) < 2:
-            raise BadData("every document has one class; auto needs at least two classes to tell apart")
         passages = find_shared_passages(X, targets, terms)
         splits = list(
             block_splits(
