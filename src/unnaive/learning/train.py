@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -87,7 +88,7 @@ def train(
     documents = data.documents()
     if data.token_rule is not None:
         check_classes(documents.classes, data.multilabel)
-    rows = _kept_rows(documents, data).weighted(spec.class_weight)
+    rows = kept_rows(documents, data.target_type, data.threads).weighted(spec.class_weight)
     kept = {"documents": documents if spec.documents_limit else None}
     held = before if spec.model.keeps_choice else None
     return _learn(data, spec, rows.counts(data.threads), rows, held, progress, kept)
@@ -105,20 +106,20 @@ def _learn_from_counts(data: TrainingData, spec: TrainingSpec, progress: Progres
     rows = data.rows  # these keep their columns, which only the folds of tuning still need
     if data.sums is None and keeps_documents(spec, multilabel=data.multilabel, texts=data.token_rule is not None):
         kept["documents"] = documents = data.documents()
-        rows = _kept_rows(documents, data)
+        rows = kept_rows(documents, data.target_type, data.threads)
         kept["counts"] = named = documents.counts(data.target_type, threads=data.threads)
     else:
         if rows is None and data.kept is not None:
-            rows = _kept_rows(data.kept, data)
+            rows = kept_rows(data.kept, data.target_type, data.threads)
         kept["counts"] = named = data.counts()
     weighted_rows = None if rows is None else rows.weighted(spec.class_weight)
     return _learn(data, spec, named.weighted(spec.class_weight), weighted_rows, None, progress, kept)
 
 
-def _kept_rows(documents: KeptDocuments, data: TrainingData) -> DocumentRows:
-    """Documents that a model keeps, with the terms in order."""
-    vocabulary, X = documents.joined(data.threads)
-    return DocumentRows(X, documents.targets(data.target_type), vocabulary, documents.weight)
+def kept_rows(documents: KeptDocuments, target_type: str, threads: int = 1) -> DocumentRows:
+    """Documents that a model keeps, as rows with the terms in order."""
+    vocabulary, X = documents.joined(threads)
+    return DocumentRows(X, documents.targets(target_type), vocabulary, documents.weight)
 
 
 def _check_costs(costs: dict[Any, Any], data: TrainingData) -> None:
@@ -152,7 +153,7 @@ def _learn(
         return fitted
     tuning = find_tuning(spec, rows.targets, data.token_rule is not None)
     if before is not None and held_out is None:
-        held_out = _hold_out_choice(spec, rows, before, progress)
+        held_out = hold_out_parts(spec, rows, before=before, progress=progress)
     if held_out is None and (spec.calibration or tuning or spec.optimise == "macro-f1"):
         _check_some_can_be_held_out(rows.targets)
         held_out = _hold_out(spec, rows, progress)
@@ -180,12 +181,21 @@ def _hold_out(spec: TrainingSpec, rows: DocumentRows, progress: ProgressCallback
     return HeldOutScores(labelled, scores[labelled])
 
 
-def _hold_out_choice(
-    spec: TrainingSpec, rows: DocumentRows, before: FittedModel, progress: ProgressCallback | None
+def hold_out_parts(
+    spec: TrainingSpec,
+    rows: DocumentRows,
+    *,
+    before: FittedModel | None = None,
+    change: Callable[[Scorer, DocumentRows], tuple[Scorer, Ids]] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> HeldOutScores | None:
-    """Scores of held-out documents by what was chosen for `before`; None where no class has two documents.
+    """Scores of held-out documents by models of the others; None where no class has two documents.
 
-    As while choosing: five folds, or three of many documents, and from SOME documents on one part of four.
+    Five folds, or three of many documents, and from SOME documents on one part of four.
+
+    before  a model whose choice is held to
+    change  what becomes of each scorer, given the documents it was made of over its own columns: another one, and which
+            of these columns it reads
     """
     targets, n_docs = rows.targets, rows.X.shape[0]
     groups = rarest_classes(targets.Y)
@@ -206,6 +216,10 @@ def _hold_out_choice(
         if not len(aside) or (not targets.multilabel and known.sum() < 2):
             continue
         scorer, active = make_scorer(spec, part.counts(), part, exclusive=not targets.multilabel, before=before)
+        if change is not None:
+            own = part if active is None else replace(part, X=part.X[:, active])
+            scorer, columns = change(scorer, own)
+            active = columns if active is None else active[columns]
         found.append(aside)
         scores.append(scorer.scores(rows.X[aside] if active is None else rows.X[aside][:, active]))
     return HeldOutScores(np.concatenate(found), np.concatenate(scores)) if found else None
@@ -285,14 +299,14 @@ def _make_fitted(
         classes=named.classes,
         target_type=data.target_type,
         scorer=scorer,
-        decision=_untuned_decision(spec, data.target_type, scorer),
+        decision=untuned_decision(spec, data.target_type, scorer),
         vocabulary=vocabulary,
         **kept,
         **data.reading,
     )
 
 
-def _untuned_decision(spec: TrainingSpec, target_type: str, scorer: Scorer) -> Decision:
+def untuned_decision(spec: TrainingSpec, target_type: str, scorer: Scorer) -> Decision:
     """The decision that needs no held-out scores."""
     if spec.decision is not None and not isinstance(spec.decision, str):
         given: Decision = spec.decision

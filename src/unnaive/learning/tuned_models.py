@@ -120,14 +120,14 @@ def lost_tuning(before: FittedModel, made: FittedModel) -> bool:
     return made.choice_kept and not before.choice_kept and made.multilabel
 
 
-def warn_about_loss(before: FittedModel, made: FittedModel) -> None:
-    """A warning that names what was tuned on held-out documents and is gone with a change of the sums."""
+def warn_about_loss(before: FittedModel, made: FittedModel, reason: str = "the documents have changed") -> None:
+    """A warning that names what was tuned on held-out documents, is no longer true for this reason, and is gone."""
     lost = _lost_parts(before, made)
     if lost:
         parts = f"{', '.join(lost[:-1])} and the {lost[-1]}" if len(lost) > 1 else lost[0]
         warnings.warn(
-            f"the {parts} {'are' if len(lost) > 1 else 'is'} gone, since the documents have changed and this model "
-            "keeps counts, and no documents to hold out; train it anew to tune again",
+            f"the {parts} {'are' if len(lost) > 1 else 'is'} gone, since {reason} and the model "
+            "keeps no documents that could be held out; train it anew to tune again",
             UnnaiveWarning,
             stacklevel=5,
         )
