@@ -16,6 +16,7 @@ OPTIONAL = {
     "pandas": "columns of pandas",
     "polars": "columns of polars",
     "jieba": "words of Chinese",
+    "cryptography": "signatures of receipts (pip install 'unnaive[sign]')",
     "pgmpy": "queries to exported networks",
 }
 
