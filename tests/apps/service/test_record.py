@@ -7,6 +7,7 @@ import random
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.killing import run_and_kill
 
@@ -136,3 +137,21 @@ def test_a_version_whose_calibration_is_gone_is_not_said_to_be_restored(tmp_path
     served.roll_back(2)
     assert model_hash(served.version.fitted) == model_hash(before.fitted)
     served.close()
+
+
+@pytest.mark.slow
+def test_auto_that_is_rolled_back_to_its_first_version_scores_as_at_first(tmp_path: Path) -> None:
+    """A request cannot wait for a search: the choice is kept, and the same documents give the same scores again."""
+    path = tmp_path / "auto.model"
+    texts, labels = ["good ball", "fair vote", "ball ball", "vote law"] * 5, ["sport", "politics"] * 10
+    TextClassifier("auto", budget="fast").fit(texts, labels).save(path)
+    served = ServedModel("auto", path, teachable=True)
+    first = served.version.fitted
+    assert not served.change("teach", Change((Document("ball of law", ("sport",)),)))["tuning_lost"]
+    taught = served.version.fitted
+    assert taught.choice_kept
+    assert taught.conformal.overall.n == 21
+    served.roll_back(0)
+    again = served.version.fitted
+    np.testing.assert_array_equal(again.scores(texts), first.scores(texts))
+    assert again.conformal.overall.n == first.conformal.overall.n == 20
