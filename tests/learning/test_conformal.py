@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 from support.model_files import rewrite
 
-from unnaive import MultinomialNB, TextClassifier
+from unnaive import MultinomialNB, TextClassifier, UnnaiveWarning
 from unnaive.base.errors import BadData, BadModel, UnnaiveError
 from unnaive.data.targets import read_targets
 from unnaive.data.training_data import TrainingData
@@ -193,22 +193,23 @@ def test_scores_that_the_model_held_out_itself_are_used_and_taken_off():
     assert estimator.predict_set(counted, 0.8) == fitted.predict_set(csr_array(counted), 0.8)
 
 
-def test_updates_keep_the_table_and_a_class_that_comes_later_has_no_scores_in_it():
+def test_updates_make_the_table_of_the_documents_that_there_are_now():
     made = TextClassifier("multinomial", calibrate=True).fit(TEXTS, LABELS)
     table = made.fitted_.conformal
-    same = made.partial_fit(["a late ball"], ["sport"]).fitted_.conformal
-    assert [one.n for one in same.by_class] == [one.n for one in table.by_class]
-    grown = made.partial_fit(["rain"], ["weather"], grow=True).fitted_
-    assert grown.conformal.overall is table.overall
-    assert grown.conformal.by_class[grown.classes.index("weather")].n == 0
-    again = made.forget(["rain"], ["weather"]).fitted_.conformal
+    more = made.partial_fit(["a late ball", "rain", "rain again"], ["sport", "weather", "weather"], grow=True).fitted_
+    assert more.conformal.overall.n == len(TEXTS) + 3
+    assert more.conformal.by_class[more.classes.index("weather")].n == 2
+    made.forget(["a late ball", "rain", "rain again"], ["sport", "weather", "weather"])
+    again = made.fitted_.conformal
     assert [one.values.tolist() for one in again.by_class] == [one.values.tolist() for one in table.by_class]
 
 
-def test_a_class_with_scores_that_is_gone_takes_the_table_with_it():
-    held_out = ConformalScores.of(np.log([[0.9, 0.1], [0.6, 0.4]]), np.array([[1, 0], [0, 1]]))
-    assert held_out.for_classes(["a", "b"], ["a"]) is None
-    assert held_out.for_classes(["a", "b"], ["a", "b", "c"]).by_class[2].n == 0
+def test_of_counts_alone_a_change_ends_the_table_and_says_so():
+    made = TextClassifier("multinomial", calibrate=True, documents_limit=0).fit(TEXTS, LABELS)
+    assert made.fitted_.conformal is not None
+    with pytest.warns(UnnaiveWarning, match="the calibration and the held-out scores are gone"):
+        changed = made.partial_fit(["a late ball"], ["sport"]).fitted_
+    assert (changed.calibration, changed.conformal) == (None, None)
 
 
 def test_tickets_are_covered():

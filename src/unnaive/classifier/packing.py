@@ -128,10 +128,11 @@ def _pack_documents(fitted: FittedModel) -> PackedDocuments | None:
         kept.verify()
     if kept.nbytes <= limit:
         return kept
+    less = "cannot be updated" if fitted.counts is None else "updates end its calibration and what else was tuned"
     warnings.warn(
         f"the {kept.n_docs:,} counted documents would take {kept.nbytes:,} bytes in the model's file and may take "
-        f"{limit:,}, so it is written without them and cannot be updated; to keep them, raise "
-        "documents_limit, or --documents-limit",
+        f"{limit:,}, so it is written without them and {less}; to keep them, raise documents_limit, or "
+        "--documents-limit",
         UnnaiveWarning,
         stacklevel=4,
     )

@@ -8,7 +8,6 @@ with that coverage they are the smallest on average.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from unnaive.base.errors import BadData
 from unnaive.base.sparse import csc_array, csr_array
-from unnaive.base.types import Arrays, Floats, Ids, Label
+from unnaive.base.types import Arrays, Floats, Ids
 from unnaive.data.arrays import is_number
 
 MOST, MOST_BY_CLASS = 1000, 200  # scores kept, overall and of each class: coverage is exact to a share of 1 in so many
@@ -101,16 +100,6 @@ class ConformalScores:
         else:
             limit = np.full(log_p.shape[1], self.overall.threshold(confidence, MOST))
         return -log_p <= limit
-
-    def for_classes(self, classes: Sequence[Label], others: Sequence[Label]) -> ConformalScores | None:
-        """The scores over the classes `others`; None where a class that has some is not among them.
-
-        A class that came later has no held-out documents: by class, it is in every set.
-        """
-        held = dict(zip(classes, self.by_class, strict=True))
-        if any(one.n and label not in others for label, one in held.items()):
-            return None
-        return ConformalScores(self.overall, tuple(held.get(label, Ladder(0, np.zeros(0))) for label in others))
 
     def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
         """Arrays and plain settings from which `from_arrays` makes an equal value."""

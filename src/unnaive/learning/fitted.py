@@ -53,7 +53,8 @@ class FittedModel:
     vocabulary     the terms in use, the columns of the scorer; None with token_rule
     feature_names  of columns, where rows of counts had names
     counts         the sums that it was made of, for the whole vocabulary; None where they were not kept
-    documents      the counted documents that it was made of, of models that learn from them; None where not kept
+    documents      the counted documents that it was made of, of models that learn from them or were tuned on some that
+                   were held out; None where not kept
     columns        of the file that it was trained on: a convenience for reading the next one
     register       hashes of the documents learnt, where that was asked for
     text_hashes    of the texts learnt, short ones, where `unnaive train` kept them
@@ -103,7 +104,12 @@ class FittedModel:
         """What it was made of, where that was kept: it can then learn more and forget."""
         if self.file is not None:
             self.file.check()
-        return self.counts if self.counts is not None else self.documents
+        return self.documents if self.documents is not None else self.counts
+
+    @property
+    def choice_kept(self) -> bool:
+        """Whether it was trained with what was selected for other documents, without a search (`keep_choice`)."""
+        return bool(getattr(self.scorer, "choice_kept", False))
 
     @property
     def reading(self) -> dict[str, Any]:

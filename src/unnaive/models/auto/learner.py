@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.base.blas import one_blas_thread
-from unnaive.base.errors import BadData, UnnaiveError, count_noun
+from unnaive.base.errors import UnnaiveError, count_noun
 from unnaive.base.settings import setting, shorten_value
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.shared_passages import find_shared_passages
@@ -25,7 +25,7 @@ from unnaive.models.auto.plan import BUDGETS, FEW, SearchPlan, Size, default_mem
 from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe, place_classes
 from unnaive.models.auto.refit import count_classes, order_classes, refit
-from unnaive.models.auto.report import make_report
+from unnaive.models.auto.report import make_report, without_measures
 from unnaive.models.auto.search import CandidateSearch, ChosenView, block_splits, count_right, pool_views
 from unnaive.models.auto.views import View, find_views
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
@@ -101,6 +101,8 @@ class Auto(DocumentsModel):
         X, Y = csr_array(X), csr_array(Y)
         order, n_classes = order_classes(Y), Y.shape[1]
         seen = order[: count_classes(Y)]  # the scores of a class without documents would upset temperatures and pools
+        if exclusive and len(seen) == 1:
+            return self._only_class(int(seen[0]), X.shape[1], n_classes)
         with one_blas_thread():
             recipe, held_out = self._search(X, csr_array(Y[:, seen]), exclusive, sample_weight, progress, terms)
         recipe = place_classes(recipe, seen.tolist(), n_classes)
@@ -113,6 +115,15 @@ class Auto(DocumentsModel):
             all_scores[:, seen] = scores
             pool = replace(pool, held_out=(rows, all_scores))
         return pool
+
+    def _only_class(self, only: int, n_terms: int, n_classes: int) -> Pool:
+        """The pool without members that gives every document the one class that has documents."""
+        bias = np.full(n_classes, NEVER)
+        bias[only] = 0.0
+        report = {"budget": self.budget, "no-search": "one class alone has documents"}
+        return Pool(
+            (), bias, n_terms, recipe={"kind": "single", "members": [], "bias": bias.tolist(), "report": report}
+        )
 
     def _search(
         self, X: Sparse, Y: Sparse, exclusive: bool, sample_weight: Floats | None, progress: ProgressCallback | None,
@@ -133,9 +144,10 @@ class Auto(DocumentsModel):
 
     def relearn(self, before: Scorer, places: Ids, X: Sparse, Y: Sparse, **same: Any) -> Scorer:
         """The recipe of `before` on these documents, without a search."""
-        if not isinstance(before, Pool):
+        if not isinstance(before, Pool) or not before.recipe["members"]:
             return self.learn(X, Y, **same)
         recipe = place_classes(before.recipe, places.tolist(), Y.shape[1])
+        recipe = {**recipe, "report": without_measures(recipe["report"])}
         return refit(
             recipe, X, Y, same.get("terms"), sample_weight=same.get("sample_weight"), random_state=self.random_state,
             n_jobs=self.n_jobs,
@@ -146,8 +158,6 @@ class Auto(DocumentsModel):
         progress: ProgressCallback | None, clock: Clock | None, terms: Sequence[str] | None,
     ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
         """The same for documents with one class each."""
-        if len(np.unique(targets)) < 2:
-            raise BadData("every document has one class; auto needs at least two classes to tell apart")
         passages = find_shared_passages(X, targets, terms)
         splits = list(
             block_splits(

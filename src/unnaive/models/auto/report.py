@@ -52,6 +52,19 @@ def make_report(
     }
 
 
+def without_measures(report: dict[str, Any]) -> dict[str, Any]:
+    """The report of a choice that is held to on other documents: its members, and nothing that was measured.
+
+    >>> without_measures({"budget": "fast", "accuracy": 0.9, "tried": [{"view": "words", "model": "NB", "share": 1.0,
+    ...     "accuracy": 0.9}, {"view": "words", "model": "SVM", "share": 0.0}]})
+    {'budget': 'fast', 'kept-choice': True, 'tried': [{'view': 'words', 'model': 'NB', 'share': 1.0}]}
+    """
+    shown = ("view", "model", "share")
+    members = [{name: one[name] for name in shown} for one in report.get("tried", ()) if one["share"]]
+    same: dict[str, Any] = {name: report[name] for name in ("budget", "no-search", "left-out") if name in report}
+    return {**same, "kept-choice": True, "tried": members}
+
+
 def report_lines(report: dict[str, Any]) -> list[str]:
     """The report for people: how sure, a row for each member of the pool, what was left out."""
     lines = []
@@ -71,10 +84,9 @@ def report_lines(report: dict[str, Any]) -> list[str]:
         held_out = count_noun(report["held-out"], "training document")
         lines.append(f"on {held_out} held out: micro F1 {report['f1']:.3f}")
     rows = sorted((one for one in report.get("tried", []) if one["share"]), key=lambda one: -one["share"])
-    lines += [
-        f"  {100 * one['share']:3.0f} %  {one['view']}: {one['model']}, {_measured(one)} by itself"
-        for one in rows[:SHOWN]
-    ]
+    lines += [f"  {100 * one['share']:3.0f} %  {one['view']}: {one['model']}{_measured(one)}" for one in rows[:SHOWN]]
+    if report.get("kept-choice"):
+        lines.append("this choice was made on other documents than the model has now, and was kept (--keep-choice)")
     if report.get("no-search"):
         lines.append(f"nothing was chosen on held-out documents, since {report['no-search']}")
     if report.get("left-out"):
@@ -83,7 +95,11 @@ def report_lines(report: dict[str, Any]) -> list[str]:
 
 
 def _measured(row: dict[str, Any]) -> str:
-    return f"{100 * row['accuracy']:.1f} %" if "accuracy" in row else f"F1 {row['f1']:.3f}"
+    """How well it did, in words; nothing where the choice was kept and nothing was measured."""
+    if "accuracy" not in row and "f1" not in row:
+        return ""
+    value = f"{100 * row['accuracy']:.1f} %" if "accuracy" in row else f"F1 {row['f1']:.3f}"
+    return f", {value} by itself"
 
 
 def check_report(report: Any) -> bool:
