@@ -14,6 +14,7 @@ from unnaive.base.blas import one_blas_thread
 from unnaive.base.errors import BadData, UnnaiveError, count_noun
 from unnaive.base.settings import setting, shorten_value
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
+from unnaive.data.products import take_columns
 from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.targets import single_labels
 from unnaive.linear.scorer import Scorer
@@ -27,8 +28,9 @@ from unnaive.models.auto.recipe import Recipe, place_classes
 from unnaive.models.auto.refit import count_classes, order_classes, refit
 from unnaive.models.auto.report import make_report
 from unnaive.models.auto.search import CandidateSearch, ChosenView, block_splits, count_right, pool_views
-from unnaive.models.auto.views import View, find_views
+from unnaive.models.auto.views import SelectColumns, View, select_views, take_names
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
+from unnaive.text.vocabulary import Vocabulary
 
 BRIEFEST = 10.0  # seconds: with fewer, and with the budget "fast", words alone are read
 THOROUGHLY = 2e-6  # seconds for each character: with fewer likewise, since reading pairs and pieces takes a quarter
@@ -94,15 +96,23 @@ class Auto(DocumentsModel):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: ProgressCallback | None = None, terms: Sequence[str] | None = None,
+        progress: ProgressCallback | None = None, terms: Sequence[str] | Vocabulary | None = None,
+        active: Ids | None = None, select: SelectColumns | None = None,
     ) -> Pool:  # fmt: skip
-        """Choose on held-out documents, then train on all."""
+        """Choose on held-out documents, then train on all.
+
+        Where terms are selected, `active` has the columns that all documents leave, over which the pool is, and
+        `select` gives those that the training documents (X, Y, weight) of a split leave.
+        """
         X, Y = csr_array(X), csr_array(Y)
         order, n_classes = order_classes(Y), Y.shape[1]
         seen = order[: count_classes(Y)]  # the scores of a class without documents would upset temperatures and pools
         with one_blas_thread():
-            recipe, held_out = self._search(X, csr_array(Y[:, seen]), exclusive, sample_weight, progress, terms)
+            chosen = csr_array(Y[:, seen])
+            recipe, held_out = self._search(X, chosen, exclusive, sample_weight, progress, terms, active, select)
         recipe = place_classes(recipe, seen.tolist(), n_classes)
+        if active is not None:
+            X, terms = take_columns(X, active), take_names(terms, active)
         pool = refit(
             recipe, X, Y, terms, sample_weight=sample_weight, random_state=self.random_state, n_jobs=self.n_jobs
         )
@@ -115,20 +125,21 @@ class Auto(DocumentsModel):
 
     def _search(
         self, X: Sparse, Y: Sparse, exclusive: bool, sample_weight: Floats | None, progress: ProgressCallback | None,
-        terms: Sequence[str] | None,
+        terms: Sequence[str] | Vocabulary | None, active: Ids | None = None, select: SelectColumns | None = None,
     ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
         """The recipe, and rows with their held-out scores, where any were held out."""
         targets = single_labels(Y) if exclusive else None
-        views = find_views(X, terms, Y.shape[1])
+        views = select_views(X, terms, Y.shape[1], active)
         size = Size(X.shape[0], Y.shape[1], {view.name: _count_cells(X, view) for view in views})
         clock = None if isinstance(self.budget, str) else Clock.of_work(float(self.budget))
         if targets is None:
             return choose_multilabel(
                 X, Y, views[0], self.budget, weight=sample_weight, random_state=self.random_state, n_jobs=self.n_jobs,
                 on_candidate=_Teller(progress, 3 * (5 if X.shape[0] < FEW else 3)), clock=clock, terms=terms,
+                select=select,
             )  # fmt: skip
         plan = make_plan(size, self.budget if clock is None else clock.left())
-        return self._choose_single(X, targets, views, size, plan, sample_weight, progress, clock, terms)
+        return self._choose_single(X, targets, views, size, plan, sample_weight, progress, clock, terms, select)
 
     def relearn(self, before: Scorer, places: Ids, X: Sparse, Y: Sparse, **same: Any) -> Scorer:
         """The recipe of `before` on these documents, without a search."""
@@ -142,7 +153,8 @@ class Auto(DocumentsModel):
 
     def _choose_single(
         self, X: Sparse, targets: Ids, views: list[View], size: Size, plan: SearchPlan, weight: Floats | None,
-        progress: ProgressCallback | None, clock: Clock | None, terms: Sequence[str] | None,
+        progress: ProgressCallback | None, clock: Clock | None, terms: Sequence[str] | Vocabulary | None,
+        select: SelectColumns | None,
     ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
         """The same for documents with one class each."""
         if len(np.unique(targets)) < 2:
@@ -164,7 +176,7 @@ class Auto(DocumentsModel):
         tell = _Teller(progress, len(planned) * len(plan.candidates) * len(splits))
         search = CandidateSearch(
             X, targets, size.classes, splits, weight=weight, random_state=self.random_state, n_jobs=self.n_jobs,
-            on_candidate=tell, now=time.perf_counter if clock is None else clock.now,
+            on_candidate=tell, now=time.perf_counter if clock is None else clock.now, terms=terms, select=select,
         )  # fmt: skip
         chosen, plan = _choose_views(search, planned, size, plan, clock)
         recipe, scores, shares = pool_views(chosen, search.soft_targets)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from unnaive.base.lazy import lazy_property
 from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.data.folds import block_folds
 from unnaive.data.products import take_columns
@@ -32,7 +33,9 @@ from unnaive.models.auto.pooling import (
     soften,
 )
 from unnaive.models.auto.recipe import make_member
-from unnaive.models.auto.views import PRIOR, View
+from unnaive.models.auto.views import PRIOR, SelectColumns, View, select_views
+from unnaive.text.gram_units import find_kinds
+from unnaive.text.vocabulary import Vocabulary
 
 TOL = 1e-2  # of the solvers while searching
 SHRINK = 20.0  # documents that the weights are worth which the pool is drawn toward
@@ -112,17 +115,20 @@ class CandidateSearch:
     """Candidates on shared splits of documents X with one class each.
 
     `on_candidate` is called with the name of every candidate that is about to be fitted. Held-out documents are `rows`,
-    `truth` has the class of each (n_held_out,), and `soft_targets` the same softened (n_held_out, n_classes).
+    `truth` has the class of each (n_held_out,), and `soft_targets` the same softened (n_held_out, n_classes). The views
+    of a split, by the names `terms` of the columns and `select`, are those of its training documents: a term that none
+    of them has is to a held-out document what an unknown one is to a new document, nothing.
     """
 
     def __init__(
         self, X: Sparse, targets: Ids, n_classes: int, splits: Sequence[Split], *, weight: Floats | None,
         random_state: int, n_jobs: int | None, on_candidate: Callable[[str], None],
-        now: Callable[[], float] = time.perf_counter,
+        now: Callable[[], float] = time.perf_counter, terms: Sequence[str] | Vocabulary | None = None,
+        select: SelectColumns | None = None,
     ) -> None:  # fmt: skip
         self.X, self.targets, self.n_classes, self.weight = X, targets, n_classes, weight
         self.random_state, self.n_jobs, self.on_candidate, self.now = random_state, n_jobs, on_candidate, now
-        self.splits = splits
+        self.splits, self.terms, self.select = splits, terms, select
         self.rows = np.concatenate([one.held_out for one in splits])
         self.truth = targets[self.rows]
         self.soft_targets = soften(self.truth, np.bincount(targets, minlength=n_classes) > 0)
@@ -150,21 +156,36 @@ class CandidateSearch:
         """The share of held-out documents whose best class is the right one."""
         return float((scores.argmax(axis=1) == self.truth).mean())
 
+    @lazy_property
+    def fold_columns(self) -> list[dict[str, Ids]]:
+        """The columns of each view, by its name, that the training documents of each split give."""
+        kinds = None if self.terms is None else find_kinds(self.terms)
+        found = []
+        for split in self.splits:
+            inside, columns = self.X[split.train], None
+            if self.select is not None:
+                weight = None if self.weight is None else self.weight[split.train]
+                columns = self.select(inside, one_label_matrix(self.targets[split.train], self.n_classes), weight)
+            views = select_views(inside, self.terms, self.n_classes, columns, kinds)
+            found.append({one.name: one.columns for one in views})
+        return found
+
     def _held_out_scores(
         self, view: View, candidates: Sequence[Candidate], clock: ViewClock | None
     ) -> dict[Candidate, Floats]:
         start = self.now()
-        X = take_columns(self.X, view.columns)
         scores: dict[Candidate, Floats] = {}
         at = 0
-        for split in self.splits:
-            inside, weight = X[split.train], None if self.weight is None else self.weight[split.train]
+        for number, split in enumerate(self.splits):
+            columns = self.fold_columns[number].get(view.name, np.zeros(0, np.int64))
+            inside = take_columns(self.X[split.train], columns)
+            weight = None if self.weight is None else self.weight[split.train]
             weighting = tf_idf(inside, weight)
             Y = one_label_matrix(self.targets[split.train], self.n_classes)
             data = Training.of(
                 inside, weighting, Y, weight, tol=TOL, random_state=self.random_state, n_jobs=self.n_jobs
             )
-            Z = weight_rows(weighting, X[split.held_out])
+            Z = weight_rows(weighting, take_columns(self.X[split.held_out], columns))
             watched = clock if not at else None  # the first split tells what the others will take
             if watched is not None:
                 watched.preparing = self.now() - start
@@ -174,7 +195,10 @@ class CandidateSearch:
                 self.on_candidate(f"{view.name}, {FAMILIES[one.family].title}")
                 start = self.now()
                 found = scores.setdefault(one, np.empty((len(self.rows), self.n_classes)))
-                found[at : at + len(split.held_out)] = member_scores(fit_family(one.family, one.settings, data), Z)
+                # a view that the training documents have no column of adds nothing
+                found[at : at + len(split.held_out)] = (
+                    member_scores(fit_family(one.family, one.settings, data), Z) if len(columns) else 0.0
+                )
                 if watched is not None:
                     watched.record(one.family, self.now() - start)
             at += len(split.held_out)
