@@ -22,6 +22,7 @@ from unnaive.evaluation.report import (
     COVERAGE,
     abstention_rows,
     class_rows,
+    coverage_notes,
     coverage_rows,
 )
 from unnaive.evaluation.reports import page as html
@@ -255,9 +256,9 @@ def abstention_section(found: Evaluation) -> str:
         note = (
             "Sets of labels that are to hold the right one for 90 % of documents like those of training (unnaive "
             "predict --confidence 0.9). Coverage well below that means that these documents differ from those of "
-            "training."
+            "training. " + " ".join(f"{one[0].upper()}{one[1:]}." for one in coverage_notes(found))
         )
-        tables += "<h3>Sets of labels</h3>" + html.page_note(note)
+        tables += "<h3>Sets of labels</h3>" + html.page_note(escape(note))
         tables += html.table(COVERAGE, sets, label="Coverage of sets of labels")
     return html.side_by_side(f"<div>{html.figures(drawn)}</div>", f"<div>{tables}</div>")
 

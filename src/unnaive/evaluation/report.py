@@ -19,6 +19,7 @@ from unnaive.base.errors import count_noun
 from unnaive.evaluation.abstention import TARGETS, AbstentionChoice
 from unnaive.evaluation.evaluate import Evaluation
 from unnaive.io.endings import REPORTS, choose_ending
+from unnaive.learning.conformal import describe_sets
 
 
 class Reportable(Protocol):
@@ -90,7 +91,8 @@ def as_markdown(evaluation: Evaluation) -> str:
     points = abstention_rows(evaluation)
     tables.append(f"{_markdown(ABSTENTION, points)}\n\n{ABSTENTION_NOTE}" if points else "")
     sets = coverage_rows(evaluation)
-    tables.append(_markdown(COVERAGE, sets) if sets else "")
+    notes = ". ".join(sentence[0].upper() + sentence[1:] for sentence in coverage_notes(evaluation))
+    tables.append(f"{_markdown(COVERAGE, sets)}\n\n{notes}." if sets else "")
     return "\n\n".join([head, *filter(None, tables)]) + "\n"
 
 
@@ -141,6 +143,24 @@ def coverage_rows(evaluation: Evaluation) -> list[tuple[str, ...]]:
     ]
 
 
+def coverage_notes(evaluation: Evaluation, confidence: float = 0.9) -> list[str]:
+    """What sets of labels promise, a sentence each; and how documents with several labels fared."""
+    found = evaluation.coverage(confidence)
+    if not found:
+        return []
+    scores, multilabel = evaluation.fitted.conformal_scores(), evaluation.fitted.multilabel
+    told = [
+        sentence
+        for by_class in (False, True)
+        for sentence in describe_sets(
+            scores, evaluation.fitted.classes, confidence, multilabel=multilabel, by_class=by_class
+        )
+    ]
+    if found[0].several is not None:
+        told.append(f"here, {100 * found[0].several:.1f} % of the documents with several labels have all in the set")
+    return told
+
+
 def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
     return "\n".join([*lines, *("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)])
@@ -161,6 +181,7 @@ def as_dict(evaluation: Evaluation) -> dict[str, Any]:
         "calibration": {name: curve.to_dict() for name, curve in evaluation.calibration().items()},
         "abstention": [asdict(choice) for choice in abstention_choices(evaluation)],
         "sets": [asdict(one) for one in evaluation.coverage()],
+        "sets_promise": coverage_notes(evaluation),
         "confused": [{"true": true, "given": given, "documents": n} for true, given, n in evaluation.confused_pairs()],
         "confusion": confusion_table(evaluation),
     }

@@ -27,7 +27,7 @@ from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe, place_classes
 from unnaive.models.auto.refit import count_classes, order_classes, refit
 from unnaive.models.auto.report import make_report
-from unnaive.models.auto.search import CandidateSearch, ChosenView, block_splits, count_right, pool_views
+from unnaive.models.auto.search import CandidateSearch, ChosenView, block_splits, cross_fitted_scores, pool_views
 from unnaive.models.auto.views import SelectColumns, View, select_views, take_names
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
 from unnaive.text.vocabulary import Vocabulary
@@ -179,8 +179,9 @@ class Auto(DocumentsModel):
             on_candidate=tell, now=time.perf_counter if clock is None else clock.now, terms=terms, select=select,
         )  # fmt: skip
         chosen, plan = _choose_views(search, planned, size, plan, clock)
-        recipe, scores, shares = pool_views(chosen, search.soft_targets)
-        right = count_right(chosen, search.truth, search.soft_targets)
+        recipe, shares = pool_views(chosen, search.soft_targets)
+        scores = cross_fitted_scores(chosen, search.soft_targets)
+        right = int((scores.argmax(axis=1) == search.truth).sum())
         report = make_report(
             self.budget, plan, chosen, shares, right, len(search.truth), passages.count_documents() / len(targets)
         )

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.base.types import Floats, Ids, Sparse
-from unnaive.data.folds import block_folds, rarest_classes
+from unnaive.data.folds import block_folds, rarest_classes, split_folds
 from unnaive.data.products import take_columns
 from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.weighting import tf_idf
@@ -21,7 +21,7 @@ from unnaive.models.auto.clock import Clock
 from unnaive.models.auto.members import FAMILIES, Training, fit_family, member_scores, weight_rows
 from unnaive.models.auto.plan import FEW
 from unnaive.models.auto.recipe import Recipe, make_member
-from unnaive.models.auto.search import TOL
+from unnaive.models.auto.search import N_PARTS, TOL
 from unnaive.models.auto.views import SelectColumns, View, select_views
 from unnaive.text.gram_units import find_kinds
 from unnaive.text.vocabulary import Vocabulary
@@ -60,7 +60,7 @@ def choose_multilabel(
         factors = 1 / np.array(spread)
         total = sum(factor * one for factor, one in zip(factors, scores, strict=True))
         slope, levels = fit_log_odds(np.asarray(total), csr_array(Y[rows]))
-        held_out = rows, slope * np.asarray(total) + levels
+        held_out = rows, _cross_fitted(np.asarray(total), csr_array(Y[rows]))
         report = _report(budget, view, chosen, scores, held_out[1], csr_array(Y[rows])) | {"left-out": left_out}
     members = [make_member(view.name, one, slope * factor) for one, factor in zip(chosen, factors, strict=True)]
     return {"kind": "multilabel", "members": members, "bias": levels.tolist(), "report": report}, held_out
@@ -119,6 +119,16 @@ def _out_of_fold(
                 watch.record(one.family, now() - start)
         done = number + 1
     return scores, np.flatnonzero(fold < done), left_out
+
+
+def _cross_fitted(total: Floats, Y: Sparse) -> Floats:
+    """Log-odds (n_docs, n_classes) of summed margins, each by a slope and levels fitted on other documents."""
+    part = np.arange(len(total)) * N_PARTS // len(total)
+    odds = np.empty(total.shape)
+    for train, aside in split_folds(part, N_PARTS):
+        slope, levels = fit_log_odds(total[train], csr_array(Y[train]))
+        odds[aside] = slope * total[aside] + levels
+    return odds
 
 
 def fit_log_odds(scores: Floats, Y: Sparse) -> tuple[float, Floats]:

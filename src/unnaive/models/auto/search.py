@@ -38,6 +38,7 @@ from unnaive.text.gram_units import find_kinds
 from unnaive.text.vocabulary import Vocabulary
 
 TOL = 1e-2  # of the solvers while searching
+N_PARTS = 3  # of the held-out documents: the pool of one is fitted on the other two
 SHRINK = 20.0  # documents that the weights are worth which the pool is drawn toward
 
 
@@ -207,8 +208,8 @@ class CandidateSearch:
 
 def pool_views(
     chosen: Sequence[ChosenView], soft_targets: Floats
-) -> tuple[dict[str, Any], Floats, dict[tuple[str, str], float]]:
-    """The recipe without its report, the held-out scores of the pool of all views, and the shares of its members."""
+) -> tuple[dict[str, Any], dict[tuple[str, str], float]]:
+    """The recipe without its report, and the shares of its members."""
     pool = fit_pool(
         [one.scores for one in chosen], soft_targets, shrink=SHRINK, prior=[PRIOR[one.view.name] for one in chosen]
     )
@@ -226,21 +227,30 @@ def pool_views(
                 members.append(make_member(one.view.name, candidate, slope * weight * share * scale))
     whole = sum(shares.values())
     recipe = {"kind": "single", "members": members, "bias": bias.tolist()}
-    return recipe, slope * pooled + level, {key: share / whole for key, share in shares.items()}
+    return recipe, {key: share / whole for key, share in shares.items()}
 
 
-def count_right(chosen: Sequence[ChosenView], truth: Ids, soft_targets: Floats) -> int:
-    """How many held-out documents a pool gets right whose weights were fitted on the other half of them."""
-    right = 0
-    half = np.arange(len(truth)) % 2 == 0
-    for fitted in (half, ~half):
-        if not fitted.any():
-            continue
+def cross_fitted_scores(chosen: Sequence[ChosenView], soft_targets: Floats) -> Floats:
+    """Held-out scores (n_held_out, n_classes) of the pool of all views, each by weights fitted on other documents.
+
+    A pool fits the documents that its weights were made of a little too well, the more so the more classes have a bias:
+    sets of labels, and the share that is right, would promise more than new documents keep. The scale of a member is
+    one number, and is not fitted again. Held-out documents stand split by split, and in each in the order of their
+    words, so that copies are in one part.
+    """
+    n_docs = len(soft_targets)
+    part = np.arange(n_docs) * N_PARTS // n_docs
+    scores = np.empty(soft_targets.shape)
+    for number in np.unique(part):
+        aside = part == number
+        fitted = ~aside if not aside.all() else aside
         views = []
         for one in chosen:
-            pool = fit_pool([part[fitted] for part in one.scaled], soft_targets[fitted], shrink=SHRINK)
+            pool = fit_pool([member[fitted] for member in one.scaled], soft_targets[fitted], shrink=SHRINK)
             views.append(pool.combine(one.scaled))
         prior = [PRIOR[one.view.name] for one in chosen]
-        pool = fit_pool([part[fitted] for part in views], soft_targets[fitted], shrink=SHRINK, prior=prior)
-        right += int((pool.combine(views).argmax(axis=1) == truth)[~fitted].sum())
-    return right
+        pool = fit_pool([view[fitted] for view in views], soft_targets[fitted], shrink=SHRINK, prior=prior)
+        pooled = pool.combine(views)
+        slope, level = fit_saturation(pooled[fitted], soft_targets[fitted], shrink=1.0)
+        scores[aside] = slope * pooled[aside] + level
+    return scores

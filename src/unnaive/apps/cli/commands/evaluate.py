@@ -128,7 +128,14 @@ def show_evaluation(found: Evaluation, values: dict[str, float]) -> None:
     """The report for people."""
     from unnaive.apps.cli.screen import console
     from unnaive.base.errors import count_noun
-    from unnaive.evaluation.report import ABSTENTION, ABSTENTION_NOTE, COVERAGE, abstention_rows, coverage_rows
+    from unnaive.evaluation.report import (
+        ABSTENTION,
+        ABSTENTION_NOTE,
+        COVERAGE,
+        abstention_rows,
+        coverage_notes,
+        coverage_rows,
+    )
 
     screen = console()
     sizes = f"{count_noun(len(found), 'document')}, {count_noun(len(found.classes), 'class', 'classes')}"
@@ -150,6 +157,9 @@ def show_evaluation(found: Evaluation, values: dict[str, float]) -> None:
             screen.print(table_of_text(head, rows))
         if rows and head is ABSTENTION:
             screen.print(ABSTENTION_NOTE, markup=False, style="dim")
+        if rows and head is COVERAGE:
+            for sentence in coverage_notes(found):
+                screen.print(f"{sentence[0].upper()}{sentence[1:]}.", markup=False, style="dim")
 
 
 def find_choice(found: Evaluation, accuracy: float, sureness: float) -> AbstentionChoice:
