@@ -68,6 +68,9 @@ def measure_tiles(found: Evaluation) -> str:
     if found.unknown:
         named = ", ".join(found.unknown[:5]) + (", …" if len(found.unknown) > 5 else "")
         unknown = html.page_note(f"The model has never seen {escape(named)}: those labels count as missed.")
+    if found.drift is not None and found.drift.differs:
+        sentence = found.drift.sentence()
+        unknown += html.page_note(f"{sentence[0].upper()}{escape(sentence[1:])}.")
     meanings = (
         f"<b>{escape(name)}</b>: {escape(find_measure(name).about)}"
         f"{'' if find_measure(name).larger_is_better else ' (smaller is better)'}"

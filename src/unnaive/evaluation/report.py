@@ -18,6 +18,7 @@ import numpy as np
 from unnaive.base.errors import count_noun
 from unnaive.evaluation.abstention import TARGETS, AbstentionChoice
 from unnaive.evaluation.evaluate import Evaluation
+from unnaive.evaluation.training_drift import TrainingDrift
 from unnaive.io.endings import REPORTS, choose_ending
 from unnaive.learning.conformal import describe_sets
 
@@ -87,7 +88,9 @@ def as_markdown(evaluation: Evaluation) -> str:
     rows = [(name, *(f"{x:.4f}" for x in values), f"{size}") for name, *values, size in class_rows(evaluation)]
     classes = _markdown(("class", "precision", "recall", "F1", "documents"), rows)
     pairs = [(true, given, str(n)) for true, given, n in evaluation.confused_pairs()]
-    tables = [measures, classes, _markdown(("true", "given", "documents"), pairs) if pairs else ""]
+    drift = evaluation.drift.sentence() if evaluation.drift is not None else ""
+    note = f"Note: {drift}." if drift else ""
+    tables = [note, measures, classes, _markdown(("true", "given", "documents"), pairs) if pairs else ""]
     points = abstention_rows(evaluation)
     tables.append(f"{_markdown(ABSTENTION, points)}\n\n{ABSTENTION_NOTE}" if points else "")
     sets = coverage_rows(evaluation)
@@ -173,6 +176,7 @@ def as_dict(evaluation: Evaluation) -> dict[str, Any]:
         "model": evaluation.model,
         "documents": len(evaluation),
         "unknown_classes": list(evaluation.unknown),
+        "drift": None if evaluation.drift is None else _plain_drift(evaluation.drift),
         "measures": evaluation.measures,
         "classes": [
             {"class": name, "precision": precision, "recall": recall, "f1": f1, "documents": size}
@@ -185,6 +189,11 @@ def as_dict(evaluation: Evaluation) -> dict[str, Any]:
         "confused": [{"true": true, "given": given, "documents": n} for true, given, n in evaluation.confused_pairs()],
         "confusion": confusion_table(evaluation),
     }
+
+
+def _plain_drift(drift: TrainingDrift) -> dict[str, Any]:
+    """The test against the documents of training, for JSON."""
+    return asdict(drift) | {"p": drift.p, "differs": drift.differs}
 
 
 LARGEST_TABLE = 100  # classes; the pairs confused most say more of so many

@@ -20,6 +20,7 @@ from unnaive.data.targets import single_labels
 from unnaive.linear.scorer import Scorer
 from unnaive.models.auto.candidates import usual_first
 from unnaive.models.auto.clock import Clock
+from unnaive.models.auto.held_out_accuracy import HeldOutAccuracy
 from unnaive.models.auto.members import NEVER
 from unnaive.models.auto.multilabel import choose_multilabel
 from unnaive.models.auto.plan import BUDGETS, FEW, SearchPlan, Size, default_members, make_plan
@@ -181,10 +182,10 @@ class Auto(DocumentsModel):
         chosen, plan = _choose_views(search, planned, size, plan, clock)
         recipe, shares = pool_views(chosen, search.soft_targets)
         scores = cross_fitted_scores(chosen, search.soft_targets)
-        right = int((scores.argmax(axis=1) == search.truth).sum())
-        report = make_report(
-            self.budget, plan, chosen, shares, right, len(search.truth), passages.count_documents() / len(targets)
+        held_out = HeldOutAccuracy.of(
+            scores.argmax(axis=1) == search.truth, passages.groups()[search.rows], len(splits[0].train) / len(targets)
         )
+        report = make_report(self.budget, plan, chosen, shares, held_out, passages.count_documents() / len(targets))
         return {**recipe, "report": report}, (search.rows, scores)
 
 

@@ -143,6 +143,8 @@ def show_evaluation(found: Evaluation, values: dict[str, float]) -> None:
     screen.print(found.model, markup=False, style="dim")
     for sentence in class_mismatches(dict(zip(found.classes, found.tally.support, strict=True)), found.unknown):
         screen.print(f"note: {sentence}", markup=False, style="yellow")
+    if found.drift is not None and found.drift.differs:
+        screen.print(f"note: {found.drift.sentence()}", markup=False, style="yellow")
     screen.print()
     screen.print(printed_measure_table(values))
     screen.print()
