@@ -251,7 +251,8 @@ def _calibration(stored: Any, *, exclusive: bool, n_classes: int) -> Calibration
 def _conformal(arrays: Arrays, stored: Any, n_classes: int) -> ConformalScores | None:
     if stored is None:
         return None
-    own = {name: arrays[f"conformal.{name}"] for name in ("overall", "by_class")}
+    names = ("overall", "by_class", *(("several",) if "conformal.several" in arrays else ()))
+    own = {name: arrays[f"conformal.{name}"] for name in names}
     return ConformalScores.from_arrays(own, stored, n_classes)
 
 

@@ -190,10 +190,11 @@ class FittedModel:
     ) -> list[tuple[Label, ...]]:
         """The labels of each document that hold the right one with this confidence, the most probable first.
 
-        Of documents drawn like those of training, that share has its label in the set; of multilabel documents, all its
-        labels. `by_class` holds for every class by itself. A set may be empty: where the model is right more often than
-        the confidence asks, those it is least sure of get none. With `at_least_one` a set always holds the first label
-        that `predict` gives.
+        Of documents drawn like those of training, that share has its label in the set. Of multilabel documents, that
+        share has all its labels in the set, of those with one label and of those with several alike. `by_class` holds
+        for every class by itself; rare ones are covered together (`conformal.describe_sets` names them). A set may be
+        empty: where the model is right more often than the confidence asks, those it is least sure of get none. With
+        `at_least_one` a set always holds the first label that `predict` gives.
         """
         found: list[tuple[Label, ...]] = []
         for scores in self.reader.score_chunks(documents):

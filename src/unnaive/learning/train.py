@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import UnnaiveError, choose
-from unnaive.base.types import Floats, Ids, ProgressCallback
+from unnaive.base.errors import BadData, UnnaiveError, choose
+from unnaive.base.sparse import csr_array
+from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.folds import block_folds, out_of_fold, rarest_classes, split_folds
 from unnaive.data.kept_documents import KeptDocuments
@@ -176,6 +177,9 @@ def _hold_out(spec: TrainingSpec, rows: DocumentRows, progress: ProgressCallback
     """Scores of all labelled documents by models that have not seen them; others, where a model takes such, tell
     nothing."""
     n_docs = rows.X.shape[0]
+    order = None if rows.vocabulary is None else rows.vocabulary.order()
+    if order is not None and rows.vocabulary is not None:  # a classifier of the fold's texts has its terms in order
+        rows = replace(rows, X=csr_array(rows.X[:, order]), vocabulary=rows.vocabulary.in_order(order))
     scores = out_of_fold_scores(spec, rows, progress=progress, n_folds=min(N_FOLDS, n_docs))
     labelled = np.arange(n_docs) if rows.targets.multilabel else np.flatnonzero(np.diff(rows.targets.Y.indptr))
     return HeldOutScores(labelled, scores[labelled])
@@ -258,10 +262,15 @@ def make_scorer(
         raise UnnaiveError(f"{model.title} learns from all documents at once; train it with all of them instead")
     if rows.weight is not None and not model.takes_sample_weight:
         raise UnnaiveError(f"{model.title} takes no sample_weight; fit without it")
-    documents, targets = rows.X if active is None else rows.X[:, active], rows.targets
+    documents, targets = rows.X, rows.targets
     more: dict[str, Any] = {"exclusive": exclusive, "sample_weight": rows.weight, "progress": progress}
     if model.takes_terms and named.vocabulary is not None:
         more["terms"] = named.vocabulary if active is None else named.vocabulary.take(active)
+    selecting = before is None and model.takes_terms and (spec.select is not None or spec.min_df > 1)
+    if selecting:  # a model that holds documents out by itself selects terms inside of each fold, as at the end
+        more |= {"terms": named.vocabulary, "active": active, "select": _selection(spec, named)}
+    elif active is not None:
+        documents = documents[:, active]
     if before is not None:
         place = {label: position for position, label in enumerate(targets.classes)}
         places = np.array([place.get(label, -1) for label in before.classes], np.int64)
@@ -272,6 +281,19 @@ def make_scorer(
     if used is None:
         return scorer, active
     return scorer.take_terms(used), used if active is None else active[used]
+
+
+def _selection(spec: TrainingSpec, named: NamedCounts) -> Callable[[Sparse, Sparse, Floats | None], Ids]:
+    """What gives the columns that `min_df` and `select` leave of other documents X with labels Y and weights."""
+
+    def select(X: Sparse, Y: Sparse, weight: Floats | None) -> Ids:
+        try:
+            found = select_terms(Counts.of(X, Y, weight), named.vocabulary, min_df=spec.min_df, select=spec.select)
+        except BadData:  # too few documents for any term
+            return np.zeros(0, np.int64)
+        return found
+
+    return select
 
 
 def _active_terms(spec: TrainingSpec, named: NamedCounts) -> Ids | None:
@@ -319,7 +341,9 @@ def out_of_fold_scores(
 ) -> Floats:
     """Scores (n_docs, n_classes) of every document by a model that has not seen it.
 
-    Models that learn from counts take the fold off the total: no document is counted twice. Where probabilities are to
+    Models that learn from counts take the fold off the total: no document is counted twice. Terms that no training
+    document of a fold has are not there at all, as in a new document: the scores are those of a classifier that was
+    trained on the texts outside of the fold alone. Where probabilities are to
     be believed, documents that share passages are in one fold: where messages quote each other, sets of 90 % would else
     cover far fewer of those in new threads.
     """
@@ -333,9 +357,13 @@ def out_of_fold_scores(
         aside = Counts.of(X[held_out], targets.Y[held_out], None if weight is None else weight[held_out])
         part = Targets(targets.classes, targets.Y[train], targets.target_type)
         rest = DocumentRows(X[train], part, rows.vocabulary, None if weight is None else weight[train])
-        named = NamedCounts(targets.classes, rows.vocabulary, total - aside)
+        named, held = NamedCounts(targets.classes, rows.vocabulary, total - aside), X[held_out]
+        if rows.vocabulary is None:  # columns without names would all be used, those that no training row has too
+            learnt = np.flatnonzero(named.counts.df > 0)
+            named = replace(named, counts=named.counts.take_terms(learnt))
+            rest, held = replace(rest, X=rest.X[:, learnt]), held[:, learnt]
         scorer, active = make_scorer(spec, named, rest, exclusive=not targets.multilabel)
-        return scorer.scores(X[held_out] if active is None else X[held_out][:, active])
+        return scorer.scores(held if active is None else held[:, active])
 
     dealt: Ids | None = None
     if spec.calibration is not None:

@@ -66,7 +66,8 @@ def tune_model(
             fitted = replace(fitted, calibration=calibration)
         if fitted.probabilistic:
             log_p = _cross_fitted(fitted, scores, Y)
-            fitted = replace(fitted, conformal=ConformalScores.of(log_p, Y))
+            conformal = ConformalScores.of(log_p, Y, multilabel=targets.multilabel)
+            fitted = replace(fitted, conformal=conformal)
         if tuning is not None:
             fitted = replace(fitted, decision=TUNINGS[tuning](scores, Y, link))
     if spec.optimise in (None, "accuracy") or targets.multilabel:
