@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from statemachine import data
-from statemachine.data import CLASSES, Document, Model, refusal
+from statemachine.data import CLASSES, MISSPELT, Document, Model, refusal
 from statemachine.draws import Draws
 from statemachine.verbs import Verbs
 from unnaive import UnnaiveError
@@ -31,7 +30,6 @@ ANSWERS = ("label", "label", "label", "label", "skip", "flag", "reject", "class"
 TEXTS = ("ball goal", "ball vote law", "soup vote", "law law goal")  # that are always among those to label
 DECISIONS = range(2, 9)  # how many are taken of a record
 FORMS = {"csv": "csv", "tsv": "tsv", "jsonl": "jsonl", "parquet": "parquet", PRODIGY: "jsonl", LABEL_STUDIO: "json"}
-MISSPELT = {"east": "East", "north": "nroth"}
 
 
 class DataVerbs(Verbs):
@@ -58,7 +56,8 @@ class DataVerbs(Verbs):
         finally:
             record.close()
         self.records.append(path)
-        return self._train_on(draws, DataFile(str(path), multilabel=model.multilabel or None), labelled_rows(path))
+        separator = "list" if model.multilabel else None
+        return self._train_on(draws, DataFile(str(path), separator=separator), labelled_rows(path))
 
     def export(self, draws: Draws) -> Model | None:
         """Export the labels of a record in some format, read them again, and train on them."""
@@ -73,9 +72,9 @@ class DataVerbs(Verbs):
                 return None
             assert export_labels(record, out, form) == len(rows)
             if form not in (PRODIGY, LABEL_STUDIO):
-                separator = SEPARATOR if record.multilabel and form in ("csv", "tsv") else None
-                about = {"text": ("text",), "label": "label", "separator": separator}
-                return self._train_on(draws, DataFile(str(out), multilabel=record.multilabel or None, **about), rows)
+                several = SEPARATOR if form in ("csv", "tsv") else "list"
+                about = {"text": ("text",), "label": "label", "separator": several if record.multilabel else None}
+                return self._train_on(draws, DataFile(str(out), **about), rows)
             other = LabelRecord.create(self.new_path("db"), record.texts(), multilabel=record.multilabel)
             try:
                 assert import_labels(other, out) == (len(rows), 0)
@@ -104,7 +103,7 @@ class DataVerbs(Verbs):
         return self.attempt(lambda: data.train(name, "texts", {}, rows, multilabel=multilabel), rows)
 
     def clean(self, draws: Draws) -> Model | None:
-        """Audit a file with copies, empty texts and misspelt labels, accept some findings, and train on what is left."""
+        """Audit a file with copies, empty texts and misspelt labels, accept some findings, train on what is left."""
         multilabel = draws.choose((False, True))
         rows = draws.documents(multilabel=multilabel)
         rows = [*rows, *draws.some(rows), ("", rows[0][1]), (rows[0][0], tuple(map(misspell, rows[0][1])))]

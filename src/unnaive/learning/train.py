@@ -20,6 +20,7 @@ from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.targets import Targets
 from unnaive.data.training_data import DocumentRows, TrainingData, check_classes
 from unnaive.io.corpus import check_some_labels
+from unnaive.learning.class_limits import DataSize, check_class_limit
 from unnaive.learning.decisions import Decision, default_decision
 from unnaive.learning.fit_calibration import FITS
 from unnaive.learning.fitted import FittedModel
@@ -160,6 +161,8 @@ def _learn_in_passes(data: TrainingData, spec: TrainingSpec, progress: ProgressC
     active = _active_terms(spec, named)
     vocabulary = named.vocabulary if active is None or named.vocabulary is None else named.vocabulary.take(active)
     counts = named.counts if active is None else named.counts.take_terms(active)
+    size = DataSize(int(counts.n_docs), counts.n_terms, int(counts.df.sum()), counts.n_classes)
+    check_class_limit(spec.model, size, exclusive=not data.multilabel)
     model, scorer = data.passes(spec.model, counts, vocabulary, exclusive=not data.multilabel, progress=progress)
     return _make_fitted(data, replace(spec, model=model), named, scorer, active, {})
 
@@ -207,6 +210,7 @@ def make_scorer(
     if rows.weight is not None and not model.takes_sample_weight:
         raise UnnaiveError(f"{model.title} takes no sample_weight; fit without it")
     documents, targets = rows.X if active is None else rows.X[:, active], rows.targets
+    check_class_limit(model, DataSize(*documents.shape, documents.nnz, targets.Y.shape[1]), exclusive=exclusive)
     more: dict[str, Any] = {"exclusive": exclusive, "sample_weight": rows.weight, "progress": progress}
     if model.takes_terms and named.vocabulary is not None:
         more["terms"] = named.vocabulary if active is None else named.vocabulary.take(active)
