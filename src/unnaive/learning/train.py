@@ -210,7 +210,8 @@ def make_scorer(
     if rows.weight is not None and not model.takes_sample_weight:
         raise UnnaiveError(f"{model.title} takes no sample_weight; fit without it")
     documents, targets = rows.X if active is None else rows.X[:, active], rows.targets
-    check_class_limit(model, DataSize(*documents.shape, documents.nnz, targets.Y.shape[1]), exclusive=exclusive)
+    size = DataSize(documents.shape[0], documents.shape[1], documents.nnz, targets.Y.shape[1])
+    check_class_limit(model, size, exclusive=exclusive)
     more: dict[str, Any] = {"exclusive": exclusive, "sample_weight": rows.weight, "progress": progress}
     if model.takes_terms and named.vocabulary is not None:
         more["terms"] = named.vocabulary if active is None else named.vocabulary.take(active)
