@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
+from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.training_options import DOCUMENTS_LIMIT
 from unnaive.linear.scorer import Scorer
 
@@ -34,6 +35,9 @@ class Learner(Protocol):
 
     def changed_settings(self) -> dict[str, Any]:
         """The settings that differ from their defaults."""
+
+    def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
+        """What training takes for each class, beyond what is stored; see learning/class_limits.py."""
 
     def rule(self, counts: Counts, *, exclusive: bool = True) -> Scorer:
         """Of models that learn from counts: the scorer made of sums over documents."""

@@ -22,6 +22,7 @@ from unnaive.data.named_counts import NamedCounts
 from unnaive.data.sample_weights import check_sample_weight
 from unnaive.data.targets import Targets
 from unnaive.data.training_data import TrainingData
+from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.train import train
@@ -108,6 +109,10 @@ class Model(Settings, Protocol):
     ) -> Scorer:  # fmt: skip
         """The scorer made of documents X and labels Y, of models that learn from documents."""
         raise NotImplementedError
+
+    def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
+        """What training takes for each class, beyond what is stored: nothing, unless a model says otherwise."""
+        return ClassCost()
 
     def relearn(self, before: Scorer, places: NDArray[np.int64], X: Sparse, Y: Sparse, **same: Any) -> Scorer:
         """The scorer that what was chosen for `before` gives on these documents; `same` as in `learn`.

@@ -17,6 +17,7 @@ from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.products import take_columns
 from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.targets import single_labels
+from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.linear.scorer import Scorer
 from unnaive.models.auto.candidates import usual_first
 from unnaive.models.auto.clock import Clock
@@ -95,6 +96,11 @@ class Auto(DocumentsModel):
             raise UnnaiveError(
                 f"budget of auto came as {shorten_value(self.budget)}; give {', '.join(BUDGETS)}, or seconds"
             )
+
+    def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
+        """Weights of every view, held-out scores, and members that pass over all documents."""
+        held_out = min(size.documents, SearchPlan.held_out) if exclusive else size.documents
+        return ClassCost(held=4 * (size.terms + held_out), steps=1e4 + 100 * size.cells)
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
