@@ -123,9 +123,10 @@ def check_made_of_documents(model: Model) -> None:
 
 
 def holds_to_before(model: Model) -> bool:
-    """Whether updates hold to what was chosen or tuned on the documents of the first training, as they promise."""
-    spec = model.fitted.spec
+    """Whether it keeps a choice of other documents, or what needs held-out documents is gone because it kept none."""
+    spec, fitted = model.fitted.spec, model.fitted
     if spec.model.statistic == "documents":
-        return spec.model.keeps_choice
+        return fitted.choice_kept
     n_docs = sum((model.documents or {}).values())
-    return spec.calibration is not None or (model.multilabel and n_docs >= TUNED_FROM)
+    tuned = spec.calibration is not None or (model.multilabel and n_docs >= TUNED_FROM)
+    return tuned and fitted.documents is None

@@ -53,6 +53,7 @@ SCORERS = {
     "noisy-or": "unnaive.models.or_gate:NoisyOr",
     "blend": "unnaive.models.blend:Blend",
     "diagnostic-networks": "unnaive.models.diagnostic:DiagnosticNetworks",
+    "fasttext": "unnaive.models.fasttext.scorer:FastTextScorer",
     "feature-trees": "unnaive.models.tan:FeatureTrees",
     "hidden-networks": "unnaive.models.hierarchical.hidden_networks:HiddenNetworks",
     "label-tree": "unnaive.models.label_tree.scorer:LabelTreeScorer",
@@ -127,10 +128,11 @@ def _pack_documents(fitted: FittedModel) -> PackedDocuments | None:
         kept.verify()
     if kept.nbytes <= limit:
         return kept
+    less = "cannot be updated" if fitted.counts is None else "updates end its calibration and what else was tuned"
     warnings.warn(
         f"the {kept.n_docs:,} counted documents would take {kept.nbytes:,} bytes in the model's file and may take "
-        f"{limit:,}, so it is written without them and cannot be updated; to keep them, raise "
-        "documents_limit, or --documents-limit",
+        f"{limit:,}, so it is written without them and {less}; to keep them, raise documents_limit, or "
+        "--documents-limit",
         UnnaiveWarning,
         stacklevel=4,
     )
@@ -249,7 +251,8 @@ def _calibration(stored: Any, *, exclusive: bool, n_classes: int) -> Calibration
 def _conformal(arrays: Arrays, stored: Any, n_classes: int) -> ConformalScores | None:
     if stored is None:
         return None
-    own = {name: arrays[f"conformal.{name}"] for name in ("overall", "by_class")}
+    names = ("overall", "by_class", *(("several",) if "conformal.several" in arrays else ()))
+    own = {name: arrays[f"conformal.{name}"] for name in names}
     return ConformalScores.from_arrays(own, stored, n_classes)
 
 

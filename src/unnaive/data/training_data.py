@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning, count_noun
+from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Label, Sparse
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
@@ -55,9 +56,26 @@ class DocumentRows:
         """The sums over these documents, terms in the order of the columns."""
         return NamedCounts.of(self.X, self.targets, self.vocabulary, self.weight, threads=threads)
 
+    def take(self, rows: NDArray[np.int64]) -> DocumentRows:
+        """Some of the documents, with all classes and columns."""
+        return replace(
+            self,
+            X=csr_array(self.X[rows]),
+            targets=replace(self.targets, Y=csr_array(self.targets.Y[rows])),
+            weight=None if self.weight is None else self.weight[rows],
+            units=None if self.units is None else self.units.take(rows),
+        )
+
     def weighted(self, class_weight: Any) -> DocumentRows:
-        """With the weight of each document's class as well; None, "balanced" or a dict from class to weight."""
-        return replace(self, weight=class_sample_weight(class_weight, self.targets, self.weight))
+        """With the weight of each document's class as well; None, "balanced" or a dict from class to weight.
+
+        Documents of weight 0 are left out, so that no model learns anything from them; their classes stay.
+        """
+        weight = class_sample_weight(class_weight, self.targets, self.weight)
+        if weight is None or bool(np.all(weight > 0)):
+            return replace(self, weight=weight)
+        left = replace(self, weight=weight).take(np.flatnonzero(weight > 0))
+        return replace(left, weight=None) if bool(np.all(left.weight == 1)) else left
 
 
 @dataclass(frozen=True, eq=False)

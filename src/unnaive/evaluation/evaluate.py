@@ -31,6 +31,7 @@ from unnaive.evaluation.measures import MeasureInput, find_measure
 from unnaive.evaluation.reliability import Reliability, reliability
 from unnaive.evaluation.reports.plots import PrecisionRecallCurve
 from unnaive.evaluation.tally import Tally, class_sizes, confusion, indicator_matrix
+from unnaive.evaluation.training_drift import TrainingDrift, find_training_drift
 from unnaive.learning.explain import Explanation
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
@@ -262,6 +263,11 @@ class Evaluation:
             found.append(set_coverage(inside, self.Y, confidence, by_class=by_class))
         return found
 
+    @lazy_property
+    def drift(self) -> TrainingDrift | None:
+        """Whether these documents are like those that the model learnt from; None where that cannot be told."""
+        return find_training_drift(self.fitted, self.documents, self.Y)
+
     def mistakes(self, limit: int = 10) -> list[Mistake]:
         """The mistakes made with most confidence, one for each document."""
         truth, given = indicator_matrix(self.Y), indicator_matrix(self.predictions)
@@ -336,9 +342,8 @@ def describe_model(fitted: FittedModel) -> str:
     changed = {one.name: training[one.name] for one in fields(TrainingSpec)[1:] if training[one.name] != one.default}
     if isinstance(changed.get("optimise"), dict):
         changed["optimise"] = "costs"
-    rule = {} if fitted.token_rule is None else fitted.token_rule.to_dict()
     usual = TokenRule().to_dict()
-    reading = {name: value for name, value in rule.items() if value != usual[name]}
+    reading = {name: value for name, value in fitted.reading.items() if value != usual.get(name)}
     shown = spec.model.changed_settings() | reading | changed
     return ", ".join([spec.model.title, *(f"{name}={value}" for name, value in shown.items())])
 

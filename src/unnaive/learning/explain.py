@@ -6,7 +6,7 @@ The score of a linear model is a sum over the terms of the document, so the expl
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from unnaive.text.tokens import GRAM, Span, word_pattern
 if TYPE_CHECKING:
     from unnaive.learning.fitted import FittedModel
 
+Names = Sequence[str] | Mapping[int, str]  # of the columns of a row
 SHOWN = 10  # terms for and terms against, at most
 
 
@@ -261,7 +262,7 @@ def explain_document(
        +0.69  good ×2
        -0.35  vote
     """
-    row, found = fitted.reader.read_one(document)
+    row, found, names = fitted.reader.read_one(document)
     # as `predict` scores: the kernel adds in another order than a product of matrices, and rounding breaks ties
     scores = fitted.scores(row if fitted.token_rule is None else [document])
     chosen = int(fitted.first_labels(scores)[0]) if label is None else fitted.class_index(label)
@@ -269,7 +270,7 @@ def explain_document(
     if rival == chosen:
         raise BadData(f"{against!r} cannot be explained against itself; name another class")
     parts = fitted.scorer.contributions(row, chosen, rival)
-    details = {} if rival is not None else _details(fitted, row, chosen)
+    details = {} if rival is not None else _details(fitted, row, chosen, names)
     return Explanation(
         text=document if isinstance(document, str) else "",
         label=fitted.classes[chosen],
@@ -278,13 +279,13 @@ def explain_document(
         score=parts.base + float(parts.values.sum()),
         base=parts.base,
         probability=float(fitted.probabilities(scores)[0, chosen]) if fitted.probabilistic else None,
-        evidence=_evidence(fitted, found, row, parts.values.tolist(), details, document),
+        evidence=_evidence(names, found, row, parts.values.tolist(), details, document),
         exact=parts.exact,
     )
 
 
 def _evidence(
-    fitted: FittedModel,
+    names: Names,
     found: list[Span],
     row: Sparse,
     values: list[float],
@@ -295,7 +296,6 @@ def _evidence(
     places: dict[str, list[tuple[int, int]]] = {}
     for start, end, term in found:
         places.setdefault(term, []).append((start, end))
-    names = fitted.reader.term_names
     evidence = []
     for column, count, value in zip(row.indices.tolist(), row.data.tolist(), values, strict=True):
         term = names[column]
@@ -407,11 +407,10 @@ def _words_in_runs(runs: list[tuple[int, int]], known: list[tuple[int, int]], te
     return found
 
 
-def _details(fitted: FittedModel, row: Sparse, chosen: int) -> dict[int, dict[str, Any]]:
+def _details(fitted: FittedModel, row: Sparse, chosen: int, names: Names) -> dict[int, dict[str, Any]]:
     """What the scorer says besides values: of a noisy-OR what each term forces, of paths what they pass through."""
     details = fitted.scorer.evidence_details(row, chosen)
     without = fitted.scorer.scores_without(row)
-    names = fitted.reader.term_names
     for place, column in enumerate(row.indices.tolist()):
         if column not in details:
             continue

@@ -23,6 +23,7 @@ class Learner(Protocol):
     takes_sample_weight: ClassVar[bool]
     takes_terms: ClassVar[bool]
     keeps_choice: ClassVar[bool]
+    imported: ClassVar[bool]
     scorer_kinds: ClassVar[tuple[str, ...]]
 
     def check_settings(self) -> None:

@@ -65,7 +65,8 @@ class TrainingOptions(Settings):
     class_weight: Any = setting(
         "Weight of each class; balanced gives documents of rare classes more weight.",
         default=None,
-        more='"balanced", or a dict from class to weight.',
+        more='"balanced", or a dict from class to weight: 0, which leaves the documents of the class out, or a number '
+        "from 1e-9 to 1e9.",
     )
     n_jobs: int | None = setting(
         "Number of threads; by default one for each core.", default=None, at_least=1, flags=("--threads",)

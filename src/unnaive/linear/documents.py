@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,19 @@ def chunk_size(n_classes: int) -> int:
     return max(1, min(CHUNK_TEXTS, CHUNK_CELLS // max(1, n_classes)))
 
 
+class ReadDocument(NamedTuple):
+    """One document as an explanation needs it.
+
+    row    counts of its terms (1, n_terms)
+    spans  where its terms are, if it is a text
+    names  what the columns of the row are called
+    """
+
+    row: Sparse
+    spans: list[Span]
+    names: Sequence[str] | Mapping[int, str]
+
+
 class DocumentReader(Protocol):
     """What documents are to a model: texts, or rows of counts."""
 
@@ -49,8 +62,8 @@ class DocumentReader(Protocol):
         Where the best class leads every other by more than `clear`, it may get 0 and the others −∞.
         """
 
-    def read_one(self, document: Any) -> tuple[Sparse, list[Span]]:
-        """One document as a row of counts (1, n_terms), and where its terms are, if it is a text."""
+    def read_one(self, document: Any) -> ReadDocument:
+        """One document as a row of counts, and where its terms are, if it is a text."""
 
     @property
     def fused(self) -> bool:
@@ -86,7 +99,7 @@ class CountRows:
         """The sum of each row."""
         return np.asarray(csr_array(documents).sum(axis=1), np.int64)
 
-    def read_one(self, document: Any) -> tuple[Sparse, list[Span]]:
+    def read_one(self, document: Any) -> ReadDocument:
         """The row itself."""
         row = csr_array(np.atleast_2d(document) if not hasattr(document, "tocsr") else document)
         if row.shape != (1, self.scorer.n_terms):
@@ -96,7 +109,7 @@ class CountRows:
         if not row.has_canonical_format:
             row = row.copy()  # the caller's arrays are not rewritten
             row.sum_duplicates()
-        return row, []
+        return ReadDocument(row, [], self.term_names)
 
     @property
     def fused(self) -> bool:
@@ -163,14 +176,15 @@ class TextDocuments:
         is_gram = find_kinds(self.vocabulary)[0]
         return is_gram if is_gram.any() and not is_gram.all() else None
 
-    def read_one(self, document: Any) -> tuple[Sparse, list[Span]]:
+    def read_one(self, document: Any) -> ReadDocument:
         """Counts of the known terms, and the place of every term in the text."""
         if not isinstance(document, str):
             raise BadData(f"the text to explain is {type(document).__name__}; give one str")
         found = spans(document, self.rule)
         ids = self.vocabulary.ids(term for _, _, term in found)
         columns, counts = np.unique(ids[ids >= 0], return_counts=True)
-        return csr_array((counts, columns, [0, len(columns)]), shape=(1, len(self.vocabulary))), found
+        row = csr_array((counts, columns, [0, len(columns)]), shape=(1, len(self.vocabulary)))
+        return ReadDocument(row, found, self.term_names)
 
     @property
     def fused(self) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from unnaive.base.errors import BadData
 from unnaive.base.sparse import csr_array
-from unnaive.base.types import Arrays, Floats, Ids, Sparse
+from unnaive.base.types import Arrays, Floats, Ids, Label, Sparse
 from unnaive.linear.links import LINKS, Link
 from unnaive.linear.network import Network
 from unnaive.text.scoring import TfIdfPart
@@ -124,6 +124,14 @@ class Scorer(ABC):
     def network(self, chosen: int, terms: Sequence[str], classes: Sequence[str], member: int = 0) -> Network:
         """The Bayesian network of a class as a value; `terms` names the columns, `classes` the classes."""
         raise BadData("this model is no network; those trained with or-gate, hierarchical, tan or diagnostic have one")
+
+    def text_reader(self, vocabulary: Any, classes: tuple[Label, ...], n_jobs: int | None) -> Any:
+        """The DocumentReader of scorers that read texts in a way of their own; None: by token rule and vocabulary."""
+        return None
+
+    def reading(self) -> dict[str, Any]:
+        """How such a scorer reads texts, by option; empty for those that have no way of their own."""
+        return {}
 
     def frozen(self) -> Scorer:
         """The same scores without training documents, for scorers that keep them only to explain."""

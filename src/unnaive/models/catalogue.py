@@ -38,6 +38,9 @@ MODELS = {
     "label-tree": "unnaive.models.label_tree.learner:LabelTree",
 }
 
+# Trained elsewhere: they are read from files, and cannot be chosen for training.
+IMPORTED = {"fasttext": "unnaive.models.fasttext.learner:FastText"}
+
 
 def find_model(name: str) -> type[Model]:
     """The class of the model called `name`, or an error that lists those there are.
@@ -45,7 +48,8 @@ def find_model(name: str) -> type[Model]:
     >>> find_model("multinomial").title
     'multinomial naive Bayes'
     """
-    module, class_name = MODELS[choose(list(MODELS), name, "model")].split(":")
+    place = IMPORTED[name] if name in IMPORTED else MODELS[choose(list(MODELS), name, "model")]
+    module, class_name = place.split(":")
     found: type[Model] = getattr(import_module(module), class_name)
     return found
 

@@ -29,6 +29,7 @@ from unnaive.models.hierarchical.cases import codes_of
 from unnaive.models.hierarchical.tree_shape import distinct_name
 from unnaive.models.mixins import HasNetwork
 from unnaive.models.naive_bayes import LINK_OF_SCHEME
+from unnaive.models.state_prior import state_prior
 
 MOST_PARENTS = 12  # a table has 2^parents rows
 
@@ -202,9 +203,7 @@ class ProbabilityTables:
     @property
     def prior(self) -> Floats:
         """P(state), one made-up case for each (n_states,)."""
-        totals = self.cases.totals
-        prior: Floats = (totals + 1) / (totals.sum() + len(totals))
-        return prior
+        return state_prior(self.cases.totals)
 
     def codes(self, parents: tuple[int, ...]) -> Ids:
         """The joint state of these terms in each case, the first the highest bit (n_cases,)."""

@@ -83,6 +83,7 @@ class Model(Settings, Protocol):
     takes_unlabelled: ClassVar[bool] = False  # documents may come without a label, and are learnt from
     takes_terms: ClassVar[bool] = False  # `learn` is told the names of the terms
     keeps_choice: ClassVar[bool] = False  # it chooses on held-out documents, and updates hold to that: see `relearn`
+    imported: ClassVar[bool] = False  # trained elsewhere and read from a file: it has no statistic
     token_rule_changes: ClassVar[dict[str, Any]] = {}  # how TextClassifier reads texts for it, where not told otherwise
     scorer_kinds: ClassVar[tuple[str, ...]] = ("linear",)  # of the scorers that it learns, as model files name them
     poor_score: ClassVar[bool] = False  # fails scikit-learn's accuracy check on Gaussian blobs, which are no counts
@@ -153,11 +154,15 @@ class Model(Settings, Protocol):
 
     # Learning more, forgetting, joining: exact, in any order; see learning/update.py.
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, grow: bool = False) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, grow: bool = False,
+        keep_choice: bool = False,
+    ) -> Self:  # fmt: skip
         """Learn from more documents, as if they had come with those before.
 
         The first call needs `classes`, all that may come. With `grow` there may be new ones at any call, and X may have
-        further columns; without it either is an error.
+        further columns; without it either is an error. With `keep_choice`, a model that selects among candidates holds
+        to what it selected; others have nothing to keep.
         """
         before, spec = self.__dict__.get("fitted_"), self._spec()
         if before is None and classes is None and not grow:
@@ -175,20 +180,22 @@ class Model(Settings, Protocol):
             if not grow:
                 check_model_classes(read_classes(classes), before)
             new = over_known_classes(new, {*read_classes(classes), *new.classes})
-        return self._learn(learn_more, replace(before, spec=spec), new, grow=grow, feature_names=names)
+        before = replace(before, spec=spec)
+        return self._learn(learn_more, before, new, grow=grow, keep_choice=keep_choice, feature_names=names)
 
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Take documents out again: the model is then the one that never saw them."""
+    def forget(self, X: Any, y: Any, sample_weight: Any = None, keep_choice: bool = False) -> Self:
+        """Take documents out again: the model is then the one that never saw them; `keep_choice` as in partial_fit."""
         before, spec = self._fitted(), self._spec()
         documents, targets, _ = self._check_labelled(X, y, before)
         check_target_type(targets, before)
         weight = check_sample_weight(sample_weight, documents.shape[0])
         gone = TrainingData.of_rows(documents, targets, weight=weight).statistic(spec.model.statistic)
-        return self._learn(forget_documents, replace(before, spec=spec), gone)
+        return self._learn(forget_documents, replace(before, spec=spec), gone, keep_choice=keep_choice)
 
-    def merge(self, other: Model) -> Self:
+    def merge(self, other: Model, keep_choice: bool = False) -> Self:
         """Take over all that `other` has learnt: the model is then the one trained on the documents of both."""
-        return self._learn(merge_models, replace(self._fitted(), spec=self._spec()), other._fitted())
+        before = replace(self._fitted(), spec=self._spec())
+        return self._learn(merge_models, before, other._fitted(), keep_choice=keep_choice)
 
     def _learn(self, train: Callable[..., FittedModel], *about: Any, **more: Any) -> Self:
         """Replace what was learnt by what `train` makes."""

@@ -23,6 +23,7 @@ from unnaive.data.weighting import Weighting, presence
 from unnaive.linear.linear import Linear
 from unnaive.linear.selection import class_gain, information_gain, informative_terms
 from unnaive.models.estimator import DocumentsModel, class_weight_setting, scheme_setting
+from unnaive.models.state_prior import state_prior
 
 TIE = 1e-9  # log-likelihood per document
 
@@ -94,7 +95,7 @@ class Bernoulli:
     def of(cls, with_term: Floats, totals: Floats, alpha: float) -> Bernoulli:
         """From documents with each term by state (states, k), and documents of each state (states,)."""
         p = (with_term + alpha) / (totals[:, None] + 2 * alpha)
-        return cls(np.log((totals + 1) / (totals.sum() + len(totals))), np.log(p), np.log1p(-p))
+        return cls(np.log(state_prior(totals)), np.log(p), np.log1p(-p))
 
     def over(self, taken: list[int]) -> tuple[Floats, Floats]:
         """Weights (states, taken) and biases (states,) of naive Bayes over some of the terms."""

@@ -16,6 +16,7 @@ from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.models.distinct_cases import DistinctCases, learning_problems
 from unnaive.models.naive_bayes import LINK_OF_SCHEME
+from unnaive.models.state_prior import state_prior
 from unnaive.models.tan import FeatureTrees, TreeAugmentedNB
 
 
@@ -50,7 +51,7 @@ class SuperParentTAN(TreeAugmentedNB):
         for terms, cases in report_classes(problems, n_problems, progress, self.name):
             parents = add_arcs(cases, fold_weights(cases, self.folds), self.prior_cases, report)
             estimates = Estimates.of(cases, self.prior_cases)
-            grown.append((terms, parents, estimates.tree_logs(parents), estimates.prior))
+            grown.append((terms, parents, estimates.tree_logs(parents), np.log(state_prior(cases.totals))))
         terms, parents, logs, prior = (np.stack(part) for part in zip(*grown, strict=True))
         return FeatureTrees(terms, parents, logs, prior, int(X.shape[1]), LINK_OF_SCHEME[scheme])
 

@@ -29,6 +29,7 @@ from unnaive.models.estimator import DocumentsModel, class_weight_setting, schem
 from unnaive.models.hierarchical.tree_shape import distinct_name
 from unnaive.models.mixins import HasNetwork
 from unnaive.models.naive_bayes import LINK_OF_SCHEME
+from unnaive.models.state_prior import state_prior
 
 RULES = {
     "terms": ArrayRule("whole", ("trees", "k"), 0, below="all_terms"),
@@ -215,7 +216,7 @@ def grow_tree(own: Sparse, members: Members, weight: Floats, prior_cases: float)
     totals = np.array([weight[inside].sum() for inside in members])
     parents = spanning_tree(conditional_information(both, totals))
     logs = np.log(_conditionals(both, totals, parents, prior_cases))
-    return parents, logs, np.log((totals + 1) / (totals.sum() + len(totals)))
+    return parents, logs, np.log(state_prior(totals))
 
 
 def _co_occurrence(own: Sparse, weight: Floats) -> Floats:

@@ -281,7 +281,7 @@ def _learn(model: Path, waiting: WaitingDocuments, journal: Journal, options: Fo
     def change(fitted: FittedModel) -> FittedModel:
         classifier = TextClassifier.from_fitted(fitted)
         labels = waiting.labels if fitted.multilabel else [names[0] for names in waiting.labels]
-        changed = classifier.partial_fit(waiting.texts, labels, grow=options.grow).fitted_
+        changed = classifier.partial_fit(waiting.texts, labels, grow=options.grow, keep_choice=True).fitted_
         journal.record(model, changed, waiting.offset, waiting.ids)
         return changed
 

@@ -46,6 +46,18 @@ def say_what_was_read(source: DataFile) -> None:
         echo(f"read {source.describe()}", err=True)
 
 
+def say_what_sets_promise(fitted: FittedModel, confidence: float, *, by_class: bool) -> None:
+    """A line or two on stderr, unless --quiet: what sets of labels cover, and which classes only together."""
+    from unnaive.learning.conformal import describe_sets
+
+    if not is_quiet():
+        told = describe_sets(
+            fitted.conformal_scores(), fitted.classes, confidence, multilabel=fitted.multilabel, by_class=by_class
+        )
+        for sentence in told:
+            echo(sentence, err=True)
+
+
 def warn_about_learnt(fitted: FittedModel, corpus: Corpus) -> None:
     """Warn if a model is measured on documents that it was trained on, as far as its file tells."""
     import warnings

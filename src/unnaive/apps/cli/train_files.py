@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,7 @@ def train_file(
     limits: LargeDataOptions | None = None,
 ) -> dict[str, Any]:
     """Train, measure if asked, write; the sizes and measures as plain values. `finish` is applied before writing."""
+    from unnaive.apps.cli.blocks import find_block_holdouts
     from unnaive.apps.cli.measuring import measure_holdout, measure_model
     from unnaive.apps.cli.output import read_as_trained, warn_about_learnt
     from unnaive.apps.cli.screen import reading_progress
@@ -59,7 +60,8 @@ def train_file(
     steps = 3 + (holdout is not None) + bool(test)  # reading, learning and writing are always among them
     steps += 0 if limit is None else 2
     with reading_progress(source, steps=steps) as (watched, bar), ExitStack() as stack:
-        corpus, measured, learning = None, {}, f"learning {classifier.model} from {{}}"
+        corpus, learning = None, f"learning {classifier.model} from {{}}"
+        measured: dict[str, Any] = {}
         data = open_large_data(stack, classifier, spec, watched, limits or LargeDataOptions(), needs_corpus)
         if data is None:
             corpus, multilabel = _read_corpus(classifier, watched)
@@ -73,6 +75,10 @@ def train_file(
             bar.rename(learning.format(count_noun(data.n_docs, "document")))
         fitted = train(data, spec, progress=bar.event)
         measured |= {"out_of_core": data.report} if data.report else {}
+        if corpus is not None and spec.model.keeps_choice:
+            bar.rename("holding out other parts")
+            measured["blocks"] = [asdict(one) | {"sentence": one.sentence()}
+                                  for one in find_block_holdouts(fitted, data, source)]  # fmt: skip
         read = watched.describe()
         if test:
             bar.rename("measuring")

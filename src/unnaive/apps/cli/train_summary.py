@@ -104,6 +104,8 @@ def show_summary(summary: dict[str, Any], memory: str | None = None) -> None:
         say(summary["decides"])
     for line in (*search_lines(summary), *describe_report(summary.get("out_of_core", {}), memory)):
         say(line)
+    for block in summary.get("blocks", ()):
+        say(block["sentence"])
     for name, words in (("holdout", "set aside"), ("test", "of the test file")):
         if name in summary:
             one = summary[name]

@@ -74,13 +74,12 @@ def model_card(fitted: FittedModel, terms: int) -> dict[str, Any]:
     kept = fitted.statistic
     documents = {} if kept is None else dict(zip(fitted.classes, kept.class_docs.tolist(), strict=True))
     usual = TokenRule().to_dict()
-    rule = {} if fitted.token_rule is None else fitted.token_rule.to_dict()
     thresholds = class_thresholds(fitted)
     return {
         "model": fitted.spec.model.name,
         "title": fitted.spec.model.title,
         "settings": fitted.spec.model.changed_settings(),
-        "reading": {name: value for name, value in rule.items() if value != usual[name]},
+        "reading": {name: value for name, value in fitted.reading.items() if value != usual.get(name)},
         "multilabel": fitted.multilabel,
         "probabilistic": fitted.probabilistic,
         "calibrated": fitted.calibrated,

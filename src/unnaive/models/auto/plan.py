@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from unnaive.models.auto.candidates import BRIEF, CLOSED_FORMS, LONG, UNTRIED, USUAL, Candidate
+from unnaive.models.auto.candidates import BRIEF, FAST, LONG, UNTRIED, USUAL, Candidate
 from unnaive.models.auto.members import FAMILIES
 from unnaive.models.auto.recipe import make_member
 from unnaive.models.auto.views import CHARACTERS, PAIRS
@@ -85,7 +85,7 @@ def _plans(size: Size, budget: str | float) -> Iterator[SearchPlan]:
     n_folds = 5 if n < FEW else 3 if few else 4
     views = tuple(size.cells)
     if budget == "fast":
-        yield SearchPlan(views, CLOSED_FORMS, n_folds, few)
+        yield SearchPlan(views, FAST, 2 if few else n_folds, few)
         return
     plan = SearchPlan(views, USUAL, n_folds, few)
     if budget == "thorough" or isinstance(budget, float):

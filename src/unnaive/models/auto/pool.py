@@ -39,6 +39,11 @@ class Pool(Scorer):
     held_out: tuple[Ids, Floats] | None = None
 
     @property
+    def choice_kept(self) -> bool:
+        """Whether it was chosen for other documents than it was trained on."""
+        return bool(self.recipe.get("report", {}).get("kept-choice"))
+
+    @property
     def n_classes(self) -> int:
         """How many classes are scored."""
         return len(self.bias)

@@ -21,6 +21,7 @@ OPTIONAL = {
     "jieba": "words of Chinese (pip install 'unnaive[chinese]')",
     "pandas": "columns of pandas, and Spark (pip install 'unnaive[spark]')",
     "polars": "columns of polars",
+    "cryptography": "signatures of receipts (pip install 'unnaive[sign]')",
     "pgmpy": "queries to exported networks",
 }
 

@@ -70,14 +70,13 @@ def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int
 
     kept, spec = fitted.statistic, fitted.spec
     documents = {} if kept is None else dict(zip(fitted.classes, kept.class_docs.tolist(), strict=True))
-    rule = {} if fitted.token_rule is None else fitted.token_rule.to_dict()
     return {
         "file": str(path),
         "bytes": path.stat().st_size,
         "model": spec.model.name,
         "title": spec.model.title,
         "settings": spec.model.changed_settings(),
-        "reading": {name: value for name, value in rule.items() if value not in (None, False)},
+        "reading": {name: value for name, value in fitted.reading.items() if value not in (None, False)},
         "min_df": spec.min_df,
         "select": spec.select,
         "labels": "any number for each document" if fitted.multilabel else "one for each document",
@@ -87,7 +86,7 @@ def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int
         "temperature": getattr(fitted.calibration, "value", None),
         "optimised_for": describe_aim(spec.optimise),
         "calibrated": fitted.calibrated,
-        "held_out_documents": fitted.conformal and fitted.conformal.overall.n,
+        "held_out_documents": fitted.conformal and fitted.conformal.n_documents,
         "documents": None if kept is None else _plain_number(kept.n_docs),
         "documents_bytes": documents_bytes(path),
         "terms": fitted.scorer.n_terms,

@@ -1,0 +1,62 @@
+"""`unnaive import`: a classifier that fastText trained becomes an ordinary model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unnaive.apps.cli.options import AsJson
+from unnaive.apps.cli.paths import READ, WRITTEN_MODEL
+from unnaive.apps.cli.screen import echo
+from unnaive.base.visible_text import visible_json
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command("import")(import_model)
+
+
+def import_model(
+    file: Annotated[
+        Path, READ, typer.Argument(metavar="FILE", help="A model file of fastText: .bin or .ftz.", show_default=False)
+    ],
+    output: Annotated[
+        Path, WRITTEN_MODEL, typer.Option("-o", "--output", help="The model file to write.", show_default=False)
+    ],
+    multilabel: Annotated[
+        bool,
+        typer.Option("--multilabel", help="Give a text every label of probability .5 and more (losses ova and ns)."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Import a classifier of fastText: its decisions stay, and every command takes it as a model.
+
+    It cannot be updated and cannot forget, because such a file has nothing of the documents it was trained on.
+
+    unnaive import lid.176.ftz -o lid.model
+    """
+    from unnaive.apps.cli.screen import format_size, say_summary
+    from unnaive.base.errors import count_noun
+    from unnaive.classifier.model_file import check_writable, save
+    from unnaive.io.sources import check_exists
+    from unnaive.models.fasttext.importing import import_fasttext
+
+    check_writable(output)
+    fitted = import_fasttext(check_exists(file), multilabel=multilabel)
+    save(fitted, output)
+    n_classes, n_words = len(fitted.classes), fitted.scorer.n_terms
+    about = {
+        "file": str(output),
+        "bytes": output.stat().st_size,
+        "classes": n_classes,
+        "words": n_words,
+        **fitted.reading,
+    }
+    if as_json:
+        echo(visible_json(about))
+        return
+    options = ", ".join(f"{name} {value}" for name, value in fitted.reading.items())
+    say_summary(f"read {file}: {count_noun(n_classes, 'class', 'classes')}, {count_noun(n_words, 'word')}, {options}")
+    say_summary(f"wrote {output} ({format_size(output.stat().st_size)})")

@@ -1,0 +1,171 @@
+// Outputs of a fastText model → its decision, its probabilities and its k best labels, by its own 32-bit arithmetic.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace unnaive {
+
+enum class Loss { kTree = 1, kNegative = 2, kSoftmax = 3, kOneVsAll = 4 };
+
+using Ranked = std::vector<std::pair<float, int32_t>>;  // log of a probability, label
+
+inline float fasttext_log(float x) { return static_cast<float>(std::log(x + 1e-5)); }
+
+// fastText reads the logistic function from a table of 512 steps over [−8, 8].
+struct SigmoidTable {
+  float values[513];
+  SigmoidTable() {
+    for (int i = 0; i <= 512; ++i) {
+      const float x = static_cast<float>(i * 2 * 8) / 512 - 8;
+      values[i] = static_cast<float>(1.0 / (1.0 + std::exp(-x)));
+    }
+  }
+  float operator()(float x) const {
+    if (x < -8) return 0;
+    if (x > 8) return 1;
+    return values[static_cast<int64_t>((x + 8) * 512 / 8 / 2)];
+  }
+};
+inline const SigmoidTable kSigmoid;
+
+inline bool higher(const std::pair<float, int32_t>& left, const std::pair<float, int32_t>& right) {
+  return left.first > right.first;
+}
+
+inline void keep(Ranked& heap, size_t k, float value, int32_t label) {
+  heap.push_back({value, label});
+  std::push_heap(heap.begin(), heap.end(), higher);
+  if (heap.size() > k) {
+    std::pop_heap(heap.begin(), heap.end(), higher);
+    heap.pop_back();
+  }
+}
+
+class Outputs {
+ public:
+  Loss loss = Loss::kSoftmax;
+  size_t n_labels = 0;
+  std::vector<int32_t> children;  // two for each inner node of the tree, of hierarchical softmax
+
+  // The k best labels and the logs of their probabilities, the best first; `raw` has the outputs and is overwritten.
+  void best(float* raw, size_t k, float threshold, Ranked& heap) const {
+    heap.clear();
+    if (loss == Loss::kTree) {
+      descend(raw, k, threshold, heap);
+    } else {
+      probabilities(raw);
+      for (size_t i = 0; i < n_labels; ++i) {
+        if (raw[i] < threshold) continue;
+        const float value = fasttext_log(raw[i]);
+        if (heap.size() == k && value < heap.front().first) continue;
+        keep(heap, k, value, static_cast<int32_t>(i));
+      }
+    }
+    std::sort_heap(heap.begin(), heap.end(), higher);
+  }
+
+  // The label that fastText gives; of equal ones its heap leaves the last.
+  int32_t winner(const float* raw, std::vector<float>& space, Ranked& heap) const {
+    if (loss == Loss::kTree) return best_leaf(raw, heap);
+    float most = raw[0];
+    size_t place = 0;
+    for (size_t i = 1; i < n_labels; ++i)
+      if (raw[i] > most) most = raw[place = i];
+    if (loss != Loss::kSoftmax) {
+      const float value = kSigmoid(most);
+      for (size_t i = n_labels; i-- > place;)
+        if (kSigmoid(raw[i]) == value) return static_cast<int32_t>(i);
+      return static_cast<int32_t>(place);
+    }
+    size_t near = 0;  // those that 32 bits may not tell from the best
+    for (size_t i = 0; i < n_labels; ++i) near += raw[i] >= most - 1e-5f;
+    if (near == 1) return static_cast<int32_t>(place);
+    space.assign(raw, raw + n_labels);
+    best(space.data(), 1, 0, heap);
+    return heap.front().second;
+  }
+
+  // Log-probabilities of all labels of hierarchical softmax (n_labels,); `space` is for the tree.
+  void leaf_scores(const float* raw, std::vector<float>& space, double* out) const {
+    space.assign(2 * n_labels - 1, 0);
+    for (size_t node = n_labels - 1; node-- > 0;) {
+      const float score = space[n_labels + node], share = logistic(raw[node]);
+      space[static_cast<size_t>(children[2 * node])] = score + fasttext_log(static_cast<float>(1.0 - share));
+      space[static_cast<size_t>(children[2 * node + 1])] = score + fasttext_log(share);
+    }
+    for (size_t i = 0; i < n_labels; ++i) out[i] = space[i];
+  }
+
+ private:
+  // The best leaf. The likelier child of a node is looked into first, so that most others are never looked into. Where
+  // another leaf comes near the best, the order of the search may matter, and it is fastText's.
+  int32_t best_leaf(const float* raw, Ranked& open) const {
+    constexpr float kNear = 1e-3f;
+    float best = -std::numeric_limits<float>::infinity();
+    int32_t leaf = 0;
+    bool near = false;
+    open.assign(1, {0.f, static_cast<int32_t>(2 * n_labels - 2)});
+    while (!open.empty() && !near) {
+      const auto [score, node] = open.back();
+      open.pop_back();
+      if (score < best - kNear) continue;
+      if (node < static_cast<int32_t>(n_labels)) {
+        near = score <= best + kNear;
+        if (score > best) best = score, leaf = node;
+        continue;
+      }
+      const size_t inner = static_cast<size_t>(node) - n_labels;
+      const float share = logistic(raw[inner]);
+      const std::pair<float, int32_t> right{score + fasttext_log(share), children[2 * inner + 1]};
+      const std::pair<float, int32_t> left{score + fasttext_log(static_cast<float>(1.0 - share)), children[2 * inner]};
+      open.push_back(share > 0.5f ? left : right);
+      open.push_back(share > 0.5f ? right : left);
+    }
+    if (!near) return leaf;
+    open.clear();
+    descend(raw, 1, 0, open);
+    return open.empty() ? leaf : open.front().second;
+  }
+
+  static float logistic(float x) { return static_cast<float>(1. / (1 + std::exp(-x))); }
+
+  void probabilities(float* raw) const {
+    if (loss != Loss::kSoftmax) {
+      for (size_t i = 0; i < n_labels; ++i) raw[i] = kSigmoid(raw[i]);
+      return;
+    }
+    float most = raw[0], sum = 0;
+    for (size_t i = 0; i < n_labels; ++i) most = std::max(raw[i], most);
+    for (size_t i = 0; i < n_labels; ++i) {
+      raw[i] = static_cast<float>(std::exp(static_cast<double>(raw[i] - most)));
+      sum += raw[i];
+    }
+    for (size_t i = 0; i < n_labels; ++i) raw[i] /= sum;
+  }
+
+  // Depth first, left before right, with a stack of its own: a tree may be as deep as it has labels.
+  void descend(const float* raw, size_t k, float threshold, Ranked& heap) const {
+    thread_local std::vector<std::pair<float, int32_t>> open;
+    const float least = fasttext_log(threshold);
+    open.assign(1, {0.f, static_cast<int32_t>(2 * n_labels - 2)});
+    while (!open.empty()) {
+      const auto [score, node] = open.back();
+      open.pop_back();
+      if (score < least || (heap.size() == k && score < heap.front().first)) continue;
+      if (node < static_cast<int32_t>(n_labels)) {
+        keep(heap, k, score, node);
+        continue;
+      }
+      const size_t inner = static_cast<size_t>(node) - n_labels;
+      const float share = logistic(raw[inner]);
+      open.push_back({score + fasttext_log(share), children[2 * inner + 1]});
+      open.push_back({score + fasttext_log(static_cast<float>(1.0 - share)), children[2 * inner]});
+    }
+  }
+};
+
+}  // namespace unnaive

@@ -1,0 +1,263 @@
+"""fastText's own model files, .bin and .ftz: bytes → FastTextFile. Nothing in them is trusted.
+
+Little-endian. A magic number, the version and the settings; the dictionary (words, then labels, each with its count);
+which hashed n-grams were kept, where the model was pruned; the input matrix, a row for each word and hashed n-gram; the
+output matrix, a row for each label. Either matrix may be quantised (matrices.py).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.errors import BadModel
+from unnaive.models.fasttext.matrices import DenseMatrix, Matrix, QuantisedMatrix
+
+MAGIC = 793712314
+VERSIONS = (11, 12)
+LOSSES = {1: "hs", 2: "ns", 3: "softmax", 4: "ova"}
+KINDS = {1: "cbow", 2: "skipgram", 3: "supervised"}
+SETTINGS = (
+    "dim", "ws", "epoch", "minCount", "neg", "wordNgrams", "loss", "model", "bucket", "minn", "maxn", "lrUpdateRate",
+)  # fmt: skip
+LONGEST_GRAM = 100  # characters or words: a file that asks for more would make reading a text take for ever
+LARGEST_DIM = 1 << 16
+READ_AHEAD = 1 << 24  # bytes of the dictionary that are read at a time
+LARGEST_COUNT = 10**15  # from here on fastText's own Huffman tree is undefined
+
+
+@dataclass(frozen=True, eq=False)
+class FastTextFile:
+    """What a model file of fastText holds.
+
+    version      11 or 12
+    settings     the numbers of its header by fastText's names, dim to lrUpdateRate
+    words        the words of the dictionary as bytes, in the order of their rows
+    word_counts  how often each was seen in training (n_words,)
+    labels       the labels as bytes, with their prefix
+    label_counts how often each was seen in training (n_labels,)
+    n_tokens     tokens seen in training
+    kept         hashed n-grams that were kept and the row of each behind the words (n_kept, 2); None: not pruned
+    input        a row for each word and hashed n-gram (n_rows, dim)
+    output       a row for each label (n_labels, dim)
+    """
+
+    path: Path
+    version: int
+    settings: dict[str, int]
+    words: list[bytes]
+    word_counts: NDArray[np.int64]
+    labels: list[bytes]
+    label_counts: NDArray[np.int64]
+    n_tokens: int
+    kept: NDArray[np.int32] | None
+    input: Matrix
+    output: Matrix
+
+    @property
+    def supervised(self) -> bool:
+        """Whether it is a classifier; else it holds word vectors."""
+        return KINDS[self.settings["model"]] == "supervised"
+
+    @property
+    def loss(self) -> str:
+        """The loss that it was trained with, by fastText's name."""
+        return LOSSES[self.settings["loss"]]
+
+    @property
+    def quantised(self) -> bool:
+        """Whether the input matrix is quantised: a .ftz file."""
+        return isinstance(self.input, QuantisedMatrix)
+
+
+def is_fasttext_file(path: str | Path) -> bool:
+    """Whether a file begins as fastText's models do."""
+    with Path(path).open("rb") as file:
+        return file.read(4) == struct.pack("<i", MAGIC)
+
+
+def read_fasttext_file(path: str | Path) -> FastTextFile:
+    """The model in a .bin or .ftz file of fastText; a file that is broken or hostile gives one sentence.
+
+    Dense matrices are not read yet: they stay in the file until somebody asks for their rows.
+    """
+    place = Path(path)
+    try:
+        with place.open("rb") as file:
+            return _Reader(file, place).whole()
+    except BadModel as problem:
+        raise BadModel(f"{path}: {problem}") from None
+    except OSError as problem:
+        raise BadModel(f"{path}: it cannot be read ({problem.strerror or problem})") from problem
+    except MemoryError as problem:
+        raise BadModel(f"{path}: there is not enough memory to read it") from problem
+
+
+class _Reader:
+    """Reads a file from its beginning to its end; every number is held against what the file can have."""
+
+    def __init__(self, file: BinaryIO, path: Path) -> None:
+        self.file, self.path = file, path
+        self.size = os.fstat(file.fileno()).st_size
+
+    def whole(self) -> FastTextFile:
+        """The file."""
+        if self.left < 4 or self._numbers("<i")[0] != MAGIC:
+            raise BadModel("this is no model of fastText; give a .bin or .ftz file that it saved")
+        version = self._numbers("<i")[0]
+        if version not in VERSIONS:
+            raise BadModel(f"it has version {version} of fastText's format, and versions 11 and 12 are read")
+        settings = self._settings(version)
+        words, word_counts, labels, label_counts, n_tokens, n_kept = self._dictionary()
+        kept = None if n_kept < 0 else self._array("<i4", (n_kept, 2), "list of kept n-grams")
+        quantised = self._flag()
+        if kept is not None and not quantised:
+            raise BadModel("it is pruned and not quantised, which fastText itself refuses; quantise it again")
+        inputs = self._matrix(quantised)
+        quantised_output = self._flag() and quantised
+        outputs = self._matrix(quantised_output)
+        if self.left:
+            raise BadModel(f"{self.left:,} bytes follow behind its end; it is damaged, save it again")
+        found = FastTextFile(
+            self.path, version, settings, words, word_counts, labels, label_counts, n_tokens, kept, inputs, outputs
+        )
+        _check_sizes(found)
+        return found
+
+    @property
+    def left(self) -> int:
+        """Bytes that follow."""
+        return self.size - self.file.tell()
+
+    def _bytes(self, size: int, what: str) -> bytes:
+        if not 0 <= size <= self.left:
+            raise BadModel(f"it ends in the middle of its {what}; it is damaged or cut short, copy it again")
+        return self.file.read(size)
+
+    def _numbers(self, form: str, what: str = "header") -> tuple[int, ...]:
+        return struct.unpack(form, self._bytes(struct.calcsize(form), what))
+
+    def _array(self, dtype: str, shape: tuple[int, ...], what: str) -> NDArray[Any]:
+        kind = np.dtype(dtype)
+        content = self._bytes(kind.itemsize * math.prod(shape), what)
+        return np.frombuffer(content, kind).reshape(shape).astype(kind.newbyteorder("="))
+
+    def _flag(self) -> bool:
+        flag = self._bytes(1, "matrices")[0]
+        if flag > 1:
+            raise BadModel(f"it has {flag} where 0 or 1 is expected; it is damaged, save it again")
+        return bool(flag)
+
+    def _settings(self, version: int) -> dict[str, int]:
+        settings = dict(zip(SETTINGS, self._numbers("<12i"), strict=True))
+        self._bytes(8, "header")  # the threshold of subsampling, which only training needs
+        if settings["model"] not in KINDS or settings["loss"] not in LOSSES:
+            raise BadModel("its kind of model or its loss is none that fastText has; it is damaged, save it again")
+        if version == 11 and KINDS[settings["model"]] == "supervised":
+            settings["maxn"] = 0  # such files were written before classifiers had character n-grams
+        ranges = {
+            "dim": (1, LARGEST_DIM), "bucket": (0, 2**31 - 1), "minn": (0, LONGEST_GRAM), "maxn": (0, LONGEST_GRAM),
+            "wordNgrams": (0, LONGEST_GRAM),
+        }  # fmt: skip
+        for name, (least, most) in ranges.items():
+            if not least <= settings[name] <= most:
+                raise BadModel(f"its {name} is {settings[name]}, and from {least} to {most} are read; it is damaged")
+        if (settings["maxn"] or settings["wordNgrams"] > 1) and not settings["bucket"]:
+            raise BadModel("it has n-grams and no buckets to hash them to; it is damaged, save it again")
+        return settings
+
+    def _dictionary(
+        self,
+    ) -> tuple[list[bytes], NDArray[np.int64], list[bytes], NDArray[np.int64], int, int]:
+        size, n_words, n_labels, n_tokens, n_kept = self._numbers("<3i2q", "dictionary")
+        if min(n_words, n_labels) < 0 or size != n_words + n_labels or size * 10 > self.left or n_kept < -1:
+            raise BadModel("the sizes of its dictionary do not fit; it is damaged, save it again")
+        entries: list[bytes] = []
+        counts = np.zeros(size, np.int64)
+        content, at = b"", 0
+        for row in range(size):
+            end = content.find(b"\0", at)
+            while end < 0 or end + 10 > len(content):
+                more = self.file.read(READ_AHEAD)
+                if not more:
+                    raise BadModel("it ends in the middle of its dictionary; it is damaged or cut short, copy it again")
+                content, at = content[at:] + more, 0
+                end = content.find(b"\0")
+            entries.append(content[at:end])
+            counts[row], kind = struct.unpack_from("<qb", content, end + 1)
+            if kind != (row >= n_words):
+                raise BadModel("its dictionary does not have all words and then all labels; it is damaged")
+            at = end + 10
+        self.file.seek(at - len(content), os.SEEK_CUR)
+        if counts.min(initial=0) < 0 or counts.max(initial=0) >= LARGEST_COUNT:
+            raise BadModel("its dictionary has a count that no corpus reaches; it is damaged, save it again")
+        return entries[:n_words], counts[:n_words], entries[n_words:], counts[n_words:], n_tokens, n_kept
+
+    def _matrix(self, quantised: bool) -> Matrix:
+        return self._quantised() if quantised else self._dense()
+
+    def _dense(self) -> DenseMatrix:
+        rows, columns = self._shape()
+        offset, size = self.file.tell(), 4 * rows * columns
+        if size > self.left:
+            raise BadModel("it ends in the middle of its matrices; it is damaged or cut short, copy it again")
+        self.file.seek(size, os.SEEK_CUR)
+        return DenseMatrix(self.path, offset, (rows, columns))
+
+    def _shape(self) -> tuple[int, int]:
+        rows, columns = self._numbers("<2q", "matrices")
+        if not (0 <= rows < 2**31 and 1 <= columns <= LARGEST_DIM):
+            raise BadModel(f"it has a matrix of {rows} × {columns}, which cannot be; it is damaged, save it again")
+        return rows, columns
+
+    def _quantised(self) -> QuantisedMatrix:
+        has_norms = self._flag()
+        rows, columns = self._shape()
+        (code_size,) = self._numbers("<i", "matrices")
+        n_parts = -(-code_size // rows) if rows else 0
+        if code_size < 0 or n_parts * rows != code_size:
+            raise BadModel("the sizes of a quantised matrix do not fit; it is damaged, save it again")
+        codes = self._array("u1", (rows, n_parts), "matrices")
+        centroids, width = self._quantiser(columns, n_parts)
+        norm_codes, norms = None, None
+        if has_norms:
+            norm_codes = self._array("u1", (rows,), "matrices")
+            norms = self._quantiser(1, 1)[0]
+        return QuantisedMatrix(codes, centroids, width, columns, norm_codes, norms)
+
+    def _quantiser(self, columns: int, n_parts: int) -> tuple[NDArray[np.float32], int]:
+        """The centroids of a product quantiser and how many columns each of its parts has."""
+        dim, parts, width, last = self._numbers("<4i", "matrices")
+        sound = dim == columns and width > 0 and 0 < last <= width and parts == -(-dim // width)
+        if not sound or (parts - 1) * width + last != dim or (n_parts and parts != n_parts):
+            raise BadModel("the sizes of a quantiser do not fit; it is damaged, save it again")
+        return self._array("<f4", (dim * 256,), "matrices"), width
+
+
+def _check_sizes(found: FastTextFile) -> None:
+    """An error if the matrices do not have the rows and columns that the dictionary and the settings ask for."""
+    settings, n_words = found.settings, len(found.words)
+    grams = settings["bucket"] if settings["maxn"] or settings["wordNgrams"] > 1 else 0
+    if found.kept is not None:
+        grams = 0 if not len(found.kept) else int(found.kept[:, 1].max()) + 1
+        if len(found.kept) and (found.kept.min() < 0 or int(found.kept[:, 0].max()) >= settings["bucket"]):
+            raise BadModel("its list of kept n-grams does not fit; it is damaged, save it again")
+    n_outputs = len(found.labels) if found.supervised else 0
+    checks: list[tuple[Callable[[], bool], str]] = [
+        (lambda: found.input.shape[1] == found.output.shape[1] == settings["dim"], "columns"),
+        (lambda: found.input.shape[0] >= n_words + grams, "rows of its input"),
+        (lambda: not found.supervised or found.output.shape[0] == n_outputs, "rows of its output"),
+    ]
+    for fits, what in checks:
+        if not fits():
+            raise BadModel(f"the {what} do not fit its dictionary and settings; it is damaged, save it again")
+    if found.supervised and not found.labels:
+        raise BadModel("it has no labels; it is damaged, or was trained on a file without them")

@@ -1,0 +1,156 @@
+"""Texts → scores of an imported fastText model, by the kernel or, where it was not built, by numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.errors import BadData
+from unnaive.base.lazy import lazy_property
+from unnaive.base.sparse import csr_array
+from unnaive.base.types import Floats, Label
+from unnaive.linear.documents import ReadDocument, chunk_size
+from unnaive.models.fasttext.binary_file import LOSSES
+from unnaive.models.fasttext.features import END, Feature, FeatureRule
+from unnaive.models.fasttext.outputs import Singles
+from unnaive.models.fasttext.scorer import FastTextScorer
+from unnaive.text.backend import thread_count
+from unnaive.text.buffer import as_texts
+from unnaive.text.vocabulary import Vocabulary
+
+kernel: Any = None
+with suppress(ImportError):  # where the package was built without a compiler
+    kernel = import_module("unnaive.models.fasttext._fasttext")
+
+
+@dataclass(frozen=True, eq=False)
+class FastTextDocuments:
+    """Documents that come as raw texts, read as fastText reads a line of a file; newlines count as spaces.
+
+    native  whether the kernel reads them; else Python does, which is its specification
+    """
+
+    scorer: FastTextScorer
+    vocabulary: Vocabulary
+    classes: tuple[Label, ...]
+    n_jobs: int | None = None
+    native: bool = kernel is not None
+
+    def score_chunks(self, documents: Any) -> Iterator[Floats]:
+        """Scores of some texts at a time."""
+        texts = as_texts(documents)
+        step = chunk_size(self.scorer.n_classes)
+        for start in range(0, len(texts), step):
+            yield self.scores_and_known(texts[start : start + step])[0]
+
+    def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
+        """Scores of a few texts, and how many features each has besides the token that ends it."""
+        texts = as_texts(documents)
+        known = np.zeros(len(texts), np.int64)
+        if self.native:
+            scores = np.empty((len(texts), self.scorer.n_classes))
+            self._engine.scores(texts, scores, known, thread_count(self.n_jobs))
+            return scores, known
+        features = [self.rule.features(text) for text in texts]
+        known[:] = [sum(one.name != END for one in found) for found in features]
+        raw = np.array([self._raw(found) for found in features], np.float32).reshape(len(texts), -1)
+        scores = self.scorer.outputs.scores(raw) if len(texts) else np.zeros((0, self.scorer.n_classes))
+        scores[[not found for found in features]] = 0.0
+        return scores, known
+
+    def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
+        """fastText's decisions."""
+        texts = as_texts(documents)
+        if not self.native:
+            return None
+        best = np.empty(len(texts), np.int64)
+        self._engine.best(texts, best, thread_count(self.n_jobs))
+        return best
+
+    def known_terms(self, documents: Any) -> NDArray[np.int64]:
+        """How many features each text has, without the token that ends it."""
+        return self.scores_and_known(documents)[1]
+
+    def top_labels(self, texts: list[str], k: int, threshold: float) -> tuple[list[list[str]], Singles]:
+        """The k best labels of each text as fastText writes them, and the probabilities that it gives, in one row.
+
+        k = −1 for all. Labels whose probability is below `threshold` are left out, and a text without any feature has
+        none.
+        """
+        if self.native:
+            labels, values = self._engine.top(texts, k, threshold, self._label_names)
+            return labels, values
+        found = [self.rule.features(text) for text in texts]
+        top = [self.scorer.outputs.top(self._raw(one), k, threshold) if one else ([], []) for one in found]
+        names = self._label_names
+        return [[names[label] for label in one] for one, _ in top], np.array([p for _, ps in top for p in ps], np.float32)
+
+    @lazy_property
+    def _label_names(self) -> list[str]:
+        return self.scorer.label_names(self.classes)
+
+    def read_one(self, document: Any) -> ReadDocument:
+        """Counts of the features (1, n_rows), where they are, and what they are called in this text."""
+        if not isinstance(document, str):
+            raise BadData(f"the text to explain is {type(document).__name__}; give one str")
+        features = self.rule.features(document)
+        names = _names(features)
+        columns, counts = np.unique([one.row for one in features], return_counts=True)
+        row = csr_array((counts, columns.astype(np.int64), [0, len(columns)]), shape=(1, len(self.scorer.dense_rows)))
+        return ReadDocument(row, [(one.start, one.end, names[one.row]) for one in features], names)
+
+    @property
+    def fused(self) -> bool:
+        """The kernel scores texts as it reads them."""
+        return self.native
+
+    @property
+    def term_names(self) -> Sequence[str]:
+        """The words of the dictionary."""
+        return self.vocabulary.terms
+
+    @lazy_property
+    def rule(self) -> FeatureRule:
+        """How texts are read."""
+        return self.scorer.feature_rule(self.vocabulary.terms, self.classes)
+
+    def _raw(self, features: list[Feature]) -> Singles:
+        rows = self.scorer.dense_rows[[one.row for one in features]]
+        n = max(len(rows), 1)
+        mean: Any = rows.sum(axis=0, dtype=np.float64) / n
+        if not self.scorer.folded:  # in 32 bits, as fastText adds them
+            mean = np.add.reduce(rows, axis=0, dtype=np.float32) * np.float32(1.0 / n)
+        raw: Singles = self.scorer.raw(mean[None])[0]
+        return raw
+
+    @lazy_property
+    def _engine(self) -> Any:
+        scorer = self.scorer
+        blob, offsets = self.vocabulary.to_arrays()
+        if scorer.prefix == "":  # labels that do not begin as those that are left out anyway
+            more, ends = Vocabulary(scorer.label_names(self.classes)).to_arrays()
+            blob, offsets = np.concatenate([blob, more]), np.concatenate([offsets, offsets[-1] + ends[1:]])
+        code = next(number for number, name in LOSSES.items() if name == scorer.loss)
+        return kernel.Engine(
+            np.ascontiguousarray(blob, np.uint8), np.ascontiguousarray(offsets, np.int64), scorer.n_words,
+            scorer.bucket, scorer.minn, scorer.maxn, scorer.word_ngrams, scorer.kept, scorer.dense_rows, scorer.output,
+            scorer.output_scale, code, scorer.outputs.children, scorer.places,
+        )  # fmt: skip
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: the fields, not the kernel's tables that were made from them."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+
+def _names(features: list[Feature]) -> dict[int, str]:
+    """What each row is called in a text; n-grams that share a bucket share their row, and are named together."""
+    names: dict[int, dict[str, None]] = {}
+    for one in features:
+        names.setdefault(one.row, {})[one.name] = None
+    return {row: " or ".join(found) for row, found in names.items()}

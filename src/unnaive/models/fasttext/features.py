@@ -1,0 +1,134 @@
+"""A text → the rows of the input matrix that it is the mean of: words, character n-grams, word n-grams.
+
+This is the specification, in Python; the kernel (_fasttext.cpp) does the same on bytes. Explanations use it, because it
+tells where in the text each feature is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from unnaive.base.lazy import lazy_property
+
+END = "</s>"  # the token that ends every line; as a word of a text it ends the text
+PREFIX = "__label__"  # of labels: a file does not say which one it was trained with, and fastText takes this one
+TOKENS = re.compile("[^ \n\r\t\v\f\0]+")
+MASK = 0xFFFFFFFF
+
+
+class Feature(NamedTuple):
+    """One feature of a text: its row in the input matrix, what it is, and where it is."""
+
+    row: int
+    name: str
+    start: int
+    end: int
+
+
+def word_hash(token: bytes, start: int = 2166136261) -> int:
+    """FNV-1a of 32 bits over bytes that are sign-extended first, as fastText has it.
+
+    >>> word_hash(b"a"), word_hash(b"\\xc3")
+    (3826002220, 1312330666)
+    """
+    value = start
+    for byte in token:
+        value = ((value ^ (byte if byte < 128 else byte | 0xFFFFFF00)) * 16777619) & MASK
+    return value
+
+
+def encoded(text: str) -> bytes:
+    """UTF-8, of half a surrogate pair too."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureRule:
+    """How a fastText model reads texts.
+
+    words        the words of its dictionary, by row
+    labels       its labels with their prefix: as words of a text they are left out
+    bucket       how many rows there are for hashed n-grams, before pruning
+    minn, maxn   length of character n-grams; maxn 0 for none
+    word_ngrams  length of the longest word n-grams; 0 or 1 for none
+    kept         row behind the words of each hashed n-gram that pruning kept; None: not pruned
+    """
+
+    words: tuple[str, ...]
+    labels: tuple[str, ...]
+    bucket: int
+    minn: int
+    maxn: int
+    word_ngrams: int
+    kept: dict[int, int] | None
+
+    @lazy_property
+    def _rows(self) -> dict[str, int]:
+        return {word: row for row, word in enumerate(self.words)}
+
+    @lazy_property
+    def _labels(self) -> frozenset[str]:
+        return frozenset(self.labels)
+
+    def features(self, text: str) -> list[Feature]:
+        """The features of a text in fastText's order: its words with their character n-grams, then word n-grams."""
+        found: list[Feature] = []
+        hashes: list[int] = []
+        spans: list[tuple[int, int]] = []
+        for start, end, token in self._tokens(text):
+            row = self._rows.get(token)
+            if row is None and (token in self._labels or token.startswith(PREFIX)):
+                continue
+            if row is not None:
+                found.append(Feature(row, token, start, end))
+            if self.maxn and token != END:
+                found += self._character_ngrams(token, start)
+            hashes.append(word_hash(encoded(token)))
+            spans.append((start, end))
+        return found + list(self._word_ngrams(text, hashes, spans))
+
+    def _tokens(self, text: str) -> Iterator[tuple[int, int, str]]:
+        for match in TOKENS.finditer(text):
+            yield match.start(), match.end(), match.group()
+            if match.group() == END:
+                return
+        yield len(text), len(text), END
+
+    def _row_of(self, value: int) -> int | None:
+        """The row of a hashed n-gram; None where it was pruned."""
+        place = value % self.bucket
+        if self.kept is not None:
+            found = self.kept.get(place)
+            return None if found is None else len(self.words) + found
+        return len(self.words) + place
+
+    def _character_ngrams(self, token: str, start: int) -> Iterator[Feature]:
+        """Those of `<token>`, minn to maxn characters long, without a single border."""
+        bordered = f"<{token}>"
+        last = len(bordered)
+        for i in range(last):
+            value = 2166136261
+            for n in range(1, min(self.maxn, last - i) + 1):
+                value = word_hash(encoded(bordered[i + n - 1]), value)
+                if n < self.minn or (n == 1 and (i == 0 or i + n == last)):
+                    continue
+                row = self._row_of(value)
+                if row is not None:
+                    name = f"{'…' if i else ''}{bordered[i : i + n]}{'…' if i + n < last else ''}"
+                    first, end = max(i - 1, 0), min(i + n - 1, len(token))
+                    yield Feature(row, name, start + first, start + end)
+
+    def _word_ngrams(self, text: str, hashes: list[int], spans: list[tuple[int, int]]) -> Iterator[Feature]:
+        signed = [value - (1 << 32) if value >> 31 else value for value in hashes]
+        for i, first in enumerate(signed):
+            value = first
+            for j in range(i + 1, min(len(signed), i + self.word_ngrams)):
+                value = (value * 116049371 + signed[j]) & 0xFFFFFFFFFFFFFFFF
+                row = self._row_of(value)
+                if row is not None:
+                    start, end = spans[i][0], spans[j][1]
+                    tokens = [text[one:two] or END for one, two in spans[i : j + 1]]
+                    yield Feature(row, " ".join(tokens), start, end)

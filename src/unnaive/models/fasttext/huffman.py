@@ -1,0 +1,39 @@
+"""fastText's Huffman tree over labels: the path to a label decides what hierarchical softmax multiplies."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.errors import BadModel
+
+UNSET = 10**15  # fastText's count of a node that is not made yet
+
+
+def huffman_tree(counts: NDArray[np.int64]) -> NDArray[np.int32]:
+    """The two children of every inner node (n_labels − 1, 2), the last being the root.
+
+    Numbers below n_labels are labels, others inner nodes; node n_labels + i is scored by row i of the output. Labels
+    are merged from the last on, as fastText does, which has them by falling count.
+
+    >>> huffman_tree(np.array([5, 2, 1])).tolist()      # the two rarest first
+    [[2, 1], [3, 0]]
+    """
+    n = len(counts)
+    total = [int(count) for count in counts] + [UNSET] * (n - 1)
+    leaf, node = n - 1, n
+    children = np.zeros((n - 1, 2), np.int32)
+    for made in range(n, 2 * n - 1):
+        pair = []
+        for _ in range(2):
+            if leaf >= 0 and total[leaf] < total[node]:
+                pair.append(leaf)
+                leaf -= 1
+            elif node < made:
+                pair.append(node)
+                node += 1
+            else:
+                raise BadModel("its counts of labels make no Huffman tree; it is damaged, save it again")
+        children[made - n] = pair
+        total[made] = total[pair[0]] + total[pair[1]]
+    return children

@@ -1,0 +1,128 @@
+"""A file of fastText → an ordinary model: input and output folded into one weight for each feature and class.
+
+The score of a class is linear in the features: output_c · mean of rows = mean of (output_c · row). Where there are no
+more labels than dimensions, that product is made once, here, and is all that the model keeps. With more labels the two
+factors are smaller, and are kept as they are.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unnaive.base.errors import BadModel
+from unnaive.data.targets import sorted_classes
+from unnaive.learning.decisions import Argmax, Decision, Thresholds
+from unnaive.learning.fitted import FittedModel
+from unnaive.learning.learner import TrainingSpec
+from unnaive.models.catalogue import make_model
+from unnaive.models.fasttext.binary_file import FastTextFile, read_fasttext_file
+from unnaive.models.fasttext.features import PREFIX
+from unnaive.models.fasttext.matrices import QuantisedMatrix
+from unnaive.models.fasttext.outputs import Singles
+from unnaive.models.fasttext.scorer import FastTextScorer
+from unnaive.text.token_rule import TokenRule
+from unnaive.text.vocabulary import Vocabulary
+
+
+def import_fasttext(path: str | Path, *, multilabel: bool = False, fold: bool | None = None) -> FittedModel:
+    """The classifier in a .bin or .ftz file of fastText.
+
+    Its decisions are fastText's. With `multilabel`, of models trained with the loss ova or ns, a text gets every label
+    of probability one half and more. What it cannot do is learn more and forget: such a file has weights and nothing
+    of the documents.
+
+    fold  whether input and output are multiplied once, here; None: where there are no more labels than dimensions.
+          Decisions are the same either way. Outputs that are not folded are fastText's to the last bit; folded ones
+          differ by the rounding of its 32 bits, in probabilities by up to 3e-6 where texts are long.
+    """
+    file = read_fasttext_file(path)
+    try:
+        return fasttext_model(file, multilabel=multilabel, fold=fold)
+    except BadModel as problem:
+        words = str(problem)
+        raise BadModel(words if words.startswith(str(path)) else f"{path}: {words}") from None
+
+
+def fasttext_model(file: FastTextFile, *, multilabel: bool = False, fold: bool | None = None) -> FittedModel:
+    """The model of a file that was read; see `import_fasttext`."""
+    if not file.supervised:
+        raise BadModel("it holds word vectors and no classifier; only supervised models can be imported")
+    if multilabel and file.loss not in ("ova", "ns"):
+        raise BadModel(f"its loss is {file.loss}, whose labels exclude each other; leave multilabel out")
+    names, prefix = _class_names(file.labels)
+    classes = sorted_classes(names)
+    place = {label: i for i, label in enumerate(classes)}
+    folds = len(names) <= file.settings["dim"] if fold is None else fold
+    scorer = _scorer(file, np.array([place[name] for name in names], np.int64), prefix, folds)
+    decision: Decision = Thresholds((0.0,) * len(classes)) if multilabel else Argmax()
+    return FittedModel(
+        spec=TrainingSpec(make_model("fasttext", {}), decision=decision if multilabel else None),
+        classes=classes,
+        target_type="sets" if multilabel else "single",
+        scorer=scorer,
+        decision=decision,
+        token_rule=TokenRule(language=None, lowercase=False, min_length=1),
+        vocabulary=Vocabulary(_distinct_words(file.words)),
+    )
+
+
+def _class_names(labels: list[bytes]) -> tuple[list[str], str]:
+    """The labels without the prefix that fastText's data files have, where all have it."""
+    try:
+        names = [label.decode() for label in labels]
+    except UnicodeDecodeError:
+        raise BadModel("a label in it is not UTF-8; train it on a file that is") from None
+    prefix = PREFIX if all(name.startswith(PREFIX) and name != PREFIX for name in names) else ""
+    names = [name.removeprefix(prefix) for name in names]
+    if len(set(names)) != len(names) or "" in names:
+        raise BadModel("it has a label twice, or one without a name; it is damaged, save it again")
+    return names, prefix
+
+
+def _distinct_words(words: list[bytes]) -> list[str]:
+    """The words as text, each at its row.
+
+    One that no text can have, because it is not UTF-8 or comes again later, is called by a space and its row: no token
+    has a space in it, so it is never found.
+    """
+    places = {word: row for row, word in enumerate(words)}
+    found = []
+    for row, word in enumerate(words):
+        try:
+            text = word.decode()
+        except UnicodeDecodeError:
+            text = ""
+        found.append(text if text and places[word] == row else f" {row}")
+    if len(set(found)) != len(found):
+        raise BadModel("its dictionary has words with spaces in them; it is damaged, save it again")
+    return found
+
+
+def _scorer(file: FastTextFile, places: Any, prefix: str, folds: bool) -> FastTextScorer:
+    settings = file.settings
+    output, scale = file.output.unscaled, file.output.row_scale
+    rows: Any
+    if folds:
+        rows, output_kept = _folded(file, output if scale is None else output * scale[:, None]), None
+        scale = None
+    else:
+        rows = file.input if isinstance(file.input, QuantisedMatrix) else file.input.dense()
+        output_kept = output
+    has_grams = settings["maxn"] > 0 or settings["wordNgrams"] > 1
+    return FastTextScorer(
+        loss=file.loss, rows=rows, output=output_kept, output_scale=scale, step=None, label_counts=file.label_counts,
+        places=places, n_words=len(file.words), bucket=settings["bucket"] if has_grams else 0, minn=settings["minn"],
+        maxn=settings["maxn"], word_ngrams=settings["wordNgrams"], kept=file.kept if has_grams else None, prefix=prefix,
+    )  # fmt: skip
+
+
+def _folded(file: FastTextFile, output: Singles) -> Singles:
+    """output · row for each row of the input (n_rows, n_labels), some rows at a time."""
+    folded = np.empty((file.input.shape[0], len(output)), np.float32)
+    columns = output.astype(np.float64).T
+    for start, rows in file.input.blocks():
+        folded[start : start + len(rows)] = rows.astype(np.float64) @ columns
+    return folded

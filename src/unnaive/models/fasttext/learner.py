@@ -1,0 +1,32 @@
+"""FastText: the name and the abilities of imported fastText models, which are not trained here."""
+
+from __future__ import annotations
+
+from unnaive.base.errors import UnnaiveError
+from unnaive.base.types import Floats, ProgressCallback, Sparse
+from unnaive.linear.scorer import Scorer
+from unnaive.models.estimator import DocumentsModel
+
+
+class FastText(DocumentsModel):
+    """A classifier that fastText trained, imported with `unnaive import`.
+
+    It predicts, explains and is served as any other model. It has weights and nothing of the documents it was trained
+    on: it cannot learn more, forget or be merged.
+    """
+
+    name = "fasttext"
+    title = "imported fastText model"
+    generative = False
+    imported = True
+    scorer_kinds = ("fasttext",)
+
+    def learn(
+        self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> Scorer:  # fmt: skip
+        """Imported models are not trained here."""
+        raise UnnaiveError(
+            "fasttext is the name of models that fastText trained, imported with `unnaive import`; to train a "
+            "classifier on texts, choose another model, such as auto, or use unnaive.fasttext.train_supervised"
+        )

@@ -1,0 +1,120 @@
+"""The matrices of a fastText model: dense ones, which stay in their file, and product-quantised ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.errors import BadModel
+
+BLOCK = 1 << 22  # numbers that are read at a time: 16 MB
+
+
+@dataclass(frozen=True, eq=False)
+class DenseMatrix:
+    """A matrix of float32 that lies in a file from a place on; its rows are read when they are asked for."""
+
+    path: Path
+    offset: int
+    shape: tuple[int, int]
+
+    def block(self, start: int, end: int) -> NDArray[np.float32]:
+        """The rows from `start` to before `end`; an error if one is not finite or the file has become shorter."""
+        with self.path.open("rb") as file:
+            file.seek(self.offset + 4 * start * self.shape[1])
+            values = np.fromfile(file, "<f4", (end - start) * self.shape[1])
+        if len(values) != (end - start) * self.shape[1]:
+            raise BadModel(f"{self.path}: it became shorter while it was read; copy it again")
+        return check_finite(values.reshape(-1, self.shape[1]).astype(np.float32, copy=False))
+
+    def blocks(self) -> Iterator[tuple[int, NDArray[np.float32]]]:
+        """Some rows at a time, each time with the place of the first."""
+        step = max(1, BLOCK // self.shape[1])
+        for start in range(0, self.shape[0], step):
+            yield start, self.block(start, min(start + step, self.shape[0]))
+
+    def dense(self) -> NDArray[np.float32]:
+        """All rows."""
+        return self.block(0, self.shape[0])
+
+    @property
+    def row_scale(self) -> NDArray[np.float32] | None:
+        """Rows are as long as they are."""
+        return None
+
+    @property
+    def unscaled(self) -> NDArray[np.float32]:
+        """All rows."""
+        return self.dense()
+
+
+@dataclass(frozen=True, eq=False)
+class QuantisedMatrix:
+    """A product-quantised matrix: a byte for each part of a row says which of 256 centroids of that part it is.
+
+    codes       (n_rows, n_parts)
+    centroids   of part q, centroid k begins at (q·256 + k)·width; of the last part, of `last` columns, at
+                q·256·width + k·last
+    width       columns of a part
+    n_columns   columns of the matrix
+    norm_codes  where lengths are quantised apart, which of 256 lengths multiplies each row (n_rows,)
+    norms       those lengths (256,)
+
+    >>> centroids = np.zeros(3 * 256, np.float32)
+    >>> centroids[[4, 5, 513]] = 1, 2, 3            # part 0, centroid 2: (1, 2); part 1, centroid 1: (3,)
+    >>> QuantisedMatrix(np.array([[2, 1]], np.uint8), centroids, 2, 3).dense()
+    array([[1., 2., 3.]], dtype=float32)
+    """
+
+    codes: NDArray[np.uint8]
+    centroids: NDArray[np.float32]
+    width: int
+    n_columns: int
+    norm_codes: NDArray[np.uint8] | None = None
+    norms: NDArray[np.float32] | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_rows, n_columns)."""
+        return len(self.codes), self.n_columns
+
+    @property
+    def row_scale(self) -> NDArray[np.float32] | None:
+        """What multiplies each row (n_rows,); None where lengths are not quantised apart."""
+        if self.norms is None or self.norm_codes is None:
+            return None
+        return check_finite(self.norms[self.norm_codes])
+
+    @property
+    def unscaled(self) -> NDArray[np.float32]:
+        """The rows before their lengths multiply them."""
+        rows = np.empty(self.shape, np.float32)
+        for part in range(self.codes.shape[1]):
+            start = part * self.width
+            end = min(start + self.width, self.n_columns)
+            table = self.centroids[256 * start : 256 * end].reshape(256, end - start)
+            rows[:, start:end] = table[self.codes[:, part]]
+        return check_finite(rows)
+
+    def dense(self) -> NDArray[np.float32]:
+        """All rows, as fastText adds them: each number times the length of its row, in 32 bits."""
+        scale = self.row_scale
+        return self.unscaled if scale is None else self.unscaled * scale[:, None]
+
+    def blocks(self) -> Iterator[tuple[int, NDArray[np.float32]]]:
+        """All rows at once: quantised matrices are small."""
+        yield 0, self.dense()
+
+
+Matrix = DenseMatrix | QuantisedMatrix
+
+
+def check_finite(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The same values; an error if one of them is not finite."""
+    if not np.isfinite(values).all():
+        raise BadModel("it has weights that are not numbers; fastText's training failed, train it again")
+    return values
