@@ -9,6 +9,7 @@ least ambiguous: of all with that coverage they are the smallest on average.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from unnaive.base.errors import BadData, count_noun
 from unnaive.base.sparse import csc_array, csr_array
-from unnaive.base.types import Arrays, Floats, Ids
+from unnaive.base.types import Arrays, Floats, Ids, Label
 from unnaive.data.arrays import is_number
 
 RANKS_ABOVE = 2  # ranks that a class of its own needs above the threshold: with one, a single document would decide
@@ -115,8 +116,6 @@ class ConformalScores:
         limit = self._limits_by_class(confidence) if by_class else np.full(log_p.shape[1], self._limit(confidence))
         return -log_p <= limit
 
-<<<<<<< HEAD
-=======
     def _limit(self, confidence: float) -> float:
         """The largest nonconformity in a set."""
         if self.several is None:
@@ -155,18 +154,6 @@ class ConformalScores:
             n_rare += 1
         return np.sort(order[:n_rare])
 
-    def for_classes(self, classes: Sequence[Label], others: Sequence[Label]) -> ConformalScores | None:
-        """The scores over the classes `others`; None where a class that has some is not among them.
-
-        A class that came later has no held-out documents, and is among the `pooled_classes`.
-        """
-        held = dict(zip(classes, self.by_class, strict=True))
-        if any(one.n and label not in others for label, one in held.items()):
-            return None
-        ladders = tuple(held.get(label, Ladder(0, np.zeros(0))) for label in others)
-        return ConformalScores(self.overall, ladders, self.several)
-
->>>>>>> stats
     def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
         """Arrays and plain settings from which `from_arrays` makes an equal value."""
         each = np.concatenate([np.zeros(0), *(one.values for one in self.by_class)])

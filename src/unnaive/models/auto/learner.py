@@ -27,15 +27,9 @@ from unnaive.models.auto.plan import BUDGETS, FEW, SearchPlan, Size, default_mem
 from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe, place_classes
 from unnaive.models.auto.refit import count_classes, order_classes, refit
-<<<<<<< HEAD
 from unnaive.models.auto.report import make_report, without_measures
-from unnaive.models.auto.search import CandidateSearch, ChosenView, block_splits, count_right, pool_views
-from unnaive.models.auto.views import View, find_views
-=======
-from unnaive.models.auto.report import make_report
 from unnaive.models.auto.search import CandidateSearch, ChosenView, block_splits, cross_fitted_scores, pool_views
 from unnaive.models.auto.views import SelectColumns, View, select_views, take_names
->>>>>>> stats
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
 from unnaive.text.vocabulary import Vocabulary
 
