@@ -52,8 +52,11 @@ class Learner(Protocol):
         scorer (a HeldOut): calibration, decisions and conformal sets then need no further fits. Training takes it off.
         """
 
-    def relearn(self, before: Scorer, places: NDArray[np.int64], X: Sparse, Y: Sparse, **same: Any) -> Scorer:
-        """The scorer that what was chosen for `before` gives on these documents; `same` as in `learn`.
+    def relearn(
+        self, before: Scorer, places: NDArray[np.int64], X: Sparse, Y: Sparse, *, chosen_on: int | None = None,
+        **same: Any,
+    ) -> Scorer:  # fmt: skip
+        """The scorer that what was chosen for `before`, on `chosen_on` documents, gives on these; `same` as in `learn`.
 
         Class i of `before` is column places[i] of Y now, −1 where it is gone.
         """

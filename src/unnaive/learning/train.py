@@ -280,7 +280,8 @@ def make_scorer(
     if before is not None:
         place = {label: position for position, label in enumerate(targets.classes)}
         places = np.array([place.get(label, -1) for label in before.classes], np.int64)
-        scorer = model.relearn(before.scorer, places, documents, targets.Y, **more)
+        chosen_on = None if before.statistic is None else int(before.statistic.n_docs)
+        scorer = model.relearn(before.scorer, places, documents, targets.Y, chosen_on=chosen_on, **more)
     else:
         scorer = model.learn(documents, targets.Y, **more)
     used = scorer.used_terms() if named.vocabulary is not None else None

@@ -114,8 +114,11 @@ class Model(Settings, Protocol):
         """What training takes for each class, beyond what is stored: nothing, unless a model says otherwise."""
         return ClassCost()
 
-    def relearn(self, before: Scorer, places: NDArray[np.int64], X: Sparse, Y: Sparse, **same: Any) -> Scorer:
-        """The scorer that what was chosen for `before` gives on these documents; `same` as in `learn`.
+    def relearn(
+        self, before: Scorer, places: NDArray[np.int64], X: Sparse, Y: Sparse, *, chosen_on: int | None = None,
+        **same: Any,
+    ) -> Scorer:  # fmt: skip
+        """The scorer that what was chosen for `before`, on `chosen_on` documents, gives on these; `same` as in `learn`.
 
         Class i of `before` is column places[i] of Y now, −1 where it is gone. Only models with `keeps_choice` choose;
         the others learn from the documents as if they were the first.

@@ -160,12 +160,14 @@ class Auto(DocumentsModel):
         plan = make_plan(size, self.budget if clock is None else clock.left())
         return self._choose_single(X, targets, views, size, plan, sample_weight, progress, clock, terms, select)
 
-    def relearn(self, before: Scorer, places: Ids, X: Sparse, Y: Sparse, **same: Any) -> Scorer:
+    def relearn(
+        self, before: Scorer, places: Ids, X: Sparse, Y: Sparse, *, chosen_on: int | None = None, **same: Any
+    ) -> Scorer:
         """The recipe of `before` on these documents, without a search."""
         if not isinstance(before, Pool) or not before.recipe["members"]:
             return self.learn(X, Y, **same)
         recipe = place_classes(before.recipe, places.tolist(), Y.shape[1])
-        recipe = {**recipe, "report": without_measures(recipe["report"])}
+        recipe = {**recipe, "report": without_measures(recipe["report"], chosen_on)}
         return refit(
             recipe, X, Y, same.get("terms"), sample_weight=same.get("sample_weight"), random_state=self.random_state,
             n_jobs=self.n_jobs,
