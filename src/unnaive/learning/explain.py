@@ -253,7 +253,7 @@ def explain_document(
     """What each term of a document adds to the score of `label`, by default the first that `predict` gives.
 
     The reference is the class `against`, else the mean over the classes where they exclude each other, else zero:
-    log-odds, cosines and margins mean something by themselves. Of a text of more than 100,000 characters the evidence
+    log-odds, cosines and margins mean something by themselves. Of a text of more than 50,000 characters the evidence
     is that of all of it, and the text and the places of terms are those of its beginning.
 
     >>> from unnaive import TextClassifier

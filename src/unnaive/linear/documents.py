@@ -24,7 +24,7 @@ from unnaive.text.vocabulary import Vocabulary
 
 CHUNK_CELLS = 1 << 22  # scores held at a time: 32 MB of float64
 CHUNK_TEXTS = 1 << 14
-SHOWN_CHARS = 100_000  # of a text in which the places of terms are looked for
+SHOWN_CHARS = 50_000  # of a text in which the places of terms are looked for
 
 
 def chunk_size(n_classes: int) -> int:
@@ -49,7 +49,7 @@ def shown_part(text: str) -> str:
     """The text, or of a long one the beginning, which explanations show; cut where a word ends, if one does.
 
     >>> len(shown_part("word " * SHOWN_CHARS)), shown_part("short")
-    (99999, 'short')
+    (49999, 'short')
     """
     if len(text) <= SHOWN_CHARS:
         return text
