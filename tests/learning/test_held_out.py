@@ -12,7 +12,7 @@ from unnaive.data.training_data import TrainingData
 from unnaive.data.weighting import tf_idf
 from unnaive.io.tickets import load_tickets
 from unnaive.learning.learner import TrainingSpec
-from unnaive.learning.train import _hold_out, _kept_rows, out_of_fold_scores
+from unnaive.learning.train import _hold_out, kept_rows, out_of_fold_scores
 from unnaive.linear.selection import select_terms
 from unnaive.models import held_out_scores
 from unnaive.models.auto.candidates import MULTILABEL, Candidate
@@ -47,7 +47,7 @@ def in_their_order(made, texts, labels):
     data = made.count_texts(texts, labels)
     if made.spec().model.statistic == "counts":
         return data.rows, np.arange(len(texts))
-    kept = _kept_rows(data.documents(), data)
+    kept = kept_rows(data.documents(), data.target_type)
     names = [
         tuple(sorted((data.rows.vocabulary[t], n) for t, n in _cells(data.rows.X, row))) for row in range(len(texts))
     ]

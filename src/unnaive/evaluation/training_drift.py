@@ -75,6 +75,8 @@ def find_training_drift(fitted: FittedModel, documents: Any, Y: Sparse, *, seed:
     count once, as far as they can be seen: of a model that kept sums alone, not among those of training.
     """
     kept = fitted.statistic
+    if fitted.documents is not None:  # a model that tunes on its documents has their sums too
+        kept = fitted.documents
     if kept is None or kept.n_docs < FEWEST_TEXTS or Y.shape[0] < FEWEST_TEXTS:
         return None
     if isinstance(kept, PackedDocuments):
