@@ -184,10 +184,13 @@ class FastTextModel:
         names = [word.decode("utf-8", on_unicode_error) for word in self._file.words]
         return (names, self._file.word_counts) if include_freq else names
 
-    def get_line(self, text: str, on_unicode_error: str = "strict") -> tuple[list[str], list[str]]:
-        """The words of a line, </s> at its end, and its labels that the model knows."""
+    def get_line(self, text: Any, on_unicode_error: str = "strict") -> tuple[list[Any], list[Any]]:
+        """The words of a line, </s> at its end, and its labels that the model knows; of a list of lines two lists."""
+        if isinstance(text, list):
+            both = [self.get_line(line) for line in text]
+            return [words for words, _ in both], [labels for _, labels in both]
         tokens = tokenize(self._line(text))
-        prefix, known = self._prefix or PREFIX, set(self.labels)
+        prefix, known = self._prefix or PREFIX, set() if self._fitted is None else set(self.labels)
         return [one for one in tokens if not one.startswith(prefix)] + [END], [one for one in tokens if one in known]
 
     def get_dimension(self) -> int:

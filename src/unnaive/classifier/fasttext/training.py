@@ -86,8 +86,7 @@ def _note_unused(given: dict[str, Any], tunes: bool) -> None:
         changed = [name for name in changed if name != "autotuneValidationFile"]
     if changed:
         warnings.warn(
-            f"{', '.join(changed)} mean nothing to the models of unnaive, which are fitted to their optimum; "
-            "leave them out",
+            f"the models of unnaive are fitted to their optimum and have no {', '.join(changed)}; leave that out",
             UnnaiveWarning,
             stacklevel=3,
         )
