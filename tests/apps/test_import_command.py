@@ -28,7 +28,7 @@ def test_an_imported_model_goes_through_the_commands(binary, tmp_path, capsys):
         ["evaluate", str(model), str(data)],
         ["explain", str(model), "the of to"],
         ["inspect", str(model)],
-        ["compress", str(model), "-o", str(tmp_path / "tiny.model"), "--max-size", "8kB"],
+        ["compress", str(model), "-o", str(tmp_path / "tiny.model"), "--max-size", "3kB"],
     ):
         assert exit_code(arguments) == 0
         out = capsys.readouterr()

@@ -57,24 +57,8 @@ def write_fasttext(parts: FastTextParts) -> bytes:
     """The bytes of the model file."""
     rng = np.random.default_rng(parts.seed)
     out = [struct.pack("<ii", 793712314, parts.version)]
-    out.append(
-        struct.pack(
-            "<12id",
-            parts.dim,
-            5,
-            5,
-            1,
-            5,
-            parts.word_ngrams,
-            LOSSES[parts.loss],
-            parts.model,
-            parts.bucket,
-            parts.minn,
-            parts.maxn,
-            100,
-            1e-4,
-        )  # fmt: skip
-    )
+    header = (parts.dim, 5, 5, 1, 5, parts.word_ngrams, LOSSES[parts.loss], parts.model, parts.bucket, parts.minn)
+    out.append(struct.pack("<12id", *header, parts.maxn, 100, 1e-4))
     n_kept = -1 if parts.kept is None else len(parts.kept)
     out.append(
         struct.pack("<3i2q", len(parts.words) + len(parts.labels), len(parts.words), len(parts.labels), 999, n_kept)
