@@ -52,7 +52,8 @@ def test_held_out_documents_that_are_all_right_make_no_document_certain():
 
 
 def test_costs_reach_the_doubtful_documents_of_data_that_is_easily_told_apart():
-    texts = ["ball game the", "goal match the", "vote law the", "tax party the"] * 10
+    # copies are held out together, so that a class is told by what its other texts have in common with them
+    texts = ["ball game the", "ball match the", "vote law the", "vote party the"] * 10
     costs = {"sport": {"sport": 0, "politics": 100}, "politics": {"sport": 1, "politics": 0}}
     model = TextClassifier("auto", budget="fast", optimise=costs).fit(texts, (["sport"] * 2 + ["politics"] * 2) * 10)
     assert model.predict(["the", "vote law the", "ball game"]).tolist() == ["sport", "politics", "sport"]
