@@ -228,7 +228,7 @@ class Auto(DocumentsModel):
         )  # fmt: skip
         chosen, plan = _choose_views(search, planned, size, plan, clock)
         recipe, shares = pool_views(chosen, search.soft_targets)
-        scores = cross_fitted_scores(chosen, search.soft_targets)
+        scores = cross_fitted_scores(chosen, search.truth, search.soft_targets)
         held_out = HeldOutAccuracy.of(
             scores.argmax(axis=1) == search.truth, passages.groups()[search.rows], len(splits[0].train) / len(targets)
         )
