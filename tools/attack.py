@@ -3,6 +3,7 @@
 attack.py [--small] [--again] [NAME…]   --small for the scale of `make test`; the names are those of suite.ATTACKS, for
                                         instance growth, which measures how processor time grows with inputs made to
                                         take long
+attack.py --write                       put the table of what was run last, whatever the code was, into SECURITY.md
 
 What is done is kept in build/attack.json, part by part: when it is stopped, the next run goes on from there, as long as
 the code is the same. --again starts anew.
@@ -10,19 +11,24 @@ the code is the same. --again starts anew.
 
 import hashlib
 import json
+import re
+import resource
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, fields
+from datetime import UTC, datetime
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "attack"))
 
 import suite
-from forks import Tally
+from forks import COLUMNS, Tally
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "build" / "attack.json"
+PAGE = ROOT / "SECURITY.md"
+PLACE = re.compile(r"(<!-- written by tools/attack.py -->\n).*?(<!-- end -->\n)", re.DOTALL)
 
 
 def code_hash() -> str:
@@ -35,33 +41,78 @@ def code_hash() -> str:
     return found.hexdigest()
 
 
-class Progress:
-    """The parts that are done, by name: on disk after each."""
+def processor_seconds() -> float:
+    """Of this process and of the children that it waited for."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
-    def __init__(self, *, again: bool) -> None:
-        self.code, self.done = code_hash(), {}
-        if KEPT.is_file() and not again:
-            kept = json.loads(KEPT.read_text(encoding="utf-8"))
-            self.done = kept["done"] if kept["code"] == self.code else {}
+
+class Progress:
+    """What was done, by the name of the part: its tally, with which code, when, and its processor seconds."""
+
+    def __init__(self, *, again: bool = False) -> None:
+        self.code = code_hash()
+        self.done = json.loads(KEPT.read_text(encoding="utf-8"))["done"] if KEPT.is_file() and not again else {}
 
     def run(self, key: str, name: str, scale: dict[str, object], part: int) -> Tally:
-        """The tally of a part, from the disk if it was done."""
-        if key in self.done:
-            return Tally(**self.done[key])
-        start = time.perf_counter()
+        """The tally of a part, from the disk if it was done with this code."""
+        if self.done.get(key, {}).get("code") == self.code:
+            return read_tally(self.done[key])
+        start, before = time.perf_counter(), processor_seconds()
         tally = suite.run_part(name, scale, part)
-        print(f"{key}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+        spent = processor_seconds() - before
+        print(f"{key}: {time.perf_counter() - start:.0f} s, {spent:.0f} s of processors", file=sys.stderr, flush=True)
         for note in tally.notes[:10]:
             print(f"  {note}", file=sys.stderr, flush=True)
         if tally.sound:  # what crashed is tried again
-            self.done[key] = asdict(tally)
+            about = {"code": self.code, "seconds": round(spent, 1), "day": datetime.now(tz=UTC).date().isoformat()}
+            self.done[key] = asdict(tally) | about
             KEPT.parent.mkdir(exist_ok=True)
-            KEPT.write_text(json.dumps({"code": self.code, "done": self.done}), encoding="utf-8")
+            KEPT.write_text(json.dumps({"done": self.done}), encoding="utf-8")
         return tally
+
+
+def read_tally(kept: dict[str, object]) -> Tally:
+    """The tally in what was kept of a part."""
+    return Tally(**{one.name: kept[one.name] for one in fields(Tally)})
+
+
+def write_page(progress: Progress) -> int:
+    """Put the sums of all parts that were kept into SECURITY.md; of an unfinished attack, those there are."""
+    lines = [f"| attack | {' | '.join(COLUMNS)} | processor min |", "|---|" + "---:|" * (len(COLUMNS) + 1)]
+    totals, minutes = Tally("all"), 0.0
+    days = set()
+    for name in suite.ATTACKS:
+        parts = [one for key, one in progress.done.items() if re.fullmatch(rf"{name} \d+/\d+", key)]
+        if not parts:
+            continue
+        tally, spent = Tally(str(parts[0]["name"])), sum(float(one["seconds"]) for one in parts) / 60
+        for one in parts:
+            tally += read_tally(one)
+            days.add(str(one["day"]))
+        lines.append(_row(tally, spent))
+        totals += tally
+        minutes += spent
+    lines.append(_row(totals, minutes))
+    told = f"Run on {' and '.join(sorted(days))}, by parts:\n\n" + "\n".join(lines) + "\n"
+    page = PAGE.read_text(encoding="utf-8")
+    changed, places = PLACE.subn(lambda found: f"{found[1]}\n{told}\n{found[2]}", page)
+    if places != 1 or not days:
+        print("SECURITY.md has no place for the table, or nothing was run yet", file=sys.stderr)
+        return 1
+    PAGE.write_text(changed, encoding="utf-8")
+    return 0
+
+
+def _row(tally: Tally, minutes: float) -> str:
+    cells = [f"{getattr(tally, name):,}" for name in COLUMNS]
+    return f"| {tally.name} | {' | '.join(cells)} | {minutes:.1f} |"
 
 
 def main(arguments: list[str]) -> int:
     """Run the attacks that are named, or all."""
+    if "--write" in arguments:
+        return write_page(Progress())
     small = "--small" in arguments
     scale = suite.SMALL if small else suite.WHOLE
     names = [one for one in arguments if not one.startswith("-")] or list(suite.ATTACKS)
