@@ -18,6 +18,7 @@ from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.products import take_columns
 from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.targets import single_labels
+from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.linear.scorer import Scorer
 from unnaive.models.auto.candidates import usual_first
 from unnaive.models.auto.clock import Clock
@@ -109,6 +110,11 @@ class Auto(DocumentsModel):
                 f"budget of auto came as {shorten_value(self.budget)}; give {', '.join(BUDGETS)}, or seconds"
             )
 
+    def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
+        """Weights of every view, held-out scores, and members that pass over all documents."""
+        held_out = min(size.documents, SearchPlan.held_out) if exclusive else size.documents
+        return ClassCost(held=4 * (size.terms + held_out), steps=1e4 + 100 * size.cells)
+
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None, terms: Sequence[str] | Vocabulary | None = None,
@@ -182,12 +188,14 @@ class Auto(DocumentsModel):
         plan = make_plan(size, self.budget if clock is None else clock.left())
         return self._choose_single(X, targets, views, size, plan, sample_weight, progress, clock, terms, select)
 
-    def relearn(self, before: Scorer, places: Ids, X: Sparse, Y: Sparse, **same: Any) -> Scorer:
+    def relearn(
+        self, before: Scorer, places: Ids, X: Sparse, Y: Sparse, *, chosen_on: int | None = None, **same: Any
+    ) -> Scorer:
         """The recipe of `before` on these documents, without a search."""
         if not isinstance(before, Pool) or not before.recipe["members"]:
             return self.learn(X, Y, **same)
         recipe = place_classes(before.recipe, places.tolist(), Y.shape[1])
-        recipe = {**recipe, "report": without_measures(recipe["report"])}
+        recipe = {**recipe, "report": without_measures(recipe["report"], chosen_on)}
         return refit(
             recipe, X, Y, same.get("terms"), sample_weight=same.get("sample_weight"), random_state=self.random_state,
             n_jobs=self.n_jobs,
@@ -220,7 +228,7 @@ class Auto(DocumentsModel):
         )  # fmt: skip
         chosen, plan = _choose_views(search, planned, size, plan, clock)
         recipe, shares = pool_views(chosen, search.soft_targets)
-        scores = cross_fitted_scores(chosen, search.soft_targets)
+        scores = cross_fitted_scores(chosen, search.truth, search.soft_targets)
         held_out = HeldOutAccuracy.of(
             scores.argmax(axis=1) == search.truth, passages.groups()[search.rows], len(splits[0].train) / len(targets)
         )

@@ -230,16 +230,16 @@ def pool_views(
     return recipe, {key: share / whole for key, share in shares.items()}
 
 
-def cross_fitted_scores(chosen: Sequence[ChosenView], soft_targets: Floats) -> Floats:
+def cross_fitted_scores(chosen: Sequence[ChosenView], truth: Ids, soft_targets: Floats) -> Floats:
     """Held-out scores (n_held_out, n_classes) of the pool of all views, each by weights fitted on other documents.
 
     A pool fits the documents that its weights were made of a little too well, the more so the more classes have a bias:
     sets of labels, and the share that is right, would promise more than new documents keep. The scale of a member is
-    one number, and is not fitted again. Held-out documents stand split by split, and in each in the order of their
-    words, so that copies are in one part.
+    one number, and is not fitted again. Parts have the same shares of the classes `truth` (n_held_out,): with more of a
+    class in the one, the others would have less of it, and their bias would be against it. Held-out documents stand
+    split by split, and in each in the order of their words, so that copies are in one part.
     """
-    n_docs = len(soft_targets)
-    part = np.arange(n_docs) * N_PARTS // n_docs
+    part = block_folds(truth, N_PARTS)
     scores = np.empty(soft_targets.shape)
     for number in np.unique(part):
         aside = part == number
