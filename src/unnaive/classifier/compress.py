@@ -24,7 +24,7 @@ from unnaive.data.training_data import DocumentRows
 from unnaive.data.weighting import document_frequency, presence
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.train import hold_out_parts, kept_rows, untuned_decision
-from unnaive.learning.tuned_models import find_tuning, tune_model, warn_about_loss, was_tuned
+from unnaive.learning.tuned_models import find_tuning, tune_choice, tune_model, warn_about_loss, was_tuned
 from unnaive.learning.update import kept_statistic
 from unnaive.linear.linear import Linear
 from unnaive.linear.scorer import Scorer
@@ -111,7 +111,8 @@ def _tuned_anew(fitted: FittedModel, small: Compressed, texts: Any) -> FittedMod
     rows = kept_rows(documents, fitted.target_type, thread_count(fitted.n_jobs)).weighted(spec.class_weight)
     choice = fitted if spec.model.keeps_choice else None
     held_out = hold_out_parts(spec, rows, before=choice, change=shrink)
-    return tune_model(bare, held_out, rows.targets, find_tuning(spec, rows.targets, tune=True))
+    tune = tune_choice if spec.model.keeps_choice else tune_model
+    return tune(bare, held_out, rows.targets, find_tuning(spec, rows.targets, tune=True))
 
 
 def _squeeze(fitted: FittedModel, limit: int, texts: Any) -> Compressed:

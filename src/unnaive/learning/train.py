@@ -29,7 +29,7 @@ from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import HeldOutScores, TrainingSpec
 from unnaive.learning.optimise import least_cost, read_optimise
 from unnaive.learning.training_options import TrainingOptions
-from unnaive.learning.tuned_models import N_FOLDS, find_tuning, keeps_documents, tune_model
+from unnaive.learning.tuned_models import N_FOLDS, find_tuning, keeps_documents, tune_choice, tune_model
 from unnaive.learning.tuning import TUNINGS
 from unnaive.linear.scorer import Scorer
 from unnaive.linear.selection import check_select, select_terms
@@ -154,8 +154,10 @@ def _learn(
     if rows is None:
         return fitted
     tuning = find_tuning(spec, rows.targets, data.token_rule is not None)
-    if before is not None and held_out is None:
+    if fitted.choice_kept:
         held_out = hold_out_parts(spec, rows, before=before, progress=progress)
+        if held_out is not None or spec.calibration is None:
+            return tune_choice(fitted, held_out, rows.targets, tuning)
     if held_out is None and (spec.calibration or tuning or spec.optimise == "macro-f1"):
         _check_some_can_be_held_out(rows.targets)
         held_out = _hold_out(spec, rows, progress)

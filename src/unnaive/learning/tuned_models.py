@@ -84,6 +84,21 @@ def tune_model(
     return replace(fitted, decision=tune_macro_f1(np.exp(log_p), Y))
 
 
+def tune_choice(
+    fitted: FittedModel, held_out: HeldOutScores | None, targets: Targets, tuning: str | None
+) -> FittedModel:
+    """What `tune_model` gives of a model whose choice was made for other documents or other weights.
+
+    Members were scaled to probabilities while they were chosen, which is no longer true of them: unless a calibration
+    was asked for, or refused, a temperature is fitted.
+    """
+    spec = fitted.spec
+    if held_out is None or spec.calibrate is not None or spec.calibration is not None or not fitted.probabilistic:
+        return tune_model(fitted, held_out, targets, tuning)
+    asked = replace(fitted, spec=replace(spec, calibrate="temperature"))
+    return replace(tune_model(asked, held_out, targets, tuning), spec=spec)
+
+
 def _cross_fitted(fitted: FittedModel, scores: Floats, Y: Sparse) -> Floats:
     """log p of held-out documents (n_docs, n_classes), each by a calibration that was fitted without it.
 
