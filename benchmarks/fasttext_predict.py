@@ -2,15 +2,16 @@
 
     python benchmarks/fasttext_predict.py [--model lid.176.ftz …]
 
-Models are trained by fastText on 20 Newsgroups unless files are named: 20 classes by words, pairs of words and character
-n-grams, 200 and 1,000 classes (documents dealt out, since only time is asked for), hierarchical softmax and one-vs-all.
-Two ways of ours: `import` (an ordinary model; folded where there are no more classes than dimensions), and
-`unnaive.fasttext.load_model`, whose probabilities are fastText's to the last bit.
+Models are trained by fastText on 20 Newsgroups unless files are named: 20 classes by words, pairs and character n-grams,
+200 and 1,000 classes (documents dealt out, since only time is asked for), hierarchical softmax and one-vs-all. Two ways
+of ours: `import` (an ordinary model; folded where there are no more classes than dimensions), and `load_model` of
+`unnaive.fasttext`, whose probabilities are fastText's to the last bit.
 """
 
 import argparse
 import tempfile
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -59,14 +60,9 @@ def compare(peer, name, path, short, long, repeats):
         differing = int(np.sum(np.array([one[0] for one in labels]) != np.array(folded)))
         told = "the same" if same else "DIFFER"
         print(f"{name}, {size} texts: labels of load_model {told}, of import {differing} of {len(texts)} differ")
-        show(
-            f"{name}, {size} texts: import",
-            alternated(lambda: fitted.predict(texts), lambda: theirs.predict(texts), repeats), wanted,
-        )  # fmt: skip
-        show(
-            f"{name}, {size} texts: load_model",
-            alternated(lambda: door.predict(texts), lambda: theirs.predict(texts), repeats), wanted,
-        )  # fmt: skip
+        for way, model in (("import", fitted), ("load_model", door)):
+            ratio = alternated(partial(model.predict, texts), partial(theirs.predict, texts), repeats)
+            show(f"{name}, {size}: {way}", ratio, wanted)
 
 
 def main():
