@@ -5,8 +5,9 @@
     python tools/reproductions.py --run hierarchical:4.10  measure one table anew
     python tools/reproductions.py --run all --missing      measure only what has no figures yet
 
-A table is written as soon as it is done. Marks, bands and reasons come from the TOML files of the papers, so that they
-can be corrected without a new run. --records FOLDER keeps single splits, for a run that is interrupted.
+A table is written as soon as it is done. Bands, tolerances and reasons come from the TOML files of the papers. Their
+hash is kept with the figures: when they are changed afterwards, the marks are void until the next run. --records FOLDER
+keeps single splits, for a run that is interrupted.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from unnaive.evaluation.records import versions
 
 DOCS = Path(__file__).parents[1] / "docs"
 FIGURES, PAGE = DOCS / "reproductions.json", DOCS / "reproductions.md"
-Figures = dict[str, dict[str, list[dict[str, Any]]]]  # paper → table → measurements
+Figures = dict[str, dict[str, dict[str, Any]]]  # paper → table → "rules", their hash, and "figures"
 
 INTRODUCTION = """# The papers, ours beside theirs
 
@@ -40,9 +41,14 @@ Written by `python tools/reproductions.py`; `--run PAPER` measures a paper anew.
 `unnaive reproduce PAPER`.
 
 - ✓ ours lies in a band around the published value; the source of each band stands below its table
-- ≈ ours differs from the published value, and the reason is known and stated
-- ✗ ours differs, and we do not know why
-- no mark: the paper prints nothing there, or nothing was measured, with the reason
+- ≈ ours differs from the published value for a reason that is shown: another figure of ours, measured without that
+  difference, lies in the band; or the printed value contradicts others of its paper
+- ✗ ours differs; a reason that nothing shows is stated beside the mark
+- no mark: the paper prints nothing there, the same printed figure is marked elsewhere, or nothing was measured, with
+  the reason
+
+One printed figure has one mark. Bands, tolerances and reasons stand in files of the package. Their hash is kept with
+the figures: when they are changed after a run, the marks of that table are void until the next one.
 """
 
 
@@ -69,7 +75,7 @@ def measure(key: str, number: str | None, run: PaperRun, *, missing: bool) -> No
         if problem:
             raise SystemExit(f"{key}, table {table.id}: {problem}")
         figures = read_figures()
-        figures.setdefault(key, {})[table.id] = [_plain(one) for one in found]
+        figures.setdefault(key, {})[table.id] = {"rules": table.rules, "figures": [_plain(one) for one in found]}
         write_figures(figures)
         print(f"{key}, table {table.id}: {len(found)} figures, {time.perf_counter() - started:.0f} s", flush=True)
 
@@ -83,7 +89,12 @@ def compare_paper(paper: Paper, figures: Figures) -> list[TableComparison]:
     """The tables of a paper that have figures, beside the published ones."""
     there = figures.get(paper.key, {})
     return [
-        compare_measurements(table, [Measurement(**one) for one in there[table.id]], PaperRun())
+        compare_measurements(
+            table,
+            [Measurement(**one) for one in there[table.id]["figures"]],
+            PaperRun(),
+            rules=there[table.id]["rules"],
+        )
         for table in paper.tables
         if table.id in there
     ]
@@ -92,15 +103,26 @@ def compare_paper(paper: Paper, figures: Figures) -> list[TableComparison]:
 def render_page(figures: Figures) -> str:
     """The whole page."""
     papers = [(read_paper(key), compare_paper(read_paper(key), figures)) for key in paper_keys()]
-    lines = ["| paper | ✓ | ≈ | ✗ |", "|---|---|---|---|"]
+    lines = ["| paper | printed figures | measured | ✓ | ≈ | ✗ |", "|---|---|---|---|---|---|"]
     for paper, comparisons in papers:
         counts = count_marks(comparisons)
-        lines.append(f"| [{paper.key}](#{paper.key}) | " + " | ".join(str(counts[mark]) for mark in SYMBOLS) + " |")
+        numbers = (count_printed(paper), sum(counts.values()), *(counts[mark] for mark in SYMBOLS))
+        lines.append(f"| [{paper.key}](#{paper.key}) | " + " | ".join(map(str, numbers)) + " |")
     sections = [
         f'<a id="{paper.key}"></a>\n\n{tables_as_markdown(paper, comparisons, PaperRun())}{_unmeasured(paper, figures)}'
         for paper, comparisons in papers
     ]
     return "\n".join([INTRODUCTION, *lines, "", *sections])
+
+
+def count_printed(paper: Paper) -> int:
+    """How many figures a paper prints in its tables, each counted once."""
+    return sum(
+        table.theirs(row, column) is not None and not table.is_repeated(row, column)
+        for table in paper.tables
+        for row in table.rows
+        for column in table.columns
+    )
 
 
 def _unmeasured(paper: Paper, figures: Figures) -> str:

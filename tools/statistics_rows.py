@@ -15,6 +15,7 @@ import numpy as np
 from unnaive.base.types import Ids, Sparse
 from unnaive.data.products import take_columns
 from unnaive.data.targets import read_targets
+from unnaive.data.training_data import TrainingData
 from unnaive.data.weighting import document_frequency
 from unnaive.evaluation.abstention import choose_threshold
 from unnaive.evaluation.class_shares import class_shares
@@ -69,6 +70,7 @@ class Row:
     """One promise under one circumstance.
 
     kind   "at most" or "at least": how the measured share must lie to `bound`; "power": there is no bound
+    most   draws that are made at most, of rows that take long
     """
 
     key: str
@@ -77,6 +79,7 @@ class Row:
     kind: str
     bound: float
     simulate: Callable[[Collection, int], float | None]
+    most: int = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +201,8 @@ def abstention_reached(model: type, accuracy: float, copies: float = 0.0) -> Cal
         order = rng.permutation(len(data.codes))[:9000]
         X = data.X[order]
         labels = data.codes[order].tolist()
-        made = train(TrainingSpec(model(), calibrate="temperature"), X[:600], read_targets(labels[:600], 600))
+        training = TrainingData.of_rows(X[:600], read_targets(labels[:600], 600))
+        made = train(training, TrainingSpec(model(), calibrate="temperature"))
         p = made.probabilities(made.scores(X[600:]))
         right = made.class_array[p.argmax(axis=1)] == np.array(labels[600:])
         confidence, chosen = p.max(axis=1), np.arange(500)

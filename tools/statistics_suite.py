@@ -3,6 +3,7 @@
     python tools/statistics_suite.py                            write the page again from the draws there are
     python tools/statistics_suite.py --draws 200                simulate up to 200 draws of everything, then write it
     python tools/statistics_suite.py --draws 50 --rows shares   only rows whose key begins so
+    python tools/statistics_suite.py --draws 200 --seconds 5    of each row and collection, at most so long
 
 Draws are kept as soon as a collection is done, and a run goes on where another stopped. (The module is not called
 statistics, since scripts beside it would then import it in the place of Python's own.)
@@ -59,8 +60,8 @@ def write_draws(draws: Draws) -> None:
     FIGURES.write_text(f'{{\n "versions": {made},\n "draws": {{\n' + ",\n".join(lines) + "\n }\n}\n", encoding="utf-8")
 
 
-def run(draws: Draws, rows: Sequence[Row], names: Sequence[str], n_draws: int) -> None:
-    """Simulate what is missing, collection by collection, and keep it."""
+def run(draws: Draws, rows: Sequence[Row], names: Sequence[str], n_draws: int, seconds: float = np.inf) -> None:
+    """Simulate what is missing, collection by collection, and keep it; at most so many processor seconds for each."""
     saved = time.monotonic()
     for name in names:
         try:
@@ -71,9 +72,11 @@ def run(draws: Draws, rows: Sequence[Row], names: Sequence[str], n_draws: int) -
         for row in rows:
             values = draws.setdefault(row.key, {}).setdefault(name, [])
             started = time.process_time()
-            for seed in range(len(values), n_draws):
+            for seed in range(len(values), min(n_draws, row.most)):
                 value = row.simulate(data, seed)
                 values.append(None if value is None else round(value, 4))
+                if value is None or time.process_time() > started + seconds:
+                    break  # a collection that is too small for a row is so for every seed
                 if time.monotonic() > saved + SAVE_EVERY:
                     write_draws(draws)
                     saved = time.monotonic()
@@ -146,13 +149,14 @@ def main() -> None:
     """Simulate what is asked for, and write the page."""
     parser = argparse.ArgumentParser(description="Simulate what the commands promise.")
     parser.add_argument("--draws", type=int, default=0, help="draws of each row and collection, those made included")
+    parser.add_argument("--seconds", type=float, default=np.inf, help="processor seconds of each row and collection")
     parser.add_argument("--rows", nargs="*", default=[""], help="only rows whose key begins so")
     parser.add_argument("--collections", nargs="*", default=list(COLLECTIONS), choices=list(COLLECTIONS))
     asked = parser.parse_args()
     draws = read_draws()
     rows = [row for row in ROWS if row.key.startswith(tuple(asked.rows))]
     if asked.draws:
-        run(draws, rows, asked.collections, asked.draws)
+        run(draws, rows, asked.collections, asked.draws, asked.seconds)
     PAGE.write_text(make_page(draws), encoding="utf-8")
 
 

@@ -97,10 +97,16 @@ class TestTrain:
         sentence = "good.csv has no column 'queue'; it has text, label"
         assert refused("train", "good.csv", "--label", "queue", "-o", output) == sentence
 
-    @pytest.mark.parametrize("raw", ["wide".encode("utf-16-le") * 9, bytes(5000)])
-    def test_mostly_nuls(self, refused, folder, output, raw):
-        (folder / "nul.csv").write_bytes(raw)
-        sentence = "nul.csv is mostly NULs on line 1; if it is UTF-16, say --encoding utf-16"
+    @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+    def test_utf_16_without_its_mark(self, refused, run, folder, output, encoding):
+        (folder / "wide.csv").write_bytes(GOOD.encode(encoding))
+        sentence = f"wide.csv is mostly NULs on line 1; if it is UTF-16, say --encoding {encoding}"
+        assert refused("train", "wide.csv", "-o", output) == sentence
+        assert run("train", "wide.csv", "--encoding", encoding, "-m", "multinomial", "-o", "wide.model")[0] == 0
+
+    def test_nothing_but_nuls(self, refused, folder, output):
+        (folder / "nul.csv").write_bytes(bytes(5000))
+        sentence = "nul.csv is mostly NULs on line 1; if it is UTF-16, say --encoding utf-16-le, or utf-16-be"
         assert refused("train", "nul.csv", "-o", output) == sentence
 
     def test_a_named_encoding_that_is_wrong(self, refused, folder, output):

@@ -125,7 +125,7 @@ def test_reproduce_prints_ours_beside_theirs(run, tmp_path):
     )
     assert result.exit_code == 0, result.output
     assert "0.428571 | 0.428571 +0.000000 ✓" in result.stdout
-    assert "✓ 10 reproduced, ≈ 0 differ for a known reason, ✗ 0 differ" in result.stdout
+    assert "✓ 10 reproduced, ≈ 0 differ for a reason that is shown, ✗ 0 differ" in result.stdout
     assert len(json.loads((tmp_path / "p.json").read_text())["tables"][0]["cells"]) == 10
     assert "theirs and ours" in (tmp_path / "p.html").read_text()
     assert "| P(class) | 0.750000 / 0.750000 +0.000000 ✓ |" in (tmp_path / "p.md").read_text()

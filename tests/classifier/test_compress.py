@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 
 from unnaive import TextClassifier
 from unnaive.base.byte_sizes import parse_size
-from unnaive.base.errors import BadModel, UnnaiveError
+from unnaive.base.errors import BadModel, UnnaiveError, UnnaiveWarning
 from unnaive.classifier.compress import compress_model, file_size, quantised, take_terms, term_importance
 from unnaive.classifier.model_file import save
 from unnaive.data.weighting import Weighting
@@ -166,3 +166,27 @@ def test_what_cannot_be_is_a_sentence(models, tickets):
     for wrong in ("", "5XB", "-3MB", "0", "MB", "nan"):
         with pytest.raises(UnnaiveError, match="such as 5MB or 800kB"):
             parse_size(wrong)
+
+
+def test_what_was_tuned_is_tuned_for_the_smaller_model(tickets):
+    """90 % sets of 275 test documents: two standard errors are .036, and as much again for the held-out ones."""
+    train, labels, test, truth = tickets
+    for name, limit in (("multinomial", 20_000), ("nbsvm", 20_000)):
+        model = TextClassifier(name, calibrate="temperature").fit(train, labels)
+        small = compress_model(model.fitted_, limit)
+        assert small.lossy
+        assert small.bytes == file_size(small.fitted, frozen=True) <= limit
+        assert small.fitted.conformal.overall.n == len(train)
+        assert small.fitted.calibration.value != model.fitted_.calibration.value
+        sets = TextClassifier.from_fitted(small.fitted).predict_set(test)
+        assert np.mean([label in one for one, label in zip(sets, truth, strict=True)]) == pytest.approx(0.9, abs=0.05)
+
+
+def test_without_documents_what_was_tuned_is_left_out_with_a_sentence(tickets):
+    model = TextClassifier("multinomial", calibrate="temperature", documents_limit=0).fit(*tickets[:2])
+    with pytest.warns(UnnaiveWarning, match="the calibration and the held-out scores are gone, since the model"):
+        small = compress_model(model.fitted_, 20_000)
+    assert (small.fitted.calibration, small.fitted.conformal) == (None, None)
+    frozen = compress_model(model.fitted_, small.bytes_before - 1)
+    assert not frozen.lossy
+    assert frozen.fitted.calibration is model.fitted_.calibration

@@ -10,7 +10,8 @@ from unnaive import TextClassifier
 from unnaive.apps.cli.main import exit_code
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
 from unnaive.classifier.model_file import load_model
-from unnaive.classifier.receipts import read_receipt, register_documents
+from unnaive.classifier.receipt_schema import find_problem, read_receipt
+from unnaive.classifier.receipts import register_documents
 from unnaive.data.register import Register, make_key
 
 ROWS = [("good ball in the game", "sport"), ("fair vote for the law", "politics"), ("warm soup", "food")]
@@ -49,8 +50,11 @@ def test_what_is_forgotten_can_be_shown(folder, capsys, keyed, registered):
     capsys.readouterr()
     assert run(f"verify m.model --receipt r.json --against rest.csv{keyed}") == 0
     shown = capsys.readouterr().out
-    assert "byte for byte" in shown
+    assert (
+        "yes         bytes      the file is that of such a model, with everything tuned and chosen anew, byte" in shown
+    )
     assert "NO" not in shown
+    assert "not checked" in shown
     receipt = json.loads(Path("r.json").read_text())
     assert (receipt["documents"], receipt["registered"], len(receipt["document_hashes"])) == (2, registered, 2)
     assert (receipt["hash"]["key"] is None) == (not keyed)
@@ -73,7 +77,7 @@ def test_models_that_keep_documents_show_what_they_forgot_too(folder, capsys, mo
     assert run("verify m.model --receipt r.json --against rest.csv") == 0
     shown = capsys.readouterr().out
     assert "the counted documents equal those of a model trained on the data, every one of them" in shown
-    assert "the file is that of such a model, byte for byte" in shown
+    assert "the file is that of such a model, with everything tuned and chosen anew, byte for byte" in shown
     assert Path("m.model").read_bytes() == Path("rest.model").read_bytes()
     assert "counted documents" in json.loads(Path("r.json").read_text())["statement"]
     assert run("verify m.model --receipt r.json --against all.csv") == 1
@@ -170,3 +174,164 @@ def test_a_receipt_is_not_written_over_what_is_read(folder, words):
     before = {path: path.read_bytes() for path in folder.iterdir()}
     assert run(f"forget m.model gone.csv {words}") == 2
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.fixture
+def receipt(folder, capsys):
+    """A model with a keyed register, and a receipt that is signed with the key of its hashes."""
+    assert run("train all.csv -m multinomial -o m.model --register --key key") == 0
+    assert run("forget m.model gone.csv --receipt r.json --key key") == 0
+    capsys.readouterr()
+    return json.loads(Path("r.json").read_text())
+
+
+def write_json(name, values):
+    Path(name).write_text(json.dumps(values))
+
+
+def test_a_receipt_without_the_key_of_the_register_is_not_accepted(receipt, capsys):
+    """Documents that are still learnt, hashed without a key: nothing of it is in a register of keyed hashes."""
+    still = Register.of(["good ball in the game 0a0"], [("sport",)]).hashes.tobytes().hex()
+    forged = receipt | {"hash": receipt["hash"] | {"key": None}, "document_hashes": [still], "documents": 1}
+    forged["before"] = forged["before"] | {"documents": forged["after"]["documents"] + 1}
+    del forged["signature"]
+    write_json("forged.json", forged)
+    assert run("verify m.model --receipt forged.json --json") == 1
+    found = json.loads(capsys.readouterr().out)
+    assert not found["verified"]
+    assert {one["name"]: one["holds"] for one in found["checks"]}["register"] is False
+
+
+FORGERIES = {
+    "zero documents": ({"documents": 0, "document_hashes": []}, "its documents is not a whole number from 1 on"),
+    "short hashes": ({"document_hashes": ["00", "01"]}, "its document_hashes is not distinct hashes of 16 bytes"),
+    "empty hashes": ({"document_hashes": ["", ""]}, "its document_hashes is not"),
+    "long hashes": ({"document_hashes": ["0" * 80, "1" * 80]}, "its document_hashes is not"),
+    "equal hashes": ({"documents": 275, "document_hashes": ["0" * 32] * 275}, "its document_hashes is not distinct"),
+    "more than hashes": ({"documents": 3}, "it speaks of 3 documents and has hashes of 2"),
+    "format true": ({"format": True}, "its format is not 2"),
+    "another statement": ({"statement": "All is well."}, "its statement is not one of the statements"),
+    "no time": ({"time": "yesterday"}, "its time is not a time with its zone"),
+    "kept": ({"kept_from_before": ["weights"]}, "its kept_from_before is not"),
+    "another field": ({"more": 1}, "it has a field 'more', which receipts do not have"),
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_values_that_cannot_be_are_a_sentence(receipt, capsys, name):
+    change, sentence = FORGERIES[name]
+    assert sentence in find_problem(receipt | change)
+    write_json("forged.json", receipt | change)
+    assert run("verify m.model --receipt forged.json") == 2
+    assert "forged.json is no receipt of unlearning that this version can read" in capsys.readouterr().err
+
+
+def test_every_missing_field_is_a_sentence(receipt, capsys):
+    for name in receipt:
+        if name != "signature":
+            assert find_problem({key: value for key, value in receipt.items() if key != name}) == f"it has no {name}"
+    for part in ("before", "after", "hash", "signature"):
+        for name in receipt[part]:
+            bare = {key: value for key, value in receipt[part].items() if key != name}
+            assert find_problem(receipt | {part: bare}) == f"it has no {part}.{name}"
+    same = receipt | {"after": receipt["after"] | {"sha256": receipt["before"]["sha256"]}}
+    assert find_problem(same) == "the file before and the file after are the same"
+    more = receipt | {"before": receipt["before"] | {"documents": 99}}
+    assert find_problem(more) == "99 documents before, 2 of them forgotten, are not 15 after"
+
+
+def test_the_key_of_the_hashes_signs(receipt, capsys):
+    assert receipt["signature"]["by"] == "hmac-sha256"
+    assert run("verify m.model --receipt r.json --key key --forgotten gone.csv") == 0
+    assert "yes         signature  the signature is that of the owner of the key (HMAC)" in capsys.readouterr().out
+    invented = receipt | {"document_hashes": ["0" * 32, "1" * 32]}
+    write_json("forged.json", invented)
+    assert run("verify m.model --receipt forged.json --key key --forgotten gone.csv") == 1
+    shown = capsys.readouterr().out
+    assert "NO          signature  the signature is not that of the owner of the key (HMAC)" in shown
+    assert (
+        "NO          documents  2 hashes of no document of --forgotten, and 2 documents there without a hash" in shown
+    )
+    assert run("verify m.model --receipt r.json") == 0
+    assert "not checked signature  its signature (HMAC): give the key of the hashes as --key" in capsys.readouterr().out
+
+
+def test_an_ed25519_key_signs(folder, capsys):
+    ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
+    for name in ("mine", "other"):
+        key = ed25519.Ed25519PrivateKey.generate()
+        Path(f"{name}.pem").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+        public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+        Path(f"{name}.pub").write_bytes(public)
+    run("train all.csv -m multinomial -o m.model")
+    before = Path("m.model").read_bytes()
+    assert run("forget m.model gone.csv --sign mine.pem") == 2
+    assert run("forget m.model gone.csv --receipt r.json --sign mine.pub") == 2
+    assert "mine.pub holds no private key in PEM" in capsys.readouterr().err
+    assert Path("m.model").read_bytes() == before
+    assert run("forget m.model gone.csv --receipt r.json --sign mine.pem") == 0
+    assert run("verify m.model --receipt r.json --signer mine.pub") == 0
+    assert "the signature is that of mine.pub (Ed25519)" in capsys.readouterr().out
+    assert run("verify m.model --receipt r.json --signer other.pub") == 1
+    forged = json.loads(Path("r.json").read_text()) | {"time": "2001-01-01T00:00:00+00:00"}
+    write_json("forged.json", forged)
+    assert run("verify m.model --receipt forged.json --signer mine.pub") == 1
+    del forged["signature"]
+    write_json("forged.json", forged)
+    assert run("verify m.model --receipt forged.json --signer mine.pub") == 1
+    assert "the receipt has no signature, and --signer asks for one" in capsys.readouterr().out
+
+
+def test_all_receipts_of_a_model_are_a_chain(folder, capsys):
+    write("more.csv", [("good ball in the game 0a0", "sport")])
+    run("train all.csv -m nbsvm -o m.model")
+    assert run("forget m.model gone.csv --receipt one.json") == 0
+    assert run("forget m.model more.csv --receipt two.json") == 0
+    capsys.readouterr()
+    assert run("verify m.model --receipt two.json --receipt one.json") == 0
+    assert "yes         chain      the 2 receipts follow one another, after to before" in capsys.readouterr().out
+    assert run("verify m.model --receipt one.json") == 1
+    assert run("update m.model other.csv") == 0
+    write("last.csv", [("warm soup 1a1", "food")])
+    assert run("forget m.model last.csv --receipt three.json") == 0
+    assert run("verify m.model --receipt one.json --receipt three.json") == 1
+    assert "the file after receipt 1 is not the file before receipt 2" in capsys.readouterr().out
+    assert run("verify m.model --receipt three.json") == 0
+
+
+def test_documents_that_were_learnt_twice_are_counted_twice(folder, capsys):
+    rows = [("the ball of mr smith", "sport")] * 2
+    write("twice.csv", rows)
+    run("train all.csv -m multinomial -o m.model")
+    assert run("update m.model twice.csv") == 0
+    assert run("forget m.model twice.csv --receipt r.json") == 0
+    receipt = json.loads(Path("r.json").read_text())
+    assert list(receipt["repeated"].values()) == [2]
+    assert run("verify m.model --receipt r.json --forgotten twice.csv --against all.csv") == 1
+    assert "1 of the forgotten documents is in the data" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_choice_that_was_kept_is_told_everywhere(folder, capsys):
+    run("train all.csv -o m.model --budget fast")
+    assert run("forget m.model gone.csv --keep-choice --receipt kept.json -o kept.model") == 0
+    assert "the choice of models was made on other documents, and was kept" in capsys.readouterr().out
+    assert json.loads(Path("kept.json").read_text())["kept_from_before"] == ["choice of models"]
+    assert run("verify kept.model --receipt kept.json --against rest.csv") == 0
+    shown = capsys.readouterr().out
+    assert "the file is that of such a model, with the choice that it kept, byte for byte" in shown
+    assert "not checked choice     that the choice of models does not depend on the documents" in shown
+    assert run("inspect kept.model") == 0
+    assert "this choice was made on other documents than the model has now" in " ".join(capsys.readouterr().out.split())
+    forged = json.loads(Path("kept.json").read_text()) | {"kept_from_before": []}
+    write_json("forged.json", forged)
+    assert run("verify kept.model --receipt forged.json") == 1
+    assert "the receipt says otherwise than the model: what was kept from before" in capsys.readouterr().out
+    assert run("forget m.model gone.csv --receipt whole.json") == 0
+    assert json.loads(Path("whole.json").read_text())["kept_from_before"] == []
+    assert run("train rest.csv -o rest.model --budget fast") == 0
+    assert Path("m.model").read_bytes() == Path("rest.model").read_bytes()
+    assert run("train all.csv -m nbsvm -o n.model") == 0
+    assert run("forget n.model gone.csv --keep-choice") == 2

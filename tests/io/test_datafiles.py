@@ -150,8 +150,25 @@ def test_columns_that_are_evident(write, header, columns):
 def test_a_column_that_is_there_twice(write):
     path = write("text,label,note,note\na,b,c,d\n")
     assert DataFile(path).corpus().texts == ["a"]
-    with pytest.raises(BadData, match="has two columns called 'note'; rename one"):
+    with pytest.raises(
+        BadData, match="has 2 columns called 'note'; name the one that is meant by its number, 3 or 4, as in --text 3"
+    ):
         DataFile(path, text=("note",)).corpus()
+    for number, text in (("3", "c"), ("4", "d")):
+        source = DataFile(path, text=(number,))
+        assert source.corpus().texts == [text]
+        assert source.describe().endswith(f"text from {number}, labels from label, 1 row")
+        again = DataFile(path, default_columns=source.options.log.columns)  # as a model remembers it
+        assert again.corpus().texts == [text]
+
+
+def test_columns_called_alike_are_asked_about_by_number(write):
+    path = write("text,text,label\na,b,x\nc,d,y\n")
+    with pytest.raises(
+        BadData, match=r"which column of .* holds the text\? 1 called 'text', 2 called 'text', label \("
+    ):
+        DataFile(path).corpus()
+    assert DataFile(path, text=("2",)).corpus().texts == ["b", "d"]
 
 
 def test_a_column_that_is_not_there_lists_those_that_are(write):
@@ -189,7 +206,7 @@ def test_ragged_rows_stop_the_reading_unless_skipped(write):
 
 
 def test_an_open_quote_is_found(write):
-    with pytest.raises(BadData, match="an open quote"):
+    with pytest.raises(BadData, match=r"^line 2 of .* opens a quote that nothing closes"):
         DataFile(write('text,label\n"never closed,a\n' + "x,b\n" * 1000)).corpus()
 
 

@@ -194,19 +194,24 @@ def test_fractions_add_up_and_come_off_but_for_rounding(updatable, documents):
 
 @pytest.mark.parametrize("several", [False, True])
 def test_what_was_chosen_is_held_to(choosing, documents, several):
-    """After any series of updates the model is what its choice gives on the documents that it has, bit for bit."""
+    """With keep_choice, after any series of updates, it is what its choice gives on its documents, bit for bit."""
     y = documents.Y if several else documents.y
     first = clone(choosing.estimator).fit(documents.X[:40], y[:40])
-    one = clone(choosing.estimator).fit(documents.X[:40], y[:40]).partial_fit(documents.X[40:], y[40:])
+    one = clone(choosing.estimator).fit(documents.X[:40], y[:40])
+    one.partial_fit(documents.X[40:], y[40:], keep_choice=True)
     other = clone(choosing.estimator).fit(documents.X[39::-1], y[39::-1])
     for rows in ([59, 41, 40], list(range(42, 59))):
-        other.partial_fit(documents.X[rows], y[rows])
+        other.partial_fit(documents.X[rows], y[rows], keep_choice=True)
     assert_same(one, other, documents.X)
+    assert one.fitted_.choice_kept
+    assert not first.fitted_.choice_kept
+    assert one.fitted_.conformal.overall.n == other.fitted_.conformal.overall.n == 60
     kept = one.fitted_.documents
     expected = choosing.estimator.relearn(
         first.scorer_, np.arange(3), kept.X, kept.Y, exclusive=not several, sample_weight=None
     )
     np.testing.assert_array_equal(one.scores(documents.X), expected.scores(documents.X))
-    assert_same(one.forget(documents.X[40:], y[40:]), first, documents.X)
+    assert_same(one.forget(documents.X[40:], y[40:], keep_choice=True), first, documents.X)
     merged = clone(choosing.estimator).fit(documents.X[:40], y[:40])
-    assert_same(merged.merge(clone(choosing.estimator).fit(documents.X[40:], y[40:])), other, documents.X)
+    more = clone(choosing.estimator).fit(documents.X[40:], y[40:])
+    assert_same(merged.merge(more, keep_choice=True), other, documents.X)

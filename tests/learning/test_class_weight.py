@@ -62,8 +62,8 @@ def test_remaking_weighs_the_documents_that_were_kept():
 
 def test_wrong_class_weights_are_refused_in_a_sentence():
     for weight, words in [
-        ({"sport": -1.0}, "class_weight of 'sport' is -1.0; give a finite number from 0 on"),
-        ({"sport": float("nan")}, "give a finite number"),
+        ({"sport": -1.0}, "class_weight of 'sport' is -1; give 0, or a number from 1e-09 to 1e"),
+        ({"sport": float("nan")}, "class_weight of 'sport' is nan; give 0, or a number"),
         ({"sports": 1.0}, "'sports'"),
         ("even", "class_weight is 'even'"),
         (dict.fromkeys(("food", "politics", "sport"), 0.0), "class_weight is 0 for every class"),

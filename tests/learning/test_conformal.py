@@ -8,13 +8,13 @@ import pytest
 from scipy.sparse import csr_array
 from support.model_files import rewrite
 
-from unnaive import MultinomialNB, TextClassifier
+from unnaive import MultinomialNB, TextClassifier, UnnaiveWarning
 from unnaive.base.errors import BadData, BadModel, UnnaiveError
 from unnaive.data.targets import read_targets
 from unnaive.data.training_data import TrainingData
 from unnaive.evaluation.evaluate import evaluate
 from unnaive.io.tickets import load_tickets
-from unnaive.learning.conformal import MOST, ConformalScores, Ladder, kept_ranks
+from unnaive.learning.conformal import MOST, MOST_BY_CLASS, ConformalScores, Ladder, describe_sets, kept_ranks
 from unnaive.learning.learner import HeldOutScores, TrainingSpec
 from unnaive.learning.train import train
 from unnaive.linear.linear import Linear
@@ -99,12 +99,99 @@ def test_too_few_documents_for_a_confidence_give_every_label():
 
 
 def test_multilabel_sets_hold_all_labels_of_a_document():
-    """The score of a document is that of its least probable label: .2 and .5 give −log .2."""
+    """The score of a document is that of its least probable label: .2 and .5 give −log .2; without a label none."""
     log_p = np.log([[0.9, 0.2, 0.5], [0.8, 0.1, 0.1], [0.3, 0.3, 0.3]])
     Y = csr_array([[0, 1, 1], [1, 0, 0], [0, 0, 0]])
-    found = ConformalScores.of(log_p, Y)
-    np.testing.assert_allclose(np.exp(-found.overall.values), [1.0, 0.8, 0.2], rtol=1e-6)  # no label: nothing to miss
+    found = ConformalScores.of(log_p, Y, multilabel=True)
+    np.testing.assert_allclose(np.exp(-found.overall.values), [0.8], rtol=1e-6)
+    np.testing.assert_allclose(np.exp(-found.several.values), [0.2], rtol=1e-6)
     assert [one.n for one in found.by_class] == [1, 1, 1]
+    assert found.n_documents == 2
+
+
+def drawn_sets(n, seed, classes=6):
+    """Documents with one label, or one of four with two: each label by its own odds, two the harder to tell."""
+    rng = np.random.default_rng(seed)
+    Y = np.zeros((n, classes), int)
+    Y[np.arange(n), rng.integers(classes, size=n)] = 1
+    two = np.flatnonzero(rng.random(n) < 0.25)
+    Y[two, rng.integers(classes, size=len(two))] = 1
+    odds = 6.0 * Y / np.maximum(1.0, Y.sum(axis=1, keepdims=True)) - 3.0 + rng.normal(size=(n, classes))
+    return -np.logaddexp(0.0, -odds), csr_array(Y)
+
+
+@pytest.mark.slow
+def test_documents_with_several_labels_are_covered_as_promised():
+    """Over 30 draws: 90 % of those with several labels, and no less of those with one; by all together it was 70 %."""
+    held, several, one = [], [], []
+    for seed in range(30):
+        kept = ConformalScores.of(*drawn_sets(800, seed), multilabel=True)
+        log_p, Y = drawn_sets(800, 500 + seed)
+        n_labels = np.diff(Y.indptr)
+        for scores, found in ((kept, several), (ConformalScores.of(*drawn_sets(800, seed)), held)):
+            inside = scores.accepted(log_p, 0.9)
+            whole = ~((Y.toarray() == 1) & ~inside).any(axis=1)
+            found.append(whole[n_labels > 1].mean())
+        one.append(whole[n_labels == 1].mean())
+    assert np.mean(several) == pytest.approx(0.9, abs=0.02)
+    assert np.mean(held) < 0.8
+    assert np.mean(one) > 0.89
+    assert kept.covers_several(0.9)
+    assert not ConformalScores.of(*drawn_sets(20, 0), multilabel=True).covers_several(0.99)
+
+
+class TestRareClasses:
+    """Classes with too few held-out documents share a threshold: alone they would be in every set."""
+
+    def scores(self, *sizes):
+        return ConformalScores(
+            Ladder.of(np.arange(1.0, 100.0), MOST),
+            tuple(Ladder.of(np.arange(1.0, n + 1.0) / 10, MOST_BY_CLASS) for n in sizes),
+        )
+
+    def test_by_hand(self):
+        """19 documents are enough for 90 %; 18 and 3 together have 21, of which the 20th of 22 ranks is the limit."""
+        found = self.scores(19, 18, 3)
+        assert found.pooled_classes(0.9).tolist() == [1, 2]
+        inside = found.accepted(np.array([[-1.8, -1.7, -1.7], [-1.81, -1.71, -1.71]]), 0.9, by_class=True)
+        assert inside.tolist() == [[True, True, True], [False, False, False]]
+
+    def test_the_next_larger_class_joins_where_the_rare_ones_are_too_few(self):
+        assert self.scores(200, 30, 2, 1).pooled_classes(0.9).tolist() == [1, 2, 3]
+        assert self.scores(200, 30, 40).pooled_classes(0.9).tolist() == []
+        assert self.scores(5, 4).pooled_classes(0.9).tolist() == [0, 1]  # all of them, and still too few
+        assert self.scores(5, 3).accepted(np.array([[-50.0, -50.0]]), 0.9, by_class=True).all()
+
+    def test_a_thinned_class_counts_with_all_its_documents(self):
+        """1,000 documents of which 200 scores are kept, and 2 others: 902.7 are reached at the 181st of the 200."""
+        found = self.scores(1000, 2)
+        assert found.pooled_classes(0.9).tolist() == [0, 1]
+        limit = -found.accepted(-np.arange(0.0, 120.0, 0.05)[:, None] * [1, 1], 0.9, by_class=True).sum(axis=0)
+        assert -limit[0] == -limit[1] == 1 + round(90.5 / 0.05)
+
+    @pytest.mark.slow
+    def test_pooled_documents_are_covered_together(self):
+        """Over 25 draws of 12 classes with 4 to 48 held-out documents each; the standard error is about .01."""
+        covered = []
+        for seed in range(25):
+            log_p, Y = drawn(1600, seed, classes=12)
+            codes = Y.argmax(axis=1)
+            rng = np.random.default_rng(seed)
+            kept = np.concatenate([np.flatnonzero(codes == c)[: 4 + 4 * c] for c in range(12)])
+            found = ConformalScores.of(log_p[kept], Y[kept])
+            pooled = found.pooled_classes(0.9)
+            assert pooled.tolist() == [0, 1, 2, 3]
+            # documents of these classes, in the shares in which they were held out
+            rest = np.setdiff1d(np.arange(1600), kept)
+            new = np.concatenate([rng.permutation(rest[codes[rest] == c])[: 10 + 10 * c] for c in pooled])
+            inside = found.accepted(log_p[new], 0.9, by_class=True)
+            covered.append(inside[np.arange(len(new)), codes[new]].mean())
+        assert 0.88 < np.mean(covered) < 0.95
+
+    def test_it_is_said(self):
+        told = describe_sets(self.scores(19, 18, 3), ["ham", "news", "spam"], 0.9, multilabel=False, by_class=True)
+        assert told[1].startswith("2 classes with too few held-out documents for that (news, spam)")
+        assert len(describe_sets(self.scores(19, 30), ["ham", "spam"], 0.9, multilabel=False, by_class=True)) == 1
 
 
 @pytest.mark.parametrize("labels", [LABELS, [(label, "any") for label in LABELS]], ids=["single", "sets"])
@@ -193,22 +280,23 @@ def test_scores_that_the_model_held_out_itself_are_used_and_taken_off():
     assert estimator.predict_set(counted, 0.8) == fitted.predict_set(csr_array(counted), 0.8)
 
 
-def test_updates_keep_the_table_and_a_class_that_comes_later_has_no_scores_in_it():
+def test_updates_make_the_table_of_the_documents_that_there_are_now():
     made = TextClassifier("multinomial", calibrate=True).fit(TEXTS, LABELS)
     table = made.fitted_.conformal
-    same = made.partial_fit(["a late ball"], ["sport"]).fitted_.conformal
-    assert [one.n for one in same.by_class] == [one.n for one in table.by_class]
-    grown = made.partial_fit(["rain"], ["weather"], grow=True).fitted_
-    assert grown.conformal.overall is table.overall
-    assert grown.conformal.by_class[grown.classes.index("weather")].n == 0
-    again = made.forget(["rain"], ["weather"]).fitted_.conformal
+    more = made.partial_fit(["a late ball", "rain", "rain again"], ["sport", "weather", "weather"], grow=True).fitted_
+    assert more.conformal.overall.n == len(TEXTS) + 3
+    assert more.conformal.by_class[more.classes.index("weather")].n == 2
+    made.forget(["a late ball", "rain", "rain again"], ["sport", "weather", "weather"])
+    again = made.fitted_.conformal
     assert [one.values.tolist() for one in again.by_class] == [one.values.tolist() for one in table.by_class]
 
 
-def test_a_class_with_scores_that_is_gone_takes_the_table_with_it():
-    held_out = ConformalScores.of(np.log([[0.9, 0.1], [0.6, 0.4]]), np.array([[1, 0], [0, 1]]))
-    assert held_out.for_classes(["a", "b"], ["a"]) is None
-    assert held_out.for_classes(["a", "b"], ["a", "b", "c"]).by_class[2].n == 0
+def test_of_counts_alone_a_change_ends_the_table_and_says_so():
+    made = TextClassifier("multinomial", calibrate=True, documents_limit=0).fit(TEXTS, LABELS)
+    assert made.fitted_.conformal is not None
+    with pytest.warns(UnnaiveWarning, match="the calibration and the held-out scores are gone"):
+        changed = made.partial_fit(["a late ball"], ["sport"]).fitted_
+    assert (changed.calibration, changed.conformal) == (None, None)
 
 
 def test_tickets_are_covered():

@@ -96,7 +96,7 @@ def test_a_quote_that_never_closes(tmp_path):
     path = tmp_path / "quote.csv"
     path.write_text('text,label\n"open,a\n' + "some words,b\n" * 10_000)
     with pytest.raises(
-        BadData, match=r"a row of .*quote.csv ends nowhere before line \d+ \(an open quote\?\)|field larger"
+        BadData, match=r"^line 2 of .*quote.csv opens a quote that nothing closes, and the lines below are whole rows"
     ):
         read(path, max_line=20_000, delimiter=",")
 

@@ -91,6 +91,15 @@ def test_the_page_of_reproductions_is_what_its_figures_and_the_papers_give():
         assert missing in page
 
 
+def test_every_printed_figure_has_at_most_one_mark():
+    """231 cells of the higher-order paper, 108 of the or-gate paper: counted in the documents."""
+    tool = load_tool("reproductions")
+    assert {key: tool.count_printed(tool.read_paper(key)) for key in ("higher-order", "or-gate")} == {
+        "higher-order": 231,
+        "or-gate": 108,
+    }
+
+
 def test_a_third_party_rebuilds_predictions_from_the_page_on_the_model_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     corpus = load_tickets()

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -96,6 +97,75 @@ def test_batches_with_an_id_are_learnt_once_and_whole(model, tmp_path, monkeypat
     assert model.read_bytes() == expected(tmp_path / "e.model", records(6))
 
 
+def test_a_batch_that_was_stopped_is_learnt_from_the_same_file_later(model, tmp_path, monkeypatch):
+    source = tmp_path / "in.jsonl"
+    source.write_text(lines([*records(3, batch="a"), *records(2, start=3, batch="b")]))
+    assert run_until_idle(model, source, monkeypatch, batch="batch")["documents"] == 3
+    with source.open("a") as file:
+        file.write(lines([*records(1, start=5, batch="b"), *records(1, start=6, batch="c")]))
+    found = run_until_idle(model, source, monkeypatch, batch="batch")
+    assert found == {"documents": 3, "writes": 1, "left_out": 0, "again": 0}
+    assert model.read_bytes() == expected(tmp_path / "e.model", records(6))
+
+
+def test_complete_batches_are_learnt_while_another_comes_in(model, tmp_path, monkeypatch):
+    source, told = tmp_path / "in.jsonl", []
+    source.write_text(lines([*records(2, batch="a"), *records(2, start=2, batch="b"), *records(1, start=4, batch="c")]))
+    monkeypatch.setattr(following, "MOST_LINES", 2)
+
+    def interrupt(seconds):
+        told.append("idle")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(following.time, "sleep", interrupt)
+    follow(model, str(source), FollowOptions(every=1000.0, batch="batch"), told.append)
+    assert told == [
+        "learnt 2 documents in 1 write",
+        "learnt 4 documents in 2 writes",
+        "idle",
+        "stopping; what came is being learnt",
+    ]
+    assert model.read_bytes() == expected(tmp_path / "e.model", records(4))
+
+
+@pytest.mark.parametrize("moment", ["while a batch is learnt", "while lines are read", "while nothing comes"])
+def test_ctrl_c_is_heard_by_another_thread(model, tmp_path, monkeypatch, moment):
+    """Python raises it in the main thread, whichever took the signal: no document is learnt twice or not at all."""
+    source, done = tmp_path / "in.jsonl", threading.Event()
+    source.write_text(lines(records(6)))
+    other = threading.Thread(target=done.wait)
+    other.start()
+
+    def interrupted(act):
+        def interrupt(*given):
+            result = act(*given)
+            signal.pthread_kill(other.ident, signal.SIGINT)
+            return result
+
+        return interrupt
+
+    place, name = {
+        "while a batch is learnt": (following.Journal, "record"),
+        "while lines are read": (following, "parse_labels"),
+        "while nothing comes": (following.time, "sleep"),
+    }[moment]
+    monkeypatch.setattr(place, name, interrupted(getattr(place, name)))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
+    try:
+        found = follow(model, str(source), FollowOptions(every=0.0 if "batch" in moment else 1000.0))
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+        done.set()
+        other.join()
+    learnt = found["documents"]  # the other thread may take its time
+    assert 1 <= learnt <= 6
+    assert model.read_bytes() == expected(tmp_path / "e.model", records(learnt))
+    monkeypatch.undo()
+    assert run_until_idle(model, source, monkeypatch)["documents"] == 6 - learnt
+    assert model.read_bytes() == expected(tmp_path / "f.model", records(6))
+
+
 def test_bad_lines_are_left_out_with_a_warning(model, tmp_path, monkeypatch):
     source = tmp_path / "in.jsonl"
     source.write_text('nonsense\n[1]\n{"text": 3}\n\n{"text": "a", "label": "war"}\n' + lines(records(2)))
@@ -135,7 +205,7 @@ def test_the_command_follows_stdin_and_stops_cleanly(model, tmp_path):
         while process.poll() is None and str(source) not in Path(f"{model}.follow").read_text():
             time.sleep(0.05)
         os.kill(process.pid, signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=600)
     assert process.returncode == 0
     assert json.loads(out)["documents"] == 3
     assert model.read_bytes() == expected(tmp_path / "e.model", records(10))

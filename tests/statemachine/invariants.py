@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from support.values import writeable_arrays
 
-from statemachine.data import CLASSES, NOTHING_KNOWN, WORDS, Model, train
+from statemachine.data import CLASSES, MISSPELT, NOTHING_KNOWN, WORDS, Model, train
 from unnaive import TextClassifier, TokenRule
 from unnaive.classifier.model_file import load_model
 from unnaive.classifier.receipts import model_hash
@@ -57,7 +57,7 @@ def check_model(model: Model, folder: Path) -> None:
     scores = made.scores(rows)
     assert scores.shape == (len(PROBES), len(made.classes_))
     assert not np.isnan(scores).any()
-    assert set(made.classes_.tolist()) <= set(CLASSES)
+    assert set(made.classes_.tolist()) <= {*CLASSES, *MISSPELT.values()}
     check_labels(model, made, rows)
     check_probabilities(model, made, rows)
     assert writeable_arrays(model.fitted) == {}
@@ -123,9 +123,10 @@ def check_made_of_documents(model: Model) -> None:
 
 
 def holds_to_before(model: Model) -> bool:
-    """Whether updates hold to what was chosen or tuned on the documents of the first training, as they promise."""
-    spec = model.fitted.spec
+    """Whether it keeps a choice of other documents, or what needs held-out documents is gone because it kept none."""
+    spec, fitted = model.fitted.spec, model.fitted
     if spec.model.statistic == "documents":
-        return spec.model.keeps_choice
+        return fitted.choice_kept
     n_docs = sum((model.documents or {}).values())
-    return spec.calibration is not None or (model.multilabel and n_docs >= TUNED_FROM)
+    tuned = spec.calibration is not None or (model.multilabel and n_docs >= TUNED_FROM)
+    return tuned and fitted.documents is None

@@ -78,7 +78,9 @@ def _change(draws: SeededDraws, versions: list[Model]) -> tuple[Model | None, tu
     model = versions[-1]
     kind = draws.choose(("teach", "teach", "forget", "rollback"))
     if kind == "rollback":
-        place = draws.random.randrange(len(versions))
+        # the held-out scores of a search do not come back: of a choice that was kept others are made (test_record.py)
+        kept = model.fitted.choice_kept
+        place = draws.choose([n for n, one in enumerate(versions) if one.fitted.choice_kept == kept])
         restored = follow(versions[place], versions[place].fitted, "rollback")
         lost = any(lost_tuning(one.fitted, two.fitted) for one, two in pairwise(versions[place:]))
         return None if lost else restored, (kind, {"version": place})
@@ -97,9 +99,9 @@ def changed(model: Model, kind: str, rows: list[Document], *, grow: bool) -> Mod
     texts, labels = [text for text, _ in rows], labels_of(rows, multilabel=model.multilabel)
     try:
         if kind == "teach":
-            made.partial_fit(texts, labels, grow=grow)
+            made.partial_fit(texts, labels, grow=grow, keep_choice=True)
         else:
-            made.forget(texts, labels)
+            made.forget(texts, labels, keep_choice=True)
     except UnnaiveError:
         return None
     before = model.documents or Counter()

@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
 from html import escape
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from numpy.typing import NDArray
 
-from unnaive.base.errors import UnnaiveError, count_noun
+from unnaive.base.errors import UnnaiveError, UnnaiveWarning, count_noun
 
 if TYPE_CHECKING:
     from unnaive.learning.fitted import FittedModel
 
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+NO_PROBABILITIES = "its scores are margins and no probabilities; TextClassifier(..., calibrate='temperature') has them"
+
+
 class available_if:
-    """A method that an instance has only if `check(instance)` is true, as scikit-learn's decorator of that name."""
+    """A method that an instance has only if `check(instance)` is true, as scikit-learn's decorator of that name.
 
-    def __init__(self, check: Callable[[Any], bool]) -> None:
-        self._check = check
+    advice  what to do about it where it is not, for the error; "" for nothing
+    """
 
-    def __call__(self, function: Callable[..., Any]) -> Any:
+    def __init__(self, check: Callable[[Any], bool], advice: str = "") -> None:
+        self._check, self._advice = check, advice
+
+    def __call__(self, function: Method) -> Method:
         """Decorate a method."""
-        self._function = function
+        self._function: Callable[..., Any] = function
         self.__doc__ = function.__doc__
-        return self
+        return cast("Method", self)
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -35,8 +44,28 @@ class available_if:
         if instance is None:
             return self._function
         if not self._check(instance):
-            raise AttributeError(f"this {type(instance).__name__} has no attribute {self._name!r}")
+            error = self.error(instance)
+            if self._advice and _is_wanted_by_scorer(self._name):  # which says that there is none, and not why
+                warnings.warn(str(error), UnnaiveWarning, stacklevel=2)
+            raise error
         return MethodType(self._function, instance)
+
+    def error(self, instance: Any) -> AttributeError:
+        """What to raise where an instance does not have the method."""
+        advice = f": {self._advice}" if self._advice else ""
+        return AttributeError(f"this {type(instance).__name__} has no attribute {self._name!r}{advice}")
+
+
+def _is_wanted_by_scorer(name: str) -> bool:
+    """Whether scikit-learn looks for this method on behalf of a scorer that takes no other."""
+    frame = sys._getframe(2)
+    for _ in range(2):  # its loop over names is a function of its own in some versions of Python
+        if frame.f_code.co_name == "_check_response_method":
+            return list(frame.f_locals.get("list_methods", ())) == [name]
+        if frame.f_back is None:
+            return False
+        frame = frame.f_back
+    return False
 
 
 class Protocol:
@@ -97,8 +126,7 @@ class Protocol:
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={value!r}" for name, value in self._changed().items())
-        learnt = self._learnt()
-        return f"{type(self).__name__}({shown})" + (f"  # {learnt}" if learnt else "")
+        return f"{type(self).__name__}({shown})"
 
     def _repr_html_(self) -> str:
         pairs = ((escape(name), escape(repr(value))) for name, value in self._changed().items())

@@ -2,7 +2,8 @@
 
 The steps, each taken only if those before do not reach the size: leave out what only updates need; weights in 16 bits;
 weights in 8 bits; fewer terms. What comes out is an ordinary model, which loads and predicts as any other does, and
-cannot be updated. Only linear models, and sums of them, have weights that can be cut; others are refused.
+cannot be updated. Only linear models, and sums of them, have weights that can be cut; others are refused. What was
+tuned on held-out documents is tuned anew for the smaller model, on the documents that the model keeps, or is left out.
 """
 
 from __future__ import annotations
@@ -18,10 +19,16 @@ from unnaive.base.sparse import csr_array, issparse
 from unnaive.base.types import Floats, Ids
 from unnaive.classifier.model_file import count_bytes
 from unnaive.classifier.packing import pack
-from unnaive.data.weighting import presence
+from unnaive.data.kept_documents import KeptDocuments
+from unnaive.data.training_data import DocumentRows
+from unnaive.data.weighting import document_frequency, presence
 from unnaive.learning.fitted import FittedModel
+from unnaive.learning.train import hold_out_parts, kept_rows, untuned_decision
+from unnaive.learning.tuned_models import find_tuning, tune_model, warn_about_loss, was_tuned
+from unnaive.learning.update import kept_statistic
 from unnaive.linear.linear import Linear
 from unnaive.linear.scorer import Scorer
+from unnaive.text.backend import thread_count
 from unnaive.text.counting import TextCounter
 from unnaive.text.vocabulary import Vocabulary
 
@@ -63,6 +70,52 @@ def compress_model(fitted: FittedModel, limit: int, *, texts: Any = None) -> Com
     `texts` are documents like those it is for, such as its training documents: how often they have a term tells how
     much it matters. Without them its counts or idf tell.
     """
+    margin = 0
+    while True:
+        small = _squeeze(fitted, limit - margin, texts)
+        if not small.lossy or not _is_tuned(fitted):
+            return small
+        tuned = _tuned_anew(fitted, small, texts)
+        size = file_size(tuned, frozen=True)
+        if size <= limit:
+            return replace(small, fitted=tuned, bytes=size)
+        margin += size - limit + 16  # what is tuned anew may take a few bytes more than before
+
+
+def _is_tuned(fitted: FittedModel) -> bool:
+    return fitted.calibration is not None or fitted.conformal is not None or was_tuned(fitted.spec, fitted)
+
+
+def _tuned_anew(fitted: FittedModel, small: Compressed, texts: Any) -> FittedModel:
+    """The smaller model with calibration, decision and held-out scores of models that were made as small as it is.
+
+    Rounded weights and missing terms make other scores, so that those of before are not true of it. Without documents
+    to hold out it has none, and a warning says so.
+    """
+    spec, shared = fitted.spec, _document_share(fitted, texts) is not None
+    decision = untuned_decision(spec, fitted.target_type, small.fitted.scorer)
+    bare = replace(small.fitted, calibration=None, conformal=None, decision=decision)
+    if fitted.documents is None:
+        warn_about_loss(fitted, bare, "the model was made smaller")
+        return bare
+
+    def shrink(scorer: Scorer, rows: DocumentRows) -> tuple[Scorer, Ids]:
+        share = document_frequency(rows.X) / max(rows.X.shape[0], 1) if shared else None
+        order = np.argsort(-_importance(scorer, share), kind="stable")
+        kept = np.sort(order[: small.terms]) if small.terms < small.terms_before else np.arange(scorer.n_terms)
+        return quantised(take_terms(scorer, kept), small.bits or BITS[0]), kept
+
+    documents = kept_statistic(fitted, "be compressed")
+    if not isinstance(documents, KeptDocuments):
+        raise RuntimeError("a model with documents that keeps none")
+    rows = kept_rows(documents, fitted.target_type, thread_count(fitted.n_jobs)).weighted(spec.class_weight)
+    choice = fitted if spec.model.keeps_choice else None
+    held_out = hold_out_parts(spec, rows, before=choice, change=shrink)
+    return tune_model(bare, held_out, rows.targets, find_tuning(spec, rows.targets, tune=True))
+
+
+def _squeeze(fitted: FittedModel, limit: int, texts: Any) -> Compressed:
+    """The model in a file of `limit` bytes, with whatever was tuned before."""
     before, n_terms = file_size(fitted), fitted.scorer.n_terms
 
     def result(model: FittedModel, frozen: bool, bits: int | None) -> Compressed:
@@ -214,9 +267,13 @@ def term_importance(fitted: FittedModel, texts: Any = None) -> Floats:
     The mean square of what the term adds to the lead of a class. E[z_t²] is the share of documents that have the term,
     times its idf squared; document lengths are left out.
     """
-    total = np.zeros(fitted.scorer.n_terms)
-    share = _document_share(fitted, texts)
-    for columns, part in _parts(fitted.scorer):
+    return _importance(fitted.scorer, _document_share(fitted, texts))
+
+
+def _importance(scorer: Scorer, share: Floats | None) -> Floats:
+    """The same of a scorer, and the share of documents with each of its terms (n_terms,); None: idf tells."""
+    total = np.zeros(scorer.n_terms)
+    for columns, part in _parts(scorer):
         idf = part.weighting.idf
         own = np.exp(1 - idf) if share is None and idf is not None else (1.0 if share is None else share[columns])
         total[columns] += own * (1.0 if idf is None else idf**2) * _spread(part)

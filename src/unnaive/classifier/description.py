@@ -109,6 +109,7 @@ CONFORMAL = {
     "class_documents": FieldRule(
         "a list of whole numbers", lambda value: isinstance(value, list) and all(map(_is_whole(0), value))
     ),
+    "several": FieldRule("a whole number", _is_whole(0), optional=True),
 }
 SETTINGS = {  # those of models whose types are not plain ones
     "class_weight": TRAINING["class_weight"],
@@ -154,7 +155,7 @@ def check_parts(model: Learner, about: dict[str, Any], arrays: Arrays) -> None:
     if kind not in model.scorer_kinds:
         raise BadModel(f"its scorer is of kind {kind[:40]!r}, which {model.name} does not have; train it again")
     kept = [name for name in ("counts", "documents") if about.get(name)]
-    if kept and kept != [model.statistic]:
+    if kept and kept[0] != model.statistic:  # models of counts may keep the documents that they were tuned on too
         raise BadModel(f"it keeps {' and '.join(kept)}, and {model.name} learns from {model.statistic}; train it again")
     present = {
         "vocabulary": True, "scorer": True, "counts": about["counts"], "documents": "documents" in about,

@@ -21,7 +21,7 @@ from unnaive.base.mapped_file import MappedFile
 from unnaive.base.types import Arrays
 from unnaive.classifier.description import check_description, check_parts
 from unnaive.data.arrays import FLOATS, StoredMatrix, read_stored, stored
-from unnaive.data.counts import Counts
+from unnaive.data.counts import Counts, is_part
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.packed_documents import PackedDocuments, pack_documents
@@ -128,10 +128,11 @@ def _pack_documents(fitted: FittedModel) -> PackedDocuments | None:
         kept.verify()
     if kept.nbytes <= limit:
         return kept
+    less = "cannot be updated" if fitted.counts is None else "updates end its calibration and what else was tuned"
     warnings.warn(
         f"the {kept.n_docs:,} counted documents would take {kept.nbytes:,} bytes in the model's file and may take "
-        f"{limit:,}, so it is written without them and cannot be updated; to keep them, raise "
-        "documents_limit, or --documents-limit",
+        f"{limit:,}, so it is written without them and {less}; to keep them, raise documents_limit, or "
+        "--documents-limit",
         UnnaiveWarning,
         stacklevel=4,
     )
@@ -250,7 +251,8 @@ def _calibration(stored: Any, *, exclusive: bool, n_classes: int) -> Calibration
 def _conformal(arrays: Arrays, stored: Any, n_classes: int) -> ConformalScores | None:
     if stored is None:
         return None
-    own = {name: arrays[f"conformal.{name}"] for name in ("overall", "by_class")}
+    names = ("overall", "by_class", *(("several",) if "conformal.several" in arrays else ()))
+    own = {name: arrays[f"conformal.{name}"] for name in names}
     return ConformalScores.from_arrays(own, stored, n_classes)
 
 
@@ -300,15 +302,8 @@ def _check_sums(counts: Counts) -> None:
     """
     for name, whole in (("class_terms", counts.terms), ("class_df", counts.df)):
         table = stored(counts, name)
-        if not _is_part(table.data, whole[table.indices]):
+        if not is_part(table.data, whole[table.indices]):
             raise BadModel(f"its counts of {name} are more than those of the corpus; train it again")
-
-
-def _is_part(part: NDArray[Any], whole: Any) -> bool:
-    """Whether no number is above that of the whole; sums of fractions are compared but for their rounding."""
-    if part.dtype.kind != "f":
-        return bool(np.all(part <= whole))
-    return bool(np.all(part <= whole + 1e-6 * whole + 1e-9 * np.max(whole, initial=0)))
 
 
 def _documents(

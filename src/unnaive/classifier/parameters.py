@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from unnaive.base.errors import UnknownName
-from unnaive.base.protocol import Protocol
+from unnaive.base.protocol import Protocol, available_if
 from unnaive.base.settings import same_value, unknown_setting
 from unnaive.models.catalogue import find_model
 
@@ -65,6 +65,9 @@ class ModelParameters(Protocol):
             settings = self.__dict__.get("_settings", {})
             if name in settings:
                 return settings[name]
+            method = inspect.getattr_static(type(self), name, None)
+            if isinstance(method, available_if):  # Python asks here once more what the method has refused
+                raise method.error(self)
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: Any) -> None:

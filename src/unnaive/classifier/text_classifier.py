@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from unnaive.base.byte_sizes import parse_size
 from unnaive.base.errors import UnknownName, UnnaiveError, UnnaiveWarning
-from unnaive.base.protocol import available_if
+from unnaive.base.protocol import NO_PROBABILITIES, available_if
 from unnaive.base.settings import document_settings, unknown_setting
-from unnaive.base.types import Floats, Label, ProgressCallback
+from unnaive.base.types import Floats, Label, Predictions, ProgressCallback
 from unnaive.base.work_start import work_begins
 from unnaive.classifier.compress import compress_model
 from unnaive.classifier.model_file import load_model, save
 from unnaive.classifier.parameters import ModelParameters, named_parameters
+from unnaive.data.named_counts import NamedCounts
 from unnaive.data.register import Register
 from unnaive.data.targets import Targets, label_sets
 from unnaive.data.text_hashes import TextHashes, join_text_hashes
@@ -32,6 +33,7 @@ from unnaive.learning.learner import TrainingSpec, calibration_name
 from unnaive.learning.optimise import read_optimise
 from unnaive.learning.train import check_spec, train
 from unnaive.learning.training_options import TrainingOptions
+from unnaive.learning.tuned_models import keeps_documents
 from unnaive.learning.update import (
     Statistic,
     forget_documents,
@@ -170,28 +172,43 @@ class TextClassifier(ModelParameters):
 
     def partial_fit(
         self, texts: Any, labels: Any, sample_weight: Any = None, *, grow: bool = False,
-        classes: Sequence[Label] | None = None,
+        classes: Sequence[Label] | None = None, keep_choice: bool = False, rechoose: bool = False,
+        progress: ProgressCallback | None = None,
     ) -> Self:  # fmt: skip
         """Learn more documents: the model becomes the one that saw all of them at once, whatever their order.
 
         New words are always welcome. An unseen class is an error unless `grow`. The first call takes the classes from
-        `classes`, or from its labels.
+        `classes`, or from its labels. What was tuned on held-out documents is tuned anew, and `auto` searches anew,
+        which takes as long as `fit` (`rechoose` says so by name); with `keep_choice` it trains the members that it has
+        chosen before.
         """
+        if rechoose and keep_choice:
+            raise UnnaiveError("keep_choice and rechoose contradict each other; give one of the two")
         spec, rule = self.spec(), self.token_rule
         before = self._updatable(spec, rule) if self.__sklearn_is_fitted__() else None
         new, targets = self._count_labelled(spec, texts, labels, sample_weight, rule, before)
         if before is None:
             new = new if classes is None else over_known_classes(new, classes)
             data = TrainingData.of_kept(new, targets.target_type, token_rule=rule, n_jobs=self.n_jobs)
-            self.fitted_ = train(data, spec)
+            self.fitted_ = train(data, spec, progress=progress)
         else:
             register = _changed_register(before, "plus", texts, targets, sample_weight)
             hashes = _changed_text_hashes(before, "plus", texts, sample_weight)
-            self.fitted_ = learn_more(before, new, grow=grow, register=register, text_hashes=hashes)
+            self.fitted_ = learn_more(
+                before, new, grow=grow, keep_choice=keep_choice, progress=progress, register=register,
+                text_hashes=hashes,
+            )  # fmt: skip
         return self
 
-    def forget(self, texts: Any, labels: Any, sample_weight: Any = None) -> Self:
+    def forget(
+        self, texts: Any, labels: Any, sample_weight: Any = None, *, keep_choice: bool = False,
+        progress: ProgressCallback | None = None,
+    ) -> Self:  # fmt: skip
         """Unlearn documents exactly: the model becomes the one that never saw them.
+
+        Nothing in it depends on them any more: weights, calibration, thresholds and held-out scores, and the choice of
+        `auto`, which searches anew and takes as long as `fit`. With `keep_choice` it keeps the choice that it made
+        while the documents were there, and only trains anew.
 
         Words and classes that no other document has are gone with them. Give the labels that were learnt. A model that
         keeps documents refuses those that it does not have. One that keeps counts refuses documents that were never
@@ -203,15 +220,23 @@ class TextClassifier(ModelParameters):
         gone, targets = self._count_labelled(spec, texts, labels, sample_weight, rule, before)
         register = _changed_register(before, "without", texts, targets, sample_weight)
         hashes = _changed_text_hashes(before, "without", texts, sample_weight)
-        self.fitted_ = forget_documents(before, gone, register=register, text_hashes=hashes)
+        self.fitted_ = forget_documents(
+            before, gone, keep_choice=keep_choice, progress=progress, register=register, text_hashes=hashes
+        )
         return self
 
-    def merge(self, *others: TextClassifier) -> Self:
-        """Take in models that were trained apart: this one becomes the one that saw all their documents."""
+    def merge(
+        self, *others: TextClassifier, keep_choice: bool = False, progress: ProgressCallback | None = None
+    ) -> Self:
+        """Take in models that were trained apart: this one becomes the one that saw all their documents.
+
+        `auto` searches anew; with `keep_choice` it holds to the choice of this one.
+        """
         spec, rule = self.spec(), self.token_rule
         parts = [self._updatable(spec, rule), *(other._fitted() for other in others)]
         hashes = join_text_hashes([part.text_hashes for part in parts])
-        self.fitted_ = replace(merge_models(*parts), text_hashes=hashes)
+        merged = merge_models(*parts, keep_choice=keep_choice, progress=progress)
+        self.fitted_ = replace(merged, text_hashes=hashes)
         return self
 
     def remake(self, **parameters: Any) -> Self:
@@ -221,7 +246,7 @@ class TextClassifier(ModelParameters):
 
         >>> model = TextClassifier("multinomial").fit(["good ball", "fair vote"], ["sport", "politics"])
         >>> model.remake(model="bernoulli", alpha=0.5)
-        TextClassifier(model='bernoulli', alpha=0.5)  # 2 classes, 4 terms
+        TextClassifier(model='bernoulli', alpha=0.5)
         """
         before = self._fitted()
         kept = {name: value for name, value in self.get_params().items() if name in self._named}
@@ -237,19 +262,19 @@ class TextClassifier(ModelParameters):
 
     # Predicting: what was learnt is read once a call, so that each call sees one version of it.
 
-    def predict(self, texts: Any) -> Any:
+    def predict(self, texts: Any) -> Predictions:
         """The label of each text: an array of classes or, for multilabel targets, a list of tuples or a 0/1 matrix.
 
         The labels of a tuple come by score, the most probable first.
         """
         return self._fitted().predict(texts)
 
-    @available_if(lambda self: self._has_probabilities())
+    @available_if(lambda self: self._has_probabilities(), NO_PROBABILITIES)
     def predict_proba(self, texts: Any) -> Floats:
         """p of each class (n_texts, n_classes); rows sum to one unless the target is multilabel."""
         return self._fitted().predict_proba(as_texts(texts))
 
-    @available_if(lambda self: self._has_probabilities())
+    @available_if(lambda self: self._has_probabilities(), NO_PROBABILITIES)
     def predict_log_proba(self, texts: Any) -> Floats:
         """log p of each class (n_texts, n_classes), exact also where p underflows."""
         return self._fitted().predict_log_proba(as_texts(texts))
@@ -406,7 +431,11 @@ class TextClassifier(ModelParameters):
             texts, labels, rule, multilabel=self.multilabel if before is None else before.multilabel,
             sample_weight=sample_weight, n_jobs=self.n_jobs, check=False,
         )  # fmt: skip
-        return data.statistic(spec.model.statistic), data.targets
+        if before is None:
+            kept = keeps_documents(spec, multilabel=data.multilabel, texts=True)
+        else:
+            kept = not isinstance(before.statistic, NamedCounts)
+        return data.statistic("documents" if kept else "counts"), data.targets
 
     def count_labelled(self, texts: Any, labels: Any) -> Statistic:
         """What the model would keep of these documents: counts, or counted documents."""

@@ -11,9 +11,13 @@ from unnaive.base.errors import BadData
 from unnaive.base.types import Floats, Label
 from unnaive.data.targets import Targets, class_codes, plain_label, single_labels
 
+# of weights: models square them, multiply them by costs and add small constants to their sums, which numbers far from 1
+# would leave nothing of; within these bounds every model gives the same meaning to them
+SMALLEST, LARGEST = 1e-9, 1e9
+
 
 def check_sample_weight(weight: Any, n_docs: int) -> Floats | None:
-    """A weight from 0 on for each document, not all of them 0 and with a finite sum; or None.
+    """A weight for each document, 0 or from SMALLEST to LARGEST, and not all of them 0; or None.
 
     >>> check_sample_weight([1, -2], 2)
     Traceback (most recent call last):
@@ -43,10 +47,12 @@ def check_sample_weight(weight: Any, n_docs: int) -> Floats | None:
         raise BadData(f"Negative values in data passed to `sample_weight`: {found}; give numbers from 0")
     if not weights.any():
         raise BadData("Sample weights must contain at least one non-zero number; all of them are 0")
-    with np.errstate(over="ignore"):
-        total = float(weights.sum())
-    if not np.isfinite(total):
-        raise BadData("the sum of all sample weights is too large for a float; give smaller weights")
+    outside = np.flatnonzero((weights > LARGEST) | ((weights < SMALLEST) & (weights > 0)))
+    if len(outside):
+        raise BadData(
+            f"the weight of document {outside[0]} is {weights[outside[0]]:g}; give 0, or a number from {SMALLEST:g} to "
+            f"{LARGEST:g}"
+        )
     return weights
 
 
@@ -66,7 +72,11 @@ def class_sample_weight(class_weight: Any, targets: Targets, sample_weight: Floa
         raise several_labels_refused()
     weight = np.ones(len(codes)) if sample_weight is None else sample_weight
     factors = class_weight_factors(class_weight, targets.classes, np.bincount(codes, weight, len(targets.classes)))
-    return check_sample_weight(weight * factors[codes], len(codes))
+    if not (weight * factors[codes]).any():
+        raise BadData(
+            "class_weight leaves a weight of 0 for every document; give a class that has some a weight above 0"
+        )
+    return np.asarray(weight * factors[codes])
 
 
 def several_labels_refused() -> BadData:
@@ -95,8 +105,10 @@ def _given_class_weights(class_weight: Any, classes: Sequence[Label]) -> Floats:
         raise BadData(f"class_weight is {class_weight!r}; give 'balanced' or a dict from class to weight") from None
     class_codes(list(given), classes)  # names the first that is no class
     for label, value in given.items():
-        if not 0 <= value < np.inf:
-            raise BadData(f"class_weight of {label!r} is {value}; give a finite number from 0 on")
+        if value != 0 and not SMALLEST <= value <= LARGEST:
+            raise BadData(
+                f"class_weight of {label!r} is {value:g}; give 0, or a number from {SMALLEST:g} to {LARGEST:g}"
+            )
     factors = np.array([given.get(label, 1.0) for label in classes])
     if not factors.any():
         raise BadData("class_weight is 0 for every class; give at least one a weight above 0")

@@ -39,6 +39,19 @@ class SharedPassages:
         """How many documents share a passage with another."""
         return len(np.union1d(self.first, self.second))
 
+    def groups(self) -> Ids:
+        """A number for each document (n_docs,), the same for those that passages link, directly or through others.
+
+        >>> SharedPassages(5, np.array([0, 1]), np.array([3, 4]), np.array([10, 12])).groups().tolist()
+        [0, 1, 2, 0, 1]
+        """
+        from scipy.sparse.csgraph import connected_components
+
+        links = csr_array(
+            (np.ones(len(self.first), np.int8), (self.first, self.second)), shape=(self.n_docs, self.n_docs)
+        )
+        return np.asarray(connected_components(links, directed=False)[1], np.int64)
+
     def order(self) -> Ids:
         """All documents (n_docs,), those that share most next to each other; the others stay in their order.
 

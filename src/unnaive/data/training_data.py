@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning, count_noun
+from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Label, Sparse
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
@@ -55,9 +56,26 @@ class DocumentRows:
         """The sums over these documents, terms in the order of the columns."""
         return NamedCounts.of(self.X, self.targets, self.vocabulary, self.weight, threads=threads)
 
+    def take(self, rows: NDArray[np.int64]) -> DocumentRows:
+        """Some of the documents, with all classes and columns."""
+        return replace(
+            self,
+            X=csr_array(self.X[rows]),
+            targets=replace(self.targets, Y=csr_array(self.targets.Y[rows])),
+            weight=None if self.weight is None else self.weight[rows],
+            units=None if self.units is None else self.units.take(rows),
+        )
+
     def weighted(self, class_weight: Any) -> DocumentRows:
-        """With the weight of each document's class as well; None, "balanced" or a dict from class to weight."""
-        return replace(self, weight=class_sample_weight(class_weight, self.targets, self.weight))
+        """With the weight of each document's class as well; None, "balanced" or a dict from class to weight.
+
+        Documents of weight 0 are left out, so that no model learns anything from them; their classes stay.
+        """
+        weight = class_sample_weight(class_weight, self.targets, self.weight)
+        if weight is None or bool(np.all(weight > 0)):
+            return replace(self, weight=weight)
+        left = replace(self, weight=weight).take(np.flatnonzero(weight > 0))
+        return replace(left, weight=None) if bool(np.all(left.weight == 1)) else left
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,10 +218,19 @@ class TrainingData:
         check_some_documents(self.n_docs)
         check_classes(self.classes, self.multilabel)
         if self.rows is not None and self.rows.vocabulary is not None:
-            self._check_terms(self.rows.vocabulary, _document_frequencies(self.rows.X))
+            indices = self.rows.X.indices[: self.rows.X.nnz]
+            first = _document_frequencies(indices[: 8 * self.n_docs], len(self.rows.vocabulary))
+            if not self._share_terms(self.rows.vocabulary, first):  # as the first few of nearly all collections do
+                self._check_terms(self.rows.vocabulary, _document_frequencies(indices, len(first)))
         elif self.sums is not None and self.sums.vocabulary is not None:
             self._check_terms(self.sums.vocabulary, self.sums.counts.df)
         return self
+
+    def _share_terms(self, vocabulary: Vocabulary, df: NDArray[Any]) -> bool:
+        """Whether texts have terms in common, as many as there are texts; df may be that of a part of the cells."""
+        words = ~which_are_grams(vocabulary)
+        df = df[words] if words.any() else df  # any text shares some character n-grams with others
+        return bool(df[df > 1].sum() >= self.n_docs)
 
     def _check_terms(self, vocabulary: Vocabulary, df: NDArray[Any]) -> None:
         """An error if no text has a term, and a warning if texts have hardly one in common: ids, or unsplit words."""
@@ -215,10 +242,10 @@ class TrainingData:
                 f"none of the {count_noun(self.n_docs, 'text')} has a term to learn from; check the column and the "
                 "settings"
             )
-        df = df[words] if words.any() else df  # any text shares some character n-grams with others
-        if self.n_docs >= FEWEST_TEXTS and df[df > 1].sum() < self.n_docs:
+        if self.n_docs >= FEWEST_TEXTS and not self._share_terms(vocabulary, df):
+            n_terms = int(words.sum()) or len(df)
             warnings.warn(
-                f"{count_noun(len(df), 'term')} in {count_noun(self.n_docs, 'document')}, and hardly a term is in two "
+                f"{count_noun(n_terms, 'term')} in {count_noun(self.n_docs, 'document')}, and hardly a term is in two "
                 "of them, so there is little to learn; is that the column of texts, and are its words split rightly?",
                 UnnaiveWarning,
                 stacklevel=6,
@@ -232,9 +259,9 @@ def check_classes(classes: Sequence[Label], multilabel: bool) -> None:
         raise BadData(f"every document has the label {classes[0]!r}; a classifier needs at least two classes")
 
 
-def _document_frequencies(X: Sparse) -> NDArray[np.int64]:
-    """How many documents have each term (n_terms,); a block at a time."""
-    df = np.zeros(X.shape[1], np.int64)
-    for start in range(0, X.nnz, BLOCK):
-        df += np.bincount(X.indices[start : start + BLOCK], minlength=X.shape[1])
+def _document_frequencies(indices: NDArray[Any], n_terms: int) -> NDArray[np.int64]:
+    """How many documents have each term (n_terms,), from the columns of their cells; a block at a time."""
+    df = np.zeros(n_terms, np.int64)
+    for start in range(0, len(indices), BLOCK):
+        df += np.bincount(indices[start : start + BLOCK], minlength=n_terms)
     return df

@@ -200,6 +200,7 @@ class SetCoverage:
     empty        the share of empty sets
     single       the share of sets with one label
     worst_class  the lowest share, over classes that the model knows, of documents whose label is in the set
+    several      coverage of documents with several labels; None where there are none
     """
 
     confidence: float
@@ -209,13 +210,14 @@ class SetCoverage:
     empty: float
     single: float
     worst_class: float
+    several: float | None = None
 
 
 def set_coverage(inside: NDArray[np.bool_], Y: Any, confidence: float, *, by_class: bool = False) -> SetCoverage:
     """Of sets (n_docs, n_known) for documents with labels Y (n_docs, n_known + unknown).
 
     >>> set_coverage(np.array([[True, True], [False, True]]), [[1, 0], [1, 0]], 0.9)
-    SetCoverage(confidence=0.9, by_class=False, coverage=0.5, mean_size=1.5, empty=0.0, single=0.5, worst_class=0.5)
+    SetCoverage(confidence=0.9, by_class=False, coverage=0.5, ..., empty=0.0, single=0.5, worst_class=0.5, several=None)
     """
     truth = indicator_matrix(Y)
     rows: Ids = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr))
@@ -227,6 +229,7 @@ def set_coverage(inside: NDArray[np.bool_], Y: Any, confidence: float, *, by_cla
     documents = np.bincount(truth.indices[known], minlength=inside.shape[1])
     covered = np.bincount(truth.indices[known], weights=held[known], minlength=inside.shape[1])
     present = documents > 0
+    several = np.diff(truth.indptr) > 1
     return SetCoverage(
         confidence,
         by_class,
@@ -235,4 +238,5 @@ def set_coverage(inside: NDArray[np.bool_], Y: Any, confidence: float, *, by_cla
         empty=float(np.mean(sizes == 0)),
         single=float(np.mean(sizes == 1)),
         worst_class=float(np.min(covered[present] / documents[present])) if present.any() else float("nan"),
+        several=float(np.mean(missed[several] == 0)) if several.any() else None,
     )

@@ -31,6 +31,7 @@ from unnaive.evaluation.measures import MeasureInput, find_measure
 from unnaive.evaluation.reliability import Reliability, reliability
 from unnaive.evaluation.reports.plots import PrecisionRecallCurve
 from unnaive.evaluation.tally import Tally, class_sizes, confusion, indicator_matrix
+from unnaive.evaluation.training_drift import TrainingDrift, find_training_drift
 from unnaive.learning.explain import Explanation
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
@@ -261,6 +262,11 @@ class Evaluation:
             inside = scores.accepted(self.log_probabilities, confidence, by_class=by_class)
             found.append(set_coverage(inside, self.Y, confidence, by_class=by_class))
         return found
+
+    @lazy_property
+    def drift(self) -> TrainingDrift | None:
+        """Whether these documents are like those that the model learnt from; None where that cannot be told."""
+        return find_training_drift(self.fitted, self.documents, self.Y)
 
     def mistakes(self, limit: int = 10) -> list[Mistake]:
         """The mistakes made with most confidence, one for each document."""

@@ -22,6 +22,7 @@ from unnaive.evaluation.report import (
     COVERAGE,
     abstention_rows,
     class_rows,
+    coverage_notes,
     coverage_rows,
 )
 from unnaive.evaluation.reports import page as html
@@ -67,6 +68,9 @@ def measure_tiles(found: Evaluation) -> str:
     if found.unknown:
         named = ", ".join(found.unknown[:5]) + (", …" if len(found.unknown) > 5 else "")
         unknown = html.page_note(f"The model has never seen {escape(named)}: those labels count as missed.")
+    if found.drift is not None and found.drift.differs:
+        sentence = found.drift.sentence()
+        unknown += html.page_note(f"{sentence[0].upper()}{escape(sentence[1:])}.")
     meanings = (
         f"<b>{escape(name)}</b>: {escape(find_measure(name).about)}"
         f"{'' if find_measure(name).larger_is_better else ' (smaller is better)'}"
@@ -255,9 +259,9 @@ def abstention_section(found: Evaluation) -> str:
         note = (
             "Sets of labels that are to hold the right one for 90 % of documents like those of training (unnaive "
             "predict --confidence 0.9). Coverage well below that means that these documents differ from those of "
-            "training."
+            "training. " + " ".join(f"{one[0].upper()}{one[1:]}." for one in coverage_notes(found))
         )
-        tables += "<h3>Sets of labels</h3>" + html.page_note(note)
+        tables += "<h3>Sets of labels</h3>" + html.page_note(escape(note))
         tables += html.table(COVERAGE, sets, label="Coverage of sets of labels")
     return html.side_by_side(f"<div>{html.figures(drawn)}</div>", f"<div>{tables}</div>")
 

@@ -18,7 +18,9 @@ import numpy as np
 from unnaive.base.errors import count_noun
 from unnaive.evaluation.abstention import TARGETS, AbstentionChoice
 from unnaive.evaluation.evaluate import Evaluation
+from unnaive.evaluation.training_drift import TrainingDrift
 from unnaive.io.endings import REPORTS, choose_ending
+from unnaive.learning.conformal import describe_sets
 
 
 class Reportable(Protocol):
@@ -86,11 +88,14 @@ def as_markdown(evaluation: Evaluation) -> str:
     rows = [(name, *(f"{x:.4f}" for x in values), f"{size}") for name, *values, size in class_rows(evaluation)]
     classes = _markdown(("class", "precision", "recall", "F1", "documents"), rows)
     pairs = [(true, given, str(n)) for true, given, n in evaluation.confused_pairs()]
-    tables = [measures, classes, _markdown(("true", "given", "documents"), pairs) if pairs else ""]
+    drift = evaluation.drift.sentence() if evaluation.drift is not None else ""
+    note = f"Note: {drift}." if drift else ""
+    tables = [note, measures, classes, _markdown(("true", "given", "documents"), pairs) if pairs else ""]
     points = abstention_rows(evaluation)
     tables.append(f"{_markdown(ABSTENTION, points)}\n\n{ABSTENTION_NOTE}" if points else "")
     sets = coverage_rows(evaluation)
-    tables.append(_markdown(COVERAGE, sets) if sets else "")
+    notes = ". ".join(sentence[0].upper() + sentence[1:] for sentence in coverage_notes(evaluation))
+    tables.append(f"{_markdown(COVERAGE, sets)}\n\n{notes}." if sets else "")
     return "\n\n".join([head, *filter(None, tables)]) + "\n"
 
 
@@ -141,6 +146,24 @@ def coverage_rows(evaluation: Evaluation) -> list[tuple[str, ...]]:
     ]
 
 
+def coverage_notes(evaluation: Evaluation, confidence: float = 0.9) -> list[str]:
+    """What sets of labels promise, a sentence each; and how documents with several labels fared."""
+    found = evaluation.coverage(confidence)
+    if not found:
+        return []
+    scores, multilabel = evaluation.fitted.conformal_scores(), evaluation.fitted.multilabel
+    told = [
+        sentence
+        for by_class in (False, True)
+        for sentence in describe_sets(
+            scores, evaluation.fitted.classes, confidence, multilabel=multilabel, by_class=by_class
+        )
+    ]
+    if found[0].several is not None:
+        told.append(f"here, {100 * found[0].several:.1f} % of the documents with several labels have all in the set")
+    return told
+
+
 def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
     return "\n".join([*lines, *("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)])
@@ -153,6 +176,7 @@ def as_dict(evaluation: Evaluation) -> dict[str, Any]:
         "model": evaluation.model,
         "documents": len(evaluation),
         "unknown_classes": list(evaluation.unknown),
+        "drift": None if evaluation.drift is None else _plain_drift(evaluation.drift),
         "measures": evaluation.measures,
         "classes": [
             {"class": name, "precision": precision, "recall": recall, "f1": f1, "documents": size}
@@ -161,9 +185,15 @@ def as_dict(evaluation: Evaluation) -> dict[str, Any]:
         "calibration": {name: curve.to_dict() for name, curve in evaluation.calibration().items()},
         "abstention": [asdict(choice) for choice in abstention_choices(evaluation)],
         "sets": [asdict(one) for one in evaluation.coverage()],
+        "sets_promise": coverage_notes(evaluation),
         "confused": [{"true": true, "given": given, "documents": n} for true, given, n in evaluation.confused_pairs()],
         "confusion": confusion_table(evaluation),
     }
+
+
+def _plain_drift(drift: TrainingDrift) -> dict[str, Any]:
+    """The test against the documents of training, for JSON."""
+    return asdict(drift) | {"p": drift.p, "differs": drift.differs}
 
 
 LARGEST_TABLE = 100  # classes; the pairs confused most say more of so many

@@ -11,6 +11,8 @@ struct CsvShape {
   size_t longest;               // bytes of a field
 };
 
+constexpr size_t kStrayLines = 10;  // STRAY_LINES of csv_records.py, which has the rule of stray quotes
+
 // Where the last whole row ends: behind the last line end that is outside of quotes; 0 if there is none.
 inline size_t csv_rows_end(const uint8_t* data, size_t size) {
   size_t quotes = 0;
@@ -62,7 +64,7 @@ class CsvReader {
   }
 
   bool quoted(Column* column) {
-    ++p_;
+    const uint8_t* opened = ++p_;
     while (true) {
       const uint8_t* start = p_;
       p_ = find<'"'>(p_, end_);
@@ -70,8 +72,31 @@ class CsvReader {
       const bool doubled = end_ - p_ > 1 && p_[1] == '"';
       if (column) column->bytes.append(start, static_cast<size_t>(p_ - start) + doubled);
       p_ += 1 + doubled;
-      if (!doubled) return p_ == end_ || *p_ == shape_.delimiter || *p_ == '\n' || *p_ == '\r';
+      if (doubled) continue;
+      if (p_ - 1 > opened && ends_field(p_[-2]) && may_be_stray(opened, p_ - 1)) return false;
+      return p_ == end_ || ends_field(*p_);
     }
+  }
+
+  bool ends_field(uint8_t c) const { return c == shape_.delimiter || c == '\n' || c == '\r'; }
+
+  // Whether a quoted field could be the work of a stray quote: many lines, and all inside of it may be whole rows.
+  bool may_be_stray(const uint8_t* p, const uint8_t* closed) const {
+    if (shape_.width < 2) return false;
+    size_t lines = 0, delimiters = 0;
+    bool blank = true, quotes = false;
+    for (; p != closed; ++p) {
+      if (*p == '\n' || *p == '\r') {
+        if (lines && !blank && !quotes && delimiters + 1 != shape_.width) return false;
+        lines += *p == '\n' || p + 1 == closed || p[1] != '\n';
+        delimiters = 0, blank = true, quotes = false;
+        continue;
+      }
+      delimiters += *p == shape_.delimiter;
+      blank &= *p <= ' ';
+      quotes |= *p == '"' || *p >= 0x80;
+    }
+    return lines > kStrayLines;
   }
 
   bool bare(Column* column) {

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from unnaive.io.binary_tables import ParquetTable
 from unnaive.io.columns import Columns
 from unnaive.io.corpus import Labels
@@ -55,6 +57,10 @@ def _documents(rows: ColumnBatch, columns: Columns, parse: Parse) -> DocumentBat
     labels: list[Labels] = [()] * len(texts)
     if columns.label is not None and len(texts):
         codes, values = rows[columns.label].distinct()
+        if columns.label in values:  # may be the header once more, which is left out row by row
+            name = "\n".join(columns.texts)
+            if any(texts[row] == name for row in np.flatnonzero(codes == values.index(columns.label)).tolist()):
+                raise NotPlain
         sets = [parse(value) for value in values]  # a value that comes back is parsed once
         labels = [sets[code] for code in codes.tolist()]
     ids = None if columns.id is None else [str(one) for one in rows[columns.id].values()]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, TypeGuard
 
 from unnaive.base.errors import BadData
+from unnaive.io.label_checks import LabelSpelling
 from unnaive.io.labels import name_flags
 from unnaive.io.profiles import LABEL_NAMES, TEXT_NAMES, Profile, profile_column
 
@@ -24,6 +25,7 @@ class Columns:
     Labels stand in one column, `label`, or in several of zeros and ones, `label_columns`, which stand for the labels in
     `flag_labels`. `separator` stands between the labels of one document, where it has several. `header` is False where
     the columns are numbered. `kept` are the columns to hand on as they are, beside which predictions are written.
+    `spelling` is how labels are read beyond that.
     """
 
     texts: tuple[str, ...]
@@ -34,13 +36,14 @@ class Columns:
     flag_labels: tuple[str, ...] = ()
     header: bool = True
     kept: tuple[str, ...] = ()
+    spelling: LabelSpelling = field(default_factory=LabelSpelling)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON of what the next file is likely to share; `from_dict` reads it."""
         return {
             "texts": list(self.texts), "label": self.label, "separator": self.separator,
             "label_columns": list(self.label_columns), "flag_labels": list(self.flag_labels), "header": self.header,
-        }  # fmt: skip
+        } | ({"spelling": asdict(self.spelling)} if self.spelling else {})  # fmt: skip
 
     @classmethod
     def from_dict(cls, stored: Any) -> Columns | None:
@@ -61,7 +64,8 @@ class Columns:
             value if isinstance(value, str) and value else None for value in map(stored.get, ("label", "separator"))
         )
         header = stored.get("header") is not False
-        return cls(tuple(texts), label, None, separator, tuple(flags), tuple(names), header)
+        spelling = _read_spelling(stored.get("spelling"))
+        return cls(tuple(texts), label, None, separator, tuple(flags), tuple(names), header, spelling=spelling)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -81,6 +85,16 @@ class Columns:
         if self.label_columns:
             words.append(f"labels from {join_names(self.label_columns, 3)}")
         return ", ".join(words)
+
+
+def _read_spelling(stored: Any) -> LabelSpelling:
+    """How labels are spelt, as a model file has it; as they stand for anything that is not so."""
+    if not isinstance(stored, dict):
+        return LabelSpelling()
+    ignored, prefix, lower = (stored.get(name) for name in ("ignored", "prefix", "lower"))
+    return LabelSpelling(
+        tuple(ignored) if _is_list_of_names(ignored) else (), prefix if isinstance(prefix, str) else None, lower is True
+    )
 
 
 def _is_list_of_names(value: Any) -> TypeGuard[list[str]]:
@@ -256,7 +270,8 @@ class _ColumnChooser:
             )
         if not texts:
             raise BadData(
-                f"which column of {self.source} holds the text? {self.list_columns(self.names)}; say --text NAME"
+                f"which column of {self.source} holds the text? {self.list_columns(self.names)}; say --text "
+                f"{'NAME' if len(set(self.names)) == len(self.names) else 'NAME, or its number'}"
             )
         if no_label:
             self.ask_for_label([name for name in self.names if name not in texts])
@@ -276,8 +291,13 @@ class _ColumnChooser:
         raise BadData(f"no column of {self.source} looks like labels: {kinds}; say --label NAME if one of them is")
 
     def list_columns(self, names: Sequence[str]) -> str:
-        """Names with three values each."""
-        return join_names([_with_examples(name, self.profiles[name]) for name in names], MOST_LISTED)
+        """Names with three values each; columns that share a name are called by their numbers."""
+        places = {place: name for place, name in enumerate(self.names, start=1) if name in names}
+        shown = [
+            _with_examples(name, self.profiles[name]) if self.names.count(name) == 1 else f"{place} called {name!r}"
+            for place, name in places.items()
+        ]
+        return join_names(shown, MOST_LISTED)
 
     def suggest_flags(self) -> str:
         """The option for columns of zeros and ones that share the start of their names."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
 from unnaive.base.errors import BadData
+from unnaive.io.csv_records import Record, RecordReader
 from unnaive.io.endings import DELIMITERS, read_format
 from unnaive.io.options import ReadOptions
 from unnaive.io.profiles import looks_like_data, shorten_cell
@@ -21,35 +22,37 @@ class CsvTable(Table):
     """Delimited text; quoted fields may hold delimiters, doubled quotes and newlines."""
 
     def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
-        self.path, self.options, self._line, self._held = path, options, 0, 0
+        self.path, self.options = path, options
         self.is_file = lines is None
         numbered = lines if lines is not None else read_lines(path, options)
         start = list(islice(numbered, min(SAMPLE_ROWS, options.rows)))
         if not any(line.strip() for _, line in start):
             raise BadData(f"{path} is empty; expected a header and rows")
-        self.delimiter = options.delimiter or find_delimiter([line for _, line in start if len(line) < 1 << 16], path)
+        separator = find_separator_line(start[0][1])
+        self.separator_line = start.pop(0)[1] if separator else ""
+        if separator and not start:  # a live stream, or a file of this line alone
+            start = list(islice(numbered, 1))
+        sampled = [line for _, line in start if len(line) < 1 << 16]
+        self.delimiter = options.delimiter or separator or find_delimiter(sampled, path)
         csv.field_size_limit(options.max_line)
-        self._reader = csv.reader(self._count_lines(chain(start, numbered)), delimiter=self.delimiter)
-        first = next((row for row in self._reader if row), [])
+        self.reader = RecordReader(chain(start, numbered), self.delimiter, 2 * options.max_line)
+        first = self._read_first()
         check_width(path, len(first))
-        self._sampled = self._take_sample(len(first))
+        self.reader.width = len(first)
+        self._sampled = self._take_sample()
         self._read_header(first)
 
-    def _count_lines(self, numbered: Iterable[tuple[int, str]]) -> Iterator[str]:
-        for self._line, line in numbered:  # the reader asks for lines; an error wants their number
-            self._held += len(line)
-            if self._held > 2 * self.options.max_line:
-                raise BadData(
-                    f"a row of {self.path} ends nowhere before line {self._line} (an open quote?); repair it, or say "
-                    "--max-line MIB if rows are that long"
-                )
-            yield line
+    def _read_first(self) -> list[str]:
+        first = next(self.reader.records(), Record([], 0, 0))
+        if first.problem:  # of the header, which cannot be left out
+            raise BadData(f"line {first.first} of {self.path} {first.problem}; repair it")
+        return first.fields
 
-    def _take_sample(self, width: int) -> list[list[str]]:
+    def _take_sample(self) -> list[list[str]]:
         sample: list[list[str]] = []
         if self.options.rows > 1:  # a live stream has no more than its first line yet
             held = 0
-            for row in islice(self._good_rows(width), SAMPLE_ROWS):
+            for row in islice(self._good_rows(), SAMPLE_ROWS):
                 sample.append(row)
                 held += sum(map(len, row))
                 if held > BATCH_CHARACTERS:
@@ -61,6 +64,8 @@ class CsvTable(Table):
         if find_header(self.path, first, self._sampled, self.options):
             self.names = tuple(name.strip() for name in first)
             self.header = "header in line 1"
+            if self.separator_line:
+                self.header = f"{self.separator_line.strip()} in line 1, header in line 2"
             self._read_orange_header()
         else:
             self._sampled.insert(0, first)
@@ -83,22 +88,12 @@ class CsvTable(Table):
         label = next((name for name, flag in zip(self.names, flags, strict=True) if flag in ("class", "c")), None)
         self.known = {} if label is None else {"label": label}
 
-    def _good_rows(self, width: int) -> Iterator[list[str]]:
-        rows = iter(self._reader)
-        while True:
-            self._held = 0
-            try:
-                row = next(rows)
-            except StopIteration:
-                return
-            except csv.Error as problem:
-                self.options.reject_row(self.path, self._line, f"is not CSV ({problem})")
-                continue
-            if len(row) == width:
-                yield row
-            elif row:
-                fields = f"has {len(row)} fields where the header has {width} (an open quote or a bare delimiter?)"
-                self.options.reject_row(self.path, self._line, fields)
+    def _good_rows(self) -> Iterator[list[str]]:
+        for fields, first, last, problem in self.reader.records():
+            if problem:
+                self.options.reject_row(self.path, first, problem, last)
+            else:
+                yield fields
 
     def sample(self) -> TableSample:
         """The first values of every column."""
@@ -109,9 +104,13 @@ class CsvTable(Table):
         times = Counter(self.names)
         twice = next((name for name in wanted if times[name] > 1), None)
         if twice is not None:
-            raise BadData(f"{self.path} has two columns called {twice!r}; rename one")
+            alike = [str(place) for place, name in enumerate(self.names, start=1) if name == twice]
+            raise BadData(
+                f"{self.path} has {len(alike)} columns called {twice!r}; name the one that is meant by its number, "
+                f"{', '.join(alike[:-1])} or {alike[-1]}, as in --text {alike[0]} or --label {alike[0]}"
+            )
         places = self.find_places(wanted)
-        rows = chain(self._sampled, self._good_rows(len(self.names)))
+        rows = chain(self._sampled, self._good_rows())
         for batch in split_into_batches(rows, self.options.rows, size=lambda row: sum(map(len, row))):
             yield [[row[place] for row in batch] for place in places]
 
@@ -149,6 +148,19 @@ def is_orange_header(types: Sequence[str], flags: Sequence[str]) -> bool:
     if all(named) and any(cell.strip() for cell in types):
         return True
     return any(named) and any(cell.startswith(("class", "meta")) for cell in cells)
+
+
+_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE | re.DOTALL)
+
+
+def find_separator_line(line: str) -> str:
+    """The delimiter that a first line such as sep=; names, which Excel writes and hides; empty for any other line.
+
+    >>> find_separator_line("sep=;\\r\\n"), find_separator_line("text;label\\n")
+    (';', '')
+    """
+    found = _SEPARATOR_LINE.fullmatch(line)
+    return found[1] if found and found[1] not in "\r\n" else ""
 
 
 def find_delimiter(lines: Sequence[str], path: str = "") -> str:

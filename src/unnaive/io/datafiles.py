@@ -2,45 +2,30 @@
 
 from __future__ import annotations
 
-import glob
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from unnaive.base.errors import BadData, UnnaiveWarning, count_noun
+from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning, count_noun
 from unnaive.io import batches
-from unnaive.io.binary_tables import SQLITE
 from unnaive.io.columns import ColumnRequest, Columns, choose_columns, join_names
-from unnaive.io.corpus import Corpus, Labels, check_some_documents, check_some_labels
-from unnaive.io.folders import FilesTable, read_folder
+from unnaive.io.corpus import Corpus, check_some_documents, check_some_labels
+from unnaive.io.folders import FilesTable, read_folder, sample_folder
 from unnaive.io.formats import find_format, open_table
-from unnaive.io.labels import (
-    LISTS,
-    describe_kind,
-    holds_lists,
-    parse_flags,
-    parse_labels,
-    suggest_separator,
-)
+from unnaive.io.label_checks import LabelSpelling, warn_about_odd_labels
+from unnaive.io.labels import suggest_separator
+from unnaive.io.mail_tables import MailTable
 from unnaive.io.options import ColumnOptions, ReadLog, ReadOptions
-from unnaive.io.sources import STDIN, STDIN_NAME, check_exists, path_mode
+from unnaive.io.row_reader import Batch, RowReader
+from unnaive.io.source_paths import are_documents, expand_mailboxes, expand_pattern
+from unnaive.io.sources import STDIN, STDIN_NAME, check_exists
 from unnaive.io.tables import Table
+from unnaive.text.messages import PARTS, are_messages, read_message
 
+__all__ = ["Batch", "DataFile", "expand_pattern"]
 
-@dataclass(frozen=True)
-class Batch:
-    """Some documents of a data file; `ids` are what the file calls them, else their numbers from 1 on.
-
-    `kept` are the columns of the table that they are rows of, by name, if they were asked for; `types` are Arrow's
-    types of them, where the file has such.
-    """
-
-    texts: Sequence[str]
-    labels: list[Labels]
-    ids: list[str]
-    kept: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    types: Mapping[str, Any] = field(default_factory=dict)
+MOST_SHOWN = 10  # bad rows that a warning names
+SAMPLE_TEXTS = 20  # looked at to see whether documents are messages
 
 
 @dataclass(frozen=True)
@@ -50,6 +35,8 @@ class DataFile(ColumnOptions):
     paths            a path, or several; one with *, ? or [ that is no file stands for all files like it
     options          how to read; `options.log` tells afterwards what was found
     default_columns  columns to take, where they are there, before any guess: those that a model was trained on
+    message          parts, e.g. subject-body, that take the place of texts which are e-mail messages; None for the
+                     texts as they are
 
     Format and columns are those of ColumnOptions, by keyword.
     """
@@ -57,6 +44,7 @@ class DataFile(ColumnOptions):
     paths: str | tuple[str, ...]
     options: ReadOptions = field(default_factory=ReadOptions)
     default_columns: Columns | None = None
+    message: str | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.paths, str):
@@ -74,13 +62,18 @@ class DataFile(ColumnOptions):
         return STDIN_NAME if self.path == STDIN else self.path
 
     @property
+    def spelling(self) -> LabelSpelling:
+        """How labels are read beyond what stands in their cells."""
+        return LabelSpelling(self.ignore_label, self.label_prefix, self.lower_labels)
+
+    @property
     def multilabel(self) -> bool | None:
         """True if the options say that the data is multilabel; None if the data must tell."""
         return True if self.separator is not None or self.label_columns else None
 
     def files(self) -> list[str]:
-        """The paths, with patterns such as parts/*.parquet replaced by the files like them, sorted."""
-        return [path for given in self.paths for path in expand_pattern(given)]
+        """The paths, with patterns such as parts/*.parquet and folders of mbox files replaced by the files."""
+        return [path for given in self.paths for one in expand_pattern(given) for path in expand_mailboxes(one)]
 
     def describe(self) -> str:
         """One line that says what was taken, once it was read: columns, header, rows."""
@@ -107,29 +100,43 @@ class DataFile(ColumnOptions):
         log = self._start_log()
         files = self.files()
         if len(files) == 1 and self.format in (None, "folder") and find_format(files[0]) == "folder":
-            corpus = read_folder(files[0], self.options)
+            corpus = self._spell_labels(read_folder(files[0], self.options))
+            if self.message is not None and self.is_mail(corpus.texts):
+                corpus = replace(corpus, texts=[read_message(text, self.message) for text in corpus.texts])
             log.format, log.files, log.rows = "folder", 1, len(corpus)
-            return corpus
+            log.label_sets.update(corpus.labels)
+            warn_about_odd_labels(self.name, log.label_sizes())
+            return _drop_unlabelled(corpus) if self.ignore_label and not unlabelled else corpus
         parts = list(self._read_tables(labelled=True))
         texts = batches.concatenate([part.texts for part in parts])
         labels = [one for part in parts for one in part.labels]
         corpus = Corpus(texts, labels, ids=[one for part in parts for one in part.ids], name=self.name)
         self._warn_about_rows(len(corpus), batches.count_empty(texts))
+        sizes = log.label_sizes()
+        warn_about_odd_labels(self.name, sizes)
         if self.multilabel or any(len(names) > 1 for names in labels):
             return corpus
         suggest_separator(corpus)
         if unlabelled and any(labels):
             return corpus
         corpus = _drop_unlabelled(corpus)
-        _warn_about_many_classes(self.name, len(corpus.classes), len(corpus))
+        _warn_about_many_classes(self.name, len(sizes), len(corpus))
         return corpus
+
+    def _spell_labels(self, corpus: Corpus) -> Corpus:
+        """The corpus with the labels of its folders as they are meant."""
+        if not self.spelling:
+            return corpus
+        spelt = {names: self.spelling.apply(names) for names in set(corpus.labels)}
+        return replace(corpus, labels=[spelt[names] for names in corpus.labels])
 
     def warn_about_labels(self, labels: Sequence[str], seen: int, unlabelled: int, *, multilabel: bool) -> None:
         """The errors and warnings of `corpus` about the labels of all documents, for those that read them in batches.
 
         labels  the distinct ones; `unlabelled` of the `seen` documents have none and are left out
         """
-        if multilabel or self.options.log.format == "folder":
+        warn_about_odd_labels(self.name, self.options.log.label_sizes())
+        if multilabel or (self.options.log.format == "folder" and not self.ignore_label):
             return
         suggest_separator(Corpus([""] * len(labels), [(label,) for label in labels], name=self.name))
         _warn_about_unlabelled(self.name, seen, unlabelled)
@@ -139,14 +146,50 @@ class DataFile(ColumnOptions):
         log = self.options.log
         log.source, log.rows, log.files, log.columns = self.name, 0, 0, None
         log.skipped.clear()
+        log.repeated_headers = 0
+        log.label_sets.clear()
         return log
 
     def _read_tables(self, labelled: bool, keep: bool = False) -> Iterator[Batch]:
         log = self.options.log
+        mail: bool | None = None if self.message is not None else False
         for table, columns in self._tables(labelled, keep):
-            for batch in _RowReader(self, table, columns).read_batches(log.rows):
+            for batch in RowReader(self, table, columns).read_batches(log.rows):
                 log.rows += len(batch.texts)
+                if labelled:
+                    log.label_sets.update(batch.labels)
+                if mail is None:
+                    mail = self.is_mail(batch.texts)
+                if mail:
+                    batch = replace(batch, texts=[read_message(text, self.message or PARTS) for text in batch.texts])
                 yield batch
+
+    def is_mail(self, texts: Sequence[str]) -> bool:
+        """Whether the documents, some of which are `texts`, are e-mail messages; then a warning says what is read."""
+        step = max(1, len(texts) // SAMPLE_TEXTS)
+        found = are_messages([texts[row] for row in range(0, len(texts), step)])
+        if found:
+            parts = (self.message or PARTS).replace("-", " and ")
+            warnings.warn(f"{self.name}: these are e-mail messages, of which {parts} are read", UnnaiveWarning,
+                          stacklevel=2)  # fmt: skip
+        return found
+
+    def sample_texts(self) -> list[str]:
+        """A few documents, by which to judge all; none from stdin, which cannot be read twice, nor on an error."""
+        how = replace(self.options, log=ReadLog(), on_read=None, rows=SAMPLE_TEXTS)
+        alone = replace(self, options=how, message=None)
+        try:
+            files = self.files()
+            if STDIN in files or find_format(files[0]) in ("excel", "sqlite", "dataset"):
+                return []  # the last are slow to open, and never mail
+            if len(files) == 1 and self.format in (None, "folder") and find_format(files[0]) == "folder":
+                return sample_folder(files[0], self.options, SAMPLE_TEXTS)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UnnaiveWarning)
+                first = next(iter(alone._read_tables(labelled=False)), None)
+        except UnnaiveError:
+            return []  # said when all is read
+        return [] if first is None else list(first.texts[:SAMPLE_TEXTS])
 
     def _tables(self, labelled: bool, keep: bool = False) -> Iterator[tuple[Table, Columns]]:
         """Every file as a table, with the columns to take; those of the first file are taken of the others too."""
@@ -154,6 +197,9 @@ class DataFile(ColumnOptions):
         columns: Columns | None = None
         for name, path, table in self._open(labelled):
             source = STDIN_NAME if path == STDIN else path
+            default = columns or self.default_columns
+            for asked in (*self.text, self.label, self.id, *(() if default is None else default.names)):
+                table.name_by_number(asked or "")
             missing = () if columns is None or table.known else set(columns.names) - set(table.names)
             if missing:
                 raise BadData(f"{source} has no column {min(missing)!r}, which the first file has; it has "
@@ -164,18 +210,18 @@ class DataFile(ColumnOptions):
                 self.id,
                 self.label_columns,
                 labelled,
-                columns or self.default_columns,
+                default,
                 table.known,
             )
             columns = choose_columns(table.names, table.sample(), source, request)
             log.format, log.header, log.files = name, table.header, log.files + 1
-            log.columns = replace(columns, separator=self.separator, header=not table.numbered)
+            log.columns = replace(columns, separator=self.separator, header=not table.numbered, spelling=self.spelling)
             yield table, replace(columns, kept=table.kept_names()) if keep else columns
 
     def _open(self, labelled: bool) -> Iterator[tuple[str, str, Table]]:
         files = self.files()
         options = self._expect_names()
-        if self.format == "files" or (self.format is None and not labelled and _are_documents(files)):
+        if self.format == "files" or (self.format is None and not labelled and are_documents(files)):
             if self.format is None:
                 warnings.warn(f"{self.name}: each of the {len(files)} files is taken as one document; say "
                               "--format lines if each line is one", UnnaiveWarning, stacklevel=2)  # fmt: skip
@@ -183,6 +229,10 @@ class DataFile(ColumnOptions):
             return
         for path in files:
             name, table = open_table(path, self.format, options, labelled=labelled)
+            unnamed = labelled and self.label is None and not self.label_columns
+            several = len(files) > 1 or len(getattr(table, "folders", ())) > 1
+            if isinstance(table, MailTable) and unnamed and several:
+                table.known = {**table.known, "label": "folder"}
             yield name, path, table
 
     def _expect_names(self) -> ReadOptions:
@@ -203,8 +253,11 @@ class DataFile(ColumnOptions):
             check_some_documents(0, self.name)
         skipped = self.options.log.skipped
         if skipped:
-            rows = f"{len(skipped)} bad rows left out, the first at" if len(skipped) > 1 else "a bad row left out,"
-            warnings.warn(f"{self.name}: {rows} line {skipped[0]}", UnnaiveWarning, stacklevel=2)
+            warnings.warn(f"{self.name}: {_describe_skipped(skipped)}", UnnaiveWarning, stacklevel=2)
+        repeated = self.options.log.repeated_headers
+        if repeated:
+            rows = "row repeats the header and is" if repeated == 1 else "rows repeat the header and are"
+            warnings.warn(f"{self.name}: {repeated:,} {rows} left out", UnnaiveWarning, stacklevel=2)
         if empty:
             verb = "is" if empty == 1 else "are"
             warnings.warn(
@@ -212,95 +265,17 @@ class DataFile(ColumnOptions):
             )
 
 
-class _RowReader:
-    """Values of a table's columns to documents: texts joined, labels parsed, ids given."""
+def _describe_skipped(skipped: Sequence[tuple[int, int]]) -> str:
+    """Which bad rows were left out, by their lines.
 
-    def __init__(self, source: DataFile, table: Table, columns: Columns) -> None:
-        self.name, self.table, self.columns = source.name, table, columns
-        self.separator = source.separator
-        if columns.label is not None and source.separator is None:
-            sample = table.sample().get(columns.label, [])
-            if holds_lists(sample):
-                self.separator = LISTS
-                warnings.warn(f"{source.name}: the cells of {columns.label} are lists such as {sample[0]}, read as "
-                              "label sets", UnnaiveWarning, stacklevel=4)  # fmt: skip
-
-    def read_batches(self, seen: int) -> Iterator[Batch]:
-        """The rows in batches, `seen` before them: without a string for each as far as that gives the very same."""
-        if isinstance(self.table, FilesTable) and self.columns.label is not None:
-            for texts, labels, ids in self.table.documents():
-                yield Batch(texts, [(label,) for label in labels], list(ids))
-            return
-        done = 0
-        try:
-            for documents in batches.read_batches(self.table, self.columns, self.parse_label):
-                yield self._add_ids(documents, seen + done)
-                done += len(documents.texts)
-        except batches.NotPlain:
-            yield from self._read_rows(seen, done)
-
-    def _add_ids(self, found: batches.DocumentBatch, seen: int) -> Batch:
-        ids = batches.number_rows(seen, len(found.texts)) if found.ids is None else found.ids
-        return Batch(found.texts, found.labels, ids, found.kept, self.table.types)
-
-    def _read_rows(self, seen: int, skip: int = 0) -> Iterator[Batch]:
-        """Row by row, without the first `skip`, which were read already."""
-        at = 0
-        for values in self.table.batches(self.columns.names):
-            size = len(values[0])
-            if at + size > skip:
-                first = max(skip - at, 0)
-                yield self.make_batch([column[first:] for column in values], seen + at + first)
-            at += size
-
-    def make_batch(self, values: list[list[Any]], seen: int) -> Batch:
-        """The documents of one batch, of which `seen` came before."""
-        columns = self.columns
-        n_texts = len(columns.texts)
-        parts = [[self.parse_text(value) for value in column] for column in values[:n_texts]]
-        texts = parts[0] if n_texts == 1 else ["\n".join(row) for row in zip(*parts, strict=True)]
-        rest = values[n_texts:]
-        labels: list[Labels] = [()] * len(texts)
-        if columns.label is not None:
-            labels = [self.parse_label(value) for value in rest[0]]
-        elif columns.label_columns:
-            rows = zip(*rest[: len(columns.label_columns)], strict=True)
-            labels = [parse_flags(row, columns.flag_labels) for row in rows]
-        at = len(columns.names) - len(columns.kept)
-        ids = [str(value) for value in values[at - 1]] if columns.id else batches.number_rows(seen, len(texts))
-        return Batch(texts, labels, ids, dict(zip(columns.kept, values[at:], strict=True)), self.table.types)
-
-    def parse_label(self, value: Any) -> Labels:
-        """The labels in one cell."""
-        return parse_labels(value, self.separator)
-
-    def parse_text(self, value: Any) -> str:
-        """The text in one cell; nothing is an empty text, a number is its digits."""
-        if isinstance(value, str):
-            return value
-        if value is None:
-            return ""
-        if isinstance(value, (int, float)):
-            return str(value)
-        raise BadData(
-            f"a text of {self.name} is {describe_kind(value)}; expected a string, so name another column with --text"
-        )
-
-
-def expand_pattern(path: str) -> list[str]:
-    """The files that a pattern stands for, sorted; a path that is no pattern, or is a file, stands for itself."""
-    plain = path == STDIN or path.startswith(SQLITE) or "://" in path or not glob.has_magic(path)
-    if plain or path_mode(path) is not None:
-        return [path]
-    found = sorted(glob.glob(path, recursive=True))  # noqa: PTH207  # Path.glob has no patterns from the root
-    if not found:
-        raise BadData(f"no file is called like {path}; check the pattern and the folder you are in")
-    return found
-
-
-def _are_documents(files: Sequence[str]) -> bool:
-    """Whether several files are plain texts, of which each is a document rather than each line."""
-    return len(files) > 1 and all(find_format(path) in ("lines", "files") for path in files)
+    >>> _describe_skipped([(5, 5)]), _describe_skipped([(5, 5), (7, 9)])
+    ('a bad row left out, line 5', '2 bad rows left out: line 5, lines 7 to 9')
+    """
+    places = [f"line {first}" if first == last else f"lines {first} to {last}" for first, last in skipped[:MOST_SHOWN]]
+    if len(skipped) == 1:
+        return f"a bad row left out, {places[0]}"
+    more = f" and {len(skipped) - MOST_SHOWN:,} more" if len(skipped) > MOST_SHOWN else ""
+    return f"{len(skipped):,} bad rows left out: {', '.join(places)}{more}"
 
 
 def _drop_unlabelled(corpus: Corpus) -> Corpus:

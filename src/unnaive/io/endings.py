@@ -52,6 +52,7 @@ ENDINGS = {
         Ending(".db", "sqlite"),
         Ending(".sqlite", "sqlite"),
         Ending(".sqlite3", "sqlite"),
+        Ending(".mbox", "mbox", packed=True),
         Ending(".eml", "files", packed=True),
         Ending(".html", "files", packed=True),
         Ending(".htm", "files", packed=True),

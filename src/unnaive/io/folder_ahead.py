@@ -9,6 +9,7 @@ from typing import Any
 
 from unnaive.base.errors import BadData
 from unnaive.io.folder_listing import is_dataset_folder, list_class_files
+from unnaive.io.mail_tables import is_mailbox
 from unnaive.text.backend import kernel
 
 FILES_AT_A_TIME = 512
@@ -36,7 +37,7 @@ def read_folder_ahead(paths: Sequence[str], format: str | None, *, follow_links:
     if kernel is None or len(paths) != 1 or format not in (None, "folder"):
         return None
     (path,) = paths
-    if path == "-" or not Path(path).is_dir() or is_dataset_folder(path):
+    if path == "-" or not Path(path).is_dir() or is_dataset_folder(path) or is_mailbox(path):
         return None
     try:
         return FolderAhead(path, *list_class_files(path, follow_links=follow_links))

@@ -69,10 +69,14 @@ def list_files(folder: str | Path, *, follow_links: bool = False, root: str | Pa
 def _scan(folder: str | Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            return sorted((entry for entry in entries if not entry.name.startswith(".")), key=attrgetter("name"))
+            shown = sorted((entry for entry in entries if not entry.name.startswith(".")), key=attrgetter("name"))
     except OSError as problem:
-        shown = str(folder) if len(str(folder)) <= 400 else str(folder)[:77] + "..."
-        raise BadData(f"folder {shown} cannot be read ({problem.strerror}); check its permissions") from problem
+        name = str(folder) if len(str(folder)) <= 400 else str(folder)[:77] + "..."
+        raise BadData(f"folder {name} cannot be read ({problem.strerror}); check its permissions") from problem
+    names = {entry.name for entry in shown}
+    if {"cur", "new"} <= names:  # a Maildir: what else lies there are its server's own files
+        return [entry for entry in shown if entry.name in ("cur", "new")]
+    return shown
 
 
 def _is_folder(entry: os.DirEntry[str], root: str | Path, follow_links: bool) -> bool:

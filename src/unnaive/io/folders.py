@@ -26,6 +26,14 @@ def read_folder(path: str, options: ReadOptions) -> Corpus:
     return Corpus(texts, [(label,) for label in labels], ids=_strip_root(path, paths), name=path)
 
 
+def sample_folder(path: str, options: ReadOptions, size: int) -> list[str]:
+    """The texts of a few files of a folder for each class, spread over all of them."""
+    ahead = options.ahead
+    files = ahead.files if ahead is not None and ahead.path == path else _list_classes(path, options)[0]
+    chosen = files[:: max(1, len(files) // size)][:size]
+    return list(read_files(chosen, encoding=options.encoding or CODE_PAGES.get(options.language)))
+
+
 class FilesTable(Table):
     """Each file a document: id (its path as given), text."""
 

@@ -13,20 +13,22 @@ from typing import Any
 from unnaive.base.errors import BadData, choose
 from unnaive.io.binary_tables import SQLITE, DatasetTable, ExcelTable, ParquetTable, SqliteTable
 from unnaive.io.columns import join_names
-from unnaive.io.csv_tables import CsvTable, find_delimiter, score_delimiter
+from unnaive.io.csv_tables import CsvTable, find_delimiter, find_separator_line, score_delimiter
 from unnaive.io.endings import DELIMITERS, TABLES, list_endings, read_format
 from unnaive.io.folder_listing import is_dataset_folder
 from unnaive.io.folders import FilesTable, FolderTable
 from unnaive.io.json_tables import JsonTable
 from unnaive.io.line_tables import FASTTEXT_PREFIX, FastTextTable, LineTable
+from unnaive.io.mail_tables import MaildirTable, MboxTable, is_maildir
 from unnaive.io.options import ReadOptions
 from unnaive.io.profiles import TEXT_NAMES, shorten_cell
 from unnaive.io.sources import STDIN, STDIN_NAME, Lines, check_exists, path_mode, read_lines
 from unnaive.io.tables import Table, check_width
+from unnaive.text.messages import is_message
 
 FORMATS: dict[str, Callable[..., Table]] = {
     "csv": CsvTable, "tsv": CsvTable, "jsonl": JsonTable, "lines": LineTable, "fasttext": FastTextTable,
-    "parquet": ParquetTable, "excel": ExcelTable, "sqlite": SqliteTable,
+    "parquet": ParquetTable, "excel": ExcelTable, "sqlite": SqliteTable, "mbox": MboxTable, "maildir": MaildirTable,
 }  # fmt: skip
 WHOLE_FILES = ("folder", "files", "dataset")  # formats that are not a table in one file
 SNIFFED_LINES = 5
@@ -75,7 +77,7 @@ def find_format(path: str) -> str | None:
     if path.startswith(SQLITE):
         return "sqlite"
     if path != STDIN and stat.S_ISDIR(path_mode(path) or 0):
-        return "dataset" if is_dataset_folder(path) else "folder"
+        return "dataset" if is_dataset_folder(path) else "maildir" if is_maildir(path) else "folder"
     return read_format(path)
 
 
@@ -94,8 +96,12 @@ def sniff_table(path: str, options: ReadOptions, *, labelled: bool, is_text: boo
 
 def _find_kind(lines: Sequence[str], name: str, options: ReadOptions, *, labelled: bool, is_text: bool) -> str:
     first = lines[0]
+    if first.startswith("From ") and len(lines) > 1 and is_message("".join(lines)):
+        return "mbox"
     if first.lstrip().startswith(FASTTEXT_PREFIX):
         return "fasttext"
+    if find_separator_line(first):
+        return "csv"
     if first.lstrip()[:1] in ("{", "[") and not is_text:
         return "jsonl"
     if labelled or options.delimiter or options.header is not None:

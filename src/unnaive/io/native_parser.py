@@ -122,12 +122,12 @@ def read_csv(table: CsvTable, columns: Columns) -> Iterator[CellBatch]:
     numbers = {name: number for number, name in enumerate(names)}
     places = [numbers.get(name, -1) for name in table.names]
     header = 0 if table.numbered else 1
-    longest = table.options.max_line
+    longest, separator_line = table.options.max_line, len(table.separator_line.encode())
 
     def parse(block: Bytes, first: bool) -> Any:
         return native.csv_rows(block, delimiter[0], places, header if first else 0, longest)
 
-    return _parsed(table.path, table.options, names, parse, native.csv_rows_end)
+    return _parsed(table.path, table.options, names, parse, native.csv_rows_end, separator_line)
 
 
 def _lines_end(block: Bytes) -> int:
@@ -142,9 +142,17 @@ def _lines_end(block: Bytes) -> int:
 
 
 def _parsed(
-    path: str, options: ReadOptions, names: list[str], parse: Callable[[Bytes, bool], Any], cut: Callable[[Bytes], int]
+    path: str,
+    options: ReadOptions,
+    names: list[str],
+    parse: Callable[[Bytes, bool], Any],
+    cut: Callable[[Bytes], int],
+    skipped: int = 0,
 ) -> Iterator[CellBatch]:
-    """What `parse(block, whether it is the first)` makes of each block of whole rows, in the order of the file."""
+    """What `parse(block, whether it is the first)` makes of each block of whole rows, in the order of the file.
+
+    skipped  bytes at the start of the file, behind a byte-order mark, that are no rows
+    """
     spare: list[Bytes] = []  # buffers whose rows have been parsed: new ones take longer to touch than to fill
 
     def work(numbered: tuple[int, tuple[Bytes, int]]) -> tuple[int, Any]:
@@ -153,7 +161,7 @@ def _parsed(
         spare.append(buffer)
         return size, found
 
-    blocks = _blocks(path, options, cut, spare)
+    blocks = _blocks(path, options, cut, spare, skipped)
     for size, found in map_in_order(work, enumerate(blocks), thread_count(options.threads)):
         if found is None:
             raise NotPlain
@@ -163,7 +171,7 @@ def _parsed(
 
 
 def _blocks(
-    path: str, options: ReadOptions, cut: Callable[[Bytes], int], spare: list[Bytes]
+    path: str, options: ReadOptions, cut: Callable[[Bytes], int], spare: list[Bytes], skipped: int
 ) -> Iterator[tuple[Bytes, int]]:
     """(buffer, its bytes of whole rows) of a file without its byte-order mark: `cut` tells where the last one ends.
 
@@ -178,7 +186,9 @@ def _blocks(
         start = file.read(4).removeprefix(b"\xef\xbb\xbf")
         if start.startswith(PACKED):
             raise NotPlain
-        rest = np.frombuffer(start, np.uint8)
+        if skipped:
+            file.seek(file.tell() - len(start) + skipped)
+        rest = np.frombuffer(b"" if skipped else start, np.uint8)
         while True:
             buffer = _buffer(len(rest) + block, spare)
             buffer[: len(rest)] = rest

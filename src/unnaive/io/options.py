@@ -6,6 +6,7 @@ pages are made from it, so this module imports nothing heavy.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -34,7 +35,9 @@ class ReadLog:
     columns: Columns | None = None
     files: int = 0
     rows: int = 0
-    skipped: list[int] = field(default_factory=list)
+    skipped: list[tuple[int, int]] = field(default_factory=list)  # first and last line of each bad row
+    repeated_headers: int = 0  # rows that were left out since they are the header once more
+    label_sets: Counter[tuple[str, ...]] = field(default_factory=Counter)  # documents of each
 
     def describe(self) -> str:
         """One line that says what was taken: columns, header, rows.
@@ -49,8 +52,29 @@ class ReadLog:
             taken.append(f"{self.files} files")
         taken.append("1 row" if self.rows == 1 else f"{self.rows:,} rows")
         if self.skipped:
-            taken.append(f"{len(self.skipped)} left out")
+            taken.append(f"{self.describe_skipped()} left out")
         return f"{self.source}{f' ({kind})' if kind else ''}: {', '.join(taken)}"
+
+    def label_sizes(self) -> dict[str, int]:
+        """Documents of each label.
+
+        >>> ReadLog(label_sets=Counter([("a",), ("a", "b")])).label_sizes()
+        {'a': 2, 'b': 1}
+        """
+        sizes: Counter[str] = Counter()
+        for labels, size in self.label_sets.items():
+            for label in labels:
+                sizes[label] += size
+        return dict(sizes)
+
+    def describe_skipped(self) -> str:
+        """How many bad rows were left out, and of how many lines where some have several.
+
+        >>> ReadLog(skipped=[(7, 7), (9, 12)]).describe_skipped(), ReadLog(skipped=[(7, 7)]).describe_skipped()
+        ('2 (5 lines)', '1')
+        """
+        lines = sum(last - first + 1 for first, last in self.skipped)
+        return f"{len(self.skipped)}" + (f" ({lines:,} lines)" if lines > len(self.skipped) else "")
 
 
 @documented
@@ -95,11 +119,11 @@ class ReadOptions:
     on_read: OnRead | None = None
     log: ReadLog = field(default_factory=ReadLog)
 
-    def reject_row(self, path: str, number: int, problem: str) -> None:
-        """Stop at a bad line, or remember that it was left out."""
+    def reject_row(self, path: str, number: int, problem: str, last: int | None = None) -> None:
+        """Stop at a bad row on line `number`, or on those up to `last`; or remember that it was left out."""
         if not self.skip_bad:
             raise BadData(f"line {number} of {path} {problem}; repair it, or leave such rows out with --skip-bad")
-        self.log.skipped.append(number)
+        self.log.skipped.append((number, number if last is None else last))
 
 
 @documented
@@ -108,9 +132,11 @@ class ColumnOptions:
     """Which format a file has, and which of its columns are texts and labels."""
 
     format: str | None = option(
-        "Format: csv, tsv, jsonl, parquet, excel, sqlite, fasttext, lines, files, folder or dataset; found by default.",
+        "Format: csv, tsv, jsonl, parquet, excel, sqlite, fasttext, lines, files, folder, mbox, maildir or dataset; "
+        "found by default.",
         choices=(
-            "csv", "tsv", "jsonl", "parquet", "excel", "sqlite", "fasttext", "lines", "files", "folder", "dataset",
+            "csv", "tsv", "jsonl", "parquet", "excel", "sqlite", "fasttext", "lines", "files", "folder", "mbox",
+            "maildir", "dataset",
         ),
         metavar="FORMAT",
     )  # fmt: skip
@@ -129,6 +155,13 @@ class ColumnOptions:
     )
     label_columns: tuple[str, ...] = option(
         "Columns of 0 and 1, one for each label, by name or pattern, e.g. 'tag_*'.", default=(), metavar="PATTERN"
+    )
+    ignore_label: tuple[str, ...] = option(
+        "Label that stands for no label, e.g. N/A; may be repeated.", default=(), metavar="LABEL"
+    )
+    label_prefix: str | None = option("Prefix to take off labels, e.g. __label__.", metavar="PREFIX")
+    lower_labels: bool = option(
+        "Read labels in lower case with single spaces, so that Politics and politics are one.", default=False
     )
 
 

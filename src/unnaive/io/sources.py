@@ -346,8 +346,20 @@ def _keep_control_bytes(problem: UnicodeError) -> tuple[str, int]:
 codecs.register_error("unnaive-control", _keep_control_bytes)
 
 
+def _guess_byte_order(piece: str) -> str:
+    """The encoding of a line of UTF-16 without a byte-order mark: which of each two bytes is the NUL.
+
+    >>> _guess_byte_order("t\\0e\\0x\\0t\\0"), _guess_byte_order("\\0t\\0e\\0x\\0t")
+    ('--encoding utf-16-le', '--encoding utf-16-be')
+    """
+    first, second = piece[::2].count("\0"), piece[1::2].count("\0")
+    if abs(first - second) <= len(piece) // 8:
+        return "--encoding utf-16-le, or utf-16-be"
+    return f"--encoding utf-16-{'be' if first > second else 'le'}"
+
+
 def _warn_about_nuls(piece: str, name: str, number: int) -> bool:
     if piece.count("\0") * 4 > len(piece):
-        raise BadData(f"{name} is mostly NULs on line {number}; if it is UTF-16, say --encoding utf-16")
+        raise BadData(f"{name} is mostly NULs on line {number}; if it is UTF-16, say {_guess_byte_order(piece)}")
     warnings.warn(f"{name} has NULs (line {number}); they separate words", UnnaiveWarning, stacklevel=3)
     return True

@@ -38,6 +38,12 @@ class Table:
         times = Counter(self.names)
         return tuple(name for name in self.names if times[name] == 1)
 
+    def name_by_number(self, name: str) -> None:
+        """Let a column that shares its name with others be called by its number, from 1 on; nothing for other names."""
+        place = int(name) - 1 if name.isdecimal() and len(name) < 6 and name not in self.names else -1
+        if 0 <= place < len(self.names) and self.names.count(self.names[place]) > 1:
+            self.names = (*self.names[:place], name, *self.names[place + 1 :])
+
     def find_places(self, wanted: Sequence[str]) -> list[int]:
         """Where each wanted column is among the names; the first of those called alike."""
         places = {name: place for place, name in reversed(list(enumerate(self.names)))}

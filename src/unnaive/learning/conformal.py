@@ -2,8 +2,9 @@
 
 A set holds every class whose nonconformity −log p stays below what a share of held-out documents had for their true
 class. That promises coverage for documents drawn like those of training, whatever the model; where new documents
-differ from training, nobody can promise it. Sadinle, Lei and Wasserman (2019) call such sets least ambiguous: of all
-with that coverage they are the smallest on average.
+differ from training, nobody can promise it. By class, it promises so for every class by itself; classes with too few
+held-out documents for a promise of their own are covered together. Sadinle, Lei and Wasserman (2019) call such sets
+least ambiguous: of all with that coverage they are the smallest on average.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from unnaive.base.errors import BadData
+from unnaive.base.errors import BadData, count_noun
 from unnaive.base.sparse import csc_array, csr_array
 from unnaive.base.types import Arrays, Floats, Ids, Label
 from unnaive.data.arrays import is_number
 
+RANKS_ABOVE = 2  # ranks that a class of its own needs above the threshold: with one, a single document would decide
 MOST, MOST_BY_CLASS = 1000, 200  # scores kept, overall and of each class: coverage is exact to a share of 1 in so many
 
 
@@ -65,15 +67,27 @@ class Ladder:
 class ConformalScores:
     """Nonconformity of held-out documents, overall and by class, as a model file keeps them.
 
-    For documents with one label each it is −log p of that label. For multilabel documents, the largest of their labels,
-    so that a set holds all labels of a document; by class, that of every document with the class.
+    overall   of documents with one label, −log p of it
+    by_class  of every document with the class, −log p of the class
+    several   of multilabel documents with more than one label, the largest −log p of them, so that a set holds all;
+              None for documents that have one label each, and in files in which `overall` is of all documents
+
+    Documents with several labels have the larger scores, and are the fewer: sets made by the scores of all documents
+    together would hold all labels of 9 of 10 documents, but of those with several labels only of 6 or 7. So there are
+    two promises, one for those with one label and one for those with several, and a set keeps both.
     """
 
     overall: Ladder
     by_class: tuple[Ladder, ...]
+    several: Ladder | None = None
+
+    @property
+    def n_documents(self) -> int:
+        """How many documents were held out; those without a label tell nothing, and are left out."""
+        return self.overall.n + (0 if self.several is None else self.several.n)
 
     @classmethod
-    def of(cls, log_p: Floats, Y: Any) -> ConformalScores:
+    def of(cls, log_p: Floats, Y: Any, *, multilabel: bool = False) -> ConformalScores:
         """From log-probabilities (n_docs, n_classes) by models that had not seen the documents, and their labels Y.
 
         >>> held_out = ConformalScores.of(np.log([[0.9, 0.1], [0.6, 0.4]]), np.array([[1, 0], [0, 1]]))
@@ -88,57 +102,138 @@ class ConformalScores:
             Ladder.of(-log_p[columns.indices[columns.indptr[c] : columns.indptr[c + 1]], c], MOST_BY_CLASS)
             for c in range(columns.shape[1])
         ]
-        return cls(Ladder.of(worst, MOST), tuple(each))
+        n_labels = np.diff(truth.indptr)
+        several = Ladder.of(worst[n_labels > 1], MOST) if multilabel else None
+        return cls(Ladder.of(worst[n_labels == 1] if multilabel else worst, MOST), tuple(each), several)
 
     def accepted(self, log_p: Floats, confidence: float, *, by_class: bool = False) -> Any:
         """Which classes are in the set of each document, bool (n_docs, n_classes); none may be.
 
-        by_class  every class by itself is covered with that confidence, the rare ones too; sets get larger
+        by_class  every class by itself is covered with that confidence, and together those of `pooled_classes`; sets
+                  get larger
         """
         check_confidence(confidence)
-        if by_class:
-            limit = np.array([one.threshold(confidence, MOST_BY_CLASS) for one in self.by_class])
-        else:
-            limit = np.full(log_p.shape[1], self.overall.threshold(confidence, MOST))
+        limit = self._limits_by_class(confidence) if by_class else np.full(log_p.shape[1], self._limit(confidence))
         return -log_p <= limit
 
-    def for_classes(self, classes: Sequence[Label], others: Sequence[Label]) -> ConformalScores | None:
-        """The scores over the classes `others`; None where a class that has some is not among them.
+    def _limit(self, confidence: float) -> float:
+        """The largest nonconformity in a set."""
+        if self.several is None:
+            return self.overall.threshold(confidence, MOST)
+        enough = [one.threshold(confidence, MOST) for one in (self.overall, self.several)]
+        finite = [limit for limit in enough if np.isfinite(limit)]
+        return max(finite) if finite else float("inf")
 
-        A class that came later has no held-out documents: by class, it is in every set.
+    def covers_several(self, confidence: float) -> bool:
+        """Whether documents with several labels are enough for a promise of their own."""
+        return self.several is not None and bool(np.isfinite(self.several.threshold(confidence, MOST)))
+
+    def _limits_by_class(self, confidence: float) -> Floats:
+        limits = np.array([one.threshold(confidence, MOST_BY_CLASS) for one in self.by_class])
+        pooled = self.pooled_classes(confidence)
+        if len(pooled):
+            limits[pooled] = _threshold_together([self.by_class[c] for c in pooled.tolist()], confidence)
+        return limits
+
+    def pooled_classes(self, confidence: float) -> Ids:
+        """The classes, by their place, whose held-out documents are too few for a promise of their own.
+
+        That takes RANKS_ABOVE documents, or more, above the threshold: of 19 documents 90 % are 18 of the 20 ranks. If
+        the rare ones together have too few as well, the next larger classes join them. With these, documents of all
+        pooled classes together are covered; of one of them alone, nothing is promised.
+
+        >>> one, few = Ladder.of(np.arange(1.0, 31.0), MOST_BY_CLASS), Ladder.of(np.arange(1.0, 16.0), MOST_BY_CLASS)
+        >>> ConformalScores(one, (one, few, few)).pooled_classes(0.9)
+        array([1, 2])
         """
-        held = dict(zip(classes, self.by_class, strict=True))
-        if any(one.n and label not in others for label, one in held.items()):
-            return None
-        return ConformalScores(self.overall, tuple(held.get(label, Ladder(0, np.zeros(0))) for label in others))
+        sizes = np.array([one.n for one in self.by_class], np.int64)
+        fewest = int(np.ceil(RANKS_ABOVE / (1 - confidence) - 1e-9)) - 1
+        order = np.argsort(sizes, kind="stable")
+        n_rare = int((sizes < fewest).sum())
+        while 0 < n_rare < len(order) and sizes[order[:n_rare]].sum() < fewest:
+            n_rare += 1
+        return np.sort(order[:n_rare])
 
     def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
         """Arrays and plain settings from which `from_arrays` makes an equal value."""
         each = np.concatenate([np.zeros(0), *(one.values for one in self.by_class)])
         arrays = {"overall": self.overall.values.astype(np.float32), "by_class": each.astype(np.float32)}
-        return arrays, {"documents": self.overall.n, "class_documents": [one.n for one in self.by_class]}
+        about: dict[str, Any] = {"documents": self.overall.n, "class_documents": [one.n for one in self.by_class]}
+        if self.several is not None:
+            arrays["several"] = self.several.values.astype(np.float32)
+            about["several"] = self.several.n
+        return arrays, about
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, settings: dict[str, Any], n_classes: int) -> ConformalScores:
         """The inverse of `to_arrays`; trusts nothing, since models come from files."""
-        sizes = [settings["documents"], *settings["class_documents"]]
-        if len(sizes) != n_classes + 1 or not all(
-            is_number(n) and isinstance(n, int) and 0 <= n < 2**53 for n in sizes
-        ):
+        sizes = settings["class_documents"]
+        if len(sizes) != n_classes or ("several" in settings) != ("several" in arrays):
             raise ValueError("its held-out scores have sizes that do not fit its classes")
         ladders, each, at = [], arrays["by_class"], 0
-        for number, n in enumerate(sizes):
-            most = MOST_BY_CLASS if number else MOST
-            size = min(n, most)
-            values = arrays["overall"] if not number else each[at : at + size]
-            at += size if number else 0
-            sound = values.dtype == np.float32 and values.shape == (size,)
-            if not sound or not bool(np.all(values >= 0)) or not bool(np.all(values[1:] >= values[:-1])):
-                raise ValueError("its held-out scores are no rising numbers from 0")
-            ladders.append(Ladder(n, values.astype(np.float64)))
+        for n in sizes:
+            ladders.append(_read_ladder(n, each[at : at + MOST_BY_CLASS], MOST_BY_CLASS))
+            at += len(ladders[-1].values)
         if each.shape != (at,):
             raise ValueError("its held-out scores have sizes that do not fit its classes")
-        return cls(ladders[0], tuple(ladders[1:]))
+        overall, several = arrays["overall"], arrays.get("several")
+        return cls(
+            _read_ladder(settings["documents"], overall, MOST, whole=True),
+            tuple(ladders),
+            None if several is None else _read_ladder(settings["several"], several, MOST, whole=True),
+        )
+
+
+def _threshold_together(ladders: Sequence[Ladder], confidence: float) -> float:
+    """The threshold of all their documents: of a ladder that was thinned, each score stands for several documents.
+
+    >>> halves = [Ladder.of(np.arange(1.0, 10.0, 2), 1000), Ladder.of(np.arange(2.0, 10.0, 2), 1000)]    # 1, …, 9
+    >>> _threshold_together(halves, 0.9), _threshold_together(halves, 0.95)
+    (9.0, inf)
+    """
+    n = sum(one.n for one in ladders)
+    values = np.concatenate([np.zeros(0), *(one.values for one in ladders)])
+    stands_for = np.concatenate(
+        [np.zeros(0), *(np.full(len(one.values), one.n / max(1, len(one.values))) for one in ladders)]
+    )
+    order = np.argsort(values, kind="stable")
+    reached = np.flatnonzero(np.cumsum(stands_for[order]) >= (n + 1) * confidence - 1e-9)
+    return float(values[order][reached[0]]) if len(reached) else float("inf")
+
+
+def _read_ladder(n: Any, values: Any, most: int, *, whole: bool = False) -> Ladder:
+    """The ladder of n documents at the beginning of an array, or that is all of it with `whole`; else an error."""
+    if not is_number(n) or not isinstance(n, int) or not 0 <= n < 2**53:
+        raise ValueError("its held-out scores have sizes that do not fit its classes")
+    size = min(n, most)
+    own = values if whole else values[:size]
+    sound = own.dtype == np.float32 and own.shape == (size,)
+    if not sound or not bool(np.all(own >= 0)) or not bool(np.all(own[1:] >= own[:-1])):
+        raise ValueError("its held-out scores are no rising numbers from 0")
+    return Ladder(n, own.astype(np.float64))
+
+
+def describe_sets(
+    scores: ConformalScores, classes: Sequence[Label], confidence: float, *, multilabel: bool, by_class: bool = False
+) -> list[str]:
+    """What sets with this confidence promise, and what they do not, a sentence each."""
+    share = f"{100 * confidence:g} %"
+    if not by_class and not multilabel:
+        return [f"sets hold the label of {share} of documents like those of training"]
+    if not by_class:
+        whole = f"sets hold all labels of {share} of documents like those of training"
+        if scores.covers_several(confidence):
+            return [f"{whole}: of those with one label, and of those with several"]
+        return [f"{whole}; of those with several labels too few were held out for a promise of their own"]
+    told = [f"by class, sets hold a class in {share} of the documents that have it"]
+    pooled = [str(classes[c]) for c in scores.pooled_classes(confidence)]
+    if pooled:
+        names = ", ".join(pooled[:5]) + (", …" if len(pooled) > 5 else "")
+        told.append(
+            f"{count_noun(len(pooled), 'class', 'classes')} with too few held-out documents for that ({names}): "
+            "documents of these are covered together, not class by class"
+        )
+    return told
 
 
 def check_confidence(confidence: float) -> None:

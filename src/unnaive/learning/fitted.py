@@ -53,7 +53,8 @@ class FittedModel:
     vocabulary     the terms in use, the columns of the scorer; None with token_rule
     feature_names  of columns, where rows of counts had names
     counts         the sums that it was made of, for the whole vocabulary; None where they were not kept
-    documents      the counted documents that it was made of, of models that learn from them; None where not kept
+    documents      the counted documents that it was made of, of models that learn from them or were tuned on some that
+                   were held out; None where not kept
     columns        of the file that it was trained on: a convenience for reading the next one
     register       hashes of the documents learnt, where that was asked for
     text_hashes    of the texts learnt, short ones, where `unnaive train` kept them
@@ -103,7 +104,17 @@ class FittedModel:
         """What it was made of, where that was kept: it can then learn more and forget."""
         if self.file is not None:
             self.file.check()
-        return self.counts if self.counts is not None else self.documents
+        return self.documents if self.documents is not None else self.counts
+
+    @property
+    def choice_kept(self) -> bool:
+        """Whether it was trained with what was selected for other documents, without a search (`keep_choice`)."""
+        return bool(getattr(self.scorer, "choice_kept", False))
+
+    @property
+    def chosen_on(self) -> int | None:
+        """How many documents a choice that was kept was made on; None where nothing was kept or chosen."""
+        return getattr(self.scorer, "chosen_on", None)
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -184,10 +195,11 @@ class FittedModel:
     ) -> list[tuple[Label, ...]]:
         """The labels of each document that hold the right one with this confidence, the most probable first.
 
-        Of documents drawn like those of training, that share has its label in the set; of multilabel documents, all its
-        labels. `by_class` holds for every class by itself. A set may be empty: where the model is right more often than
-        the confidence asks, those it is least sure of get none. With `at_least_one` a set always holds the first label
-        that `predict` gives.
+        Of documents drawn like those of training, that share has its label in the set. Of multilabel documents, that
+        share has all its labels in the set, of those with one label and of those with several alike. `by_class` holds
+        for every class by itself; rare ones are covered together (`conformal.describe_sets` names them). A set may be
+        empty: where the model is right more often than the confidence asks, those it is least sure of get none. With
+        `at_least_one` a set always holds the first label that `predict` gives.
         """
         found: list[tuple[Label, ...]] = []
         for scores in self.reader.score_chunks(documents):

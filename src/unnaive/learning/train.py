@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import UnnaiveError, choose
-from unnaive.base.types import Floats, Ids, ProgressCallback
+from unnaive.base.errors import BadData, UnnaiveError, choose
+from unnaive.base.sparse import csr_array
+from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
-from unnaive.data.folds import block_folds, out_of_fold, rarest_classes
+from unnaive.data.folds import block_folds, out_of_fold, rarest_classes, split_folds
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.sample_weights import several_labels_refused
@@ -20,18 +22,20 @@ from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.targets import Targets
 from unnaive.data.training_data import DocumentRows, TrainingData, check_classes
 from unnaive.io.corpus import check_some_labels
+from unnaive.learning.class_limits import DataSize, check_class_limit
 from unnaive.learning.decisions import Decision, default_decision
 from unnaive.learning.fit_calibration import FITS
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import HeldOutScores, TrainingSpec
 from unnaive.learning.optimise import least_cost, read_optimise
 from unnaive.learning.training_options import TrainingOptions
-from unnaive.learning.tuned_models import N_FOLDS, find_tuning, keep_tuning, tune_model
+from unnaive.learning.tuned_models import N_FOLDS, find_tuning, keeps_documents, tune_model
 from unnaive.learning.tuning import TUNINGS
 from unnaive.linear.scorer import Scorer
 from unnaive.linear.selection import check_select, select_terms
 
 DECISIONS = ("argmax", "untuned", *TUNINGS)
+FEWEST_HELD_OUT, FEW, SOME = 10, 1_500, 4_500  # documents: from which on any, fewer and one part are held out
 
 
 def check_spec(spec: TrainingSpec) -> None:
@@ -64,9 +68,10 @@ def train(
     Terms are in order, and documents too where a model learns from them, so nothing depends on the order in which they
     came, on how they were cut into batches, files, runs or partitions, or on what was learnt and forgotten in between.
 
-    With `before`, the model that this one takes the place of: a model that learns from counts keeps a decision and a
-    calibration that were tuned, where they fit. One that learns from documents tunes them on these, as at first; only a
-    model that chose (`keeps_choice`) holds to the choice of `before`, and to what was tuned with it.
+    Calibrations, decisions and conformal sets are tuned on these documents, held out part by part; of sums alone
+    nothing can be held out, and there are none. With `before`, a model that selects among candidates (`keeps_choice`)
+    is trained with what was selected for `before`, without a search; what is tuned is tuned on these documents all the
+    same.
 
     >>> from scipy.sparse import csr_array
     >>> from unnaive.data.targets import read_targets
@@ -79,39 +84,44 @@ def train(
     if isinstance(spec.optimise, dict):
         _check_costs(spec.optimise, data)
     if spec.model.statistic == "counts":
-        return _learn_from_counts(data, spec, before, progress)
+        return _learn_from_counts(data, spec, progress)
     if data.passes is not None:
         return _learn_in_passes(data, spec, progress)
     documents = data.documents()
     if data.token_rule is not None:
         check_classes(documents.classes, data.multilabel)
-    rows = _kept_rows(documents, data).weighted(spec.class_weight)
+    rows = kept_rows(documents, data.target_type, data.threads).weighted(spec.class_weight)
     kept = {"documents": documents if spec.documents_limit else None}
     held = before if spec.model.keeps_choice else None
     return _learn(data, spec, rows.counts(data.threads), rows, held, progress, kept)
 
 
-def _learn_from_counts(
-    data: TrainingData, spec: TrainingSpec, before: FittedModel | None, progress: ProgressCallback | None
-) -> FittedModel:
+def _learn_from_counts(data: TrainingData, spec: TrainingSpec, progress: ProgressCallback | None) -> FittedModel:
     """The model of the sums over documents, which it keeps as they are: weights of classes depend on all documents.
 
-    So they are applied to the sums of the documents that there are at the time, after an update as at first.
+    So they are applied to the sums of the documents that there are at the time, after an update as at first. Where
+    something is tuned on held-out documents, the documents are kept too: after an update it is tuned on those then.
     """
     if spec.class_weight is not None and data.multilabel:
         raise several_labels_refused()
+    kept: dict[str, Any] = {}
     rows = data.rows  # these keep their columns, which only the folds of tuning still need
-    if rows is None and data.kept is not None and before is None:
-        rows = _kept_rows(data.kept, data)
-    named = data.counts()
+    if data.sums is None and keeps_documents(spec, multilabel=data.multilabel, texts=data.token_rule is not None):
+        kept["documents"] = documents = data.documents()
+        rows = kept_rows(documents, data.target_type, data.threads)
+        kept["counts"] = named = documents.counts(data.target_type, threads=data.threads)
+    else:
+        if rows is None and data.kept is not None:
+            rows = kept_rows(data.kept, data.target_type, data.threads)
+        kept["counts"] = named = data.counts()
     weighted_rows = None if rows is None else rows.weighted(spec.class_weight)
-    return _learn(data, spec, named.weighted(spec.class_weight), weighted_rows, before, progress, {"counts": named})
+    return _learn(data, spec, named.weighted(spec.class_weight), weighted_rows, None, progress, kept)
 
 
-def _kept_rows(documents: KeptDocuments, data: TrainingData) -> DocumentRows:
-    """Documents that a model keeps, with the terms in order."""
-    vocabulary, X = documents.joined(data.threads)
-    return DocumentRows(X, documents.targets(data.target_type), vocabulary, documents.weight)
+def kept_rows(documents: KeptDocuments, target_type: str, threads: int = 1) -> DocumentRows:
+    """Documents that a model keeps, as rows with the terms in order."""
+    vocabulary, X = documents.joined(threads)
+    return DocumentRows(X, documents.targets(target_type), vocabulary, documents.weight)
 
 
 def _check_costs(costs: dict[Any, Any], data: TrainingData) -> None:
@@ -132,7 +142,7 @@ def _learn(
 ) -> FittedModel:
     """The model of `named` and, where they are at hand, of the documents `rows`; `kept` is what it keeps of them.
 
-    With `before`, the choice, the decision and the calibration that it has are held to.
+    With `before`, its choice is held to.
     """
     check_some_labels(len(named.classes))
     scorer, active = make_scorer(spec, named, rows, progress=progress, exclusive=not data.multilabel, before=before)
@@ -141,14 +151,14 @@ def _learn(
         held_out = HeldOutScores(*held_out)
         scorer = replace(scorer, held_out=None)  # type: ignore[type-var]  # only dataclasses have the field
     fitted = _make_fitted(data, spec, named, scorer, active, kept)
-    if before is not None:
-        return keep_tuning(before, fitted)
     if rows is None:
         return fitted
     tuning = find_tuning(spec, rows.targets, data.token_rule is not None)
+    if before is not None and held_out is None:
+        held_out = hold_out_parts(spec, rows, before=before, progress=progress)
     if held_out is None and (spec.calibration or tuning or spec.optimise == "macro-f1"):
         _check_some_can_be_held_out(rows.targets)
-        held_out = _hold_out(spec, replace(rows, vocabulary=named.vocabulary), progress)
+        held_out = _hold_out(spec, rows, progress)
     return tune_model(fitted, held_out, rows.targets, tuning)
 
 
@@ -160,6 +170,8 @@ def _learn_in_passes(data: TrainingData, spec: TrainingSpec, progress: ProgressC
     active = _active_terms(spec, named)
     vocabulary = named.vocabulary if active is None or named.vocabulary is None else named.vocabulary.take(active)
     counts = named.counts if active is None else named.counts.take_terms(active)
+    size = DataSize(int(counts.n_docs), counts.n_terms, int(counts.df.sum()), counts.n_classes)
+    check_class_limit(spec.model, size, exclusive=not data.multilabel)
     model, scorer = data.passes(spec.model, counts, vocabulary, exclusive=not data.multilabel, progress=progress)
     return _make_fitted(data, replace(spec, model=model), named, scorer, active, {})
 
@@ -168,9 +180,56 @@ def _hold_out(spec: TrainingSpec, rows: DocumentRows, progress: ProgressCallback
     """Scores of all labelled documents by models that have not seen them; others, where a model takes such, tell
     nothing."""
     n_docs = rows.X.shape[0]
+    order = None if rows.vocabulary is None else rows.vocabulary.order()
+    if order is not None and rows.vocabulary is not None:  # a classifier of the fold's texts has its terms in order
+        rows = replace(rows, X=csr_array(rows.X[:, order]), vocabulary=rows.vocabulary.in_order(order))
     scores = out_of_fold_scores(spec, rows, progress=progress, n_folds=min(N_FOLDS, n_docs))
     labelled = np.arange(n_docs) if rows.targets.multilabel else np.flatnonzero(np.diff(rows.targets.Y.indptr))
     return HeldOutScores(labelled, scores[labelled])
+
+
+def hold_out_parts(
+    spec: TrainingSpec,
+    rows: DocumentRows,
+    *,
+    before: FittedModel | None = None,
+    change: Callable[[Scorer, DocumentRows], tuple[Scorer, Ids]] | None = None,
+    progress: ProgressCallback | None = None,
+) -> HeldOutScores | None:
+    """Scores of held-out documents by models of the others; None where no class has two documents.
+
+    Five folds, or three of many documents, and from SOME documents on one part of four.
+
+    before  a model whose choice is held to
+    change  what becomes of each scorer, given the documents it was made of over its own columns: another one, and which
+            of these columns it reads
+    """
+    targets, n_docs = rows.targets, rows.X.shape[0]
+    groups = rarest_classes(targets.Y)
+    if n_docs < FEWEST_HELD_OUT or not bool((targets.Y.sum(axis=0) > 1).any()):
+        return None
+    n_folds = 5 if n_docs < FEW else 3 if n_docs < SOME else 4
+    fold = block_folds(groups, n_folds, find_shared_passages(rows.X, groups, rows.vocabulary).order())
+    found, scores = [], []
+    for number, (inside, aside) in enumerate(split_folds(fold, n_folds)):
+        if number and n_docs >= SOME:
+            break
+        if progress is not None:
+            progress("tuning", {"fold": number, "folds": 1 if n_docs >= SOME else n_folds})
+        part = rows.take(inside)
+        known = np.asarray(part.targets.Y.sum(axis=0)).ravel() > 0
+        if not targets.multilabel:  # of a class that training lacks nothing can be said
+            aside = aside[known[targets.Y.indices[targets.Y.indptr[aside]]]]
+        if not len(aside) or (not targets.multilabel and known.sum() < 2):
+            continue
+        scorer, active = make_scorer(spec, part.counts(), part, exclusive=not targets.multilabel, before=before)
+        if change is not None:
+            own = part if active is None else replace(part, X=part.X[:, active])
+            scorer, columns = change(scorer, own)
+            active = columns if active is None else active[columns]
+        found.append(aside)
+        scores.append(scorer.scores(rows.X[aside] if active is None else rows.X[aside][:, active]))
+    return HeldOutScores(np.concatenate(found), np.concatenate(scores)) if found else None
 
 
 def _check_some_can_be_held_out(targets: Targets) -> None:
@@ -206,20 +265,42 @@ def make_scorer(
         raise UnnaiveError(f"{model.title} learns from all documents at once; train it with all of them instead")
     if rows.weight is not None and not model.takes_sample_weight:
         raise UnnaiveError(f"{model.title} takes no sample_weight; fit without it")
-    documents, targets = rows.X if active is None else rows.X[:, active], rows.targets
+    documents, targets = rows.X, rows.targets
     more: dict[str, Any] = {"exclusive": exclusive, "sample_weight": rows.weight, "progress": progress}
     if model.takes_terms and named.vocabulary is not None:
         more["terms"] = named.vocabulary if active is None else named.vocabulary.take(active)
+    selecting = before is None and model.takes_terms and (spec.select is not None or spec.min_df > 1)
+    if selecting:  # a model that holds documents out by itself selects terms inside of each fold, as at the end
+        more |= {"terms": named.vocabulary, "active": active, "select": _selection(spec, named)}
+    elif active is not None:
+        documents = documents[:, active]
+    n_terms = documents.shape[1] if active is None else len(active)
+    size = DataSize(documents.shape[0], n_terms, documents.nnz, targets.Y.shape[1])
+    check_class_limit(model, size, exclusive=exclusive)
     if before is not None:
         place = {label: position for position, label in enumerate(targets.classes)}
         places = np.array([place.get(label, -1) for label in before.classes], np.int64)
-        scorer = model.relearn(before.scorer, places, documents, targets.Y, **more)
+        chosen_on = None if before.statistic is None else int(before.statistic.n_docs)
+        scorer = model.relearn(before.scorer, places, documents, targets.Y, chosen_on=chosen_on, **more)
     else:
         scorer = model.learn(documents, targets.Y, **more)
     used = scorer.used_terms() if named.vocabulary is not None else None
     if used is None:
         return scorer, active
     return scorer.take_terms(used), used if active is None else active[used]
+
+
+def _selection(spec: TrainingSpec, named: NamedCounts) -> Callable[[Sparse, Sparse, Floats | None], Ids]:
+    """What gives the columns that `min_df` and `select` leave of other documents X with labels Y and weights."""
+
+    def select(X: Sparse, Y: Sparse, weight: Floats | None) -> Ids:
+        try:
+            found = select_terms(Counts.of(X, Y, weight), named.vocabulary, min_df=spec.min_df, select=spec.select)
+        except BadData:  # too few documents for any term
+            return np.zeros(0, np.int64)
+        return found
+
+    return select
 
 
 def _active_terms(spec: TrainingSpec, named: NamedCounts) -> Ids | None:
@@ -247,14 +328,14 @@ def _make_fitted(
         classes=named.classes,
         target_type=data.target_type,
         scorer=scorer,
-        decision=_untuned_decision(spec, data.target_type, scorer),
+        decision=untuned_decision(spec, data.target_type, scorer),
         vocabulary=vocabulary,
         **kept,
         **data.reading,
     )
 
 
-def _untuned_decision(spec: TrainingSpec, target_type: str, scorer: Scorer) -> Decision:
+def untuned_decision(spec: TrainingSpec, target_type: str, scorer: Scorer) -> Decision:
     """The decision that needs no held-out scores."""
     if spec.decision is not None and not isinstance(spec.decision, str):
         given: Decision = spec.decision
@@ -267,7 +348,9 @@ def out_of_fold_scores(
 ) -> Floats:
     """Scores (n_docs, n_classes) of every document by a model that has not seen it.
 
-    Models that learn from counts take the fold off the total: no document is counted twice. Where probabilities are to
+    Models that learn from counts take the fold off the total: no document is counted twice. Terms that no training
+    document of a fold has are not there at all, as in a new document: the scores are those of a classifier that was
+    trained on the texts outside of the fold alone. Where probabilities are to
     be believed, documents that share passages are in one fold: where messages quote each other, sets of 90 % would else
     cover far fewer of those in new threads.
     """
@@ -281,9 +364,13 @@ def out_of_fold_scores(
         aside = Counts.of(X[held_out], targets.Y[held_out], None if weight is None else weight[held_out])
         part = Targets(targets.classes, targets.Y[train], targets.target_type)
         rest = DocumentRows(X[train], part, rows.vocabulary, None if weight is None else weight[train])
-        named = NamedCounts(targets.classes, rows.vocabulary, total - aside)
+        named, held = NamedCounts(targets.classes, rows.vocabulary, total - aside), X[held_out]
+        if rows.vocabulary is None:  # columns without names would all be used, those that no training row has too
+            learnt = np.flatnonzero(named.counts.df > 0)
+            named = replace(named, counts=named.counts.take_terms(learnt))
+            rest, held = replace(rest, X=rest.X[:, learnt]), held[:, learnt]
         scorer, active = make_scorer(spec, named, rest, exclusive=not targets.multilabel)
-        return scorer.scores(X[held_out] if active is None else X[held_out][:, active])
+        return scorer.scores(held if active is None else held[:, active])
 
     dealt: Ids | None = None
     if spec.calibration is not None:

@@ -40,9 +40,7 @@ class TrainingOptions(Settings):
         'same number of labels, "best" is the better of these two on held-out scores, "pcut" gives each class the '
         'share of texts that it had in training. "untuned" gives every class above even odds (of the OR gate and '
         "of cosines those within a tenth of the best score), which is what the estimators on counts do unless "
-        "told otherwise. Models that learn from counts, and auto, keep thresholds when they are updated, forget "
-        "or are merged (those only ever fed by `partial_fit` have none to keep); models that learn from documents "
-        "tune them on the documents that they have then.",
+        "told otherwise. After every update they are tuned on the documents that the model has then.",
     )
     calibrate: str | bool | None = setting(
         "Calibrate probabilities: temperature, platt, isotonic or none.",
@@ -65,7 +63,8 @@ class TrainingOptions(Settings):
     class_weight: Any = setting(
         "Weight of each class; balanced gives documents of rare classes more weight.",
         default=None,
-        more='"balanced", or a dict from class to weight.',
+        more='"balanced", or a dict from class to weight: 0, which leaves the documents of the class out, or a number '
+        "from 1e-9 to 1e9.",
     )
     n_jobs: int | None = setting(
         "Number of threads; by default one for each core.", default=None, at_least=1, flags=("--threads",)

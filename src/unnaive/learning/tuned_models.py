@@ -1,7 +1,7 @@
 """What held-out scores give a trained model: its calibration, its decision and its sets with a confidence.
 
-`tune_model` makes them of the scores of documents that the model did not see; `keep_tuning` says which of them outlive
-an update, whose documents are not held out anew.
+`tune_model` makes them of the scores of documents that the model did not see, after an update as at first. A model that
+keeps sums alone has no documents to hold out: whatever changes it ends what was tuned, and `warn_about_loss` says so.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import numpy as np
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
 from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.data.folds import out_of_fold
+from unnaive.data.named_counts import NamedCounts
 from unnaive.data.targets import Targets
-from unnaive.learning.calibration import Calibration
 from unnaive.learning.conformal import ConformalScores
-from unnaive.learning.decisions import Decision, default_decision
+from unnaive.learning.decisions import default_decision
 from unnaive.learning.fit_calibration import FITS
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import HeldOutScores, TrainingSpec
@@ -38,6 +38,18 @@ def find_tuning(spec: TrainingSpec, targets: Targets, tune: bool) -> str | None:
     return "best" if by_default else None
 
 
+def keeps_documents(spec: TrainingSpec, *, multilabel: bool, texts: bool) -> bool:
+    """Whether a model keeps its documents: it learns from them, or something is tuned on held-out ones.
+
+    texts  whether it reads texts: only then are thresholds of multilabel targets tuned by default
+    """
+    if spec.model.statistic == "documents" or not spec.documents_limit:
+        return spec.model.statistic == "documents"
+    by_default = spec.decision is None and multilabel and texts
+    by_name = isinstance(spec.decision, str) and spec.decision in TUNINGS
+    return by_default or by_name or spec.calibration is not None or spec.optimise == "macro-f1"
+
+
 def tune_model(
     fitted: FittedModel, held_out: HeldOutScores | None, targets: Targets, tuning: str | None
 ) -> FittedModel:
@@ -54,7 +66,8 @@ def tune_model(
             fitted = replace(fitted, calibration=calibration)
         if fitted.probabilistic:
             log_p = _cross_fitted(fitted, scores, Y)
-            fitted = replace(fitted, conformal=ConformalScores.of(log_p, Y))
+            conformal = ConformalScores.of(log_p, Y, multilabel=targets.multilabel)
+            fitted = replace(fitted, conformal=conformal)
         if tuning is not None:
             fitted = replace(fitted, decision=TUNINGS[tuning](scores, Y, link))
     if spec.optimise in (None, "accuracy") or targets.multilabel:
@@ -88,60 +101,45 @@ def _cross_fitted(fitted: FittedModel, scores: Floats, Y: Sparse) -> Floats:
     return out_of_fold(score, Y, n_folds=N_FOLDS, seed=fitted.spec.random_state)
 
 
-def keep_tuning(before: FittedModel, made: FittedModel) -> FittedModel:
-    """The `made` model with the decision, the calibration and the conformal scores of `before` that fit."""
-    decision = _kept_decision(made.spec, before, made) or made.decision
-    calibration = _kept_calibration(made.spec, before, made)
-    conformal = before.conformal if calibration == before.calibration else None
-    if conformal is not None:
-        conformal = conformal.for_classes(before.classes, made.classes)
-    return replace(made, decision=decision, calibration=calibration, conformal=conformal)
+def with_tuning_of(before: FittedModel, made: FittedModel) -> FittedModel:
+    """The `made` model with the decision, the calibration and the conformal scores of `before`.
+
+    Only for models of the same documents and settings, of which these are still true.
+    """
+    decision = before.decision if was_tuned(made.spec, before) else made.decision
+    return replace(made, decision=decision, calibration=before.calibration, conformal=before.conformal)
 
 
 def lost_tuning(before: FittedModel, made: FittedModel) -> bool:
-    """Whether an update ended what was tuned, because the classes changed: taking it back does not bring that back.
+    """Whether a change ended what was tuned, or tuned it in another way: taking it back does not bring that back.
 
-    Models that learn from documents tune on those that they have, and lose nothing.
+    Models that keep documents tune on those that they have, and lose nothing; only a multilabel model that kept its
+    choice has thresholds from other held-out scores than those of the search.
     """
-    if before.spec.model.statistic != "counts" or before.classes == made.classes:
-        return False
-    ended = (before.calibration is not None and made.calibration is None) or was_tuned(before.spec, before)
-    return ended or (before.conformal is not None and made.conformal is None)
+    if isinstance(before.statistic, NamedCounts):
+        return bool(_lost_parts(before, made))
+    return made.choice_kept and not before.choice_kept and made.multilabel
 
 
-def _kept_calibration(spec: TrainingSpec, before: FittedModel, made: FittedModel) -> Calibration | None:
-    """A calibration outlives an update, as long as it is of no single classes or the classes are the same."""
-    if spec.calibration is None or before.calibration is None:
-        return None
-    if before.calibration.n_classes is None or before.classes == made.classes:
-        return before.calibration
-    warnings.warn(
-        f"the classes have changed, so the {spec.calibration} calibration of each class is gone; fit anew to calibrate "
-        "again",
-        UnnaiveWarning,
-        stacklevel=4,
-    )
-    return None
+def warn_about_loss(before: FittedModel, made: FittedModel, reason: str = "the documents have changed") -> None:
+    """A warning that names what was tuned on held-out documents, is no longer true for this reason, and is gone."""
+    lost = _lost_parts(before, made)
+    if lost:
+        parts = f"{', '.join(lost[:-1])} and the {lost[-1]}" if len(lost) > 1 else lost[0]
+        warnings.warn(
+            f"the {parts} {'are' if len(lost) > 1 else 'is'} gone, since {reason} and the model "
+            "keeps no documents that could be held out; train it anew to tune again",
+            UnnaiveWarning,
+            stacklevel=5,
+        )
 
 
-def _kept_decision(spec: TrainingSpec, before: FittedModel, made: FittedModel) -> Decision | None:
-    """A tuned decision outlives an update, as long as the classes are the same."""
-    if not was_tuned(spec, before):
-        return None
-    if before.classes == made.classes:
-        return before.decision
-    warnings.warn(
-        f"the classes have changed, so the decision tuned by {_tuning_name(spec)} is gone; fit anew to tune it again",
-        UnnaiveWarning,
-        stacklevel=4,
-    )
-    return None
-
-
-def _tuning_name(spec: TrainingSpec) -> str:
-    if spec.optimise in (None, "accuracy"):
-        return str(spec.decision or "best")
-    return "costs" if isinstance(spec.optimise, dict) else str(spec.optimise)
+def _lost_parts(before: FittedModel, made: FittedModel) -> list[str]:
+    """What `before` has of held-out documents and `made` has not, in words."""
+    lost = ["calibration"] if before.calibration is not None and made.calibration is None else []
+    if was_tuned(before.spec, before) and made.decision != before.decision:
+        lost.append("tuned decision")
+    return lost + (["held-out scores"] if before.conformal is not None and made.conformal is None else [])
 
 
 def was_tuned(spec: TrainingSpec, before: FittedModel) -> bool:

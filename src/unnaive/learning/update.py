@@ -1,7 +1,9 @@
 """Models take documents in, take them out and join, exactly: a FittedModel in, another out.
 
-Models that learn from counts add and subtract sums; those that learn from documents keep them (data/kept_documents.py)
-and are trained anew on those that there are now. Either way the result is the model of these documents, bit for bit.
+Models that learn from counts add and subtract sums; those that learn from documents, or are tuned on held-out ones,
+keep them (data/kept_documents.py) and are trained anew on those that there are now. Either way the result is the model
+of these documents, bit for bit: weights, choice, calibration, decision and held-out scores. An approximation is asked
+for by name: `keep_choice` trains a model that selects among candidates without selecting anew.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from unnaive.data.training_data import TrainingData
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.train import train
-from unnaive.learning.tuned_models import was_tuned
+from unnaive.learning.tuned_models import warn_about_loss, was_tuned, with_tuning_of
 from unnaive.learning.tuning import TUNINGS
 
 READING = ("token_rule", "feature_names", "columns", "n_jobs")  # fields of FittedModel that say how documents are read
@@ -34,21 +36,22 @@ Statistic = NamedCounts | KeptDocuments  # what a model is made of: values that 
 def learn_more(fitted: FittedModel, new: Statistic, *, grow: bool = False, **changes: Any) -> FittedModel:
     """The model that saw the documents behind `new` too; an unseen class is an error unless `grow`.
 
-    `changes` are fields of FittedModel that take the place of those of `fitted`. A model with a register needs
-    `register`, the one with the new documents in it.
+    With `keep_choice`, a model that selects among candidates holds to what was selected. Other `changes` are fields of
+    FittedModel that take the place of those of `fitted`. A model with a register needs `register`, the one with the new
+    documents in it.
     """
     old = kept_statistic(fitted, "be updated")
     _refuse_stale_register(fitted, changes)
     if not grow:
         check_known_classes(new.classes, old.classes)
     refuse_mixed_labels(old.classes, new.classes)
-    return _relearn(fitted, old + new, **changes)  # type: ignore[operator]  # both are of the model's own kind
+    return _relearn(fitted, _added(old, new, fitted), **changes)
 
 
 def forget_documents(fitted: FittedModel, gone: Statistic, **changes: Any) -> FittedModel:
     """The model that never saw the documents behind `gone`; `changes` as in `learn_more`."""
     _refuse_stale_register(fitted, changes)
-    left = kept_statistic(fitted, "forget") - gone  # type: ignore[operator]
+    left = kept_statistic(fitted, "forget") - gone  # type: ignore[operator]  # both are of the model's own kind
     if not left.n_docs and (left.vocabulary is not None or isinstance(left, KeptDocuments)):
         raise BadData("no document would be left in the model; delete it instead")
     return _relearn(fitted, left, **changes)
@@ -60,49 +63,46 @@ def merge_models(fitted: FittedModel, *others: FittedModel, **changes: Any) -> F
     for other in others:
         _refuse_other_reading(fitted, other)
         _warn_about_other_settings(fitted.spec, other.spec)
-        more = _in_form_of(total, kept_statistic(other, "be merged"), other)
+        more = kept_statistic(other, "be merged")
         refuse_mixed_labels(total.classes, more.classes)
-        total = total + more  # type: ignore[operator]
+        total = _added(total, more, fitted)
         register = _joined_register(register, other.register)
     return _relearn(fitted, total, register=register, **changes)
 
 
-def _in_form_of(total: Statistic, more: Statistic, other: FittedModel) -> Statistic:
-    """Documents of a model that joins one that learns from counts are counted; the other way round is an error."""
-    if isinstance(total, NamedCounts) and isinstance(more, KeptDocuments):
-        return more.counts(other.target_type)
-    if isinstance(total, KeptDocuments) and isinstance(more, NamedCounts):
-        raise UnnaiveError(f"{other.spec.model.title} keeps counts and no documents; merge models that keep the same")
-    return more
+def _added(one: Statistic, two: Statistic, fitted: FittedModel) -> Statistic:
+    """The documents of both; where one has sums alone, the sums of both, which is an error if the model needs more."""
+    if isinstance(one, KeptDocuments) != isinstance(two, KeptDocuments):
+        if fitted.spec.model.statistic == "documents":
+            raise UnnaiveError("one of these models keeps counts and no documents; merge models that keep the same")
+        one, two = (part.counts(fitted.target_type) if isinstance(part, KeptDocuments) else part for part in (one, two))
+    return one + two  # type: ignore[operator]  # both are of one kind
 
 
 def remake_model(fitted: FittedModel, spec: TrainingSpec) -> FittedModel:
     """The model made anew with another model or other settings, from what was kept.
 
-    Calibrations and decisions are tuned on the documents that were kept. Of counts nothing can be held out: a model of
-    the same settings keeps what was tuned, and others are refused where they ask for it. A model that chose holds to
-    its choice as long as its own settings are the same.
+    Choices, calibrations and decisions are made on the documents that were kept. Of counts nothing can be held out: a
+    model of the same settings keeps what was tuned, which is still true of the same documents, and others are refused
+    where they ask for it.
     """
     kept = kept_statistic(fitted, "be made anew")
-    before = None
-    if isinstance(kept, KeptDocuments):
-        if spec.model.statistic == "documents" and _same_model(spec, fitted.spec):
-            before = fitted
-    elif spec.model.statistic == "documents":
-        raise UnnaiveError(f"{spec.model.title} learns from documents, and this model keeps counts; train it anew")
-    elif _same_training(spec, fitted.spec):
-        before = fitted
-    else:
-        _refuse_tuning(spec)
-        if was_tuned(fitted.spec, fitted):
-            warnings.warn(
-                "the decision that was tuned on held-out documents is gone, because the model keeps counts and no "
-                "documents; train it anew to tune the decision again",
-                UnnaiveWarning,
-                stacklevel=4,
-            )
     data = TrainingData.of_kept(kept, fitted.target_type, register=fitted.register, **_reading(fitted))
-    return train(data, spec, before=before)
+    if isinstance(kept, KeptDocuments):
+        return train(data, spec)
+    if spec.model.statistic == "documents":
+        raise UnnaiveError(f"{spec.model.title} learns from documents, and this model keeps counts; train it anew")
+    if _same_training(spec, fitted.spec):
+        return with_tuning_of(fitted, train(data, spec))
+    _refuse_tuning(spec)
+    if was_tuned(fitted.spec, fitted):
+        warnings.warn(
+            "the decision that was tuned on held-out documents is gone, because the model keeps counts and no "
+            "documents; train it anew to tune the decision again",
+            UnnaiveWarning,
+            stacklevel=4,
+        )
+    return train(data, spec)
 
 
 def _same_model(spec: TrainingSpec, other: TrainingSpec) -> bool:
@@ -141,7 +141,7 @@ def kept_statistic(fitted: FittedModel, purpose: str) -> Statistic:
     if kept is None:
         counts = fitted.spec.model.statistic == "counts"
         why = "frozen, without its counts" if counts else "without its documents, frozen or over their limit"
-        raise UnnaiveError(f"this model cannot {purpose}: it was saved {why}")
+        raise UnnaiveError(f"this model cannot {purpose}: it was saved {why}; train it anew, and keep them")
     return kept.documents if isinstance(kept, PackedDocuments) else kept
 
 
@@ -172,10 +172,19 @@ def over_known_classes(new: Statistic, classes: Any) -> Statistic:
 
 
 def _relearn(
-    fitted: FittedModel, statistic: Statistic, *, progress: ProgressCallback | None = None, **changes: Any
+    fitted: FittedModel,
+    statistic: Statistic,
+    *,
+    keep_choice: bool = False,
+    progress: ProgressCallback | None = None,
+    **changes: Any,
 ) -> FittedModel:
+    """The model of other documents; of sums alone, what was tuned on held-out documents is gone, with a warning."""
     data = TrainingData.of_kept(statistic, fitted.target_type, **_reading(fitted) | changes)
-    return train(data, fitted.spec, before=fitted, progress=progress)
+    made = train(data, fitted.spec, before=fitted if keep_choice else None, progress=progress)
+    if isinstance(statistic, NamedCounts):
+        warn_about_loss(fitted, made)
+    return made
 
 
 def _refuse_stale_register(fitted: FittedModel, changes: dict[str, Any]) -> None:

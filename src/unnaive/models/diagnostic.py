@@ -21,6 +21,7 @@ from unnaive.base.progress import report_classes, rounds_of
 from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.array_rules import ABOVE_ZERO, ArrayRule, check_keys, check_rules, read_whole
+from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.linear.network import Network
 from unnaive.linear.scorer import Scorer
 from unnaive.models.distinct_cases import DistinctCases, learning_problems
@@ -29,6 +30,7 @@ from unnaive.models.hierarchical.cases import codes_of
 from unnaive.models.hierarchical.tree_shape import distinct_name
 from unnaive.models.mixins import HasNetwork
 from unnaive.models.naive_bayes import LINK_OF_SCHEME
+from unnaive.models.state_prior import state_prior
 
 MOST_PARENTS = 12  # a table has 2^parents rows
 
@@ -176,6 +178,13 @@ class DiagnosticMixture(DocumentsModel, HasNetwork):
     scheme: str | None = scheme_setting()
     class_weight: Any = class_weight_setting()
 
+    def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
+        """Tables of the members, and a try of every feature for each of their parents."""
+        cells, tries = 2**self.parents, self.members * self.parents * self.features
+        if self.scheme_for(exclusive) == "multiclass":
+            return ClassCost(held=self.members * cells, steps=25 * tries * cells)
+        return ClassCost(held=self.members * cells, steps=tries * (2e3 + 10 * size.documents))
+
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
@@ -202,9 +211,7 @@ class ProbabilityTables:
     @property
     def prior(self) -> Floats:
         """P(state), one made-up case for each (n_states,)."""
-        totals = self.cases.totals
-        prior: Floats = (totals + 1) / (totals.sum() + len(totals))
-        return prior
+        return state_prior(self.cases.totals)
 
     def codes(self, parents: tuple[int, ...]) -> Ids:
         """The joint state of these terms in each case, the first the highest bit (n_cases,)."""

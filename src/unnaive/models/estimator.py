@@ -14,14 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData, UnknownName
-from unnaive.base.protocol import Protocol, available_if
+from unnaive.base.protocol import NO_PROBABILITIES, Protocol, available_if
 from unnaive.base.settings import Settings, setting, unknown_setting
-from unnaive.base.types import Floats, ProgressCallback, Sparse
+from unnaive.base.types import Floats, Predictions, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.sample_weights import check_sample_weight
 from unnaive.data.targets import Targets
 from unnaive.data.training_data import TrainingData
+from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.train import train
@@ -82,7 +83,7 @@ class Model(Settings, Protocol):
     generative: ClassVar[bool] = True
     takes_unlabelled: ClassVar[bool] = False  # documents may come without a label, and are learnt from
     takes_terms: ClassVar[bool] = False  # `learn` is told the names of the terms
-    keeps_choice: ClassVar[bool] = False  # it chooses on held-out documents, and updates hold to that: see `relearn`
+    keeps_choice: ClassVar[bool] = False  # it chooses on held-out documents; `relearn` holds to that
     imported: ClassVar[bool] = False  # trained elsewhere and read from a file: it has no statistic
     token_rule_changes: ClassVar[dict[str, Any]] = {}  # how TextClassifier reads texts for it, where not told otherwise
     scorer_kinds: ClassVar[tuple[str, ...]] = ("linear",)  # of the scorers that it learns, as model files name them
@@ -109,8 +110,15 @@ class Model(Settings, Protocol):
         """The scorer made of documents X and labels Y, of models that learn from documents."""
         raise NotImplementedError
 
-    def relearn(self, before: Scorer, places: NDArray[np.int64], X: Sparse, Y: Sparse, **same: Any) -> Scorer:
-        """The scorer that what was chosen for `before` gives on these documents; `same` as in `learn`.
+    def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
+        """What training takes for each class, beyond what is stored: nothing, unless a model says otherwise."""
+        return ClassCost()
+
+    def relearn(
+        self, before: Scorer, places: NDArray[np.int64], X: Sparse, Y: Sparse, *, chosen_on: int | None = None,
+        **same: Any,
+    ) -> Scorer:  # fmt: skip
+        """The scorer that what was chosen for `before`, on `chosen_on` documents, gives on these; `same` as in `learn`.
 
         Class i of `before` is column places[i] of Y now, −1 where it is gone. Only models with `keeps_choice` choose;
         the others learn from the documents as if they were the first.
@@ -154,11 +162,15 @@ class Model(Settings, Protocol):
 
     # Learning more, forgetting, joining: exact, in any order; see learning/update.py.
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, grow: bool = False) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, grow: bool = False,
+        keep_choice: bool = False,
+    ) -> Self:  # fmt: skip
         """Learn from more documents, as if they had come with those before.
 
         The first call needs `classes`, all that may come. With `grow` there may be new ones at any call, and X may have
-        further columns; without it either is an error.
+        further columns; without it either is an error. With `keep_choice`, a model that selects among candidates holds
+        to what it selected; others have nothing to keep.
         """
         before, spec = self.__dict__.get("fitted_"), self._spec()
         if before is None and classes is None and not grow:
@@ -176,20 +188,22 @@ class Model(Settings, Protocol):
             if not grow:
                 check_model_classes(read_classes(classes), before)
             new = over_known_classes(new, {*read_classes(classes), *new.classes})
-        return self._learn(learn_more, replace(before, spec=spec), new, grow=grow, feature_names=names)
+        before = replace(before, spec=spec)
+        return self._learn(learn_more, before, new, grow=grow, keep_choice=keep_choice, feature_names=names)
 
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Take documents out again: the model is then the one that never saw them."""
+    def forget(self, X: Any, y: Any, sample_weight: Any = None, keep_choice: bool = False) -> Self:
+        """Take documents out again: the model is then the one that never saw them; `keep_choice` as in partial_fit."""
         before, spec = self._fitted(), self._spec()
         documents, targets, _ = self._check_labelled(X, y, before)
         check_target_type(targets, before)
         weight = check_sample_weight(sample_weight, documents.shape[0])
         gone = TrainingData.of_rows(documents, targets, weight=weight).statistic(spec.model.statistic)
-        return self._learn(forget_documents, replace(before, spec=spec), gone)
+        return self._learn(forget_documents, replace(before, spec=spec), gone, keep_choice=keep_choice)
 
-    def merge(self, other: Model) -> Self:
+    def merge(self, other: Model, keep_choice: bool = False) -> Self:
         """Take over all that `other` has learnt: the model is then the one trained on the documents of both."""
-        return self._learn(merge_models, replace(self._fitted(), spec=self._spec()), other._fitted())
+        before = replace(self._fitted(), spec=self._spec())
+        return self._learn(merge_models, before, other._fitted(), keep_choice=keep_choice)
 
     def _learn(self, train: Callable[..., FittedModel], *about: Any, **more: Any) -> Self:
         """Replace what was learnt by what `train` makes."""
@@ -203,20 +217,20 @@ class Model(Settings, Protocol):
         fitted = self._fitted()
         return fitted.scores(self._check_documents(X, fitted)[0])
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any) -> Predictions:
         """The labels of each document in the form in which they came: the best class, or for multilabel targets all
         that the default decision accepts (see `unnaive.learning.decisions.default_decision`).
         """
         fitted = self._fitted()
         return fitted.predict(self._check_documents(X, fitted)[0])
 
-    @available_if(lambda self: self.probabilistic)
+    @available_if(lambda self: self.probabilistic, NO_PROBABILITIES)
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities (n_docs, n_classes): of exclusive classes for single labels, else of each class by itself."""
         fitted = self._fitted()
         return fitted.predict_proba(self._check_documents(X, fitted)[0])
 
-    @available_if(lambda self: self.probabilistic)
+    @available_if(lambda self: self.probabilistic, NO_PROBABILITIES)
     def predict_log_proba(self, X: Any) -> Floats:
         """Logarithms of `predict_proba`, exact also where that is zero."""
         fitted = self._fitted()

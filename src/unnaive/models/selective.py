@@ -20,9 +20,11 @@ from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.weighting import Weighting, presence
+from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.linear.linear import Linear
 from unnaive.linear.selection import class_gain, information_gain, informative_terms
 from unnaive.models.estimator import DocumentsModel, class_weight_setting, scheme_setting
+from unnaive.models.state_prior import state_prior
 
 TIE = 1e-9  # log-likelihood per document
 
@@ -50,6 +52,13 @@ class SelectiveNB(DocumentsModel):
     )
     scheme: str | None = scheme_setting()
     class_weight: Any = class_weight_setting()
+
+    def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
+        """A score for each document, or rounds of their own for each class; every candidate is tried in each round."""
+        tries = self.candidates * max(self.features // 5, 1)
+        if self.scheme_for(exclusive) == "multiclass":
+            return ClassCost(held=5 * size.documents, steps=10 * tries * size.documents)
+        return ClassCost(held=4 * self.features, steps=tries * (1e4 + 10 * size.documents))
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
@@ -94,7 +103,7 @@ class Bernoulli:
     def of(cls, with_term: Floats, totals: Floats, alpha: float) -> Bernoulli:
         """From documents with each term by state (states, k), and documents of each state (states,)."""
         p = (with_term + alpha) / (totals[:, None] + 2 * alpha)
-        return cls(np.log((totals + 1) / (totals.sum() + len(totals))), np.log(p), np.log1p(-p))
+        return cls(np.log(state_prior(totals)), np.log(p), np.log1p(-p))
 
     def over(self, taken: list[int]) -> tuple[Floats, Floats]:
         """Weights (states, taken) and biases (states,) of naive Bayes over some of the terms."""

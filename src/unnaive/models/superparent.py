@@ -14,8 +14,10 @@ import numpy as np
 from unnaive.base.progress import report_classes, rounds_of
 from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
+from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.models.distinct_cases import DistinctCases, learning_problems
 from unnaive.models.naive_bayes import LINK_OF_SCHEME
+from unnaive.models.state_prior import state_prior
 from unnaive.models.tan import FeatureTrees, TreeAugmentedNB
 
 
@@ -38,6 +40,12 @@ class SuperParentTAN(TreeAugmentedNB):
     features: int = setting("Terms used, the best by information gain.", default=30, at_least=1)
     folds: int = setting("Parts of the cross-validation that measures accuracy.", default=5, at_least=2)
 
+    def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
+        """Estimates of all pairs of features in each fold, and rounds in which every pair is tried."""
+        features = min(self.features, size.terms)
+        held = self.folds * 5 * features**2 + features * size.documents
+        return ClassCost(held, steps=features**2 * (1e4 + 10 * size.documents))
+
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
@@ -50,7 +58,7 @@ class SuperParentTAN(TreeAugmentedNB):
         for terms, cases in report_classes(problems, n_problems, progress, self.name):
             parents = add_arcs(cases, fold_weights(cases, self.folds), self.prior_cases, report)
             estimates = Estimates.of(cases, self.prior_cases)
-            grown.append((terms, parents, estimates.tree_logs(parents), estimates.prior))
+            grown.append((terms, parents, estimates.tree_logs(parents), np.log(state_prior(cases.totals))))
         terms, parents, logs, prior = (np.stack(part) for part in zip(*grown, strict=True))
         return FeatureTrees(terms, parents, logs, prior, int(X.shape[1]), LINK_OF_SCHEME[scheme])
 

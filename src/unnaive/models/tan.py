@@ -22,6 +22,7 @@ from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.array_rules import ArrayRule, check_keys, check_rules, read_whole
 from unnaive.data.counts import Counts
 from unnaive.data.weighting import presence
+from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.linear.network import Network
 from unnaive.linear.scorer import Scorer
 from unnaive.linear.selection import class_gain, information_gain, top_k
@@ -29,6 +30,7 @@ from unnaive.models.estimator import DocumentsModel, class_weight_setting, schem
 from unnaive.models.hierarchical.tree_shape import distinct_name
 from unnaive.models.mixins import HasNetwork
 from unnaive.models.naive_bayes import LINK_OF_SCHEME
+from unnaive.models.state_prior import state_prior
 
 RULES = {
     "terms": ArrayRule("whole", ("trees", "k"), 0, below="all_terms"),
@@ -173,6 +175,11 @@ class TreeAugmentedNB(DocumentsModel, HasNetwork):
     scheme: str | None = scheme_setting()
     class_weight: Any = class_weight_setting()
 
+    def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
+        """Which documents are in the class, and how often each pair of features comes in them."""
+        pairs = min(self.features, size.terms) ** 2
+        return ClassCost(held=4 * pairs + size.documents / 8, steps=2e6 + 100 * pairs + 5 * size.documents)
+
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
@@ -215,7 +222,7 @@ def grow_tree(own: Sparse, members: Members, weight: Floats, prior_cases: float)
     totals = np.array([weight[inside].sum() for inside in members])
     parents = spanning_tree(conditional_information(both, totals))
     logs = np.log(_conditionals(both, totals, parents, prior_cases))
-    return parents, logs, np.log((totals + 1) / (totals.sum() + len(totals)))
+    return parents, logs, np.log(state_prior(totals))
 
 
 def _co_occurrence(own: Sparse, weight: Floats) -> Floats:

@@ -123,8 +123,9 @@ def fingerprint(source: DataFile, rule: TokenRule) -> dict[str, Any]:
         files += [[str(one), one.stat().st_size, one.stat().st_mtime_ns] for one in _files_of(path)]
     options = source.options
     reading = [
-        source.format, source.text, source.label, source.separator, source.label_columns, options.delimiter,
-        options.header, options.encoding, options.language, options.table, options.skip_bad,
+        source.format, source.text, source.label, source.separator, source.label_columns,
+        options.delimiter, options.header, options.encoding, options.language, options.table, options.skip_bad,
+        source.ignore_label, source.label_prefix, source.lower_labels,
     ]  # fmt: skip
     return {"files": files, "columns or options of reading": reading, "settings of words": rule.to_dict()}
 

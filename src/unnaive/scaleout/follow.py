@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -112,6 +113,13 @@ class WaitingDocuments:
     ids: list[str] = field(default_factory=list)
     offset: int = 0
 
+    def extend(self, more: WaitingDocuments) -> None:
+        """Add documents that came after these."""
+        self.texts += more.texts
+        self.labels += more.labels
+        self.ids += more.ids
+        self.offset = more.offset
+
 
 def follow(
     model: Path, source: str, options: FollowOptions, tell: Callable[[str], None] = lambda line: None
@@ -123,87 +131,132 @@ def follow(
     """
     path = STDIN if source == STDIN else str(check_exists(source))
     journal = Journal.open(model, path)
-    reader = _Records(load_model(model), options, set(journal.ids))
-    waiting, learnt, writes = WaitingDocuments(offset=journal.offset), 0, 0
+    reader = _Records(load_model(model), options, set(journal.ids), journal.offset)
+    learnt, writes = 0, 0
     deadline = time.monotonic() + options.every
 
     def learn() -> None:
-        nonlocal waiting, learnt, writes, deadline
-        with _undisturbed():
-            if waiting.texts:
-                _learn(model, waiting, journal, options)
-                learnt, writes = learnt + len(waiting.texts), writes + 1
-                tell(f"learnt {count_noun(learnt, 'document')} in {count_noun(writes, 'write')}")
-            waiting, deadline = WaitingDocuments(offset=waiting.offset), time.monotonic() + options.every
+        nonlocal learnt, writes, deadline
+        waiting = reader.take_closed()
+        if waiting.texts:
+            _learn(model, waiting, journal, options)
+            learnt, writes = learnt + len(waiting.texts), writes + 1
+            tell(f"learnt {count_noun(learnt, 'document')} in {count_noun(writes, 'write')}")
+        deadline = time.monotonic() + options.every
 
-    try:
-        for line, offset in _lines(path, journal.offset):
-            if line is not None:
-                reader.read(line, waiting)
-                waiting.offset = offset
-            full = len(waiting.texts) >= MOST_LINES or time.monotonic() >= deadline
-            # documents of one batch are learnt together
-            if full and not reader.in_batch:
-                learn()
-    except KeyboardInterrupt:
-        tell("stopping; what came is being learnt")
-        if reader.in_batch:
-            reader.drop_open_batch(waiting)
-    learn()
+    with _Interrupts() as interrupts:
+        try:
+            for line, offset in _lines(path, journal.offset, interrupts):
+                if line is not None:
+                    reader.read(line, offset)
+                if len(reader.closed.texts) >= MOST_LINES or time.monotonic() >= deadline:
+                    learn()
+                interrupts.check()
+            reader.close_batch()
+        except KeyboardInterrupt:
+            tell("stopping; what came is being learnt")
+        learn()
     return {"documents": learnt, "writes": writes, "left_out": reader.left_out, "again": reader.again}
 
 
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Ctrl-C waits until the block is done: documents that are being learnt are not learnt again."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+class _Interrupts:
+    """Ctrl-C while the block runs: it ends a wait at once, and all else where `check` is called.
+
+    Blocking the signal would not do: any other thread of the process may take it, and Python then raises the
+    KeyboardInterrupt in the main thread all the same, in the midst of a batch that is being learnt.
+    """
+
+    def __init__(self) -> None:
+        self._came = self._waiting = False
+        self._before: Any = None
+
+    def __enter__(self) -> _Interrupts:
+        in_main_thread = threading.current_thread() is threading.main_thread()
+        if in_main_thread and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            self._before = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _note(self, *_: object) -> None:
+        self._came = True
+        if self._waiting:
+            raise KeyboardInterrupt
+
+    def check(self) -> None:
+        """Raise the KeyboardInterrupt of a Ctrl-C that came before."""
+        if self._came:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """A block that waits and has nothing to lose: Ctrl-C ends it."""
+        self._waiting = True
+        try:
+            self.check()
+            yield
+        finally:
+            self._waiting = False
 
 
 class _Records:
-    """Lines of JSON to documents; bad ones are left out."""
+    """Lines of JSON to documents; bad ones are left out.
 
-    def __init__(self, fitted: FittedModel, options: FollowOptions, done: set[str]) -> None:
+    closed  documents to be learnt; of batches only those that are complete, since a batch is learnt whole
+    """
+
+    def __init__(self, fitted: FittedModel, options: FollowOptions, done: set[str], offset: int) -> None:
         self.options, self.done, self.left_out, self.again = options, done, 0, 0
+        self.closed = WaitingDocuments(offset=offset)
         self._spelling = {str(label): label for label in fitted.classes}
-        self._open: str | None = None  # the id of the batch that is coming in
-        self._began = 0  # where it began among those that wait
+        self._open: WaitingDocuments | None = None  # the batch that is coming in
 
-    @property
-    def in_batch(self) -> bool:
-        """Whether the last record belongs to a batch that may go on; a batch ends where another begins."""
-        return self._open is not None
+    def read(self, line: bytes, offset: int) -> None:
+        """Add what a line says, which ends at `offset`, to what waits."""
+        document = self._parse(line)
+        if document is not None:
+            self._add(*document)
+        (self._open or self.closed).offset = offset
 
-    def read(self, line: bytes, waiting: WaitingDocuments) -> None:
-        """Add what a line says to what waits."""
+    def _parse(self, line: bytes) -> tuple[str, tuple[Any, ...], str | None] | None:
+        """The text, the labels and the batch of a line; None where there is nothing to learn."""
         if not line.strip():
-            return
+            return None
         try:
             record = json.loads(line)
             text, labels = self._document(record)
         except (ValueError, RecursionError) as problem:
             self._leave_out(f"a line cannot be learnt ({problem})")
-            return
-        if self.options.batch is not None:
-            batch = str(get_key(record, self.options.batch))
-            if batch in self.done and batch != self._open:
+            return None
+        return text, labels, None if self.options.batch is None else str(get_key(record, self.options.batch))
+
+    def _add(self, text: str, labels: tuple[Any, ...], batch: str | None) -> None:
+        if batch is not None and (self._open is None or self._open.ids != [batch]):
+            if batch in self.done:
                 self.again += 1
                 return
-            if batch != self._open:
-                self._open, self._began = batch, len(waiting.texts)
-                self.done.add(batch)
-                waiting.ids.append(batch)
+            self.close_batch()
+            self.done.add(batch)
+            self._open = WaitingDocuments(ids=[batch])
+        waiting = self._open or self.closed
         waiting.texts.append(text)
         waiting.labels.append(labels)
 
-    def drop_open_batch(self, waiting: WaitingDocuments) -> None:
-        """Leave out the batch that did not come to its end, so that it is learnt whole when it comes again."""
-        del waiting.texts[self._began :], waiting.labels[self._began :]
-        waiting.ids.remove(self._open)  # type: ignore[arg-type]
-        self._open = None
+    def close_batch(self) -> None:
+        """The batch that was coming in is complete: another begins, or nothing more comes.
+
+        One that was not closed when the command was stopped comes again, and is learnt whole then.
+        """
+        if self._open is not None:
+            self.closed.extend(self._open)
+            self._open = None
+
+    def take_closed(self) -> WaitingDocuments:
+        """The documents to be learnt, which do not wait any more."""
+        taken, self.closed = self.closed, WaitingDocuments(offset=self.closed.offset)
+        return taken
 
     def _document(self, record: Any) -> tuple[str, tuple[Any, ...]]:
         text = get_key(record, self.options.text)
@@ -228,22 +281,25 @@ def _learn(model: Path, waiting: WaitingDocuments, journal: Journal, options: Fo
     def change(fitted: FittedModel) -> FittedModel:
         classifier = TextClassifier.from_fitted(fitted)
         labels = waiting.labels if fitted.multilabel else [names[0] for names in waiting.labels]
-        changed = classifier.partial_fit(waiting.texts, labels, grow=options.grow).fitted_
+        changed = classifier.partial_fit(waiting.texts, labels, grow=options.grow, keep_choice=True).fitted_
         journal.record(model, changed, waiting.offset, waiting.ids)
         return changed
 
     update_model_file(model, change)
 
 
-def _lines(path: str, offset: int) -> Iterator[tuple[bytes | None, int]]:
+def _lines(path: str, offset: int, interrupts: _Interrupts) -> Iterator[tuple[bytes | None, int]]:
     """(a whole line, where it ends) as lines come; (None, 0) when nothing came for a moment."""
     rest = b""
-    handle = sys.stdin.fileno() if path == STDIN else os.open(path, os.O_RDONLY)
+    with interrupts.waiting():  # for somebody who writes, if it is a FIFO
+        handle = sys.stdin.fileno() if path == STDIN else os.open(path, os.O_RDONLY)
     try:
         if path != STDIN:
             os.lseek(handle, offset, os.SEEK_SET)
         while True:
-            if path == STDIN and not select([handle], [], [], PAUSE)[0]:
+            with interrupts.waiting():
+                arrived = select([handle], [], [], PAUSE)[0]
+            if not arrived:
                 yield None, 0
                 continue
             block = os.read(handle, BLOCK)
@@ -253,7 +309,8 @@ def _lines(path: str, offset: int) -> Iterator[tuple[bytes | None, int]]:
                 if os.fstat(handle).st_size < offset:
                     raise BadData(f"{path} has become shorter; it is another file now, so start following it anew")
                 yield None, 0
-                time.sleep(PAUSE)
+                with interrupts.waiting():
+                    time.sleep(PAUSE)
                 continue
             *lines, rest = (rest + block).split(b"\n")
             for line in lines:

@@ -24,7 +24,6 @@ from unnaive.data.text_hashes import hash_texts as hashes_of
 from unnaive.data.training_data import TrainingData
 from unnaive.io.columns import Columns
 from unnaive.io.datafiles import DataFile
-from unnaive.learning.tuned_models import TUNED_FROM
 from unnaive.scaleout.checkpoint import Checkpoint
 from unnaive.scaleout.read_ahead import counting_threads, in_small_blocks, read_ahead
 from unnaive.text.buffer import TextBuffer
@@ -65,8 +64,8 @@ def stream_documents(
     """The sums over all documents of a source, which are read a batch at a time.
 
     With `hash_texts` short hashes of the texts are kept. With `tunes_multilabel`, NeedsDocuments is raised as soon as
-    documents turn out to be multilabel and many enough to tune thresholds on. A checkpoint is removed when the block
-    ends without an error.
+    documents turn out to be multilabel: their thresholds are tuned on the documents, now or after an update. A
+    checkpoint is removed when the block ends without an error.
     """
     return_large_blocks()
     resources = resources or Resources()
@@ -77,7 +76,7 @@ def stream_documents(
         hashes = LearntHashes() if hash_texts else None
 
         def after_batch() -> None:
-            if tunes_multilabel and counter.n_docs >= TUNED_FROM and is_multilabel(source, counter):
+            if tunes_multilabel and is_multilabel(source, counter):
                 raise NeedsDocuments
 
         resumed = count_source(counter, source, resources.checkpoint, hashes.add if hashes else None, after_batch)

@@ -18,6 +18,7 @@ except ImportError as error:
     _CAUSE = str(error)
 
 MOST_THREADS = 1024
+THREADS = "UNNAIVE_THREADS"  # in the environment: threads of everything that is not told otherwise
 BACKEND = "reference" if kernel is None else "native"
 
 
@@ -43,7 +44,12 @@ def engine_kind(backend: str | None) -> str:
 
 
 def thread_count(threads: int | None) -> int:
-    """`threads`; for None, and as in scikit-learn for −1, all the cores that this process may use."""
+    """`threads`; for None what UNNAIVE_THREADS says, as --threads does; else, and for −1, all the cores there are."""
+    if threads is None and os.environ.get(THREADS, "").strip():
+        word = os.environ[THREADS].strip()
+        if not word.isdecimal() or not 1 <= int(word) <= MOST_THREADS:
+            raise UnnaiveError(f"{THREADS} is {word!r}; give a whole number from 1 to {MOST_THREADS}, or unset it")
+        threads = int(word)
     if threads is None or threads == -1:
         affinity = getattr(os, "sched_getaffinity", None)
         return len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -7,6 +7,7 @@ import random
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.killing import run_and_kill
 
@@ -118,24 +119,39 @@ def _teach_forever(path: Path, number: int, into: int) -> None:
 
 
 def test_a_version_whose_calibration_is_gone_is_not_said_to_be_restored(tmp_path: Path) -> None:
-    """A calibration of each class ends with a new class; taking the class out again does not bring it back."""
+    """Without documents a calibration ends with any change; taking the change back does not bring it back."""
     path = tmp_path / "tuned.model"
     texts, labels = ["good ball", "fair vote", "ball ball", "vote law"] * 5, ["sport", "politics"] * 10
-    TextClassifier("multinomial", calibrate="isotonic").fit(texts, labels).save(path)
+    TextClassifier("multinomial", calibrate="isotonic", documents_limit=0).fit(texts, labels).save(path)
     served = ServedModel("tuned", path, teachable=True)
-    assert not served.change("teach", Change((Document("ball", ("sport",)),)))["tuning_lost"]
-    with pytest.warns(UnnaiveWarning, match="the classes have changed"):
-        assert served.change("teach", Change((Document("soup", ("food",)),)), grow=True)["tuning_lost"]
+    with pytest.warns(UnnaiveWarning, match="the calibration and the held-out scores are gone"):
+        assert served.change("teach", Change((Document("ball", ("sport",)),)))["tuning_lost"]
+    assert not served.change("teach", Change((Document("soup", ("food",)),)), grow=True)["tuning_lost"]
     before = served.version
     served.close()
     served = ServedModel("tuned", path, teachable=True)
-    for number in (0, 1):
-        with pytest.raises(
-            Refused, match=f"version {number} cannot be restored exactly: version 2 changed the classes"
-        ):
-            served.roll_back(number)
+    with pytest.raises(Refused, match="version 0 cannot be restored exactly: version 1 ended what was tuned"):
+        served.roll_back(0)
     assert served.version.number == before.number == 2
     served.change("teach", Change((Document("ball vote", ("sport",)),)))
     served.roll_back(2)
     assert model_hash(served.version.fitted) == model_hash(before.fitted)
     served.close()
+
+
+@pytest.mark.slow
+def test_auto_that_is_rolled_back_to_its_first_version_scores_as_at_first(tmp_path: Path) -> None:
+    """A request cannot wait for a search: the choice is kept, and the same documents give the same scores again."""
+    path = tmp_path / "auto.model"
+    texts, labels = ["good ball", "fair vote", "ball ball", "vote law"] * 5, ["sport", "politics"] * 10
+    TextClassifier("auto", budget="fast").fit(texts, labels).save(path)
+    served = ServedModel("auto", path, teachable=True)
+    first = served.version.fitted
+    assert not served.change("teach", Change((Document("ball of law", ("sport",)),)))["tuning_lost"]
+    taught = served.version.fitted
+    assert taught.choice_kept
+    assert taught.conformal.overall.n == 21
+    served.roll_back(0)
+    again = served.version.fitted
+    np.testing.assert_array_equal(again.scores(texts), first.scores(texts))
+    assert again.conformal.overall.n == first.conformal.overall.n == 20

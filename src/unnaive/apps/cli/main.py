@@ -17,7 +17,7 @@ from typer.models import OptionInfo
 
 from unnaive import __version__
 from unnaive.apps.cli.guard import guarded
-from unnaive.apps.cli.options import Quiet, with_quiet
+from unnaive.apps.cli.options import THREADS, Quiet, with_quiet, with_threads
 from unnaive.apps.cli.plain_values import read_plainly
 from unnaive.apps.cli.screen import note, set_quiet
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
@@ -31,6 +31,11 @@ VERBS = (
 COMMANDS = {  # not called as their module
     "update": "change", "forget": "change", "merge": "change", "remake": "change", "import": "import_model",
 }  # fmt: skip
+
+PARALLEL = (
+    "train", "predict", "evaluate", "explain", "update", "forget", "merge", "remake", "compress", "verify", "demo",
+    "compare", "reproduce", "audit", "label", "serve",
+)  # fmt: skip  # commands that have --threads
 
 EXIT_MISTAKE = 2
 EXIT_INTERRUPTED = 130
@@ -63,7 +68,9 @@ def build_app(modules: tuple[str, ...] = VERBS) -> typer.Typer:
         for command in verbs.registered_commands:
             command.cls = Command
             if command.callback:
-                command.callback = guarded(name_values(with_quiet(command.callback)))
+                parallel = command.callback.__name__ in PARALLEL
+                verb = with_threads(command.callback) if parallel else command.callback
+                command.callback = guarded(name_values(with_quiet(verb)))
         own = verbs.registered_callback
         if verbs is not app and own is not None and own.callback:  # a verb with verbs of its own
             verbs.info.cls = own.cls = Group
@@ -147,10 +154,16 @@ def exit_code(arguments: list[str]) -> int:
     Mistakes are printed as one sentence on stderr, and so are warnings.
     """
     set_quiet(False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", UnnaiveWarning)
-        warnings.showwarning = _print_warning
-        return _run(arguments)
+    threads = os.environ.get(THREADS)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", UnnaiveWarning)
+            warnings.showwarning = _print_warning
+            return _run(arguments)
+    finally:  # --threads is for this command alone
+        os.environ.pop(THREADS, None)
+        if threads is not None:
+            os.environ[THREADS] = threads
 
 
 def _run(arguments: list[str]) -> int:

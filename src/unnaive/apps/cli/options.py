@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -66,7 +67,9 @@ JsonFile = Annotated[
 ]
 
 # the options of every command that reads data, in the order of its help
-_COLUMNS = ("text", "label", "id", "separator", "label_columns", "format")
+_COLUMNS = (
+    "text", "label", "id", "separator", "label_columns", "ignore_label", "label_prefix", "lower_labels", "format",
+)  # fmt: skip
 _READING = ("delimiter", "header", "encoding", "table", "skip_bad", "follow_links", "max_line")
 _SHARED = {
     **{name: command_parameter(COLUMN_OPTIONS[name], name, INPUT) for name in _COLUMNS},
@@ -141,6 +144,30 @@ def with_quiet(verb: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
+THREADS = "UNNAIVE_THREADS"  # as in text/backend.py, which would be slow to import
+
+
+def with_threads(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """The verb with --threads too, unless it has it: whatever it does in parallel, it does with so many."""
+    own = inspect.signature(verb, eval_str=True, locals={"DataFile": Any})
+    if "threads" in own.parameters:
+        return verb
+
+    @functools.wraps(verb)
+    def wrapper(**given: Any) -> Any:
+        threads = given.pop("threads")
+        if threads is not None:
+            os.environ[THREADS] = str(threads)  # for processes that it starts as well; `exit_code` takes it back
+        return verb(**given)
+
+    option = Annotated[int | None, command_option(TrainingOptions.declared()["n_jobs"], min=1)]
+    threads = inspect.Parameter("threads", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
+    shown = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
+    wrapper.__signature__ = inspect.Signature([*shown, threads])  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in (*shown, threads)}
+    return wrapper
+
+
 def shared_defaults() -> dict[str, Any]:
     """The options of reading as they are when none is given."""
     return {name: one.default for name, one in _SHARED.items()}
@@ -157,8 +184,8 @@ def data_file(paths: list[str], *, ahead: FolderAhead | None = None, **given: An
         if len(delimiter) != 1:
             raise UnnaiveError(f"the delimiter is {delimiter!r}; give one character, such as ';' or '\\t'")
     columns = {name: given[name] for name in _COLUMNS}
-    columns |= {name: tuple(columns[name] or ()) for name in ("text", "label_columns")}
-    columns["separator"] = columns["separator"] or None
+    columns |= {name: tuple(columns[name] or ()) for name in ("text", "label_columns", "ignore_label")}
+    columns |= {name: columns[name] or None for name in ("separator", "label_prefix")}
     return DataFile(tuple(paths), options=ReadOptions(**reading), **columns)
 
 

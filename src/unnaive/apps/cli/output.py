@@ -46,6 +46,18 @@ def say_what_was_read(source: DataFile) -> None:
         echo(f"read {source.describe()}", err=True)
 
 
+def say_what_sets_promise(fitted: FittedModel, confidence: float, *, by_class: bool) -> None:
+    """A line or two on stderr, unless --quiet: what sets of labels cover, and which classes only together."""
+    from unnaive.learning.conformal import describe_sets
+
+    if not is_quiet():
+        told = describe_sets(
+            fitted.conformal_scores(), fitted.classes, confidence, multilabel=fitted.multilabel, by_class=by_class
+        )
+        for sentence in told:
+            echo(sentence, err=True)
+
+
 def warn_about_learnt(fitted: FittedModel, corpus: Corpus) -> None:
     """Warn if a model is measured on documents that it was trained on, as far as its file tells."""
     import warnings
@@ -64,11 +76,21 @@ def warn_about_learnt(fitted: FittedModel, corpus: Corpus) -> None:
 
 def read_as_trained(source: DataFile, fitted: FittedModel) -> DataFile:
     """The source, read in the model's language, with the columns and the separator of labels that it was trained on."""
+    from unnaive.text.messages import PARTS
+
     language = fitted.token_rule.language if fitted.token_rule is not None else None
     how = replace(source.options, language=language or "en")
+    if fitted.token_rule is not None and fitted.token_rule.message is None:
+        source = replace(source, message=PARTS)  # a model of other texts knows nothing of headers and encodings
     usual = fitted.columns
-    separator = source.separator or (None if usual is None else usual.separator)
-    return replace(source, options=how, default_columns=usual, separator=separator)
+    if usual is None:
+        return replace(source, options=how)
+    spelling, learnt = source.spelling, usual.spelling
+    return replace(
+        source, options=how, default_columns=usual, separator=source.separator or usual.separator,
+        ignore_label=spelling.ignored or learnt.ignored, label_prefix=spelling.prefix or learnt.prefix,
+        lower_labels=spelling.lower or learnt.lower,
+    )  # fmt: skip
 
 
 def class_spellings(fitted: FittedModel) -> dict[str, Any]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 PATIENCE = 1.0  # seconds before a progress bar shows
+LINE_EVERY = 10.0  # seconds between two lines where there is no terminal
 
 
 def console() -> Console:
@@ -84,11 +86,14 @@ def say_summary(line: str) -> None:
 class Progress:
     """A line on stderr that says what is done, how far and how long, once it takes longer than a second.
 
-    Nothing when stderr is not a terminal. With `steps` it counts them: each `rename` begins the next.
+    Where stderr is no terminal, a new line about every ten seconds, unless `in_logs` is False. With `steps` it counts
+    them: each `rename` begins the next.
     """
 
-    def __init__(self, title: str, total: float | None = None, *, steps: int | None = None) -> None:
-        self._steps, self._step = steps, 0
+    def __init__(
+        self, title: str, total: float | None = None, *, steps: int | None = None, in_logs: bool = True
+    ) -> None:
+        self._steps, self._step, self._in_logs = steps, 0, in_logs
         self._base = self._name_step(title)
         self._title, self._total, self._done = self._base, total, 0.0
         self._bar: Any = None
@@ -96,13 +101,29 @@ class Progress:
         self._lock = threading.Lock()
         self._timer: threading.Timer | None = None
         self._over = False
+        self._began = time.monotonic()
 
     def __enter__(self) -> Progress:
-        if sys.stderr.isatty() and not _quiet:
-            self._timer = threading.Timer(PATIENCE, self._show)
-            self._timer.daemon = True
-            self._timer.start()
+        if not _quiet:
+            if sys.stderr.isatty():
+                self._wait(PATIENCE, self._show)
+            elif self._in_logs:
+                self._wait(LINE_EVERY, self._print_line)
         return self
+
+    def _wait(self, seconds: float, act: Callable[[], None]) -> None:
+        self._timer = threading.Timer(seconds, act)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _print_line(self) -> None:
+        """One line for a log: what is done, how far, and how long it has taken."""
+        with self._lock:
+            if self._over:
+                return
+            seconds = time.monotonic() - self._began
+            echo(describe_progress(self._title, self._done, self._total, seconds), err=True)
+            self._wait(LINE_EVERY, self._print_line)
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
@@ -170,6 +191,18 @@ class Progress:
 TUNING = "tuning on documents held out"
 
 
+def describe_progress(title: str, done: float, total: float | None, seconds: float) -> str:
+    """How far some work is, in a line for a log.
+
+    >>> describe_progress("2/3 learning auto, candidate 4 of 48", 3, 48, 70)
+    '… 2/3 learning auto, candidate 4 of 48, 6 %, 1:10 so far'
+    >>> describe_progress("reading", 0, None, 10.2)
+    '… reading, 0:10 so far'
+    """
+    share = f", {100 * min(done / total, 1):.0f} %" if total else ""
+    return f"… {title}{share}, {int(seconds) // 60}:{int(seconds) % 60:02} so far"
+
+
 def find_progress(details: dict[str, Any]) -> tuple[str, float, float | None]:
     """What a learner reports, in words, and how far it is of how much: None where it cannot know before the end.
 
@@ -194,14 +227,14 @@ def find_progress(details: dict[str, Any]) -> tuple[str, float, float | None]:
 
 @contextmanager
 def reading_progress(
-    source: Any, title: str = "reading", *, steps: int | None = None
+    source: Any, title: str = "reading", *, steps: int | None = None, in_logs: bool = True
 ) -> Iterator[tuple[Any, Progress]]:
     """The source, watched by a bar that knows how large the file is."""
     from dataclasses import replace
 
     files = [Path(path) for path in source.files()]
     total = sum(path.stat().st_size for path in files) if all(path.is_file() for path in files) else None
-    with Progress(title, total, steps=steps) as bar:
+    with Progress(title, total, steps=steps, in_logs=in_logs) as bar:
         yield replace(source, options=replace(source.options, on_read=bar.advance)), bar
 
 

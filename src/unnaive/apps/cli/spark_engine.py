@@ -118,6 +118,8 @@ def train_on_spark(
         multilabel = bool(source.multilabel) or counted.n_several > 0
         named = counted.named(multilabel=multilabel)
         unlabelled = counted.n_rows - int(named.n_docs)
+        sizes = zip(named.classes, named.counts.class_docs.tolist(), strict=True)
+        source.options.log.label_sets.update({(str(label),): int(size) for label, size in sizes})
         source.warn_about_labels(list(map(str, named.classes)), counted.n_rows, unlabelled, multilabel=multilabel)
         data = partitions_data(rows, classifier.token_rule, counted, multilabel=multilabel)
         fitted = train(data.with_reading(columns=columns, n_jobs=classifier.n_jobs), spec)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,7 @@ def train_file(
     limits: LargeDataOptions | None = None,
 ) -> dict[str, Any]:
     """Train, measure if asked, write; the sizes and measures as plain values. `finish` is applied before writing."""
+    from unnaive.apps.cli.blocks import find_block_holdouts
     from unnaive.apps.cli.measuring import measure_holdout, measure_model
     from unnaive.apps.cli.output import read_as_trained, warn_about_learnt
     from unnaive.apps.cli.screen import reading_progress
@@ -48,6 +49,7 @@ def train_file(
 
     limit = None if max_size is None else parse_size(max_size)
     check_writable(output)  # before minutes of work
+    recognise_mail(classifier, source)
     spec = classifier.spec()  # likewise: an error if a setting is wrong
     start = time.perf_counter()
     source = replace(
@@ -58,7 +60,8 @@ def train_file(
     steps = 3 + (holdout is not None) + bool(test)  # reading, learning and writing are always among them
     steps += 0 if limit is None else 2
     with reading_progress(source, steps=steps) as (watched, bar), ExitStack() as stack:
-        corpus, measured, learning = None, {}, f"learning {classifier.model} from {{}}"
+        corpus, learning = None, f"learning {classifier.model} from {{}}"
+        measured: dict[str, Any] = {}
         data = open_large_data(stack, classifier, spec, watched, limits or LargeDataOptions(), needs_corpus)
         if data is None:
             corpus, multilabel = _read_corpus(classifier, watched)
@@ -72,6 +75,10 @@ def train_file(
             bar.rename(learning.format(count_noun(data.n_docs, "document")))
         fitted = train(data, spec, progress=bar.event)
         measured |= {"out_of_core": data.report} if data.report else {}
+        if corpus is not None and spec.model.keeps_choice:
+            bar.rename("holding out other parts")
+            measured["blocks"] = [asdict(one) | {"sentence": one.sentence()}
+                                  for one in find_block_holdouts(fitted, data, source)]  # fmt: skip
         read = watched.describe()
         if test:
             bar.rename("measuring")
@@ -89,8 +96,26 @@ def train_file(
         bar.rename("writing")
         save(fitted, output, frozen=frozen)
     seconds = time.perf_counter() - start
-    found = describe_training(classifier.model, fitted, output, n_docs=data.n_docs, seconds=seconds, read=read)
+    sizes = watched.options.log.label_sizes()
+    found = describe_training(
+        classifier.model, fitted, output, n_docs=data.n_docs, seconds=seconds, read=read, sizes=sizes
+    )
     return found | measured
+
+
+def recognise_mail(classifier: TextClassifier, source: DataFile) -> None:
+    """Let the classifier read subject and body of messages, where documents are messages and nobody said what to read.
+
+    Its rule then says so, as with --message, so that updates, predictions and the service do the same.
+    """
+    from unnaive.text.messages import PARTS, are_messages
+
+    if classifier.message is None and are_messages(source.sample_texts()):
+        from unnaive.apps.cli.screen import note
+
+        classifier.message = PARTS
+        read = PARTS.replace("-", " and ")
+        note(f"{source.name}: these are e-mail messages, of which {read} are read; --message whole reads all of them")
 
 
 def _read_corpus(classifier: TextClassifier, source: DataFile) -> tuple[Corpus, bool]:

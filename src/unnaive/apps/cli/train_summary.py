@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from unnaive.learning.fitted import FittedModel
 
+UNEVEN = 10  # times as many documents in the largest class as in the smallest
+
 
 def describe_training(
-    model: str, fitted: FittedModel, output: Path, *, n_docs: int | None, seconds: float, read: str
+    model: str,
+    fitted: FittedModel,
+    output: Path,
+    *,
+    n_docs: int | None,
+    seconds: float,
+    read: str,
+    sizes: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
     """The model in the file `output`, and what it was made of, as plain values.
 
@@ -18,6 +28,7 @@ def describe_training(
     n_docs   documents that it learnt from; None if they were not counted
     seconds  from the first document read to the file
     read     which columns of what was read, for people
+    sizes    documents of each label, where they were counted
     """
     from unnaive.classifier.model_file import documents_bytes
 
@@ -32,8 +43,31 @@ def describe_training(
         "multilabel": fitted.multilabel,
         "seconds": round(seconds, 3),
         "read": read,
+        "decides": describe_aim(fitted, sizes or {}),
         **describe_search(fitted),
     }
+
+
+def describe_aim(fitted: FittedModel, sizes: Mapping[str, int]) -> str:
+    """What labels are decided for, and that --optimise may change it where classes are uneven; "" for the usual."""
+    optimise = fitted.spec.optimise
+    if isinstance(optimise, dict):
+        return "labels are decided for the lowest expected cost (--optimise)"
+    weights = getattr(fitted.decision, "weights", None)
+    if optimise == "macro-f1" and weights:
+        return (
+            "labels are decided for macro F1 (--optimise): weights of the classes from "
+            f"{min(weights):.2g} to {max(weights):.2g}, tuned on held-out documents"
+        )
+    if optimise is not None or fitted.multilabel or not sizes:
+        return ""
+    small, large = min(sizes, key=lambda label: sizes[label]), max(sizes, key=lambda label: sizes[label])
+    if sizes[large] < UNEVEN * sizes[small]:
+        return ""
+    return (
+        f"labels are decided for accuracy, and classes are uneven ({large} {sizes[large]:,}, {small} {sizes[small]:,} "
+        "documents): --optimise macro-f1 gives rare classes their due, --optimise COST.csv goes by what mistakes cost"
+    )
 
 
 def describe_search(fitted: FittedModel) -> dict[str, Any]:
@@ -66,8 +100,12 @@ def show_summary(summary: dict[str, Any], memory: str | None = None) -> None:
         f"{count_noun(summary['classes'], 'class', 'classes')} "
         f"({kind}), {count_noun(summary['terms'], 'term')} in {summary['seconds']:.2f} s"
     )
+    if summary["decides"]:
+        say(summary["decides"])
     for line in (*search_lines(summary), *describe_report(summary.get("out_of_core", {}), memory)):
         say(line)
+    for block in summary.get("blocks", ()):
+        say(block["sentence"])
     for name, words in (("holdout", "set aside"), ("test", "of the test file")):
         if name in summary:
             one = summary[name]

@@ -179,8 +179,8 @@ class ServedModel:
             if lost is not None:
                 raise Refused(
                     409,
-                    f"version {number} cannot be restored exactly: version {lost} changed the classes, which ended the "
-                    "calibration or the decision that was tuned for them; forget the documents taught since instead",
+                    f"version {number} cannot be restored exactly: version {lost} ended what was tuned on held-out "
+                    "documents; forget the documents taught since instead",
                 )
             return self._change(f"rollback to {number}", record.change_since(number).inverse(), True, None, "")
 
@@ -252,11 +252,14 @@ def _best(fitted: FittedModel, texts: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _changed(fitted: FittedModel, change: Change, *, grow: bool) -> FittedModel:
+    """The model after a change; a request cannot wait for a search, so that `auto` trains what it has chosen before."""
     classifier = TextClassifier.from_fitted(fitted)
     if change.learn:
-        classifier.partial_fit([one.text for one in change.learn], _labels(fitted, change.learn), grow=grow)
+        classifier.partial_fit(
+            [one.text for one in change.learn], _labels(fitted, change.learn), grow=grow, keep_choice=True
+        )
     if change.forget:
-        classifier.forget([one.text for one in change.forget], _labels(fitted, change.forget))
+        classifier.forget([one.text for one in change.forget], _labels(fitted, change.forget), keep_choice=True)
     return classifier.fitted_
 
 

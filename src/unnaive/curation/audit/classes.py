@@ -12,6 +12,7 @@ from unnaive.base.errors import count_noun
 from unnaive.curation.audit.findings import RELABEL, Finding
 from unnaive.curation.audit.label_errors import LabelEvidence
 from unnaive.curation.audit.material import AuditData
+from unnaive.io.label_checks import PREFIX, missing_labels, prefixed_labels
 from unnaive.learning.intervals import wilson_interval
 
 FEWEST = 10  # documents of a class: with fewer neither learning nor measuring it means much
@@ -27,7 +28,23 @@ def class_findings(data: AuditData) -> list[Finding]:
     for one in spellings:
         if one.kind == "label-spelling":
             sizes[one.proposed] += sizes.pop(one.label)
-    return [*small_classes(sizes), *spellings]
+    return [*small_classes(sizes), *spellings, *junk_labels(sizes)]
+
+
+def junk_labels(sizes: dict[str, int]) -> Iterator[Finding]:
+    """Labels that stand for no label, and those with fastText's prefix left in.
+
+    >>> [(one.kind, one.label, one.proposed) for one in junk_labels({"N/A": 3, "__label__sport": 2})]
+    [('missing-label', 'N/A', ''), ('label-prefix', '__label__sport', 'sport')]
+    """
+    for name in missing_labels(sizes):
+        reason = f"{name!r} ({count_noun(sizes[name], 'document')}) is what programs write where a value is missing"
+        yield Finding("missing-label", reason, label=name)
+    for name in prefixed_labels(sizes):
+        plain = name.removeprefix(PREFIX)
+        if plain:
+            reason = f"{name!r} ({count_noun(sizes[name], 'document')}) begins with the mark of fastText's files"
+            yield Finding("label-prefix", reason, RELABEL, label=name, proposed=plain)
 
 
 def small_classes(sizes: dict[str, int]) -> Iterator[Finding]:

@@ -54,6 +54,14 @@ KINDS = {
     "label-spelling": Kind(
         "Labels that differ by case or spaces only", "accepted: all get the most frequent spelling", accepted=True
     ),
+    "missing-label": Kind(
+        "Labels that look like missing values", "read such rows as unlabelled: --ignore-label LABEL in every command"
+    ),
+    "label-prefix": Kind(
+        "Labels with the prefix of fastText",
+        "accepted: the prefix is taken off; or read with --label-prefix __label__",
+        accepted=True,
+    ),
     "label-typo": Kind(
         "Labels that are spelt nearly the same", "accept if it is a typing error for the proposed label"
     ),

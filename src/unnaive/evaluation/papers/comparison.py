@@ -1,22 +1,25 @@
 """Ours beside theirs: runs the tables of a paper, and marks every cell by what the difference is.
 
 ✓  ours lies in a band around the published value
-≈  ours differs from the published value, and the reason is known and stated
-✗  ours differs, and we do not know why
+≈  ours differs from the published value for a reason that is shown: another figure of ours, measured without that
+   difference, lies in the band; or the printed value contradicts others of its paper
+✗  ours differs; a reason that nothing shows is stated beside the mark
 
-A cell has no mark where the paper prints nothing, or nothing was measured; then it has a reason for that.
+A cell has no mark where the paper prints nothing, where the same printed figure is marked elsewhere, or where nothing
+was measured; then it has a reason for that. The marks of a table are void when its bands, tolerances or reasons were
+changed after it was measured.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from unnaive.base.errors import BadData
 from unnaive.evaluation.papers.runs import Measurement, PaperRun
-from unnaive.evaluation.papers.tables import Band, Paper, PublishedTable, read_paper
+from unnaive.evaluation.papers.tables import Band, CellPosition, Paper, PublishedTable, read_paper
 from unnaive.models.catalogue import MODELS
 
 REPRODUCED, EXPLAINED, UNEXPLAINED, UNMARKED = "reproduced", "explained", "unexplained", ""
@@ -63,11 +66,12 @@ class CellComparison:
 
 @dataclass(frozen=True)
 class TableComparison:
-    """A table with all its cells, and the seconds that it took."""
+    """A table with all its cells, and the seconds that it took; void: its rules changed after it was measured."""
 
     table: PublishedTable
     cells: tuple[CellComparison, ...]
     seconds: float = 0.0
+    void: bool = False
 
     def cell(self, row: str, column: str) -> CellComparison:
         """The cell at row and column."""
@@ -105,13 +109,13 @@ def summary_line(comparisons: Iterable[TableComparison]) -> str:
     """The marks counted, in one line.
 
     >>> summary_line([])
-    '✓ 0 reproduced, ≈ 0 differ for a known reason, ✗ 0 differ and we do not know why; 0 outside the band of our value'
+    '✓ 0 reproduced, ≈ 0 differ for a reason that is shown, ✗ 0 differ; 0 outside the band of our value'
     """
     comparisons = list(comparisons)
     counts = count_marks(comparisons)
     return (
-        f"✓ {counts[REPRODUCED]} reproduced, ≈ {counts[EXPLAINED]} differ for a known reason, "
-        f"✗ {counts[UNEXPLAINED]} differ and we do not know why; "
+        f"✓ {counts[REPRODUCED]} reproduced, ≈ {counts[EXPLAINED]} differ for a reason that is shown, "
+        f"✗ {counts[UNEXPLAINED]} differ; "
         f"{sum(len(one.outside) for one in comparisons)} outside the band of our value"
     )
 
@@ -142,22 +146,37 @@ def measure_table(paper: Paper, table: PublishedTable, run: PaperRun) -> tuple[l
 
 
 def compare_measurements(
-    table: PublishedTable, measurements: Iterable[Measurement], run: PaperRun, problem: str = "", seconds: float = 0.0
+    table: PublishedTable,
+    measurements: Iterable[Measurement],
+    run: PaperRun,
+    problem: str = "",
+    seconds: float = 0.0,
+    rules: str | None = None,
 ) -> TableComparison:
-    """The cells of a table beside figures of ours that were measured now or earlier."""
+    """The cells of a table beside figures of ours that were measured now or earlier.
+
+    `rules` is the hash of the table's rules when they were measured; marks are void if it is another now.
+    """
     measured = {(one.row, one.column): one for one in measurements}
     cells = tuple(
-        _compare_cell(table, row, column, measured.get((row, column)), problem, run)
-        for row in table.rows
-        for column in table.columns
+        _compare_cell(table, row, column, measured, problem, run) for row in table.rows for column in table.columns
     )
-    return TableComparison(table, cells, seconds)
+    void = rules is not None and rules != table.rules
+    if void:
+        cells = tuple(replace(cell, mark=UNMARKED) for cell in cells)
+    return TableComparison(table, cells, seconds, void)
 
 
 def _compare_cell(
-    table: PublishedTable, row: str, column: str, ours: Measurement | None, problem: str, run: PaperRun
+    table: PublishedTable,
+    row: str,
+    column: str,
+    measured: Mapping[CellPosition, Measurement],
+    problem: str,
+    run: PaperRun,
 ) -> CellComparison:
     place = row, column
+    ours = measured.get(place)
     theirs, spread = table.theirs(row, column), table.their_spread(row, column)
     band, around = table.bands.get(place), table.band_around_theirs(row, column)
     notes = [f"inferred, not printed: {table.inferred[place]}"] if place in table.inferred else []
@@ -167,8 +186,10 @@ def _compare_cell(
     mark, reason = UNMARKED, ""
     if theirs is not None:
         reason = _known_reason(table, row, column, ours)
-        mark = mark_value(ours.value, around, reason)
+        mark = mark_value(ours.value, around, shown=_is_shown(table, place, around, measured))
         reason = "" if mark == REPRODUCED else reason
+    if table.is_repeated(row, column):
+        mark = UNMARKED
     if band is not None and ours.value not in band:
         notes.append(f"outside {band.low:g} to {band.high:g}, where our value should fall ({band.source.kind})")
     if ours.note:
@@ -178,15 +199,25 @@ def _compare_cell(
     )
 
 
-def mark_value(value: float, around: Band | None, reason: str) -> str:
-    """The mark of our value, given the band around the published one and the reason why ours may differ.
+def mark_value(value: float, around: Band | None, *, shown: bool) -> str:
+    """The mark of our value, given the band around the published one, and whether a reason for a difference is shown.
 
-    >>> mark_value(0.5, None, ""), mark_value(0.5, None, "other documents")
+    >>> mark_value(0.5, None, shown=False), mark_value(0.5, None, shown=True)
     ('unexplained', 'explained')
     """
     if around is not None and value in around:
         return REPRODUCED
-    return EXPLAINED if reason else UNEXPLAINED
+    return EXPLAINED if shown else UNEXPLAINED
+
+
+def _is_shown(
+    table: PublishedTable, place: CellPosition, around: Band | None, measured: Mapping[CellPosition, Measurement]
+) -> bool:
+    """Whether the printed value is doubtful, or our figure in the cell that the reason names lies in the band."""
+    if place in table.doubts:
+        return True
+    shows = measured.get(table.evidence.get(place, place))
+    return place in table.evidence and shows is not None and around is not None and shows.value in around
 
 
 def _known_reason(table: PublishedTable, row: str, column: str, ours: Measurement) -> str:

@@ -24,7 +24,7 @@ from unnaive.evaluation.splits import stratified_split
 from unnaive.evaluation.tally import Tally
 from unnaive.evaluation.trials import train_scorer
 from unnaive.learning.tuning import scut
-from unnaive.linear.links import comparable_scores
+from unnaive.linear.links import comparable_scores, probabilities
 from unnaive.linear.selection import information_gain, top_k
 from unnaive.models.naive_bayes import MultinomialNB
 from unnaive.text.counting import TextCounter
@@ -65,6 +65,16 @@ def worked_example(run: PaperRun) -> Iterator[Measurement]:
             weight = model.weights(counter.vocabulary.ids([term.lower()]))[c, 0]
             yield Measurement(f"P({term}|class)", column, float(np.exp(weight)))
         yield Measurement("P(class) ∏ P(t|class) of document 5", column, float(products[c]))
+
+
+def double_counting(run: PaperRun) -> Iterator[Measurement]:
+    """Slide 46: posteriors of two classes from their products P(c) ∏ P(t|c), and the class that is selected."""
+    if not run.wants("NB", "multinomial"):
+        return
+    found = probabilities("softmax", np.log([[0.00099, 0.00001]]), exclusive=True)[0]
+    for c, column in enumerate(("c1", "c2")):
+        yield Measurement("NB estimate P(c|d)", column, float(found[c]))
+        yield Measurement("class selected (1 = yes)", column, float(found.argmax() == c))
 
 
 def all_classes(run: PaperRun) -> Iterator[Measurement]:
@@ -257,5 +267,6 @@ TABLES: dict[str, Runner] = {
     "a": all_classes,
     "b": largest_classes,
     "36": growth_of_time,
+    "46": double_counting,
     "47": losses,
 }

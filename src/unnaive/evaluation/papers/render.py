@@ -20,8 +20,8 @@ from unnaive.evaluation.papers.tables import Band, Paper, PublishedTable
 from unnaive.evaluation.reports import page as html
 
 LEGEND = (
-    "ours | theirs difference; ✓ ours lies in a band around the published value, ≈ ours differs for a known reason, "
-    "which is stated, ✗ ours differs and we do not know why; no mark where nothing is published"
+    "ours | theirs difference; ✓ ours lies in a band around the published value, ≈ ours differs for a reason "
+    "that another figure of ours shows, ✗ ours differs; no mark where nothing is published or it is marked elsewhere"
 )
 QUICK = (
     "A quick run has fewer splits, folds and sizes; the bands are for the whole run, so some figures may miss theirs."
@@ -132,6 +132,11 @@ def _bullets(title: str, items: Sequence[str]) -> str:
     return "\n".join([f"**{title}**", "", *(f"- {item}" for item in items)]) if items else ""
 
 
+def _void_note(comparison: TableComparison) -> tuple[str, ...]:
+    words = "the marks are void: bands, tolerances or reasons were changed after this table was measured"
+    return (words,) if comparison.void else ()
+
+
 def _markdown_table(comparison: TableComparison) -> str:
     table, remarks = comparison.table, Footnotes()
     grid = [["", *comparison.columns]]
@@ -143,7 +148,7 @@ def _markdown_table(comparison: TableComparison) -> str:
     unit = f" [{table.unit}]" if table.unit else ""
     head = f"### Table {table.id}. {table.title}{unit}\n\nOurs / theirs, difference; {table.what}."
     notes = [f"- [{number}] {text}" for number, text in enumerate(remarks.texts, 1)]
-    notes += [f"- {text}" for text in (*table.notes, *band_sources(table))]
+    notes += [f"- {text}" for text in (*_void_note(comparison), *table.notes, *band_sources(table))]
     return "\n".join([head, "", *lines, "", *notes])
 
 
@@ -167,10 +172,10 @@ def _html_figure(paper: Paper, comparison: TableComparison, run: PaperRun) -> st
 
 
 def _html_summary(comparisons: Sequence[TableComparison]) -> str:
-    """How many figures have each mark, and which differ without a known reason."""
+    """How many figures have each mark, and which differ without a reason that is shown."""
     cells = [cell for one in comparisons for cell in one.cells]
     counts = count_marks(comparisons)
-    titles = ("in a band around the published value", "differ for a known reason", "differ, we do not know why")
+    titles = ("in a band around the published value", "differ for a reason that is shown", "differ")
     marked = [(f"{SYMBOLS[mark]} {title}", f"{counts[mark]:,}") for mark, title in zip(SYMBOLS, titles, strict=True)]
     measured = sum(cell.ours is not None for cell in cells)
     shown = html.tiles(

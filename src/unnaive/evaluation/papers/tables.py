@@ -6,6 +6,8 @@ table to a function `(Run) -> Iterable[Measurement]` (runs.py). comparison.py se
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
@@ -51,9 +53,10 @@ class PublishedTable:
     values[row][column] are as printed, None where nothing is. `models` names the classifier behind a row or a column.
     `bands` say where our value should fall. `tolerance` makes a band of ± that much around every published value that
     no band of its own holds, `tolerance_in_spreads` one of so many printed standard deviations, and
-    `tolerances` are of single cells. `reasons` say why ours
-    differ, `doubts` why a printed value is not to be trusted, `inferred` how a value that is not printed was found;
-    `unavailable` lists rows or columns without data.
+    `tolerances` are of single cells. `reasons` say why ours may differ, and `evidence` names the cell whose figure of
+    ours shows it; `doubts` say why a printed value is not to be trusted, `inferred` how a value that is not printed was
+    found; `unavailable` lists rows or columns without data. `repeats` lists rows and columns, or all with "*", whose
+    printed figures stand elsewhere too: there alone they get a mark, so that one printed figure has one mark.
     """
 
     number: str
@@ -73,10 +76,22 @@ class PublishedTable:
     tolerance_in_spreads: tuple[float, Source] | None = None
     tolerances: dict[CellPosition, tuple[float, Source]] = field(default_factory=dict)
     reasons: dict[CellPosition, str] = field(default_factory=dict)
+    evidence: dict[CellPosition, CellPosition] = field(default_factory=dict)
     doubts: dict[CellPosition, str] = field(default_factory=dict)
     inferred: dict[CellPosition, str] = field(default_factory=dict)
     unavailable: tuple[str, ...] = ()
+    repeats: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def rules(self) -> str:
+        """A hash of all that decides marks: printed figures, bands, tolerances, reasons, doubts. Words are left out."""
+        said = {name: repr(value) for name, value in vars(self).items() if name not in ("title", "what", "notes")}
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
+
+    def is_repeated(self, row: str, column: str) -> bool:
+        """Whether the printed figure of a cell gets its mark elsewhere."""
+        return not {"*", row, column}.isdisjoint(self.repeats)
 
     @property
     def id(self) -> str:
@@ -188,11 +203,15 @@ def _read_source(name: str, words: str) -> Source:
 
 
 def _fill_entry(entry: dict[str, Any], entries: list[dict[str, Any]]) -> dict[str, Any]:
-    """The entry with what it leaves out taken from the one of the number that it is `like`; but not bands or notes."""
+    """The entry with what it leaves out taken from the one that it is `like`, but for bands, notes and reasons.
+
+    Its printed figures are those of the other table, which has their marks.
+    """
     if "like" not in entry:
         return entry
     model = next(one for one in entries if one["number"] == entry["like"])
-    return {name: value for name, value in model.items() if name not in ("bands", "notes")} | entry
+    own = ("bands", "notes", "reasons", "repeats")
+    return {name: value for name, value in model.items() if name not in own} | {"repeats": ["*"]} | entry
 
 
 def _read_table(entry: dict[str, Any], sources: dict[str, Source]) -> PublishedTable:
@@ -214,9 +233,16 @@ def _read_table(entry: dict[str, Any], sources: dict[str, Source]) -> PublishedT
             for row, column in _places(line[0], line[1], rows, columns)
         },
         reasons=_read_reasons(entry.get("reasons", ()), rows, columns),
+        evidence={
+            (row, column): (line[3], line[4])
+            for line in entry.get("reasons", ())
+            if len(line) > 3
+            for row, column in _places(line[0], line[1], rows, columns)
+        },
         doubts={(row, column): reason for row, column, reason in entry.get("doubts", ())},
         inferred={(row, column): reason for row, column, reason in entry.get("inferred", ())},
         unavailable=tuple(entry.get("unavailable", ())),
+        repeats=tuple(entry.get("repeats", ())),
         notes=tuple(entry.get("notes", ())),
     )
     _check_table(table)
@@ -245,9 +271,12 @@ def _named_source(number: str, line: list[Any], place: int, sources: dict[str, S
 
 
 def _read_reasons(lines: Iterable[list[str]], rows: Sequence[str], columns: Sequence[str]) -> dict[CellPosition, str]:
-    """Reasons are written [row, column, text]; "*" is every row or column, and the first line that fits counts."""
+    """Reasons are written [row, column, text], with row and column of the cell that shows it where there is one.
+
+    "*" is every row or column, and the first line that fits counts.
+    """
     reasons: dict[CellPosition, str] = {}
-    for row, column, text in lines:
+    for row, column, text, *_ in lines:
         for place in _places(row, column, rows, columns):
             reasons.setdefault(place, text)
     return reasons
@@ -271,8 +300,9 @@ def _read_figures(grid: list[list[float]]) -> Figures:
 def _check_table(table: PublishedTable) -> None:
     """A misspelt row in a band would silently never be looked at."""
     shapes = {tuple(len(line) for line in grid) for grid in (table.values, table.spreads or table.values)}
-    named = [*table.bands, *table.tolerances, *table.doubts, *table.reasons, *table.inferred]
-    labels = {*table.models, *table.unavailable}
+    shown = table.evidence.values()
+    named = [*table.bands, *table.tolerances, *table.doubts, *table.reasons, *table.inferred, *shown]
+    labels = {*table.models, *table.unavailable, *table.repeats} - {"*"}
     if shapes != {(len(table.columns),) * len(table.rows)}:
         size = f"{len(table.rows)} × {len(table.columns)}"
         raise UnnaiveError(f"table {table.id} has figures for other than its {size} cells")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -11,24 +12,37 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.base.blas import one_blas_thread
-from unnaive.base.errors import BadData, UnnaiveError, count_noun
+from unnaive.base.errors import UnnaiveError, UnnaiveWarning, count_noun
 from unnaive.base.settings import setting, shorten_value
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
+from unnaive.data.products import take_columns
 from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.targets import single_labels
+from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.linear.scorer import Scorer
 from unnaive.models.auto.candidates import usual_first
 from unnaive.models.auto.clock import Clock
+from unnaive.models.auto.held_out_accuracy import HeldOutAccuracy
 from unnaive.models.auto.members import NEVER
 from unnaive.models.auto.multilabel import choose_multilabel
-from unnaive.models.auto.plan import BUDGETS, FEW, SearchPlan, Size, default_members, make_plan
+from unnaive.models.auto.plan import (
+    BUDGETS,
+    FEW,
+    SearchPlan,
+    Size,
+    default_members,
+    has_too_many_classes,
+    make_plan,
+)
 from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe, place_classes
 from unnaive.models.auto.refit import count_classes, order_classes, refit
-from unnaive.models.auto.report import make_report
-from unnaive.models.auto.search import CandidateSearch, ChosenView, block_splits, count_right, pool_views
-from unnaive.models.auto.views import View, find_views
+from unnaive.models.auto.report import make_report, without_measures
+from unnaive.models.auto.search import CandidateSearch, ChosenView, block_splits, cross_fitted_scores, pool_views
+from unnaive.models.auto.views import SelectColumns, View, select_views, take_names
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
+from unnaive.models.label_tree.learner import LabelTree
+from unnaive.text.vocabulary import Vocabulary
 
 BRIEFEST = 10.0  # seconds: with fewer, and with the budget "fast", words alone are read
 THOROUGHLY = 2e-6  # seconds for each character: with fewer likewise, since reading pairs and pieces takes a quarter
@@ -46,9 +60,13 @@ class Auto(DocumentsModel):
     documents, and kept as a recipe (`scorer_.recipe`) with a report of what was tried.
 
     The budget "normal" takes about a minute at any size that fits in memory: with more data fewer candidates are tried,
-    on a sample, and what costs most for least is left out. "fast" is naive Bayes and a closed form on words, "thorough"
-    about ten minutes. These go by estimated work, so that the same data and seed give the same model on every machine;
-    a number of seconds goes by the clock, and reads words alone where it is under 2 for each million characters.
+    on a sample, and what costs most for least is left out. "fast" is a pool of a softmax and an NB-SVM on words, and
+    "thorough" takes about ten minutes. These go by estimated work, so that the same data and seed give the same model
+    on every machine; a number of seconds goes by the clock, and reads words alone where it is under 2 for each million
+    characters.
+
+    From 2,000 classes on, or from 1,000 where held-out scores would take more than 1 GB, a tree of labels is trained in
+    the place of all this, and a warning says so.
 
     Multilabel targets get the sum of a linear SVM, an NB-SVM and Rocchio's centroids for each class by itself, on
     words, turned into log-odds out of fold; thresholds are tuned on the same out-of-fold scores.
@@ -61,7 +79,7 @@ class Auto(DocumentsModel):
 
     name = "auto"
     title = "pool of models on several views"
-    scorer_kinds = ("pool",)
+    scorer_kinds = ("pool", "label-tree")
     generative = False
     poor_score = True
     token_rule_changes: ClassVar[dict[str, Any]] = {"analyzer": "both", "ngrams": (1, 2)}
@@ -92,17 +110,37 @@ class Auto(DocumentsModel):
                 f"budget of auto came as {shorten_value(self.budget)}; give {', '.join(BUDGETS)}, or seconds"
             )
 
+    def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
+        """Weights of every view, held-out scores, and members that pass over all documents."""
+        held_out = min(size.documents, SearchPlan.held_out) if exclusive else size.documents
+        return ClassCost(held=4 * (size.terms + held_out), steps=1e4 + 100 * size.cells)
+
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: ProgressCallback | None = None, terms: Sequence[str] | None = None,
-    ) -> Pool:  # fmt: skip
-        """Choose on held-out documents, then train on all."""
+        progress: ProgressCallback | None = None, terms: Sequence[str] | Vocabulary | None = None,
+        active: Ids | None = None, select: SelectColumns | None = None,
+    ) -> Scorer:  # fmt: skip
+        """Choose on held-out documents, then train on all.
+
+        Where terms are selected, `active` has the columns that all documents leave, over which the pool is, and
+        `select` gives those that the training documents (X, Y, weight) of a split leave.
+        """
         X, Y = csr_array(X), csr_array(Y)
         order, n_classes = order_classes(Y), Y.shape[1]
         seen = order[: count_classes(Y)]  # the scores of a class without documents would upset temperatures and pools
+        if exclusive and len(seen) == 1:
+            return self._only_class(int(seen[0]), X.shape[1] if active is None else len(active), n_classes)
+        if has_too_many_classes(X.shape[0], len(seen), exclusive=exclusive):
+            return self._tree_of_labels(
+                X if active is None else take_columns(X, active), Y, exclusive=exclusive, sample_weight=sample_weight,
+                progress=progress,
+            )  # fmt: skip
         with one_blas_thread():
-            recipe, held_out = self._search(X, csr_array(Y[:, seen]), exclusive, sample_weight, progress, terms)
+            chosen = csr_array(Y[:, seen])
+            recipe, held_out = self._search(X, chosen, exclusive, sample_weight, progress, terms, active, select)
         recipe = place_classes(recipe, seen.tolist(), n_classes)
+        if active is not None:
+            X, terms = take_columns(X, active), take_names(terms, active)
         pool = refit(
             recipe, X, Y, terms, sample_weight=sample_weight, random_state=self.random_state, n_jobs=self.n_jobs
         )
@@ -113,28 +151,51 @@ class Auto(DocumentsModel):
             pool = replace(pool, held_out=(rows, all_scores))
         return pool
 
+    def _tree_of_labels(self, X: Sparse, Y: Sparse, **same: Any) -> Scorer:
+        """What is learnt of thousands of classes, whose tables of scores and weights would not fit in memory."""
+        warnings.warn(
+            f"{Y.shape[1]:,} classes are too many for auto to search for, so it trains a tree of labels; --model "
+            "label-tree has its settings",
+            UnnaiveWarning,
+            stacklevel=7,
+        )
+        return LabelTree(random_state=self.random_state, n_jobs=self.n_jobs).learn(X, Y, **same)
+
+    def _only_class(self, only: int, n_terms: int, n_classes: int) -> Pool:
+        """The pool without members that gives every document the one class that has documents."""
+        bias = np.full(n_classes, NEVER)
+        bias[only] = 0.0
+        report = {"budget": self.budget, "no-search": "one class alone has documents"}
+        return Pool(
+            (), bias, n_terms, recipe={"kind": "single", "members": [], "bias": bias.tolist(), "report": report}
+        )
+
     def _search(
         self, X: Sparse, Y: Sparse, exclusive: bool, sample_weight: Floats | None, progress: ProgressCallback | None,
-        terms: Sequence[str] | None,
+        terms: Sequence[str] | Vocabulary | None, active: Ids | None = None, select: SelectColumns | None = None,
     ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
         """The recipe, and rows with their held-out scores, where any were held out."""
         targets = single_labels(Y) if exclusive else None
-        views = find_views(X, terms, Y.shape[1])
+        views = select_views(X, terms, Y.shape[1], active)
         size = Size(X.shape[0], Y.shape[1], {view.name: _count_cells(X, view) for view in views})
         clock = None if isinstance(self.budget, str) else Clock.of_work(float(self.budget))
         if targets is None:
             return choose_multilabel(
                 X, Y, views[0], self.budget, weight=sample_weight, random_state=self.random_state, n_jobs=self.n_jobs,
                 on_candidate=_Teller(progress, 3 * (5 if X.shape[0] < FEW else 3)), clock=clock, terms=terms,
+                select=select,
             )  # fmt: skip
         plan = make_plan(size, self.budget if clock is None else clock.left())
-        return self._choose_single(X, targets, views, size, plan, sample_weight, progress, clock, terms)
+        return self._choose_single(X, targets, views, size, plan, sample_weight, progress, clock, terms, select)
 
-    def relearn(self, before: Scorer, places: Ids, X: Sparse, Y: Sparse, **same: Any) -> Scorer:
+    def relearn(
+        self, before: Scorer, places: Ids, X: Sparse, Y: Sparse, *, chosen_on: int | None = None, **same: Any
+    ) -> Scorer:
         """The recipe of `before` on these documents, without a search."""
-        if not isinstance(before, Pool):
+        if not isinstance(before, Pool) or not before.recipe["members"]:
             return self.learn(X, Y, **same)
         recipe = place_classes(before.recipe, places.tolist(), Y.shape[1])
+        recipe = {**recipe, "report": without_measures(recipe["report"], chosen_on)}
         return refit(
             recipe, X, Y, same.get("terms"), sample_weight=same.get("sample_weight"), random_state=self.random_state,
             n_jobs=self.n_jobs,
@@ -142,11 +203,10 @@ class Auto(DocumentsModel):
 
     def _choose_single(
         self, X: Sparse, targets: Ids, views: list[View], size: Size, plan: SearchPlan, weight: Floats | None,
-        progress: ProgressCallback | None, clock: Clock | None, terms: Sequence[str] | None,
+        progress: ProgressCallback | None, clock: Clock | None, terms: Sequence[str] | Vocabulary | None,
+        select: SelectColumns | None,
     ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
         """The same for documents with one class each."""
-        if len(np.unique(targets)) < 2:
-            raise BadData("every document has one class; auto needs at least two classes to tell apart")
         passages = find_shared_passages(X, targets, terms)
         splits = list(
             block_splits(
@@ -164,14 +224,15 @@ class Auto(DocumentsModel):
         tell = _Teller(progress, len(planned) * len(plan.candidates) * len(splits))
         search = CandidateSearch(
             X, targets, size.classes, splits, weight=weight, random_state=self.random_state, n_jobs=self.n_jobs,
-            on_candidate=tell, now=time.perf_counter if clock is None else clock.now,
+            on_candidate=tell, now=time.perf_counter if clock is None else clock.now, terms=terms, select=select,
         )  # fmt: skip
         chosen, plan = _choose_views(search, planned, size, plan, clock)
-        recipe, scores, shares = pool_views(chosen, search.soft_targets)
-        right = count_right(chosen, search.truth, search.soft_targets)
-        report = make_report(
-            self.budget, plan, chosen, shares, right, len(search.truth), passages.count_documents() / len(targets)
+        recipe, shares = pool_views(chosen, search.soft_targets)
+        scores = cross_fitted_scores(chosen, search.truth, search.soft_targets)
+        held_out = HeldOutAccuracy.of(
+            scores.argmax(axis=1) == search.truth, passages.groups()[search.rows], len(splits[0].train) / len(targets)
         )
+        report = make_report(self.budget, plan, chosen, shares, held_out, passages.count_documents() / len(targets))
         return {**recipe, "report": report}, (search.rows, scores)
 
 

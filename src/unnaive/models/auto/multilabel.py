@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.base.types import Floats, Ids, Sparse
-from unnaive.data.folds import block_folds, rarest_classes
+from unnaive.data.folds import block_folds, rarest_classes, split_folds
 from unnaive.data.products import take_columns
 from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.weighting import tf_idf
@@ -21,8 +21,9 @@ from unnaive.models.auto.clock import Clock
 from unnaive.models.auto.members import FAMILIES, Training, fit_family, member_scores, weight_rows
 from unnaive.models.auto.plan import FEW
 from unnaive.models.auto.recipe import Recipe, make_member
-from unnaive.models.auto.search import TOL
-from unnaive.models.auto.views import View
+from unnaive.models.auto.search import N_PARTS, TOL
+from unnaive.models.auto.views import SelectColumns, View, select_views
+from unnaive.text.gram_units import find_kinds
 from unnaive.text.vocabulary import Vocabulary
 
 SHRINK = 5.0  # documents of a class that the level of all classes is worth
@@ -32,7 +33,7 @@ LEAST = 10  # documents: with fewer, none is held out
 def choose_multilabel(
     X: Sparse, Y: Sparse, view: View, budget: str | float, *, weight: Floats | None, random_state: int,
     n_jobs: int | None, on_candidate: Callable[[str], None], clock: Clock | None = None,
-    terms: Sequence[str] | Vocabulary | None = None,
+    terms: Sequence[str] | Vocabulary | None = None, select: SelectColumns | None = None,
 ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
     """The recipe, and rows with their out-of-fold log-odds; none where there are too few documents.
 
@@ -50,13 +51,16 @@ def choose_multilabel(
         groups = rarest_classes(Y)
         fold = block_folds(groups, n_folds, find_shared_passages(X, groups, terms).order())
         fold = np.unique(fold, return_inverse=True)[1]  # of few documents a fold may have none
-        found, rows, left_out = _out_of_fold(X, Y, view, weight, fold, random_state, n_jobs, on_candidate, clock)
+        found, rows, left_out = _out_of_fold(
+            X, Y, view, weight, fold, random_state, n_jobs, on_candidate, clock,
+            terms, select,
+        )  # fmt: skip
         chosen, scores = list(found), [one[rows] for one in found.values()]
         spread = [float(one.std()) or 1.0 for one in scores]
         factors = 1 / np.array(spread)
         total = sum(factor * one for factor, one in zip(factors, scores, strict=True))
         slope, levels = fit_log_odds(np.asarray(total), csr_array(Y[rows]))
-        held_out = rows, slope * np.asarray(total) + levels
+        held_out = rows, _cross_fitted(np.asarray(total), csr_array(Y[rows]))
         report = _report(budget, view, chosen, scores, held_out[1], csr_array(Y[rows])) | {"left-out": left_out}
     members = [make_member(view.name, one, slope * factor) for one, factor in zip(chosen, factors, strict=True)]
     return {"kind": "multilabel", "members": members, "bias": levels.tolist(), "report": report}, held_out
@@ -64,14 +68,16 @@ def choose_multilabel(
 
 def _out_of_fold(
     X: Sparse, Y: Sparse, view: View, weight: Floats | None, fold: Ids, random_state: int, n_jobs: int | None,
-    on_candidate: Callable[[str], None], clock: Clock | None,
+    on_candidate: Callable[[str], None], clock: Clock | None, terms: Sequence[str] | Vocabulary | None,
+    select: SelectColumns | None,
 ) -> tuple[dict[Candidate, Floats], Ids, list[str]]:  # fmt: skip
     """(margins (n_docs, n_classes) of each member, every document by a model that has not seen it; the rows that have
     any, which are all without a clock; what there was no time for).
 
+    The columns of the view are those of each fold's training documents: terms that none of them has count for nothing.
     The first fold tells what the others take; while the clock runs the cheapest member comes first.
     """
-    documents = take_columns(X, view.columns)
+    kinds = None if terms is None else find_kinds(terms)
     n_folds = int(fold.max()) + 1
     watch, now, left_out = None, time.perf_counter, list[str]()
     members = list(MULTILABEL)
@@ -88,11 +94,14 @@ def _out_of_fold(
         start = now()
         train, aside = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
         own = None if weight is None else weight[train]
-        weighting = tf_idf(documents[train], own)
-        data = Training.of(
-            documents[train], weighting, csr_array(Y[train]), own, tol=TOL, random_state=random_state, n_jobs=n_jobs
-        )
-        Z = weight_rows(weighting, documents[aside])
+        inside, targets = X[train], csr_array(Y[train])
+        selected = None if select is None else select(inside, targets, own)
+        views = {one.name: one.columns for one in select_views(inside, terms, Y.shape[1], selected, kinds)}
+        columns = views.get(view.name, np.zeros(0, np.int64))
+        inside = take_columns(inside, columns)
+        weighting = tf_idf(inside, own)
+        data = Training.of(inside, weighting, targets, own, tol=TOL, random_state=random_state, n_jobs=n_jobs)
+        Z = weight_rows(weighting, take_columns(X[aside], columns))
         if watch is not None and not number:
             watch.preparing = now() - start
         for one in members if not number else list(scores):
@@ -101,13 +110,25 @@ def _out_of_fold(
                 continue
             on_candidate(f"{view.name}, {FAMILIES[one.family].title}")
             start = now()
-            weights, bias = fit_family(one.family, one.settings, data)
             found = scores.setdefault(one, np.zeros(Y.shape))
+            if not len(columns):
+                continue
+            weights, bias = fit_family(one.family, one.settings, data)
             found[aside] = member_scores((weights, np.maximum(bias, -10.0)), Z)  # a class that training lacks
             if watch is not None and not number:
                 watch.record(one.family, now() - start)
         done = number + 1
     return scores, np.flatnonzero(fold < done), left_out
+
+
+def _cross_fitted(total: Floats, Y: Sparse) -> Floats:
+    """Log-odds (n_docs, n_classes) of summed margins, each by a slope and levels fitted on other documents."""
+    part = np.arange(len(total)) * N_PARTS // len(total)
+    odds = np.empty(total.shape)
+    for train, aside in split_folds(part, N_PARTS):
+        slope, levels = fit_log_odds(total[train], csr_array(Y[train]))
+        odds[aside] = slope * total[aside] + levels
+    return odds
 
 
 def fit_log_odds(scores: Floats, Y: Sparse) -> tuple[float, Floats]:

@@ -18,6 +18,7 @@ from unnaive.models.auto.members import HINGES, NEVER, Training, Weights, fit_fa
 from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe
 from unnaive.models.auto.views import find_views
+from unnaive.text.vocabulary import Vocabulary
 
 TOL = 1e-2  # of the solvers: stricter ones cost twice the time and change no accuracy beyond noise
 
@@ -26,7 +27,7 @@ def refit(
     recipe: Recipe,
     X: Sparse,
     Y: Sparse,
-    terms: Sequence[str] | None,
+    terms: Sequence[str] | Vocabulary | None,
     *,
     sample_weight: Floats | None = None,
     random_state: int = 0,

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from unnaive.base.errors import count_noun
-from unnaive.learning.intervals import wilson_interval
 
 if TYPE_CHECKING:
+    from unnaive.models.auto.held_out_accuracy import HeldOutAccuracy
     from unnaive.models.auto.plan import SearchPlan
     from unnaive.models.auto.search import ChosenView
 
@@ -18,12 +18,12 @@ SHOWN_SHARING = 0.05  # of the documents: with fewer, it makes no difference to 
 
 def make_report(
     budget: str | float, plan: SearchPlan, chosen: Sequence[ChosenView], shares: dict[tuple[str, str], float],
-    right: int, judged: int, sharing: float,
+    held_out: HeldOutAccuracy, sharing: float,
 ) -> dict[str, Any]:  # fmt: skip
     """The report of a search: every candidate with its held-out accuracy and log-loss, and its share in the pool.
 
-    right of the `judged` held-out documents were so by pools fitted without them; `sharing` is the share of training
-    documents that have passages in common with others of their class, and were held out together.
+    `held_out` is how pools did on documents that they were fitted without; `sharing` is the share of training documents
+    that have passages in common with others of their class, and were held out together.
     """
     tried = []
     for one in chosen:
@@ -39,17 +39,35 @@ def make_report(
                     "share": round(share, 3),
                 }
             )
-    low, high = wilson_interval(right, judged)
+    low, high = held_out.interval
     return {
         "budget": budget,
-        "accuracy": round(right / judged, 4),
+        "accuracy": round(held_out.accuracy, 4),
         "interval": [round(low, 4), round(high, 4)],
-        "held-out": judged,
+        "held-out": held_out.n_docs,
+        "learnt-from": round(held_out.share, 4),
         "sharing-passages": round(sharing, 4),
         "folds": plan.n_folds if plan.all_folds else 1,
         "tried": tried,
         "left-out": list(plan.left_out),
     }
+
+
+def without_measures(report: dict[str, Any], chosen_on: int | None = None) -> dict[str, Any]:
+    """The report of a choice that is held to on other documents: its members, and nothing that was measured.
+
+    chosen_on  documents of the model before, on which the choice was made unless that one had kept it too
+
+    >>> without_measures({"budget": "fast", "accuracy": 0.9, "tried": [{"view": "words", "model": "NB", "share": 1.0,
+    ...     "accuracy": 0.9}, {"view": "words", "model": "SVM", "share": 0.0}]})
+    {'budget': 'fast', 'kept-choice': True, 'tried': [{'view': 'words', 'model': 'NB', 'share': 1.0}]}
+    """
+    shown = ("view", "model", "share")
+    members = [{name: one[name] for name in shown} for one in report.get("tried", ()) if one["share"]]
+    same: dict[str, Any] = {name: report[name] for name in ("budget", "no-search", "left-out") if name in report}
+    n_docs = report.get("chosen-on", None if report.get("kept-choice") else chosen_on)
+    same |= {} if n_docs is None else {"chosen-on": n_docs}
+    return {**same, "kept-choice": True, "tried": members}
 
 
 def report_lines(report: dict[str, Any]) -> list[str]:
@@ -58,10 +76,17 @@ def report_lines(report: dict[str, Any]) -> list[str]:
     if "accuracy" in report:
         low, high = report["interval"]
         held_out = count_noun(report["held-out"], "training document")
+        share = report.get("learnt-from")
+        by = f" by models of {100 * share:.0f} % of all documents" if share is not None and share < 1 else ""
         lines.append(
-            f"chosen on {held_out} held out: {100 * report['accuracy']:.1f} % right "
-            f"(between {100 * low:.1f} and {100 * high:.1f} %), {count_noun(len(report['tried']), 'candidate')} tried"
+            f"chosen on {held_out} held out: {100 * report['accuracy']:.1f} % right{by}, "
+            f"{count_noun(len(report['tried']), 'candidate')} tried"
         )
+        if share is not None:
+            lines.append(
+                f"expect between {100 * low:.1f} and {100 * high:.1f} % right on many new documents from the same "
+                "source (95 % interval)"
+            )
     if report.get("sharing-passages", 0.0) >= SHOWN_SHARING:
         lines.append(
             f"{100 * report['sharing-passages']:.0f} % of the documents share passages with others (replies, near "
@@ -71,10 +96,10 @@ def report_lines(report: dict[str, Any]) -> list[str]:
         held_out = count_noun(report["held-out"], "training document")
         lines.append(f"on {held_out} held out: micro F1 {report['f1']:.3f}")
     rows = sorted((one for one in report.get("tried", []) if one["share"]), key=lambda one: -one["share"])
-    lines += [
-        f"  {100 * one['share']:3.0f} %  {one['view']}: {one['model']}, {_measured(one)} by itself"
-        for one in rows[:SHOWN]
-    ]
+    lines += [f"  {100 * one['share']:3.0f} %  {one['view']}: {one['model']}{_measured(one)}" for one in rows[:SHOWN]]
+    if report.get("kept-choice"):
+        made_on = f"{report['chosen-on']:,} documents" if "chosen-on" in report else "other documents"
+        lines.append(f"this choice was made on {made_on}, not on those that the model has now, and was kept")
     if report.get("no-search"):
         lines.append(f"nothing was chosen on held-out documents, since {report['no-search']}")
     if report.get("left-out"):
@@ -83,7 +108,11 @@ def report_lines(report: dict[str, Any]) -> list[str]:
 
 
 def _measured(row: dict[str, Any]) -> str:
-    return f"{100 * row['accuracy']:.1f} %" if "accuracy" in row else f"F1 {row['f1']:.3f}"
+    """How well it did, in words; nothing where the choice was kept and nothing was measured."""
+    if "accuracy" not in row and "f1" not in row:
+        return ""
+    value = f"{100 * row['accuracy']:.1f} %" if "accuracy" in row else f"F1 {row['f1']:.3f}"
+    return f", {value} by itself"
 
 
 def check_report(report: Any) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from unnaive.base.lazy import lazy_property
 from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.data.folds import block_folds
 from unnaive.data.products import take_columns
@@ -32,9 +33,12 @@ from unnaive.models.auto.pooling import (
     soften,
 )
 from unnaive.models.auto.recipe import make_member
-from unnaive.models.auto.views import PRIOR, View
+from unnaive.models.auto.views import PRIOR, SelectColumns, View, select_views
+from unnaive.text.gram_units import find_kinds
+from unnaive.text.vocabulary import Vocabulary
 
 TOL = 1e-2  # of the solvers while searching
+N_PARTS = 3  # of the held-out documents: the pool of one is fitted on the other two
 SHRINK = 20.0  # documents that the weights are worth which the pool is drawn toward
 
 
@@ -112,17 +116,20 @@ class CandidateSearch:
     """Candidates on shared splits of documents X with one class each.
 
     `on_candidate` is called with the name of every candidate that is about to be fitted. Held-out documents are `rows`,
-    `truth` has the class of each (n_held_out,), and `soft_targets` the same softened (n_held_out, n_classes).
+    `truth` has the class of each (n_held_out,), and `soft_targets` the same softened (n_held_out, n_classes). The views
+    of a split, by the names `terms` of the columns and `select`, are those of its training documents: a term that none
+    of them has is to a held-out document what an unknown one is to a new document, nothing.
     """
 
     def __init__(
         self, X: Sparse, targets: Ids, n_classes: int, splits: Sequence[Split], *, weight: Floats | None,
         random_state: int, n_jobs: int | None, on_candidate: Callable[[str], None],
-        now: Callable[[], float] = time.perf_counter,
+        now: Callable[[], float] = time.perf_counter, terms: Sequence[str] | Vocabulary | None = None,
+        select: SelectColumns | None = None,
     ) -> None:  # fmt: skip
         self.X, self.targets, self.n_classes, self.weight = X, targets, n_classes, weight
         self.random_state, self.n_jobs, self.on_candidate, self.now = random_state, n_jobs, on_candidate, now
-        self.splits = splits
+        self.splits, self.terms, self.select = splits, terms, select
         self.rows = np.concatenate([one.held_out for one in splits])
         self.truth = targets[self.rows]
         self.soft_targets = soften(self.truth, np.bincount(targets, minlength=n_classes) > 0)
@@ -150,21 +157,36 @@ class CandidateSearch:
         """The share of held-out documents whose best class is the right one."""
         return float((scores.argmax(axis=1) == self.truth).mean())
 
+    @lazy_property
+    def fold_columns(self) -> list[dict[str, Ids]]:
+        """The columns of each view, by its name, that the training documents of each split give."""
+        kinds = None if self.terms is None else find_kinds(self.terms)
+        found = []
+        for split in self.splits:
+            inside, columns = self.X[split.train], None
+            if self.select is not None:
+                weight = None if self.weight is None else self.weight[split.train]
+                columns = self.select(inside, one_label_matrix(self.targets[split.train], self.n_classes), weight)
+            views = select_views(inside, self.terms, self.n_classes, columns, kinds)
+            found.append({one.name: one.columns for one in views})
+        return found
+
     def _held_out_scores(
         self, view: View, candidates: Sequence[Candidate], clock: ViewClock | None
     ) -> dict[Candidate, Floats]:
         start = self.now()
-        X = take_columns(self.X, view.columns)
         scores: dict[Candidate, Floats] = {}
         at = 0
-        for split in self.splits:
-            inside, weight = X[split.train], None if self.weight is None else self.weight[split.train]
+        for number, split in enumerate(self.splits):
+            columns = self.fold_columns[number].get(view.name, np.zeros(0, np.int64))
+            inside = take_columns(self.X[split.train], columns)
+            weight = None if self.weight is None else self.weight[split.train]
             weighting = tf_idf(inside, weight)
             Y = one_label_matrix(self.targets[split.train], self.n_classes)
             data = Training.of(
                 inside, weighting, Y, weight, tol=TOL, random_state=self.random_state, n_jobs=self.n_jobs
             )
-            Z = weight_rows(weighting, X[split.held_out])
+            Z = weight_rows(weighting, take_columns(self.X[split.held_out], columns))
             watched = clock if not at else None  # the first split tells what the others will take
             if watched is not None:
                 watched.preparing = self.now() - start
@@ -174,7 +196,10 @@ class CandidateSearch:
                 self.on_candidate(f"{view.name}, {FAMILIES[one.family].title}")
                 start = self.now()
                 found = scores.setdefault(one, np.empty((len(self.rows), self.n_classes)))
-                found[at : at + len(split.held_out)] = member_scores(fit_family(one.family, one.settings, data), Z)
+                # a view that the training documents have no column of adds nothing
+                found[at : at + len(split.held_out)] = (
+                    member_scores(fit_family(one.family, one.settings, data), Z) if len(columns) else 0.0
+                )
                 if watched is not None:
                     watched.record(one.family, self.now() - start)
             at += len(split.held_out)
@@ -183,8 +208,8 @@ class CandidateSearch:
 
 def pool_views(
     chosen: Sequence[ChosenView], soft_targets: Floats
-) -> tuple[dict[str, Any], Floats, dict[tuple[str, str], float]]:
-    """The recipe without its report, the held-out scores of the pool of all views, and the shares of its members."""
+) -> tuple[dict[str, Any], dict[tuple[str, str], float]]:
+    """The recipe without its report, and the shares of its members."""
     pool = fit_pool(
         [one.scores for one in chosen], soft_targets, shrink=SHRINK, prior=[PRIOR[one.view.name] for one in chosen]
     )
@@ -202,21 +227,30 @@ def pool_views(
                 members.append(make_member(one.view.name, candidate, slope * weight * share * scale))
     whole = sum(shares.values())
     recipe = {"kind": "single", "members": members, "bias": bias.tolist()}
-    return recipe, slope * pooled + level, {key: share / whole for key, share in shares.items()}
+    return recipe, {key: share / whole for key, share in shares.items()}
 
 
-def count_right(chosen: Sequence[ChosenView], truth: Ids, soft_targets: Floats) -> int:
-    """How many held-out documents a pool gets right whose weights were fitted on the other half of them."""
-    right = 0
-    half = np.arange(len(truth)) % 2 == 0
-    for fitted in (half, ~half):
-        if not fitted.any():
-            continue
+def cross_fitted_scores(chosen: Sequence[ChosenView], truth: Ids, soft_targets: Floats) -> Floats:
+    """Held-out scores (n_held_out, n_classes) of the pool of all views, each by weights fitted on other documents.
+
+    A pool fits the documents that its weights were made of a little too well, the more so the more classes have a bias:
+    sets of labels, and the share that is right, would promise more than new documents keep. The scale of a member is
+    one number, and is not fitted again. Parts have the same shares of the classes `truth` (n_held_out,): with more of a
+    class in the one, the others would have less of it, and their bias would be against it. Held-out documents stand
+    split by split, and in each in the order of their words, so that copies are in one part.
+    """
+    part = block_folds(truth, N_PARTS)
+    scores = np.empty(soft_targets.shape)
+    for number in np.unique(part):
+        aside = part == number
+        fitted = ~aside if not aside.all() else aside
         views = []
         for one in chosen:
-            pool = fit_pool([part[fitted] for part in one.scaled], soft_targets[fitted], shrink=SHRINK)
+            pool = fit_pool([member[fitted] for member in one.scaled], soft_targets[fitted], shrink=SHRINK)
             views.append(pool.combine(one.scaled))
         prior = [PRIOR[one.view.name] for one in chosen]
-        pool = fit_pool([part[fitted] for part in views], soft_targets[fitted], shrink=SHRINK, prior=prior)
-        right += int((pool.combine(views).argmax(axis=1) == truth)[~fitted].sum())
-    return right
+        pool = fit_pool([view[fitted] for view in views], soft_targets[fitted], shrink=SHRINK, prior=prior)
+        pooled = pool.combine(views)
+        slope, level = fit_saturation(pooled[fitted], soft_targets[fitted], shrink=1.0)
+        scores[aside] = slope * pooled[aside] + level
+    return scores

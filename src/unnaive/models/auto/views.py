@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from unnaive.base.types import Ids, Sparse
+from unnaive.base.types import Floats, Ids, Sparse
+from unnaive.data.products import take_columns
 from unnaive.data.weighting import document_frequency
 from unnaive.text.gram_units import find_kinds
 from unnaive.text.vocabulary import Vocabulary
 
+Kinds = tuple[NDArray[np.bool_], NDArray[np.bool_]]  # which columns are character grams, which are pairs
+SelectColumns = Callable[[Sparse, Sparse, Floats | None], Ids]  # documents, labels, weights → columns
 WORDS, PAIRS, CHARACTERS, COLUMNS = "words", "words and pairs", "characters", "columns"
 # what a view weighs in a pool before anything is known: the first two read the same words, so they share a half
 PRIOR = {WORDS: 1.0, PAIRS: 1.0, CHARACTERS: 2.0, COLUMNS: 1.0}
@@ -29,11 +33,17 @@ class View:
 MOST_CELLS = 1 << 25  # classes × columns of a view, whose weights are held as one table: 256 MB of float64
 
 
-def find_views(X: Sparse, terms: Sequence[str] | Vocabulary | None, n_classes: int) -> list[View]:
+def find_views(
+    X: Sparse,
+    terms: Sequence[str] | Vocabulary | None,
+    n_classes: int,
+    kinds: Kinds | None = None,
+) -> list[View]:
     """The views that the names of the columns tell; one of all columns where they have none.
 
     Pairs and character grams of a single document are left out: they cost most and say least. Single words stay. Where
-    classes × columns are more than MOST_CELLS, the columns of most documents are taken.
+    classes × columns are more than MOST_CELLS, the columns of most documents are taken. A column that no document has
+    is in no view. `kinds` is `find_kinds(terms)`, where it is known already.
 
     >>> from scipy.sparse import csr_array
     >>> X = csr_array([[1, 1, 1, 1], [1, 0, 1, 0]])
@@ -41,16 +51,47 @@ def find_views(X: Sparse, terms: Sequence[str] | Vocabulary | None, n_classes: i
     [('words', [0, 1]), ('words and pairs', [0, 1]), ('characters', [2])]
     """
     df = document_frequency(X)
+    seen = df > 0
     most = max(1, MOST_CELLS // max(1, n_classes))
     if terms is None:
-        return [_make_view(COLUMNS, np.arange(X.shape[1]), df, most)]
-    is_gram, is_pair = find_kinds(terms)
+        return [_make_view(COLUMNS, np.flatnonzero(seen), df, most)]
+    is_gram, is_pair = find_kinds(terms) if kinds is None else kinds
     found = {
-        WORDS: ~is_gram & ~is_pair,
-        PAIRS: ~is_gram & ((df > 1) | ~is_pair) if is_pair.any() else np.zeros(len(terms), np.bool_),
+        WORDS: ~is_gram & ~is_pair & seen,
+        PAIRS: ~is_gram & np.where(is_pair, df > 1, seen) if (is_pair & seen).any() else np.zeros(len(terms), np.bool_),
         CHARACTERS: is_gram & (df > 1),
     }
     return [_make_view(name, np.flatnonzero(mask), df, most) for name, mask in found.items() if mask.any()]
+
+
+def select_views(
+    X: Sparse,
+    terms: Sequence[str] | Vocabulary | None,
+    n_classes: int,
+    columns: Ids | None,
+    kinds: Kinds | None = None,
+) -> list[View]:
+    """The views that documents X have if they are read by some of the columns alone; by all of them with None.
+
+    >>> from scipy.sparse import csr_array
+    >>> X = csr_array([[1, 1, 1], [1, 0, 1]])
+    >>> select_views(X, ["good", "ball", "vote"], 2, np.array([0, 2]))[0].columns.tolist()
+    [0, 2]
+    """
+    if columns is None:
+        return find_views(X, terms, n_classes, kinds)
+    if not len(columns):
+        return []
+    own = None if kinds is None else (kinds[0][columns], kinds[1][columns])
+    found = find_views(take_columns(X, columns), take_names(terms, columns), n_classes, own)
+    return [replace(view, columns=columns[view.columns]) for view in found]
+
+
+def take_names(terms: Sequence[str] | Vocabulary | None, columns: Ids) -> Sequence[str] | Vocabulary | None:
+    """The names of some of the columns."""
+    if terms is None or isinstance(terms, Vocabulary):
+        return terms and terms.take(columns)
+    return [terms[column] for column in columns.tolist()]
 
 
 def _make_view(name: str, columns: Ids, df: Ids, most: int) -> View:

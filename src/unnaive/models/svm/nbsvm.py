@@ -15,6 +15,8 @@ from unnaive.models.estimator import DocumentsModel, class_weight_setting
 from unnaive.models.mixins import LinearAttributes
 from unnaive.models.svm.learner import HingeModel
 
+NEVER = -1e6  # the score of a class without documents
+
 
 def log_count_ratio(counts: Counts, alpha: float) -> Floats:
     """R[c, t] = log p(t|c) − log p(t|c̄), each with additive smoothing (n_classes, n_terms).
@@ -87,6 +89,9 @@ class PowerRatio(LinearAttributes, DocumentsModel):
     ) -> Linear:  # fmt: skip
         """One pass over the documents."""
         weighting = Weighting("log", None, "l2")
-        ratio = log_count_ratio(Counts.of(weighting.apply(X), Y, sample_weight), self.alpha)
+        counts = Counts.of(weighting.apply(X), Y, sample_weight)
+        ratio = log_count_ratio(counts, self.alpha)
         weights = np.sign(ratio) * np.abs(ratio) ** self.power
-        return Linear(weights, np.zeros(len(weights)), weighting=weighting, link="margin")
+        absent = np.asarray(counts.class_docs) == 0
+        weights[absent] = 0.0
+        return Linear(weights, np.where(absent, NEVER, 0.0), weighting=weighting, link="margin")

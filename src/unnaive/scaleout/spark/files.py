@@ -21,6 +21,11 @@ EDGES = r"(?U)^\s+|\s+$"
 
 def read_source(spark: Any, source: DataFile, *, labelled: bool) -> tuple[Any, Columns]:
     """The DataFrame of files or of a table, and the columns to take."""
+    if source.spelling:
+        raise BadData(
+            "--ignore-label, --label-prefix and --lower-labels are not for --engine spark; change the labels in the "
+            "data, or use --engine local"
+        )
     df = _read(spark, source)
     with reading_errors():
         sample = [row.asDict(recursive=True) for row in df.limit(SAMPLE).collect()]

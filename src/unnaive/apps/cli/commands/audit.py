@@ -113,6 +113,7 @@ def audit(
     from unnaive.curation.audit.findings import COLUMNS
     from unnaive.curation.audit.page import audit_page
     from unnaive.io.endings import written_format
+    from unnaive.text.messages import PARTS
     from unnaive.text.tokens import TokenRule
 
     rule = TokenRule(**words)
@@ -123,7 +124,12 @@ def audit(
     written_format(findings)
     check_folders([page, findings])
     refuse_overwriting(findings, force)
-    source = replace(source, options=replace(source.options, language=rule.language or "en"))
+    # of mail, what people read: hosts and boundaries are no copies, and bytes of attachments no words
+    source = replace(
+        source,
+        options=replace(source.options, language=rule.language or "en"),
+        message=PARTS if rule.message is None else None,
+    )
     with Progress("reading") as bar:
         data = read_audit_data(source, archives)
         new = None if against is None else read_audit_texts(source, against)
@@ -261,7 +267,8 @@ def read_audit_texts(source: DataFile, path: Path) -> Any:
     from unnaive.io.options import ReadLog
 
     options = replace(source.options, log=ReadLog())
-    other = DataFile((str(path),), text=source.text, options=options, default_columns=source.options.log.columns)
+    other = DataFile((str(path),), text=source.text, options=options, default_columns=source.options.log.columns,
+                     message=source.message)  # fmt: skip
     texts = [text for batch in other.batches(labelled=False) for text in batch.texts]
     return Corpus(texts, [()] * len(texts), name=str(path))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,11 +21,20 @@ if TYPE_CHECKING:
     from unnaive.learning.fitted import FittedModel
 
 EVERY = 5.0  # seconds
+WORTH = 1.25  # times as many documents as a choice was made on, or one part in so many, from which on to choose anew
 TRAINING = TrainingOptions.declared()
 Output = Annotated[
     Path | None,
     WRITTEN_MODEL,
     typer.Option("-o", "--output", help="Write the changed model to this file and leave MODEL unchanged."),
+]
+KeepChoice = Annotated[
+    bool,
+    typer.Option(
+        "--keep-choice",
+        help="Of auto: train what was chosen before and do not search anew; quicker, and the choice may depend on "
+        "documents that are gone.",
+    ),
 ]
 
 
@@ -55,13 +65,22 @@ def update(
             metavar="KEY", help="JSON key of the batch id, with --follow; each batch is learnt once and as a whole."
         ),
     ] = None,
+    keep_choice: KeepChoice = False,
+    rechoose: Annotated[
+        bool,
+        typer.Option(
+            "--rechoose",
+            help="Of auto: search anew, as is done unless --keep-choice is given; without DATA, on its own documents.",
+        ),
+    ] = False,
     key: KeyFile = None,
     output: Output = None,
     as_json: AsJson = False,
 ) -> None:
     """Learn more documents.
 
-    The model becomes the one that saw all of them at once; it is written anew, or not at all.
+    The model becomes the one that saw all of them at once: what was tuned is tuned anew, and auto searches anew, unless
+    --keep-choice is given; --follow always keeps the choice. The file is written anew, or not at all.
 
     unnaive update tickets.model this-week.csv
 
@@ -69,6 +88,12 @@ def update(
     """
     from unnaive.base.errors import UnnaiveError
 
+    if rechoose and (keep_choice or follow):
+        other = "--keep-choice" if keep_choice else "--follow, which keeps the choice,"
+        raise UnnaiveError(f"--rechoose and {other} contradict each other; leave one of the two out")
+    if rechoose and source is None:
+        choose_anew(model, output, as_json)
+        return
     if follow:
         arriving = source or read_like(["-"])
         follow_source(model, arriving, grow=grow, every=every, batch=batch, output=output, as_json=as_json)
@@ -85,9 +110,27 @@ def update(
 
     def learn(fitted: FittedModel) -> FittedModel:
         classifier = TextClassifier.from_fitted(unlock_register(fitted, secret))
-        return classifier.partial_fit(*read_labelled(source, fitted), grow=grow).fitted_
+        texts, labels = read_labelled(source, fitted)
+        with training_progress("learning", fitted, keep_choice) as options:
+            return classifier.partial_fit(texts, labels, grow=grow, **options).fitted_
 
     show_change("learnt", change_file(model, output, learn) | {"read": source.describe()}, as_json)
+
+
+def choose_anew(model: Path, output: Path | None, as_json: bool) -> None:
+    """Let a model that chose choose again, on the documents that it has."""
+    from unnaive.base.errors import UnnaiveError
+    from unnaive.classifier.text_classifier import TextClassifier
+
+    def rechoose(fitted: FittedModel) -> FittedModel:
+        if not fitted.spec.model.keeps_choice:
+            raise UnnaiveError(
+                f"{fitted.spec.model.title} chooses nothing; leave --rechoose out, and name DATA to learn"
+            )
+        with training_progress("choosing anew", fitted, keep_choice=False):
+            return TextClassifier.from_fitted(fitted).remake().fitted_
+
+    show_change("chosen anew", change_file(model, output, rechoose), as_json)
 
 
 def follow_source(
@@ -124,6 +167,9 @@ def follow_source(
         extra += f", {found['again']:,} of batches that it had learnt already" if found["again"] else ""
         learnt, writes = count_noun(found["documents"], "document"), count_noun(found["writes"], "write")
         say(f"{model} learnt {learnt} in {writes}{extra}")
+        changed = load_model(model)
+        if changed.choice_kept:
+            say(describe_kept_choice(changed.chosen_on, model_sizes(changed)["documents"], str(model)))
 
 
 @reading("The documents to unlearn, with the labels that they were learnt with.")
@@ -135,38 +181,59 @@ def forget(
         WRITTEN,
         typer.Option(help="Write a receipt that unnaive verify can check.", show_default=False),
     ] = None,
+    keep_choice: KeepChoice = False,
+    sign: Annotated[
+        Path | None,
+        READ,
+        typer.Option(
+            metavar="FILE",
+            help="Sign the receipt with this Ed25519 private key (PEM); without it, --key signs.",
+            show_default=False,
+        ),
+    ] = None,
     key: KeyFile = None,
     output: Output = None,
     as_json: AsJson = False,
 ) -> None:
     """Unlearn documents, exactly.
 
-    The model becomes the one that never saw them: words and classes of theirs alone are no longer in the file. Give
-    documents that it learnt, with their labels: of others a model that keeps counts cannot always tell, unless it was
-    trained with --register; one that keeps documents can.
+    The model becomes the one that never saw them: nothing in the file depends on them any more, neither weights, words
+    and classes nor calibration, thresholds and held-out scores, nor what auto chose, which takes as long as training;
+    --keep-choice is quicker, and says in the receipt what remains. Give documents that it learnt, with their labels: of
+    others a model that keeps counts cannot always tell, unless it was trained with --register; one that keeps documents
+    can.
 
     unnaive forget tickets.model withdrawn.csv --receipt withdrawn.json
     """
     from unnaive.apps.cli.options import make_output_folders
     from unnaive.apps.cli.output import write_text
+    from unnaive.base.errors import UnnaiveError
     from unnaive.classifier.receipts import complete_receipt, make_receipt, read_key, unlock_register
+    from unnaive.classifier.signatures import check_private_key
     from unnaive.classifier.text_classifier import TextClassifier
     from unnaive.io.sources import hash_file
 
+    if sign is not None and receipt is None:
+        raise UnnaiveError("--sign is for the receipt; add --receipt FILE")
     make_output_folders([receipt])
     secret = read_key(key)
+    check_private_key(sign)
     draft: dict[str, Any] = {}
+    made: list[FittedModel] = []
 
     def unlearn(fitted: FittedModel) -> FittedModel:
         texts, labels = read_labelled(source, fitted)
         if receipt is not None:
             about: dict[str, Any] = {"file": model.name, "sha256": hash_file(model), "key": secret}
             draft.update(make_receipt(fitted, texts, labels, **about))
-        return TextClassifier.from_fitted(unlock_register(fitted, secret)).forget(texts, labels).fitted_
+        classifier = TextClassifier.from_fitted(unlock_register(fitted, secret))
+        with training_progress("unlearning", fitted, keep_choice) as options:
+            made.append(classifier.forget(texts, labels, **options).fitted_)
+        return made[0]
 
     def write_receipt() -> None:
         if receipt is not None:
-            write_text(receipt, complete_receipt(draft, output or model))
+            write_text(receipt, complete_receipt(draft, made[0], output or model, signer=sign, key=secret))
 
     show_change(
         "forgot", change_file(model, output, unlearn, done=write_receipt) | {"read": source.describe()}, as_json
@@ -180,17 +247,18 @@ def merge(
     output: Annotated[
         Path, WRITTEN_MODEL, typer.Option("-o", "--output", help="The model file to write.", show_default=False)
     ],
+    keep_choice: KeepChoice = False,
     as_json: AsJson = False,
 ) -> None:
     """Join models that were trained apart.
 
-    The result is the model that saw all their documents.
+    The result is the model that saw all their documents, with the settings of the first; auto searches anew, unless
+    --keep-choice is given.
 
     unnaive merge north.model south.model -o all.model
     """
     from dataclasses import replace
 
-    from unnaive.apps.cli.screen import Progress
     from unnaive.base.errors import UnnaiveError
     from unnaive.classifier.model_file import check_writable, load_model, save
     from unnaive.data.text_hashes import join_text_hashes
@@ -199,16 +267,13 @@ def merge(
     if len(models) < 2:
         raise UnnaiveError("there is one model; name two or more to merge")
     check_writable(output)
-    with Progress("merging", len(models)) as bar:
-        merged = load_model(models[0])
-        before = model_sizes(merged)
-        for path in models[1:]:
-            bar.advance(1)
-            other = load_model(path)
-            hashes = join_text_hashes([merged.text_hashes, other.text_hashes])
-            merged = replace(merge_models(merged, other), text_hashes=hashes)
-        save(merged, output)
-    show_change("merged", {"file": str(output), "before": before, "after": model_sizes(merged)}, as_json)
+    parts = [load_model(path) for path in models]
+    with training_progress("merging", parts[0], keep_choice) as options:
+        hashes = join_text_hashes([part.text_hashes for part in parts])
+        merged = replace(merge_models(*parts, **options), text_hashes=hashes)
+    save(merged, output)
+    sizes = {"before": model_sizes(parts[0]), "after": model_sizes(merged), "choice_kept": merged.choice_kept}
+    show_change("merged", {"file": str(output)} | sizes, as_json)
 
 
 def remake(
@@ -244,6 +309,24 @@ def remake(
     show_change("made anew", change_file(model, output, remake_weights), as_json)
 
 
+@contextmanager
+def training_progress(title: str, fitted: FittedModel, keep_choice: bool) -> Iterator[dict[str, Any]]:
+    """The options of a change that trains: whether a choice is kept, and who is told of the progress.
+
+    A note says that a search takes as long as training; a choice that there is not cannot be kept.
+    """
+    from unnaive.apps.cli.screen import Progress, note
+    from unnaive.base.errors import UnnaiveError
+
+    chooses = fitted.spec.model.keeps_choice
+    if keep_choice and not chooses:
+        raise UnnaiveError(f"{fitted.spec.model.title} chooses nothing that could be kept; leave --keep-choice out")
+    if chooses and not keep_choice:
+        note("auto searches anew, which takes as long as training it; --keep-choice trains what it has chosen")
+    with Progress(title) as bar:
+        yield {"keep_choice": keep_choice, "progress": bar.event}
+
+
 def change_file(
     model: Path,
     output: Path | None,
@@ -270,7 +353,9 @@ def change_file(
         changed = change_measured(load_model(model))
         save(changed, output)
         done()
-    return {"file": str(output or model), "before": before, "after": model_sizes(changed)}
+    sizes = {"before": before, "after": model_sizes(changed), "choice_kept": changed.choice_kept}
+    sizes |= {"chosen_on": changed.chosen_on}
+    return {"file": str(output or model)} | sizes
 
 
 def read_labelled(source: DataFile, fitted: FittedModel) -> tuple[Any, list[tuple[Any, ...]]]:
@@ -308,3 +393,20 @@ def show_change(what: str, summary: dict[str, Any], as_json: bool) -> None:
         for one, name in (("document", "documents"), ("class", "classes"), ("term", "terms"))
     ]
     say(f"{what}: {summary['file']} now has {', '.join(steps)}")
+    if summary.get("choice_kept"):
+        say(describe_kept_choice(summary.get("chosen_on"), after["documents"], summary["file"]))
+
+
+def describe_kept_choice(chosen_on: int | None, n_docs: int, file: str) -> str:
+    """That a choice was kept, on how many documents it was made, and whether there are enough others to choose anew.
+
+    >>> describe_kept_choice(651, 700, "m.model")
+    'the choice of models was made on 651 documents, and was kept'
+    >>> describe_kept_choice(651, 926, "m.model")
+    'the choice of models was made on 651 documents, and was kept; there are 926 now, enough to be worth choosing ...'
+    """
+    made = "other documents" if chosen_on is None else f"{chosen_on:,} documents"
+    kept = f"the choice of models was made on {made}, and was kept"
+    if not chosen_on or chosen_on / WORTH < n_docs < chosen_on * WORTH:
+        return kept
+    return f"{kept}; there are {n_docs:,} now, enough to be worth choosing anew: unnaive update {file} --rechoose"

@@ -25,7 +25,7 @@ from unnaive.apps.cli.options import (
     reading,
     split_list,
 )
-from unnaive.apps.cli.output import write_text
+from unnaive.apps.cli.output import say_what_was_written, write_text
 from unnaive.apps.cli.paths import EXTENDED
 from unnaive.apps.cli.screen import echo
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, SparkEngine, compare_on_spark
@@ -106,6 +106,7 @@ def compare(
     from unnaive.evaluation.records import RecordFile
     from unnaive.evaluation.trials import Contender, ExperimentPlan
     from unnaive.io.endings import RECORDS, choose_ending
+    from unnaive.text.messages import PARTS
     from unnaive.text.tokens import TokenRule
 
     # whatever can be wrong with the command is found before the data is read
@@ -137,7 +138,12 @@ def compare(
         if json_file != STDOUT:
             show_comparison(on_spark, rival, file)
         return
-    corpus = read_corpus(replace(source, options=replace(source.options, language=rule.language or "en")), archives)
+    source = replace(
+        source,
+        options=replace(source.options, language=rule.language or "en"),
+        message=PARTS if rule.message is None else None,  # of mail, what people read
+    )
+    corpus = read_corpus(source, archives)
     material = Material.of(corpus, rule)
     warn_about_small_classes(corpus)
     if measures is None and not material.exclusive:
@@ -149,6 +155,8 @@ def compare(
     write_comparison(found, rival, html=html, json_file=json_file, markdown=markdown)
     if json_file != STDOUT:
         show_comparison(found, rival, file)
+    else:
+        say_what_was_written(file)
 
 
 def records_path(source: DataFile, material: Material) -> Path:

@@ -182,7 +182,7 @@ def show_tags(screen: Console) -> None:
     row = next(row for row, names in enumerate(test.labels) if len(names) > 1 and 80 < len(test.texts[row]) < 400)
     screen.print(f"  [dim]{shorten_text(test.texts[row], screen.width - 4)}[/]")
     (tags,) = model.predict([test.texts[row]])
-    screen.print(f"  tags given: [green]{', '.join(tags)}[/]   true: {', '.join(test.labels[row])}")
+    screen.print(f"  tags given: [green]{', '.join(map(str, tags))}[/]   true: {', '.join(test.labels[row])}")
 
 
 def show_update(screen: Console, model: TextClassifier) -> None:

@@ -13,9 +13,15 @@ from unnaive.base.visible_text import visible_json
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pyarrow", "PyStemmer", "safetensors", "typer", "rich", "matplotlib")
 OPTIONAL = {
     "openpyxl": "Excel files (pip install 'unnaive[excel]')",
-    "pandas": "columns of pandas",
+    "fastapi": "unnaive serve (pip install 'unnaive[serve]')",
+    "uvicorn": "unnaive serve (pip install 'unnaive[serve]')",
+    "orjson": "unnaive serve (pip install 'unnaive[serve]')",
+    "prometheus-client": "metrics of unnaive serve (pip install 'unnaive[serve]')",
+    "pyspark": "--engine spark (pip install 'unnaive[spark]')",
+    "jieba": "words of Chinese (pip install 'unnaive[chinese]')",
+    "pandas": "columns of pandas, and Spark (pip install 'unnaive[spark]')",
     "polars": "columns of polars",
-    "jieba": "words of Chinese",
+    "cryptography": "signatures of receipts (pip install 'unnaive[sign]')",
     "pgmpy": "queries to exported networks",
 }
 

@@ -128,7 +128,14 @@ def show_evaluation(found: Evaluation, values: dict[str, float]) -> None:
     """The report for people."""
     from unnaive.apps.cli.screen import console
     from unnaive.base.errors import count_noun
-    from unnaive.evaluation.report import ABSTENTION, ABSTENTION_NOTE, COVERAGE, abstention_rows, coverage_rows
+    from unnaive.evaluation.report import (
+        ABSTENTION,
+        ABSTENTION_NOTE,
+        COVERAGE,
+        abstention_rows,
+        coverage_notes,
+        coverage_rows,
+    )
 
     screen = console()
     sizes = f"{count_noun(len(found), 'document')}, {count_noun(len(found.classes), 'class', 'classes')}"
@@ -136,6 +143,8 @@ def show_evaluation(found: Evaluation, values: dict[str, float]) -> None:
     screen.print(found.model, markup=False, style="dim")
     for sentence in class_mismatches(dict(zip(found.classes, found.tally.support, strict=True)), found.unknown):
         screen.print(f"note: {sentence}", markup=False, style="yellow")
+    if found.drift is not None and found.drift.differs:
+        screen.print(f"note: {found.drift.sentence()}", markup=False, style="yellow")
     screen.print()
     screen.print(printed_measure_table(values))
     screen.print()
@@ -150,6 +159,9 @@ def show_evaluation(found: Evaluation, values: dict[str, float]) -> None:
             screen.print(table_of_text(head, rows))
         if rows and head is ABSTENTION:
             screen.print(ABSTENTION_NOTE, markup=False, style="dim")
+        if rows and head is COVERAGE:
+            for sentence in coverage_notes(found):
+                screen.print(f"{sentence[0].upper()}{sentence[1:]}.", markup=False, style="dim")
 
 
 def find_choice(found: Evaluation, accuracy: float, sureness: float) -> AbstentionChoice:

@@ -86,7 +86,7 @@ def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int
         "temperature": getattr(fitted.calibration, "value", None),
         "optimised_for": describe_aim(spec.optimise),
         "calibrated": fitted.calibrated,
-        "held_out_documents": fitted.conformal and fitted.conformal.overall.n,
+        "held_out_documents": fitted.conformal and fitted.conformal.n_documents,
         "documents": None if kept is None else _plain_number(kept.n_docs),
         "documents_bytes": documents_bytes(path),
         "terms": fitted.scorer.n_terms,

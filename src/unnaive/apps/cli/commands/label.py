@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -210,6 +211,9 @@ def read_unlabelled_texts(source: DataFile) -> tuple[list[str], list[str], dict[
     from unnaive.apps.cli.output import say_what_was_read
 
     labelled = source.label is not None or bool(source.label_columns)
+    from unnaive.text.messages import PARTS
+
+    source = replace(source, message=PARTS)  # of mail, what people read
     texts: list[str] = []
     names: list[str] = []
     found: dict[int, tuple[str, ...]] = {}

@@ -91,7 +91,12 @@ def predict(
 
     unnaive predict tickets.model new.csv -o labelled.csv
     """
-    from unnaive.apps.cli.output import read_as_trained, say_what_was_read, say_what_was_written
+    from unnaive.apps.cli.output import (
+        read_as_trained,
+        say_what_sets_promise,
+        say_what_was_read,
+        say_what_was_written,
+    )
     from unnaive.apps.cli.prediction_columns import Layout
     from unnaive.base.errors import UnnaiveError
     from unnaive.classifier.model_file import load_model
@@ -132,6 +137,8 @@ def predict(
                     sys.stdout.flush()
     if not document:
         say_what_was_read(source)
+    if confidence is not None and not document:
+        say_what_sets_promise(fitted, confidence, by_class=by_class)
     if output is not None:
         say_what_was_written(output)
     predictor.tell_unknown()
@@ -175,7 +182,8 @@ def read_prediction_batches(
     if live:
         yield from source.batches(labelled=False)
         return
-    with reading_progress(source, "predicting") as (watched, _):
+    # a stream has no end to be waited for
+    with reading_progress(source, "predicting", in_logs=source.path != "-") as (watched, _):
         yield from watched.batches(labelled=False, keep=keep)
 
 

@@ -51,7 +51,7 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Use fewer splits and training sizes.")] = False,
     strict: Annotated[
         bool,
-        typer.Option("--strict", help="Exit with 1 if a figure is out of its band, or differs for no known reason."),
+        typer.Option("--strict", help="Exit with 1 if a figure is out of its band, or differs without a shown reason."),
     ] = False,
     seed: Seed = 0,
     jobs: Jobs = 1,

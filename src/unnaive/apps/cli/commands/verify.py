@@ -10,9 +10,11 @@ import typer
 
 from unnaive.apps.cli.options import AsJson, KeyFile, ModelFile
 from unnaive.apps.cli.paths import READ
-from unnaive.apps.cli.screen import echo, say_summary
+from unnaive.apps.cli.screen import echo
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.visible_text import visible_json
+
+WORDS = {True: "yes", False: "NO", None: "not checked"}
 
 
 class NotVerified(UnnaiveError):
@@ -28,18 +30,32 @@ def register(app: typer.Typer) -> None:
 
 def verify(
     model: ModelFile,
-    receipt: Annotated[Path, READ, typer.Option(help="The receipt that unnaive forget wrote.", show_default=False)],
+    receipt: Annotated[
+        list[Path],
+        READ,
+        typer.Option(help="A receipt that unnaive forget wrote; may be repeated, in any order.", show_default=False),
+    ],
     against: Annotated[
         str | None,
         READ,
         typer.Option(metavar="DATA", help="The training data without the forgotten documents.", show_default=False),
     ] = None,
-    text: Annotated[list[str] | None, typer.Option("--text", help="Column of text in the data of --against.")] = None,
-    label: Annotated[str | None, typer.Option("--label", help="Column of labels in the data of --against.")] = None,
+    forgotten: Annotated[
+        str | None,
+        READ,
+        typer.Option(metavar="DATA", help="The forgotten documents, to compare their hashes.", show_default=False),
+    ] = None,
+    text: Annotated[list[str] | None, typer.Option("--text", help="Column of text in the data.")] = None,
+    label: Annotated[str | None, typer.Option("--label", help="Column of labels in the data.")] = None,
+    signer: Annotated[
+        Path | None,
+        READ,
+        typer.Option(metavar="FILE", help="Ed25519 public key (PEM) of who signed the receipts.", show_default=False),
+    ] = None,
     key: KeyFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a receipt of unlearning against a model.
+    """Check receipts of unlearning against a model, and say what was not checked.
 
     With --against, a model is trained on the data that is left, and must have the same counts or counted documents, and
     the same bytes.
@@ -47,27 +63,40 @@ def verify(
     unnaive verify tickets.model --receipt withdrawn.json --against rest.csv
     """
     from unnaive.classifier.model_file import load_model
-    from unnaive.classifier.receipts import check_against, check_receipt, read_key, read_receipt
+    from unnaive.classifier.receipt_checks import (
+        check_against,
+        check_forgotten,
+        check_receipts,
+        not_checked,
+        order_receipts,
+    )
+    from unnaive.classifier.receipt_schema import read_receipt
+    from unnaive.classifier.receipts import read_key
     from unnaive.io.sources import hash_file
 
-    found, fitted = read_receipt(receipt), load_model(model)
-    checks = check_receipt(fitted, found, hash_file(model))
+    receipts, fitted, secret = order_receipts([read_receipt(one) for one in receipt]), load_model(model), read_key(key)
+    checks = check_receipts(fitted, receipts, hash_file(model), signer=signer, key=secret)
+    if forgotten is not None:
+        checks.append(check_forgotten(receipts, *read_documents(forgotten, fitted, text, label), secret))
     if against is not None:
-        texts, labels = read_rest(against, fitted, text, label)
-        checks += check_against(fitted, found, texts, labels, read_key(key))
+        checks += check_against(fitted, receipts, *read_documents(against, fitted, text, label), secret)
+    checks += not_checked(forgotten=forgotten is not None, against=against is not None)
+    holds = not any(one.holds is False for one in checks)
     if as_json:
-        echo(visible_json({"verified": all(one.holds for one in checks), "checks": [asdict(one) for one in checks]}))
+        unchecked = sum(one.holds is None for one in checks)
+        found = {"verified": holds, "not_checked": unchecked, "checks": [asdict(one) for one in checks]}
+        echo(visible_json(found))
     else:
-        for one in checks:
-            echo(f"{'yes' if one.holds else 'NO '}  {one.sentence}")
-        for part in found.get("kept_from_before", ()):
-            say_summary(f"note  the {part} was made before the documents were forgotten, and is kept")
-    if not all(one.holds for one in checks):
+        for one in sorted(checks, key=lambda one: one.holds is None):
+            echo(f"{WORDS[one.holds]:<12}{one.name:<11}{one.sentence}")
+    if not holds:
         raise NotVerified("the receipt does not hold for this model")
 
 
-def read_rest(path: str, fitted: Any, text: list[str] | None, label: str | None) -> tuple[Any, list[tuple[Any, ...]]]:
-    """The documents that the model should have left."""
+def read_documents(
+    path: str, fitted: Any, text: list[str] | None, label: str | None
+) -> tuple[Any, list[tuple[Any, ...]]]:
+    """The documents of a file, read as the model reads its own."""
     from unnaive.apps.cli.commands.change import read_labelled
     from unnaive.apps.cli.options import data_file, shared_defaults
 

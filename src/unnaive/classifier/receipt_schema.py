@@ -1,0 +1,162 @@
+"""The schema of a receipt of unlearning: which fields it has, which values they may have, and how it is read."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from unnaive.base.errors import BadData
+from unnaive.data.register import HASH, SIZE
+from unnaive.io.sources import check_exists
+
+KIND = "unnaive unlearning"
+FORMAT = 2
+STATEMENTS = {
+    "counts": "The counts of the model after equal those of a model trained without these documents.",
+    "documents": "The counted documents that the model after keeps and was trained on are those before, without these.",
+}
+CHOICE = "choice of models"  # of a model that selects among candidates, where --keep-choice was given
+SIGNATURES = ("ed25519", "hmac-sha256")
+
+
+@dataclass(frozen=True)
+class FieldRule:
+    """What the value of a field must be, in words and as a test; an `optional` one may be missing."""
+
+    words: str
+    accepts: Callable[[Any], bool]
+    optional: bool = False
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= 1000
+
+
+def _is_count(least: int) -> Callable[[Any], bool]:
+    return lambda value: type(value) is int and least <= value < 2**53
+
+
+def _is_hex(size: int) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, str) and re.fullmatch(f"[0-9a-f]{{{2 * size}}}", value) is not None
+
+
+def _is_time(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and datetime.fromisoformat(value).tzinfo is not None
+    except ValueError:
+        return False
+
+
+def _are_hashes(value: Any) -> bool:
+    """Distinct hashes in order: how often a document was forgotten stands in `repeated`."""
+    one = _is_hex(SIZE)
+    return isinstance(value, list) and bool(value) and all(map(one, value)) and sorted(set(value)) == value
+
+
+def _are_times(value: Any) -> bool:
+    return isinstance(value, dict) and all(_is_hex(SIZE)(key) and _is_count(2)(times) for key, times in value.items())
+
+
+FIELDS = {
+    "receipt": FieldRule(f"{KIND!r}", lambda value: value == KIND),
+    "format": FieldRule(f"{FORMAT}", lambda value: type(value) is int and value == FORMAT),
+    "version": FieldRule("a version", _is_text),
+    "time": FieldRule("a time with its zone", _is_time),
+    "statement": FieldRule("one of the statements that unnaive makes", lambda value: value in STATEMENTS.values()),
+    "kept_from_before": FieldRule(f"[] or [{CHOICE!r}]", lambda value: value in ([], [CHOICE])),
+    "registered": FieldRule("true or false", lambda value: isinstance(value, bool)),
+    "before": FieldRule("a table", lambda value: isinstance(value, dict)),
+    "after": FieldRule("a table", lambda value: isinstance(value, dict)),
+    "documents": FieldRule("a whole number from 1 on", _is_count(1)),
+    "hash": FieldRule("a table", lambda value: isinstance(value, dict)),
+    "document_hashes": FieldRule(f"distinct hashes of {SIZE} bytes in hexadecimal, sorted", _are_hashes),
+    "repeated": FieldRule("a table from hashes to whole numbers from 2 on", _are_times),
+    "signature": FieldRule("a table", lambda value: isinstance(value, dict), optional=True),
+}
+MODEL = {
+    "file": FieldRule("a name", _is_text),
+    "sha256": FieldRule("a SHA-256 in hexadecimal", _is_hex(32)),
+    "documents": FieldRule("a whole number from 1 on", _is_count(1)),
+}
+PARTS = {
+    "before": MODEL,
+    "after": MODEL,
+    "hash": {
+        "name": FieldRule(f"{HASH!r}", lambda value: value == HASH),
+        "key": FieldRule("the name of a key or null", lambda value: value is None or _is_hex(8)(value)),
+    },
+    "signature": {
+        "by": FieldRule(f"one of {', '.join(SIGNATURES)}", lambda value: value in SIGNATURES),
+        "key": FieldRule("the name of a key", lambda value: _is_hex(8)(value) or _is_hex(32)(value)),
+        "value": FieldRule("a signature in hexadecimal", lambda value: _is_hex(64)(value) or _is_hex(32)(value)),
+    },
+}
+
+
+def read_receipt(path: str | Path) -> dict[str, Any]:
+    """A receipt from a file; anything else, or one whose values cannot be, is an error of one sentence."""
+    try:
+        found = json.loads(check_exists(path).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as problem:
+        raise BadData(f"{path} is no receipt of unlearning ({str(problem).splitlines()[0][:80]})") from problem
+    problem_found = find_problem(found)
+    if problem_found is not None:
+        raise BadData(f"{path} is no receipt of unlearning that this version can read: {problem_found}")
+    receipt: dict[str, Any] = found
+    return receipt
+
+
+def find_problem(found: Any) -> str | None:
+    """What is wrong with a receipt, in words; None where every value is possible.
+
+    >>> find_problem({"receipt": "unnaive unlearning"})
+    'it has no format'
+    >>> find_problem([])
+    'it is no table of fields'
+    """
+    if not isinstance(found, dict):
+        return "it is no table of fields"
+    problem = _find_field_problem(found, FIELDS, "")
+    if problem is not None:
+        return problem
+    for name, rules in PARTS.items():
+        if name in found:
+            problem = _find_field_problem(found[name], rules, f"{name}.")
+            if problem is not None:
+                return problem
+    return _find_contradiction(found)
+
+
+def _find_field_problem(values: dict[str, Any], rules: dict[str, FieldRule], prefix: str) -> str | None:
+    missing = next((name for name, rule in rules.items() if name not in values and not rule.optional), None)
+    if missing is not None:
+        return f"it has no {prefix}{missing}"
+    for name, value in values.items():
+        if name not in rules:
+            return f"it has a field {prefix}{name[:40]!r}, which receipts do not have"
+        if not rules[name].accepts(value):
+            return f"its {prefix}{name} is not {rules[name].words}"
+    return None
+
+
+def _find_contradiction(found: dict[str, Any]) -> str | None:
+    """What cannot be true of all fields together."""
+    before, after, times = found["before"], found["after"], found["repeated"]
+    if before["sha256"] == after["sha256"]:
+        return "the file before and the file after are the same"
+    if not set(times) <= set(found["document_hashes"]):
+        return "a repeated hash is none of its document hashes"
+    told = len(found["document_hashes"]) + sum(times.values()) - len(times)
+    if told != found["documents"]:
+        return f"it speaks of {found['documents']:,} documents and has hashes of {told:,}"
+    if before["documents"] - found["documents"] != after["documents"]:
+        return (
+            f"{before['documents']:,} documents before, {found['documents']:,} of them forgotten, "
+            f"are not {after['documents']:,} after"
+        )
+    return None

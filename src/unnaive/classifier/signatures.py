@@ -1,0 +1,106 @@
+"""Signatures of receipts: Ed25519 with a key file of the user, or HMAC with the key of the document hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from pathlib import Path
+from typing import Any
+
+from unnaive.base.errors import BadData, MissingExtra
+from unnaive.data.register import key_name
+from unnaive.io.sources import check_exists
+
+INSTALL = "Ed25519 signatures need the library cryptography; install it with: pip install 'unnaive[sign]'"
+
+
+def signed_bytes(receipt: dict[str, Any]) -> bytes:
+    """What is signed: the receipt without its signature, as JSON without spaces, keys in order.
+
+    >>> signed_bytes({"b": 1, "a": "x", "signature": {}})
+    b'{"a":"x","b":1}'
+    """
+    bare = {name: value for name, value in receipt.items() if name != "signature"}
+    return json.dumps(bare, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
+
+
+def sign(receipt: dict[str, Any], private_key: Path | None, secret: bytes | None) -> dict[str, Any]:
+    """The receipt with a signature: by the private key if there is one, else by the secret; without both as it is."""
+    if private_key is not None:
+        key = _load(private_key, private=True)
+        public = key.public_key()
+        value, by, name = key.sign(signed_bytes(receipt)), "ed25519", _public_name(public)
+    elif secret is not None:
+        value, by, name = _mac(receipt, secret), "hmac-sha256", key_name(secret) or ""
+    else:
+        return receipt
+    return receipt | {"signature": {"by": by, "key": name, "value": value.hex()}}
+
+
+def check_signature(receipt: dict[str, Any], public_key: Path | None, secret: bytes | None) -> tuple[bool | None, str]:
+    """(whether the signature holds, a sentence); None where it was not checked, and the sentence says why."""
+    found = receipt.get("signature")
+    if found is None:
+        if public_key is not None:
+            return False, "the receipt has no signature, and --signer asks for one"
+        return None, "who wrote it: the receipt is not signed"
+    if found["by"] == "hmac-sha256":
+        if public_key is not None:
+            return False, "the receipt is signed by the key of its hashes (HMAC), and --signer asks for Ed25519"
+        if secret is None:
+            return None, "its signature (HMAC): give the key of the hashes as --key"
+        good = hmac.compare_digest(bytes.fromhex(found["value"]), _mac(receipt, secret))
+        return good, f"the signature is {'' if good else 'not '}that of the owner of the key (HMAC)"
+    if public_key is None:
+        return None, "its signature (Ed25519): give the public key of the signer as --signer"
+    key = _load(public_key, private=False)
+    good = found["key"] == _public_name(key) and _verifies(key, bytes.fromhex(found["value"]), signed_bytes(receipt))
+    return good, f"the signature is {'' if good else 'not '}that of {public_key} (Ed25519)"
+
+
+def check_private_key(path: Path | None) -> None:
+    """An error before anything is done if the file holds no Ed25519 private key; None for None."""
+    if path is not None:
+        _load(path, private=True)
+
+
+def _mac(receipt: dict[str, Any], secret: bytes) -> bytes:
+    return hmac.new(secret, b"unnaive receipt\0" + signed_bytes(receipt), hashlib.sha256).digest()
+
+
+def _load(path: Path, *, private: bool) -> Any:
+    try:
+        from cryptography.exceptions import UnsupportedAlgorithm
+        from cryptography.hazmat.primitives.asymmetric import ed25519
+        from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
+    except ImportError:
+        raise MissingExtra(INSTALL) from None
+    raw = check_exists(path).read_bytes()
+    what = "private" if private else "public"
+    made = "openssl genpkey -algorithm ed25519" if private else "openssl pkey -pubout"
+    wanted: type = ed25519.Ed25519PrivateKey if private else ed25519.Ed25519PublicKey
+    try:
+        key = load_pem_private_key(raw, None) if private else load_pem_public_key(raw)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as problem:
+        raise BadData(f"{path} holds no {what} key in PEM, without a password, such as {made!r} writes") from problem
+    if not isinstance(key, wanted):
+        raise BadData(f"{path} holds a {what} key of another kind than Ed25519; make one with {made!r}")
+    return key
+
+
+def _verifies(key: Any, value: bytes, data: bytes) -> bool:
+    from cryptography.exceptions import InvalidSignature
+
+    try:
+        key.verify(value, data)
+    except InvalidSignature:
+        return False
+    return True
+
+
+def _public_name(key: Any) -> str:
+    """SHA-256 of the raw public key: what tells signers apart."""
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+    return hashlib.sha256(key.public_bytes(Encoding.Raw, PublicFormat.Raw)).hexdigest()

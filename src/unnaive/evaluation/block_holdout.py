@@ -1,0 +1,182 @@
+"""Whether documents are harder where a whole block of them is held out: the last of a file, the latest, other groups.
+
+Documents held out at random have neighbours of their time, author or thread to learn from; new documents have not. A
+fast classifier tells whether that matters: the documents of a block are scored once by models that were trained on
+random others, and once by a model that saw nothing of the block. If the second is wrong far more often, the model
+itself is trained without the block, and both figures are told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.sparse import csr_array
+from unnaive.base.types import Ids, Sparse
+from unnaive.data.folds import split_folds
+from unnaive.data.products import take_columns
+from unnaive.data.targets import one_label_matrix, single_labels
+from unnaive.data.training_data import DocumentRows
+from unnaive.data.weighting import document_frequency, tf_idf
+from unnaive.evaluation.related_documents import find_related, group_folds
+from unnaive.learning.fitted import FittedModel
+from unnaive.models.auto.members import Training, fit_family, member_scores, weight_rows
+from unnaive.text.gram_units import find_kinds
+
+N_FOLDS = 5  # a block is one of so many parts
+MOST = 10_000  # documents that are looked at, spread evenly
+FEWEST = 200  # documents: a fifth of fewer tells nothing
+ALPHA = 0.01  # of the test; one block is one comparison of two trained models, which are lucky or not
+LEAST_GAP = 0.01  # of the accuracy: smaller ones are not told
+
+
+@dataclass(frozen=True)
+class BlockEffect:
+    """How the documents of a block fare by a fast classifier.
+
+    n_docs     documents of the block
+    at_random  the share that is right by models of random others
+    without    the share that is right by a model that saw nothing of the block
+    p          of McNemar's exact test, one-sided, that both err alike
+    """
+
+    n_docs: int
+    at_random: float
+    without: float
+    p: float
+
+    @property
+    def parts(self) -> bool:
+        """Whether the two shares part."""
+        return self.p <= ALPHA and self.at_random - self.without >= LEAST_GAP
+
+
+def last_block(codes: Ids, order: NDArray[Any] | None = None) -> NDArray[np.bool_]:
+    """Which documents are the last fifth of their class, as they stand or as values order them (n_docs,).
+
+    By class, because files are often sorted by it.
+
+    >>> last_block(np.array([0, 0, 0, 0, 0, 1, 1, 1, 1, 1])).astype(int).tolist()
+    [0, 0, 0, 0, 1, 0, 0, 0, 0, 1]
+    """
+    place = np.arange(len(codes)) if order is None else np.unique(order, return_inverse=True)[1]
+    by_class = np.lexsort((place, codes))
+    sizes = np.bincount(codes)
+    rank = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    last = np.zeros(len(codes), np.bool_)
+    last[by_class] = rank * N_FOLDS >= (N_FOLDS - 1) * np.repeat(sizes, sizes)
+    return last
+
+
+def group_block(groups: Sequence[Any], seed: int = 0) -> NDArray[np.bool_]:
+    """Which documents are of the groups that are held out, whole groups with about a fifth of all (n_docs,).
+
+    >>> group_block(["ann", "ann", "bob", "cy", "cy", "di"]).sum() in (1, 2)
+    True
+    """
+    number = np.unique(np.asarray(groups), return_inverse=True)[1]
+    sizes = np.bincount(number)
+    order = np.random.default_rng(seed).permutation(len(sizes))
+    before = np.cumsum(sizes[order]) - sizes[order]
+    return np.isin(number, order[before < len(number) / N_FOLDS])
+
+
+def find_block_effect(X: Sparse, codes: Ids, block: NDArray[np.bool_], *, seed: int = 0) -> BlockEffect | None:
+    """What it costs documents X (n_docs, n_terms) of a block to be held out as a whole; None where they are too few.
+
+    Complement naive Bayes on tf-idf, trained without documents that share passages with a held-out one, in both ways of
+    holding out: what copies give away is the same in both.
+    """
+    if len(codes) > MOST:
+        rows = np.unique(np.linspace(0, len(codes) - 1, MOST).astype(np.int64))
+        X, codes, block = X[rows], codes[rows], block[rows]
+    codes = np.unique(codes, return_inverse=True)[1]
+    aside = np.flatnonzero(block)
+    if len(codes) < FEWEST or not 0 < len(aside) < len(codes) or int(codes.max()) < 1:
+        return None
+    related = find_related(X).related
+    rest = np.flatnonzero(~block & ~np.isin(related, related[aside]))
+    if len(np.unique(codes[rest])) < 2:
+        return None
+    without = _right(X, codes, rest, aside)
+    at_random = np.zeros(len(codes), np.bool_)
+    for training, held_out in split_folds(group_folds(codes, related, N_FOLDS, seed=seed), N_FOLDS):
+        judged = held_out[block[held_out]]
+        if len(judged):
+            at_random[judged] = _right(X, codes, training, judged)
+    once = at_random[aside]
+    worse, better = int((once & ~without).sum()), int((~once & without).sum())
+    return BlockEffect(len(aside), float(once.mean()), float(without.mean()), _binomial_tail(worse, worse + better))
+
+
+def _right(X: Sparse, codes: Ids, training: Ids, held_out: Ids) -> NDArray[np.bool_]:
+    """Which held-out documents complement naive Bayes of the training documents gets right (n_held_out,)."""
+    columns = np.flatnonzero(document_frequency(X[training]))
+    inside = take_columns(X[training], columns)
+    weighting = tf_idf(inside)
+    Y = one_label_matrix(codes[training], int(codes.max()) + 1)
+    data = Training.of(inside, weighting, Y, None, tol=1e-2, random_state=0, n_jobs=1)
+    Z = weight_rows(weighting, take_columns(X[held_out], columns))
+    best = member_scores(fit_family("complement", (0.3,), data), Z).argmax(axis=1)
+    return np.asarray(best == codes[held_out])
+
+
+def _binomial_tail(hits: int, n: int) -> float:
+    """P(at least so many of n tosses of a coin)."""
+    from scipy.special import bdtrc
+
+    return 1.0 if hits <= 0 else float(bdtrc(hits - 1, n, 0.5))
+
+
+@dataclass(frozen=True)
+class BlockHoldout:
+    """How the model fares on documents that were held out as a block, beside what it reached on random ones.
+
+    by        what the block is, in words
+    accuracy  the share of its documents that is right by the model, trained on the others as it was chosen
+    at_random the held-out accuracy of the model
+    """
+
+    by: str
+    n_docs: int
+    accuracy: float
+    at_random: float
+
+    def sentence(self) -> str:
+        """Both figures in words."""
+        return (
+            f"held out at random {100 * self.at_random:.1f} % are right, but of {self.by}, held out as a whole, "
+            f"{100 * self.accuracy:.1f} %: if new documents differ from these as that part differs from the others, "
+            "expect the second"
+        )
+
+
+def hold_out_block(fitted: FittedModel, rows: DocumentRows, block: NDArray[np.bool_], by: str) -> BlockHoldout | None:
+    """Both figures of a model that chose on held-out documents, where they part; None where they do not.
+
+    rows   the documents that it learnt from, in the order in which `block` tells which are held out (n_docs,)
+    """
+    codes = single_labels(csr_array(rows.targets.Y))
+    recipe = getattr(fitted.scorer, "recipe", None)
+    if codes is None or recipe is None or "accuracy" not in recipe["report"] or rows.vocabulary is None:
+        return None
+    is_gram, is_pair = find_kinds(rows.vocabulary)
+    effect = find_block_effect(take_columns(csr_array(rows.X), np.flatnonzero(~is_gram & ~is_pair)), codes, block)
+    if effect is None or not effect.parts:
+        return None
+    order = rows.vocabulary.order()
+    X, names = rows.X, rows.vocabulary
+    if order is not None:
+        X, names = csr_array(rows.X[:, order]), names.in_order(order)
+    rest, aside = np.flatnonzero(~block), np.flatnonzero(block)
+    places = np.arange(len(fitted.classes))
+    weight = None if rows.weight is None else rows.weight[rest]
+    pool = fitted.spec.model.relearn(
+        fitted.scorer, places, X[rest], rows.targets.Y[rest], terms=names, sample_weight=weight
+    )
+    right = pool.scores(X[aside]).argmax(axis=1) == codes[aside]
+    return BlockHoldout(by, len(aside), float(right.mean()), float(recipe["report"]["accuracy"]))

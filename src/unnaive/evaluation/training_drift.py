@@ -1,0 +1,170 @@
+"""Whether documents that a model is measured on come from the source that it learnt from, by what the model kept.
+
+What training held out (an accuracy, calibrated probabilities, the coverage of sets) tells of documents of that source.
+A model that learns from documents has kept them counted, others have kept how many documents have each term: enough to
+test whether new documents are like these, though no text was kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.sparse import csr_array
+from unnaive.base.types import Ids, Sparse
+from unnaive.data.kept_documents import KeptDocuments
+from unnaive.data.named_counts import NamedCounts
+from unnaive.data.packed_documents import PackedDocuments
+from unnaive.data.products import take_columns
+from unnaive.data.weighting import document_frequency, tf_idf
+from unnaive.evaluation.drift import ALPHA, FEWEST_TEXTS, fisher_p
+from unnaive.evaluation.related_documents import find_related, first_of_copies
+from unnaive.evaluation.significance import holm
+from unnaive.evaluation.two_sample import permutation_p
+from unnaive.learning.fitted import FittedModel
+from unnaive.text.counting import TextCounter
+from unnaive.text.gram_units import find_kinds
+from unnaive.text.vocabulary import Vocabulary
+
+MOST = 2000  # documents of each side that texts are compared by: a drift that takes more to see costs little
+
+
+@dataclass(frozen=True)
+class TrainingDrift:
+    """Documents against those of training: p of the test of their words, and of the test of their classes' shares.
+
+    p_classes  the smallest over the classes, corrected for their number (Holm); 1 where nothing can be said
+    """
+
+    p_words: float
+    p_classes: float
+
+    @property
+    def p(self) -> float:
+        """Of the test that both come from one source: twice the smaller of the two (Bonferroni)."""
+        return min(1.0, 2 * min(self.p_words, self.p_classes))
+
+    @property
+    def differs(self) -> bool:
+        """Whether the documents differ from those of training; of one source, one time in twenty at most."""
+        return self.p <= ALPHA
+
+    def sentence(self) -> str:
+        """The verdict in words; nothing where no difference was found.
+
+        >>> TrainingDrift(0.001, 0.4).sentence()[:78]
+        'these documents differ from those of training in their words (p 0.002), so wha'
+        """
+        if not self.differs:
+            return ""
+        each = (("words", self.p_words), ("shares of the classes", self.p_classes))
+        what = " and ".join(name for name, p in each if 2 * p <= ALPHA)
+        return (
+            f"these documents differ from those of training in their {what} (p {self.p:.2g}), so what was measured "
+            "while training (held-out accuracy, calibration, coverage of sets) cannot be expected to hold for them"
+        )
+
+
+def find_training_drift(fitted: FittedModel, documents: Any, Y: Sparse, *, seed: int = 0) -> TrainingDrift | None:
+    """The test of documents, texts or rows of counts, with labels Y (n_docs, at least n_classes).
+
+    None where fewer than FEWEST_TEXTS are on a side, or the model has kept nothing to compare with. Copies on a side
+    count once, as far as they can be seen: of a model that kept sums alone, not among those of training.
+    """
+    kept = fitted.statistic
+    if fitted.documents is not None:  # a model that tunes on its documents has their sums too
+        kept = fitted.documents
+    if kept is None or kept.n_docs < FEWEST_TEXTS or Y.shape[0] < FEWEST_TEXTS:
+        return None
+    if isinstance(kept, PackedDocuments):
+        kept = kept.documents
+    if isinstance(kept, NamedCounts):
+        return _against_sums(fitted, kept, documents, Y, seed)
+    return _against_documents(fitted, kept, documents, Y, seed)
+
+
+def _against_documents(fitted: FittedModel, kept: KeptDocuments, documents: Any, Y: Sparse, seed: int) -> TrainingDrift:
+    """By a permutation test of the distance of the means, copies and shared passages held together."""
+    rng = np.random.default_rng(seed)
+    rows, new_rows = (_sample(n, rng) for n in (kept.n_docs, Y.shape[0]))
+    old, new = _count_words(fitted, kept.words, kept.table[rows], documents, new_rows)
+    X = csr_array(_stack(old, new))
+    X = take_columns(X, np.flatnonzero(document_frequency(X)))
+    is_new = np.repeat([0, 1], [old.shape[0], new.shape[0]])
+    p = permutation_p(tf_idf(X).apply(X), is_new, find_related(X), seed=seed)
+    once, new_once = rows[first_of_copies(old)], new_rows[first_of_copies(new)]
+    return TrainingDrift(p, _class_p(kept.Y[once], len(once), Y[new_once], kept.classes))
+
+
+def _against_sums(fitted: FittedModel, kept: NamedCounts, documents: Any, Y: Sparse, seed: int) -> TrainingDrift | None:
+    """By Fisher's exact test of every word, corrected for their number (Holm)."""
+    counts = kept.counts
+    if not np.issubdtype(np.asarray(counts.df).dtype, np.integer):
+        return None  # documents with weights: how many there were is not known
+    n_old, df = int(counts.n_docs), csr_array(np.asarray(counts.df)[None, :])
+    rows = _sample(Y.shape[0], np.random.default_rng(seed))
+    before, new = _count_words(fitted, kept.vocabulary, df, documents, rows)
+    first = first_of_copies(new)
+    after, once = document_frequency(new[first]), rows[first]
+    had = np.asarray(before.toarray(), np.int64).ravel()
+    tail = fisher_p(n_old, len(once))
+    there = np.flatnonzero(had + after)
+    p_words = min(holm([tail(int(had[t]), int(after[t])) for t in there]), default=1.0)
+    sizes = np.asarray(counts.class_docs, np.int64)
+    return TrainingDrift(p_words, _share_p(sizes, n_old, _class_sizes(Y[once], len(sizes)), len(once)))
+
+
+def _count_words(
+    fitted: FittedModel, vocabulary: Vocabulary | None, table: Sparse, documents: Any, rows: Ids
+) -> tuple[Sparse, Sparse]:
+    """(what was kept, the new documents `rows`) over the same words, with those that only the new ones have.
+
+    Pairs and pieces of words follow from the words, and are left out.
+    """
+    rule = fitted.token_rule
+    if rule is None or vocabulary is None:
+        return csr_array(table), csr_array(documents)[rows]
+    if rule.analyzer != "char":
+        is_gram, is_pair = find_kinds(vocabulary)
+        words = np.flatnonzero(~is_gram & ~is_pair)
+        vocabulary, table = vocabulary.take(words), take_columns(csr_array(table), words)
+        rule = replace(rule, analyzer="word", ngrams=(1, 1))
+    counter = TextCounter(rule, vocabulary)
+    new = counter.count([documents[row] for row in rows.tolist()], grow=True)
+    old = csr_array(table).copy()
+    old.resize((old.shape[0], new.shape[1]))
+    return old, new
+
+
+def _class_p(old_Y: Sparse, n_old: int, new_Y: Sparse, classes: tuple[Any, ...]) -> float:
+    return _share_p(_class_sizes(old_Y, len(classes)), n_old, _class_sizes(new_Y, len(classes)), new_Y.shape[0])
+
+
+def _class_sizes(Y: Sparse, n_classes: int) -> NDArray[np.int64]:
+    """Documents of each class that the model knows (n_classes,), and last of all others."""
+    sizes = np.bincount(csr_array(Y).indices, minlength=n_classes)
+    return np.append(sizes[:n_classes], sizes[n_classes:].sum())
+
+
+def _share_p(old: NDArray[np.int64], n_old: int, new: NDArray[np.int64], n_new: int) -> float:
+    """The smallest p of Fisher's exact test of a class's share, corrected for the number of classes (Holm).
+
+    >>> round(_share_p(np.array([1, 3]), 4, np.array([4, 0, 0]), 4), 4)     # 2 · 1/14, twice for two classes
+    0.2857
+    """
+    tail = fisher_p(n_old, n_new)
+    before = np.append(old, np.zeros(len(new) - len(old), np.int64))
+    return min(holm([tail(int(a), int(b)) for a, b in zip(before, new, strict=True) if a + b]), default=1.0)
+
+
+def _sample(n: int, rng: np.random.Generator) -> Ids:
+    return np.arange(n) if n <= MOST else np.sort(rng.permutation(n)[:MOST])
+
+
+def _stack(old: Sparse, new: Sparse) -> Any:
+    from scipy.sparse import vstack
+
+    return vstack([old, new])

@@ -1,0 +1,159 @@
+"""Labels that are hardly meant as classes, each with the sentence that says so and the option that mends it.
+
+Missing values, one class in several spellings, fastText's prefix, classes of a single document. Reading warns of them
+and `unnaive audit` lists them; nothing is changed before somebody says so.
+"""
+
+from __future__ import annotations
+
+import shlex
+import warnings
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from unnaive.base.errors import UnnaiveWarning, count_noun
+
+MISSING = frozenset(
+    ("nan", "none", "null", "n/a", "#n/a", "na", "<na>", "nil", "nat", "undefined", "missing", "-", "?")
+)
+PREFIX = "__label__"  # fastText's
+LARGE = 10  # documents of the largest class, from which on a class of one is worth a word
+SHOWN = 5  # labels in a sentence
+
+
+@dataclass(frozen=True)
+class LabelSpelling:
+    """How labels are read beyond what stands in the cell.
+
+    ignored  labels that stand for no label, as they are spelt in the file
+    prefix   taken off where a label begins with it
+    lower    whether labels are read in lower case, with single spaces
+    """
+
+    ignored: tuple[str, ...] = ()
+    prefix: str | None = None
+    lower: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.ignored or self.prefix or self.lower)
+
+    def apply(self, labels: tuple[str, ...]) -> tuple[str, ...]:
+        """The labels of one document as they are meant, each once.
+
+        >>> LabelSpelling(("N/A",), "__label__", lower=True).apply(("N/A", "__label__Sport", "sport"))
+        ('sport',)
+        """
+        found = (self._spell(label) for label in labels if label not in self.ignored)
+        return tuple(dict.fromkeys(label for label in found if label))
+
+    def _spell(self, label: str) -> str:
+        if self.prefix:
+            label = label.removeprefix(self.prefix).strip()
+        return fold_label(label) if self.lower else label
+
+
+def fold_label(label: str) -> str:
+    """A label in lower case with single spaces.
+
+    >>> fold_label("Log  In")
+    'log in'
+    """
+    return " ".join(label.split()).lower()
+
+
+def missing_labels(sizes: Mapping[str, int]) -> list[str]:
+    """Labels that programs write for a value that is not there.
+
+    >>> missing_labels({"sport": 9, "NaN": 2, "N/A": 1})
+    ['NaN', 'N/A']
+    """
+    return [label for label in sizes if label.casefold() in MISSING]
+
+
+def alike_labels(sizes: Mapping[str, int]) -> list[list[str]]:
+    """Groups of labels that differ in case and spaces alone, each with its largest first.
+
+    >>> alike_labels({"Politics": 2, "sport": 3, "politics": 9})
+    [['politics', 'Politics']]
+    """
+    groups: dict[str, list[str]] = defaultdict(list)
+    for label in sizes:
+        groups[fold_label(label)].append(label)
+    return [sorted(group, key=lambda label: (-sizes[label], label)) for group in groups.values() if len(group) > 1]
+
+
+def prefixed_labels(sizes: Mapping[str, int]) -> list[str]:
+    """Labels with fastText's prefix left in.
+
+    >>> prefixed_labels({"__label__sport": 9, "politics": 2})
+    ['__label__sport']
+    """
+    return [label for label in sizes if label.startswith(PREFIX)]
+
+
+def single_labels(sizes: Mapping[str, int]) -> list[str]:
+    """Classes of one document beside a class of ten or more; of those that are missing values, nothing is said.
+
+    >>> single_labels({"sport": 12, "cricket": 1}), single_labels({"sport": 2, "cricket": 1})
+    (['cricket'], [])
+    """
+    if max(sizes.values(), default=0) < LARGE:
+        return []
+    return [label for label, size in sizes.items() if size == 1 and label.casefold() not in MISSING]
+
+
+def label_sentences(sizes: Mapping[str, int]) -> list[str]:
+    """One sentence for each thing that is odd about the labels, documents of each given in `sizes`.
+
+    >>> for sentence in label_sentences({"sport": 12, "Sport": 2, "NaN": 1, "cricket": 1}): print(sentence)
+    the label NaN (1 document) looks like a missing value; to leave it out say --ignore-label NaN
+    the labels sport (12) and Sport (2) differ in case or spaces alone; to make them one class say --lower-labels
+    the class cricket has a single document, too few to learn and measure; to leave it out say --ignore-label cricket
+    """
+    found = []
+    missing, prefixed, alike = missing_labels(sizes), prefixed_labels(sizes), alike_labels(sizes)
+    respelt = {label for group in alike for label in group}
+    single = [label for label in single_labels(sizes) if label not in respelt]
+    if missing:
+        one = len(missing) == 1
+        what = f"label {missing[0]} ({count_noun(sizes[missing[0]], 'document')}) looks like a missing value"
+        several = f"labels {_join(missing, sizes)} look like missing values"
+        them = "it" if one else "them"
+        found.append(f"the {what if one else several}; to leave {them} out say {_ignore(missing)}")
+    for group in alike[:SHOWN]:
+        names = _join(group, sizes)
+        found.append(f"the labels {names} differ in case or spaces alone; to make them one class say --lower-labels")
+    if prefixed:
+        begin = "label begins" if len(prefixed) == 1 else "labels begin"
+        found.append(f"{len(prefixed):,} {begin} with {PREFIX}; to take it off say --label-prefix {PREFIX}")
+    if single:
+        one = len(single) == 1
+        who = f"the class {single[0]} has" if one else f"{len(single):,} classes ({_names(single)}) have"
+        them = "it" if one else "them"
+        found.append(
+            f"{who} a single document{'' if one else ' each'}, too few to learn and measure; to leave {them} out say "
+            f"{_ignore(single)}"
+        )
+    return found
+
+
+def warn_about_odd_labels(name: str, sizes: Mapping[str, int]) -> None:
+    """Say what is odd about the labels of a file, one warning each."""
+    for sentence in label_sentences(sizes):
+        warnings.warn(f"{name}: {sentence}", UnnaiveWarning, stacklevel=4)
+
+
+def _names(labels: Sequence[str]) -> str:
+    return ", ".join(labels[:SHOWN]) + (", …" if len(labels) > SHOWN else "")
+
+
+def _join(labels: Sequence[str], sizes: Mapping[str, int]) -> str:
+    *most, last = (f"{label} ({sizes[label]:,})" for label in labels[:SHOWN])
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _ignore(labels: Sequence[str]) -> str:
+    """The options that leave labels out."""
+    shown = " ".join(f"--ignore-label {shlex.quote(label)}" for label in labels[:SHOWN])
+    return shown + (" …" if len(labels) > SHOWN else "")

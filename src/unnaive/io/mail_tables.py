@@ -1,0 +1,183 @@
+"""Mailboxes as tables of messages: a file in mbox, packed or not, and a Maildir.
+
+Each message is a row: its text is the message as it was sent, and its header fields are columns, by which labels may be
+named: --label x-gmail-labels. `folder` is the mailbox that it lies in. Which parts of a message are read is said when
+terms are counted, or by the source (io/datafiles.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from unnaive.base.errors import BadData
+from unnaive.io.endings import split_ending
+from unnaive.io.options import ReadOptions
+from unnaive.io.sources import CODE_PAGES, WESTERN, Lines, decode_code_page, open_bytes
+from unnaive.io.tables import Table, TableSample, split_into_batches
+from unnaive.text.messages import header_fields
+
+SHOWN = ("id", "from", "to", "date", "subject")  # columns that predictions are written beside
+SAMPLE_MESSAGES = 50  # of which the header fields become columns
+# fields of transport, which are no columns
+_TRANSPORT = re.compile(
+    r"received|return-path|delivered-to|message-id|mime-version|content-.*|dkim-.*|arc-.*|authentication-results|"
+    r"references|in-reply-to|x-received|x-google-.*|x-gm-.*|from|to|date|subject|path|lines|xref|status|x-status|x-uid"
+)
+_CHARSET = re.compile(
+    rb"^content-type:[^\n]*(?:\n[ \t][^\n]*)*?charset=[\"']?([\w.:+-]+)", re.IGNORECASE | re.MULTILINE
+)
+
+
+class MailTable(Table):
+    """Messages as rows; a subclass has `_messages`, which gives (folder, raw message) of each."""
+
+    header = "each message a document"
+
+    def __init__(self, path: str, options: ReadOptions) -> None:
+        self.path, self.options = path, options
+        rows = self._rows()
+        self._start = list(islice(rows, SAMPLE_MESSAGES))
+        self._rest = rows
+        fields = dict.fromkeys(name for row in self._start for name in row if name not in (*SHOWN, "text", "folder"))
+        self.names = (*SHOWN, "folder", *(name for name in fields if not _TRANSPORT.fullmatch(name)), "text")
+        self.known = {"text": "text", "id": "id"}
+
+    def _messages(self) -> Iterator[tuple[str, bytes]]:
+        raise NotImplementedError
+
+    def _rows(self) -> Iterator[dict[str, str]]:
+        code_page = CODE_PAGES.get(self.options.language, WESTERN)
+        for number, (folder, raw) in enumerate(self._messages(), start=1):
+            text = decode_message(raw, self.options.encoding, code_page)
+            fields = header_fields(text)
+            name = fields.get("message-id", "").strip("<> ") or str(number)
+            yield {**fields, "id": name, "folder": folder, "text": text}
+
+    def kept_names(self) -> tuple[str, ...]:
+        """Who, when and what about; never the message itself."""
+        return SHOWN
+
+    def sample(self) -> TableSample:
+        """The first message: header fields are taken for labels only if somebody names them."""
+        return {name: [row.get(name, "") for row in self._start[:1]] for name in self.names}
+
+    def sample_texts(self) -> list[str]:
+        """The first messages."""
+        return [row["text"] for row in self._start]
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+        """The wanted columns, a batch at a time."""
+        rows = chain(self._start, self._rest)
+        for batch in split_into_batches(rows, self.options.rows, size=lambda row: len(row["text"])):
+            yield [[row.get(name, "") for row in batch] for name in wanted]
+
+
+class MboxTable(MailTable):
+    """A file of messages, each behind a line that begins with "From ", as Thunderbird and Gmail's Takeout write it."""
+
+    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
+        self._given = lines
+        super().__init__(path, options)
+
+    def _messages(self) -> Iterator[tuple[str, bytes]]:
+        folder = mailbox_name(self.path)
+        if self._given is not None:
+            yield from ((folder, raw) for raw in split_mbox(line.encode() for _, line in self._given))
+            return
+        with open_bytes(self.path, self.options.on_read, self.options.max_ratio) as stream:
+            for number, raw in enumerate(split_mbox(stream)):
+                if not number and not raw.strip():
+                    raise BadData(f"{self.path} is no mbox; expected messages, each behind a line such as From ann …")
+                yield folder, raw
+
+
+class MaildirTable(MailTable):
+    """A folder with cur and new, a file for each message; folders inside it, such as .Archive, are `folder`."""
+
+    def _messages(self) -> Iterator[tuple[str, bytes]]:
+        for folder, path in list_maildir(Path(self.path)):
+            raw = path.read_bytes()
+            if self.options.on_read is not None:
+                self.options.on_read(len(raw))
+            yield folder, raw
+
+    @property
+    def folders(self) -> list[str]:
+        """The mailboxes in it."""
+        return [name for name, _ in maildir_folders(Path(self.path))]
+
+
+def maildir_folders(root: Path) -> list[tuple[str, Path]]:
+    """(its name, its path) of a Maildir, called INBOX, and of those inside of it."""
+    inside = sorted(one for one in root.iterdir() if one.name.startswith(".") and is_maildir(one))
+    return [("INBOX", root), *((one.name.removeprefix("."), one) for one in inside)]
+
+
+def list_maildir(root: Path) -> Iterator[tuple[str, Path]]:
+    """(the name of the mailbox, the file) of each message."""
+    for name, folder in maildir_folders(root):
+        for part in ("cur", "new"):
+            for path in sorted((folder / part).iterdir()):
+                if path.is_file() and not path.name.startswith("."):
+                    yield name, path
+
+
+def is_maildir(path: str | Path) -> bool:
+    """Whether a folder is a Maildir: it has cur and new in it."""
+    return Path(path, "cur").is_dir() and Path(path, "new").is_dir()
+
+
+def is_mailbox(path: str | Path) -> bool:
+    """Whether a path is a mailbox: a Maildir, or a file in mbox by its name."""
+    return split_ending(path)[0] == ".mbox" or is_maildir(path)
+
+
+def mailbox_name(path: str) -> str:
+    """What a mailbox is called: its file without endings.
+
+    >>> mailbox_name("mail/billing.mbox.gz")
+    'billing'
+    """
+    return Path(path).name.partition(".mbox")[0] or path
+
+
+def split_mbox(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """The messages of an mbox without their "From " lines; ">From " at the start of a line stands for "From ".
+
+    >>> lines = b"From ann Mon\\nSubject: a\\n\\n>From me\\n\\nFrom bob Tue\\n\\n".splitlines(keepends=True)
+    >>> list(split_mbox(lines))
+    [b'Subject: a\\n\\nFrom me\\n', b'\\n']
+    """
+    held: list[bytes] | None = None
+    blank = True
+    for line in lines:
+        if blank and line.startswith(b"From "):
+            if held is not None:
+                yield b"".join(held[:-1] if held and not held[-1].strip() else held)
+            held = []
+        elif held is None:
+            held = [b""] if line.strip() else None  # no mbox, which the caller says
+            if held is not None:
+                yield b""
+                return
+        else:
+            held.append(line[1:] if line.startswith(b">") and line.lstrip(b">").startswith(b"From ") else line)
+        blank = not line.strip()
+    if held is not None:
+        yield b"".join(held)
+
+
+def decode_message(raw: bytes, encoding: str | None, code_page: str) -> str:
+    """A message as text: UTF-8 if it is, else in the encoding named, the charset that it states, or the code page."""
+    stated = _CHARSET.search(raw[: 1 << 16])
+    for candidate in ("utf-8", encoding, stated[1].decode("ascii", "replace") if stated else None):
+        try:
+            if candidate is not None:
+                return raw.decode(candidate).replace("\r\n", "\n")
+        except (UnicodeDecodeError, LookupError):
+            continue
+    return decode_code_page(raw, code_page).replace("\r\n", "\n")

@@ -1,0 +1,146 @@
+"""Rows of a table → batches of documents: texts joined, labels parsed, ids given; datafiles.py reads tables by it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from unnaive.base.errors import BadData, UnnaiveWarning
+from unnaive.io import batches
+from unnaive.io.columns import Columns
+from unnaive.io.corpus import Labels
+from unnaive.io.folders import FilesTable
+from unnaive.io.label_checks import LabelSpelling
+from unnaive.io.labels import LISTS, describe_kind, holds_lists, parse_flags, parse_labels
+from unnaive.io.options import ReadOptions
+from unnaive.io.tables import Table
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some documents of a data file; `ids` are what the file calls them, else their numbers from 1 on.
+
+    `kept` are the columns of the table that they are rows of, by name, if they were asked for; `types` are Arrow's
+    types of them, where the file has such.
+    """
+
+    texts: Sequence[str]
+    labels: list[Labels]
+    ids: list[str]
+    kept: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    types: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Source(Protocol):
+    """What a RowReader asks the data file that a table belongs to."""
+
+    @property
+    def separator(self) -> str | None:
+        """What stands between the labels of one cell."""
+
+    @property
+    def options(self) -> ReadOptions:
+        """How files are read."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
+    def spelling(self) -> LabelSpelling:
+        """How labels are read beyond what stands in their cells."""
+
+
+class RowReader:
+    """Values of a table's columns to documents: texts joined, labels parsed, ids given."""
+
+    def __init__(self, source: Source, table: Table, columns: Columns) -> None:
+        self.name, self.table, self.columns = source.name, table, columns
+        self.separator, self.spelling, self.log = source.separator, source.spelling, source.options.log
+        if columns.label is not None and source.separator is None:
+            sample = table.sample().get(columns.label, [])
+            if holds_lists(sample):
+                self.separator = LISTS
+                warnings.warn(f"{source.name}: the cells of {columns.label} are lists such as {sample[0]}, read as "
+                              "label sets", UnnaiveWarning, stacklevel=4)  # fmt: skip
+
+    def read_batches(self, seen: int) -> Iterator[Batch]:
+        """The rows in batches, `seen` before them: without a string for each as far as that gives the very same."""
+        if isinstance(self.table, FilesTable) and self.columns.label is not None:
+            for texts, labels, ids in self.table.documents():
+                yield Batch(texts, [self.parse_label(label) for label in labels], list(ids))
+            return
+        done = 0
+        try:
+            for documents in batches.read_batches(self.table, self.columns, self.parse_label):
+                yield self._add_ids(documents, seen + done)
+                done += len(documents.texts)
+        except batches.NotPlain:
+            yield from self._read_rows(seen, done)
+
+    def _add_ids(self, found: batches.DocumentBatch, seen: int) -> Batch:
+        ids = batches.number_rows(seen, len(found.texts)) if found.ids is None else found.ids
+        return Batch(found.texts, found.labels, ids, found.kept, self.table.types)
+
+    def _read_rows(self, seen: int, skip: int = 0) -> Iterator[Batch]:
+        """Row by row, without the first `skip`, which were read already."""
+        at = 0
+        for values in self.table.batches(self.columns.names):
+            size = len(values[0])
+            if at + size > skip:
+                first = max(skip - at, 0)
+                yield self.make_batch([column[first:] for column in values], seen + at + first)
+            at += size
+
+    def make_batch(self, values: list[list[Any]], seen: int) -> Batch:
+        """The documents of one batch, of which `seen` came before."""
+        columns = self.columns
+        values = self.without_headers(values)
+        n_texts = len(columns.texts)
+        parts = [[self.parse_text(value) for value in column] for column in values[:n_texts]]
+        texts = parts[0] if n_texts == 1 else ["\n".join(row) for row in zip(*parts, strict=True)]
+        rest = values[n_texts:]
+        labels: list[Labels] = [()] * len(texts)
+        if columns.label is not None:
+            labels = [self.parse_label(value) for value in rest[0]]
+        elif columns.label_columns:
+            rows = zip(*rest[: len(columns.label_columns)], strict=True)
+            labels = [self.spelling.apply(parse_flags(row, columns.flag_labels)) for row in rows]
+        at = len(columns.names) - len(columns.kept)
+        ids = [str(value) for value in values[at - 1]] if columns.id else batches.number_rows(seen, len(texts))
+        return Batch(texts, labels, ids, dict(zip(columns.kept, values[at:], strict=True)), self.table.types)
+
+    def without_headers(self, values: list[list[Any]]) -> list[list[Any]]:
+        """The columns of a labelled batch without the rows that are the header once more, as joined files have them."""
+        names = self.columns.names[: len(values) - len(self.columns.kept)]
+        labelled = self.columns.label is not None or self.columns.label_columns
+        if not labelled or self.table.numbered or names[0] not in values[0]:
+            return values
+        header = tuple(name.strip() for name in names)
+        rows = zip(*values[: len(names)], strict=True)
+        kept = [place for place, row in enumerate(rows) if tuple(map(_strip, row)) != header]
+        self.log.repeated_headers += len(values[0]) - len(kept)
+        return [[column[place] for place in kept] for column in values] if len(kept) < len(values[0]) else values
+
+    def parse_label(self, value: Any) -> Labels:
+        """The labels in one cell."""
+        labels = parse_labels(value, self.separator)
+        return self.spelling.apply(labels) if self.spelling else labels
+
+    def parse_text(self, value: Any) -> str:
+        """The text in one cell; nothing is an empty text, a number is its digits."""
+        if isinstance(value, str):
+            return value
+        if value is None:
+            return ""
+        if isinstance(value, (int, float)):
+            return str(value)
+        raise BadData(
+            f"a text of {self.name} is {describe_kind(value)}; expected a string, so name another column with --text"
+        )
+
+
+def _strip(value: Any) -> Any:
+    return value.strip() if isinstance(value, str) else value

@@ -1,0 +1,39 @@
+"""Which files a path stands for: patterns, folders of mailboxes, and plain texts that are a document each."""
+
+from __future__ import annotations
+
+import glob
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+from unnaive.base.errors import BadData
+from unnaive.io.binary_tables import SQLITE
+from unnaive.io.formats import find_format
+from unnaive.io.mail_tables import is_mailbox
+from unnaive.io.sources import STDIN, path_mode
+
+
+def expand_pattern(path: str) -> list[str]:
+    """The files that a pattern stands for, sorted; a path that is no pattern, or is a file, stands for itself."""
+    plain = path == STDIN or path.startswith(SQLITE) or "://" in path or not glob.has_magic(path)
+    if plain or path_mode(path) is not None:
+        return [path]
+    found = sorted(glob.glob(path, recursive=True))  # noqa: PTH207  # Path.glob has no patterns from the root
+    if not found:
+        raise BadData(f"no file is called like {path}; check the pattern and the folder you are in")
+    return found
+
+
+def expand_mailboxes(path: str) -> list[str]:
+    """The files of a folder that holds nothing but files in mbox; any other path stands for itself."""
+    if path == STDIN or not stat.S_ISDIR(path_mode(path) or 0):
+        return [path]
+    inside = sorted(one for one in Path(path).iterdir() if not one.name.startswith("."))
+    mailboxes = inside and all(one.is_file() and is_mailbox(one) for one in inside)
+    return [str(one) for one in inside] if mailboxes else [path]
+
+
+def are_documents(files: Sequence[str]) -> bool:
+    """Whether several files are plain texts, of which each is a document rather than each line."""
+    return len(files) > 1 and all(find_format(path) in ("lines", "files") for path in files)

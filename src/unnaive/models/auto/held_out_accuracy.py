@@ -1,0 +1,65 @@
+"""What held-out documents say of the accuracy on new ones: the share that was right, and an interval for the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.types import Ids
+from unnaive.learning.intervals import wilson_interval
+
+FASTEST = 0.5  # errors fall no faster than n^−FASTEST as documents are added
+
+
+@dataclass(frozen=True)
+class HeldOutAccuracy:
+    """How many held-out documents were right, by models that learnt from a share of all documents.
+
+    n_docs     held-out documents
+    accuracy   the share of them that was right
+    effective  how many independent documents they are worth: those that share passages are right or wrong together
+    share      of all documents that the models learnt from
+    """
+
+    n_docs: int
+    accuracy: float
+    effective: float
+    share: float
+
+    @classmethod
+    def of(cls, right: NDArray[np.bool_], group: Ids, share: float) -> HeldOutAccuracy:
+        """From documents that are right or wrong, and the group of documents with common passages each is in.
+
+        The variance of the accuracy is that of sums over groups; `effective` is the number of independent documents
+        that would have it, which is at most all of them.
+
+        >>> HeldOutAccuracy.of(np.array([True, True, False, True]), np.arange(4), 0.8).effective
+        4.0
+        >>> HeldOutAccuracy.of(np.repeat([True, False], [40, 10]), np.arange(50) // 5, 0.8).effective   # fives alike
+        8.99...
+        """
+        p, n = float(right.mean()), len(right)
+        sums = np.bincount(np.unique(group, return_inverse=True)[1], right - p)
+        n_groups = len(sums)
+        if n_groups == n:
+            return cls(n, p, float(n), share)
+        if not 0 < p < 1 or n_groups < 2:
+            return cls(n, p, float(n_groups), share)
+        variance = float(sums @ sums) / n**2 * n_groups / (n_groups - 1)
+        return cls(n, p, min(float(n), p * (1 - p) / variance), share)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % interval of the accuracy of the model that learnt from all documents, on many new ones of their source.
+
+        Wilson's, of what the held-out models reach on many new documents; with more documents to learn from, errors
+        fall, and no faster than n^−½: the upper end is that of errors · share^½. It says nothing of documents from
+        another source, or of a later time.
+
+        >>> [round(end, 3) for end in HeldOutAccuracy(100, 0.9, 100.0, 0.64).interval]      # Wilson's: .826 to .945
+        [0.826, 0.956]
+        """
+        low, high = wilson_interval(self.accuracy * self.effective, self.effective)
+        return low, 1 - (1 - high) * float(min(1.0, self.share)) ** FASTEST
