@@ -25,7 +25,7 @@ struct SigmoidTable {
     }
   }
   float operator()(float x) const {
-    if (x < -8) return 0;
+    if (!(x >= -8)) return 0;  // nor of what is no number
     if (x > 8) return 1;
     return values[static_cast<int64_t>((x + 8) * 512 / 8 / 2)];
   }
