@@ -260,6 +260,7 @@ class Engine {
     for (size_t i = 0; i < 2 * children.shape(0); ++i)  // children before parents: no circle
       require(children.data()[i] >= 0 && static_cast<size_t>(children.data()[i]) < n_labels_ + i / 2, "no tree");
     outputs_.children.assign(children.data(), children.data() + 2 * children.shape(0));
+    outputs_.find_paths();
   }
 
   void read_output(const Table<float>& output, const nb::object& scale) {

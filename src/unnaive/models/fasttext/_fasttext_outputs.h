@@ -25,7 +25,7 @@ struct SigmoidTable {
     }
   }
   float operator()(float x) const {
-    if (x < -8) return 0;
+    if (!(x >= -8)) return 0;  // nor of what is no number
     if (x > 8) return 1;
     return values[static_cast<int64_t>((x + 8) * 512 / 8 / 2)];
   }
@@ -49,20 +49,54 @@ class Outputs {
  public:
   Loss loss = Loss::kSoftmax;
   size_t n_labels = 0;
-  std::vector<int32_t> children;  // two for each inner node of the tree, of hierarchical softmax
+  // of hierarchical softmax: two for each inner node of the tree; the parent of each node; the place of each label from
+  // the left; the length of the longest path
+  std::vector<int32_t> children, parents, order;
+  int deepest = 0;
+
+  // Paths of the tree, once its children are there.
+  void find_paths() {
+    parents.assign(2 * n_labels - 1, -1);
+    order.assign(n_labels, 0);
+    int32_t place = 0;
+    std::vector<std::pair<int32_t, int>> open{{static_cast<int32_t>(2 * n_labels - 2), 0}};
+    while (!open.empty()) {
+      const auto [node, depth] = open.back();
+      open.pop_back();
+      deepest = std::max(deepest, depth);
+      if (node < static_cast<int32_t>(n_labels)) {
+        order[static_cast<size_t>(node)] = place++;
+        continue;
+      }
+      const size_t inner = static_cast<size_t>(node) - n_labels;
+      for (const int side : {1, 0}) {
+        const int32_t child = children[2 * inner + static_cast<size_t>(side)];
+        parents[static_cast<size_t>(child)] = node;
+        open.push_back({child, depth + 1});
+      }
+    }
+  }
 
   // The k best labels and the logs of their probabilities, the best first; `raw` has the outputs and is overwritten.
   void best(float* raw, size_t k, float threshold, Ranked& heap) const {
     heap.clear();
     if (loss == Loss::kTree) {
-      descend(raw, k, threshold, heap);
+      const int32_t leaf = k == 1 && threshold == 0 ? best_leaf(raw, heap) : -1;
+      heap.clear();
+      if (leaf >= 0) {  // the usual question, answered without looking at most of the tree
+        heap.push_back({path_score(raw, leaf, -std::numeric_limits<float>::infinity()), leaf});
+      } else {
+        descend(raw, k, threshold, heap);
+      }
     } else {
       probabilities(raw);
+      float least = 0;  // p + 1e-5 of what certainly ranks behind all of the heap
       for (size_t i = 0; i < n_labels; ++i) {
-        if (raw[i] < threshold) continue;
+        if (raw[i] < threshold || raw[i] + 1e-5f < least) continue;
         const float value = fasttext_log(raw[i]);
         if (heap.size() == k && value < heap.front().first) continue;
         keep(heap, k, value, static_cast<int32_t>(i));
+        if (heap.size() == k) least = std::exp(heap.front().first) * (1 - 1e-5f);
       }
     }
     std::sort_heap(heap.begin(), heap.end(), higher);
@@ -70,7 +104,10 @@ class Outputs {
 
   // The label that fastText gives; of equal ones its heap leaves the last.
   int32_t winner(const float* raw, std::vector<float>& space, Ranked& heap) const {
-    if (loss == Loss::kTree) return best_leaf(raw, heap);
+    if (loss == Loss::kTree) {
+      const int32_t leaf = best_leaf(raw, heap);
+      return std::max(leaf, 0);
+    }
     float most = raw[0];
     size_t place = 0;
     for (size_t i = 1; i < n_labels; ++i)
@@ -101,34 +138,61 @@ class Outputs {
   }
 
  private:
-  // The best leaf. The likelier child of a node is looked into first, so that most others are never looked into. Where
-  // another leaf comes near the best, the order of the search may matter, and it is fastText's.
-  int32_t best_leaf(const float* raw, Ranked& open) const {
-    constexpr float kNear = 1e-3f;
-    float best = -std::numeric_limits<float>::infinity();
-    int32_t leaf = 0;
-    bool near = false;
-    open.assign(1, {0.f, static_cast<int32_t>(2 * n_labels - 2)});
-    while (!open.empty() && !near) {
-      const auto [score, node] = open.back();
+  // The best leaf, −1 where none reaches 1e-5, which fastText does not look for. Probabilities are multiplied, without
+  // a logarithm, and the likelier child of a node is looked into first, so that most others are never looked into.
+  // Among leaves that come near the best it is fastText's order and its sum of 32-bit logarithms that decide.
+  int32_t best_leaf(const float* raw, Ranked& near) const {
+    thread_local std::vector<std::pair<double, int32_t>> open;
+    const double close = 1 - 2e-5 * (deepest + 4);  // rounding, and log(1 + 1e-5) above 0 at every node
+    double best = 0;
+    near.clear();
+    open.assign(1, {1.0, static_cast<int32_t>(2 * n_labels - 2)});
+    while (!open.empty()) {
+      const auto [p, node] = open.back();
       open.pop_back();
-      if (score < best - kNear) continue;
+      if (p < best * close) continue;
       if (node < static_cast<int32_t>(n_labels)) {
-        near = score <= best + kNear;
-        if (score > best) best = score, leaf = node;
+        near.push_back({static_cast<float>(p), node});
+        best = std::max(best, p);
         continue;
       }
       const size_t inner = static_cast<size_t>(node) - n_labels;
       const float share = logistic(raw[inner]);
-      const std::pair<float, int32_t> right{score + fasttext_log(share), children[2 * inner + 1]};
-      const std::pair<float, int32_t> left{score + fasttext_log(static_cast<float>(1.0 - share)), children[2 * inner]};
+      const std::pair<double, int32_t> right{p * (share + 1e-5), children[2 * inner + 1]};
+      const std::pair<double, int32_t> left{p * (static_cast<float>(1.0 - share) + 1e-5), children[2 * inner]};
       open.push_back(share > 0.5f ? left : right);
       open.push_back(share > 0.5f ? right : left);
     }
-    if (!near) return leaf;
-    open.clear();
-    descend(raw, 1, 0, open);
-    return open.empty() ? leaf : open.front().second;
+    if (best < 1.1e-5) return -1;
+    const auto far = [&](const std::pair<float, int32_t>& leaf) { return leaf.first < best * close; };
+    near.erase(std::remove_if(near.begin(), near.end(), far), near.end());
+    if (near.size() == 1) return near.front().second;
+    std::sort(near.begin(), near.end(), [&](const auto& one, const auto& two) {
+      return order[static_cast<size_t>(one.second)] < order[static_cast<size_t>(two.second)];
+    });
+    int32_t leaf = -1;
+    float most = -std::numeric_limits<float>::infinity();
+    for (const auto& candidate : near) {
+      const float score = path_score(raw, candidate.second, most);
+      if (score >= most) most = score, leaf = candidate.second;
+    }
+    return leaf;
+  }
+
+  // The sum of logarithms down to a leaf in 32 bits; −∞ where fastText stops on the way because it falls below `least`.
+  float path_score(const float* raw, int32_t leaf, float least) const {
+    thread_local std::vector<int32_t> path;
+    path.clear();
+    for (int32_t node = leaf; node >= 0; node = parents[static_cast<size_t>(node)]) path.push_back(node);
+    float score = 0;
+    for (size_t i = path.size() - 1; i > 0; --i) {
+      const size_t inner = static_cast<size_t>(path[i]) - n_labels;
+      const float share = logistic(raw[inner]);
+      const bool right = children[2 * inner + 1] == path[i - 1];
+      score += fasttext_log(right ? share : static_cast<float>(1.0 - share));
+      if (score < least) return -std::numeric_limits<float>::infinity();
+    }
+    return score;
   }
 
   static float logistic(float x) { return static_cast<float>(1. / (1 + std::exp(-x))); }

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import BadModel
 
+LARGEST = 1e15  # of a weight: sums of products of two stay finite in 32 bits
 BLOCK = 1 << 22  # numbers that are read at a time: 16 MB
 
 
@@ -114,7 +115,7 @@ Matrix = DenseMatrix | QuantisedMatrix
 
 
 def check_finite(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The same values; an error if one of them is not finite."""
-    if not np.isfinite(values).all():
-        raise BadModel("it has weights that are not numbers; fastText's training failed, train it again")
+    """The same values; an error if one of them is not a number, or so large that products would not be."""
+    if not np.abs(values).max(initial=0) <= LARGEST:  # not of NaN either, which any comparison with is false
+        raise BadModel("it has weights that are not numbers, or beyond all bounds; its training failed, train it again")
     return values

@@ -27,8 +27,8 @@ def table_sigmoid(x: Singles) -> Singles:
     >>> table_sigmoid(np.array([-9, 0.02, 0.04, 9], np.float32)).round(4)
     array([0.    , 0.5   , 0.5078, 1.    ], dtype=float32)
     """
-    places = ((np.clip(x, -8, 8) + np.float32(8)) * np.float32(32)).astype(np.int64)
-    return np.where(x < -8, np.float32(0), np.where(x > 8, np.float32(1), SIGMOIDS[places]))
+    places = ((np.clip(np.nan_to_num(x), -8, 8) + np.float32(8)) * np.float32(32)).astype(np.int64)
+    return np.where(x >= -8, np.where(x > 8, np.float32(1), SIGMOIDS[places]), np.float32(0))
 
 
 @dataclass(frozen=True, eq=False)
