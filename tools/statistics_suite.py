@@ -1,4 +1,4 @@
-"""docs/statistics.md: what statistics_rows.py promises and what was measured, from the draws in docs/statistics.json.
+"""docs/statistics.md: what the rows of statistics_*rows.py promise and what was measured, from docs/statistics.json.
 
     python tools/statistics_suite.py                            write the page again from the draws there are
     python tools/statistics_suite.py --draws 200                simulate up to 200 draws of everything, then write it
@@ -19,12 +19,15 @@ from pathlib import Path
 
 import numpy as np
 from scipy.stats import binom, norm
-from statistics_rows import COLLECTIONS, ROWS, Row, collection
+from statistics_label_rows import LABEL_ROWS
+from statistics_model_rows import MODEL_ROWS
+from statistics_rows import COLLECTIONS, DRIFT_ROWS, Row, collection
 
 from unnaive.base.errors import BadData
 from unnaive.evaluation.records import versions
 
 DOCS = Path(__file__).parents[1] / "docs"
+ROWS = (*DRIFT_ROWS, *MODEL_ROWS, *LABEL_ROWS)
 FIGURES, PAGE = DOCS / "statistics.json", DOCS / "statistics.md"
 Draws = dict[str, dict[str, list[float | None]]]  # row → collection → one value for each seed
 LEVEL = 0.05  # of all cells of the page together
@@ -100,8 +103,8 @@ def describe(values: Sequence[float | None]) -> str:
 def holds(row: Row, values: Sequence[float | None], level: float) -> bool:
     """Whether the draws could come from a promise that is kept: not further from the bound than chance allows.
 
-    Draws of 0 and 1 are judged by the binomial law; shares by the normal law, with no less than the variance of a
-    single interval over four for each draw.
+    Draws of 0 and 1 are judged by the binomial law; shares by the normal law, with no less than the standard deviation
+    that the row says, or half of that of a single interval.
     """
     known = np.array([value for value in values if value is not None])
     if not len(known) or row.kind == "power":
@@ -113,7 +116,8 @@ def holds(row: Row, values: Sequence[float | None], level: float) -> bool:
             if row.kind == "at most"
             else binom.cdf(total, n, row.bound) > level
         )
-    spread = max(float(known.std(ddof=1)), np.sqrt(row.bound * (1 - row.bound)) / 2)
+    least = np.sqrt(row.bound * (1 - row.bound)) / 2 if row.spread is None else row.spread
+    spread = max(float(known.std(ddof=1)) if n > 1 else 0.0, least)
     allowed = float(norm.isf(level)) * spread / np.sqrt(n)
     mean = float(known.mean())
     return mean <= row.bound + allowed if row.kind == "at most" else mean >= row.bound - allowed

@@ -89,7 +89,9 @@ class FastTextDocuments:
         found = [self.rule.features(text) for text in texts]
         top = [self.scorer.outputs.top(self._raw(one), k, threshold) if one else ([], []) for one in found]
         names = self._label_names
-        return [[names[label] for label in one] for one, _ in top], np.array([p for _, ps in top for p in ps], np.float32)
+        return [[names[label] for label in one] for one, _ in top], np.array(
+            [p for _, ps in top for p in ps], np.float32
+        )
 
     @lazy_property
     def _label_names(self) -> list[str]:
